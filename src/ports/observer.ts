@@ -1,0 +1,26 @@
+/** Where a room tells what it does: log lines with stable codes, and figures. */
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
+export type LogFields = Readonly<Record<string, unknown>>;
+
+export interface Observer {
+  /** A child whose lines carry the room's name. */
+  room(name: string): Observer;
+  /**
+   * @param code stable, upper-case, for example `BLOCK_APPLIED`
+   * @param message short and fixed; data goes into `fields`, never keys or passphrases
+   */
+  log(level: LogLevel, code: string, message: string, fields?: LogFields): void;
+  /** Adds to a counter (default 1). The name carries its unit. */
+  count(metric: string, by?: number, labels?: Readonly<Record<string, string>>): void;
+  /** Sets a gauge. */
+  gauge(metric: string, value: number, labels?: Readonly<Record<string, string>>): void;
+}
+
+/** Says nothing. For tests and tools. */
+export const SILENT: Observer = {
+  room: () => SILENT,
+  log: () => undefined,
+  count: () => undefined,
+  gauge: () => undefined,
+};

@@ -1,0 +1,56 @@
+/** What the engine asks of the disk. Reads and transactions are synchronous: nothing awaits between check and write. */
+
+import type { StateReader, StateWriter } from '../protocol/state.ts';
+import type { Block, BlockHeader, BlockId, Transaction, TransactionId } from '../protocol/types.ts';
+
+/** Where a transaction stands in the chain. */
+export interface TransactionPlace {
+  readonly height: number;
+  /** Position in its block, from 0. */
+  readonly index: number;
+}
+
+/** The chain and the state that it results in, at one moment. */
+export interface ChainReader extends StateReader {
+  /** Undefined while the store is empty. */
+  tip(): BlockHeader | undefined;
+  block(height: number): Block | undefined;
+  heightOf(id: BlockId): number | undefined;
+  transactionPlace(id: TransactionId): TransactionPlace | undefined;
+  transaction(place: TransactionPlace): Transaction | undefined;
+}
+
+export interface ChainWriter extends ChainReader, StateWriter {
+  /**
+   * Appends a block at the tip: runs `apply` (state writes), then keeps the block, every index and counter, and an undo
+   * record of all that was overwritten. A throw inside leaves a mess that only the end of the transaction cleans, so let it
+   * pass.
+   */
+  append(block: Block, apply: (state: StateWriter) => void): void;
+  /**
+   * Takes the tip back by playing its undo record; every key is as it was before the block.
+   *
+   * @throws ProtocolError `UNDO_RECORD_MISSING` below the kept depth
+   */
+  revert(): Block;
+  /** Forgets undo records of this height and below: they can never be needed again. */
+  forgetUndo(upToHeight: number): void;
+  /** Keeps a small engine record (peer book, temporary blocks); `undefined` removes it. Never consensus state. */
+  setNote(key: string, value: Uint8Array | undefined): void;
+}
+
+export interface ChainStore extends ChainReader {
+  /**
+   * Runs `work` as one unit: durable when this returns, as if it had never been when it throws. Never asynchronous.
+   */
+  transact<T>(work: (writer: ChainWriter) => T): T;
+  /** An engine record kept with `setNote`. */
+  note(key: string): Uint8Array | undefined;
+  /** Keys of notes that start with the prefix, ascending. */
+  noteKeys(prefix: string): readonly string[];
+  /** SHA-256 over all consensus state in key order, hexadecimal: equal tips must mean equal digests. */
+  stateDigest(): string;
+  /** Lowest height that can still be reverted to the one below it; undefined when none. */
+  undoFloor(): number | undefined;
+  close(): Promise<void>;
+}

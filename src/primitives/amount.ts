@@ -1,0 +1,23 @@
+/** Amounts: bigint counts of beddows. 1 LSK = 10^8 beddows. */
+
+/** Largest amount of a transaction and largest balance that a transfer may lead to (2^63 - 1). */
+export const AMOUNT_MAX = 9_223_372_036_854_775_807n;
+
+const BEDDOWS_PER_LSK = 100_000_000n;
+
+/** A digit string as an amount; undefined for anything else (signs, points, spaces, other types). */
+export function amountOfDigits(value: unknown): bigint | undefined {
+  return typeof value === 'string' && /^[0-9]+$/.test(value) ? BigInt(value) : undefined;
+}
+
+/**
+ * LSK text of an amount: decimal division by 10^8 without trailing zeros or exponent.
+ * `lskText(10_000_000n)` is `0.1`, `lskText(-5n)` is `-0.00000005`.
+ */
+export function lskText(beddows: bigint): string {
+  const sign = beddows < 0n ? '-' : '';
+  const size = beddows < 0n ? -beddows : beddows;
+  const fraction = (size % BEDDOWS_PER_LSK).toString().padStart(8, '0').replace(/0+$/, '');
+  const whole = (size / BEDDOWS_PER_LSK).toString();
+  return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
+}

@@ -1,0 +1,225 @@
+/**
+ * The door through which the engine meets a generation. Everything behind it is pure and synchronous: bytes, parameters
+ * and a state reader in, a decision or a rejection out. The engine knows no type number, byte layout or fork rule: when it
+ * wants to, this interface lacks a member.
+ */
+
+import type { ChainParams } from './params.ts';
+import type { StateReader, StateWriter } from './state.ts';
+import type {
+  Block,
+  BlockHeader,
+  JsonObject,
+  KeyPair,
+  MemberSignature,
+  PublicKey,
+  SignatureCheck,
+  SignatureOracle,
+  Transaction,
+} from './types.ts';
+import type { ForkStatus, TransactionError, TransactionVerdict } from './verdict.ts';
+
+export interface Rules {
+  readonly params: ChainParams;
+  readonly codec: Codec;
+
+  // ---- transactions -------------------------------------------------------------------------------------------------
+
+  /**
+   * Checks that need no state and are not part of parsing: the matcher of the type at a height, and the primary signature.
+   *
+   * @param context height, version and timestamp of the block, or of the tip for the pool; undefined fields where the
+   *   reference passes none (chain.md 3.1), which refuses every type that has a matcher
+   */
+  validateTransaction(
+    transaction: Transaction,
+    context: TransactionContext,
+    verify: SignatureOracle,
+  ): readonly TransactionError[];
+
+  /** The checks that `validateTransaction` will put to its oracle; lets somebody verify many of them ahead. */
+  primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
+
+  /**
+   * The isolation rule (chain.md 3.9.2): not in the future, not confirmed, and applicable to `state` alone. `state` is
+   * not changed.
+   */
+  verifyTransaction(
+    state: StateReader,
+    transaction: Transaction,
+    nowS: number,
+    verify: SignatureOracle,
+  ): TransactionVerdict;
+
+  /**
+   * The spending and sequential rules over a batch in order, on a scratch copy of `state`: a verdict for each. Failing
+   * and pending transactions leave no trace for later ones.
+   */
+  processTransactions(
+    state: StateReader,
+    transactions: readonly Transaction[],
+    verify: SignatureOracle,
+  ): readonly TransactionVerdict[];
+
+  /**
+   * Adds a member's signature to a pending transaction.
+   *
+   * @returns the transaction with it and its verdict on signatures alone, or the errors that refuse it
+   */
+  addMemberSignature(
+    state: StateReader,
+    transaction: Transaction,
+    signature: MemberSignature,
+    verify: SignatureOracle,
+  ):
+    | { readonly transaction: Transaction; readonly complete: boolean }
+    | { readonly errors: readonly TransactionError[] };
+
+  /**
+   * Where a transaction stands with the signatures of a group: `none` when its sender is no group and it registers none,
+   * `pending` while signatures lack, `ready` when there are enough.
+   */
+  multisignatureStatus(
+    state: StateReader,
+    transaction: Transaction,
+    verify: SignatureOracle,
+  ): 'none' | 'pending' | 'ready';
+
+  /** True for kinds that must be looked at again when another of the same kind is confirmed (chain.md 9.4). */
+  hasUniqueData(transaction: Transaction): boolean;
+
+  // ---- blocks -------------------------------------------------------------------------------------------------------
+
+  /** The checks that `validateBlock` will put to its oracle: the header's and every transaction's primary signature. */
+  blockSignatureChecks(block: Block): readonly SignatureCheck[];
+
+  /**
+   * Everything that can be said of a block without its place in the chain (chain.md 5.4 "detached"): version, schema,
+   * signature, payload, transactions.
+   *
+   * @throws BlockRejected
+   */
+  validateBlock(block: Block, verify: SignatureOracle): void;
+
+  /**
+   * Verifies a validated block against the state of its parent and applies it: position, slot, forger, reward, finality,
+   * the isolation, spending and sequential rules, round end. Writes nothing about the block itself (the store keeps it).
+   *
+   * @param state state at the parent; holds partial writes when this throws, so the caller must drop it
+   * @throws BlockRejected
+   */
+  applyBlock(state: StateWriter, block: Block, context: ApplyContext): void;
+
+  /** Applies block 1, whose content is given: nothing is verified (chain.md 11.3). */
+  applyGenesis(state: StateWriter, genesis: Block): void;
+
+  /** What a received block is to the tip. */
+  forkStatus(tip: TipView, received: TipView): ForkStatus;
+
+  /** Height that can never be reverted, as of `state`; 0 where a generation has no finality. */
+  finalizedHeight(state: StateReader): number;
+
+  /** Largest height with enough prevotes, as of `state`; 0 where a generation has no finality. */
+  maxHeightPrevoted(state: StateReader): number;
+
+  // ---- slots and rounds ---------------------------------------------------------------------------------------------
+
+  /**
+   * The forging order that holds for the next `ACTIVE_DELEGATES` slots after the tip: entry `slot mod 101` forges. Shorter
+   * when fewer delegates exist, empty when no list is known.
+   *
+   * @param height height of the block to be forged
+   */
+  forgers(state: StateReader, height: number): readonly PublicKey[];
+
+  // ---- forging ------------------------------------------------------------------------------------------------------
+
+  /** Picks and orders transactions of a block from candidates (chain.md 10.3, steps 2 to 4). */
+  selectTransactions(
+    state: StateReader,
+    candidates: readonly Transaction[],
+    context: TransactionContext,
+    verify: SignatureOracle,
+  ): readonly Transaction[];
+
+  /**
+   * Builds and signs the next block.
+   *
+   * @param request.previouslyForged what the journal holds of this delegate, undefined for nothing
+   */
+  forge(state: StateReader, tip: BlockHeader, request: ForgeRequest): Block;
+
+  /**
+   * Whether two headers of one delegate must not both be signed.
+   *
+   * @returns the sentence that says why, or undefined when they may
+   */
+  contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
+}
+
+export interface TransactionContext {
+  readonly blockHeight?: number;
+  readonly blockVersion?: number;
+  readonly blockTimestamp?: number;
+}
+
+export interface ApplyContext {
+  /** Present chain time in whole seconds since the epoch. */
+  readonly nowS: number;
+  readonly verify: SignatureOracle;
+}
+
+/** A tip as fork choice sees it. */
+export interface TipView {
+  readonly header: BlockHeader;
+  /** Chain time of receipt in whole seconds; undefined when forged, synced or loaded, which counts as in time. */
+  readonly receivedAtS?: number;
+}
+
+/** What the journal keeps of a header that a delegate signed. */
+export interface SignedHeader {
+  readonly blockId: string;
+  readonly height: number;
+  /** Whole seconds since the epoch. */
+  readonly timestamp: number;
+  readonly maxHeightPrevoted: number;
+  readonly maxHeightPreviouslyForged: number;
+}
+
+export interface ForgeRequest {
+  readonly keyPair: KeyPair;
+  /** Whole seconds since the epoch: the start of the slot. */
+  readonly timestamp: number;
+  readonly transactions: readonly Transaction[];
+  readonly previouslyForged: SignedHeader | undefined;
+}
+
+/** Bytes and JSON of a generation's blocks and transactions. */
+export interface Codec {
+  /**
+   * Reads a transaction from JSON with all static checks but the signature.
+   *
+   * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with every error found
+   */
+  transactionFromJson(json: unknown): Transaction;
+  /** The generation's own JSON members and nothing else: what is gossiped and served to peers. */
+  transactionToJson(transaction: Transaction): JsonObject;
+  /** Stored form: the signed bytes, then what they do not cover. */
+  encodeTransaction(transaction: Transaction): Uint8Array;
+  decodeTransaction(bytes: Uint8Array): Transaction;
+  /**
+   * Reads a block from JSON; ids are computed, never believed.
+   *
+   * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
+   */
+  blockFromJson(json: unknown): Block;
+  /** The generation's wire members, amounts and totals as the generation sends them. */
+  blockToJson(block: Block): JsonObject;
+  /** Members of a header alone, as an answer to a common-block question. */
+  headerToJson(header: BlockHeader): JsonObject;
+  /** Stored form of a header: the signed bytes, the signature, and the height where it is not signed. */
+  encodeHeader(header: BlockHeader): Uint8Array;
+  decodeHeader(bytes: Uint8Array): BlockHeader;
+  /** Reads the genesis block of a network folder: content is given, so nothing but its shape is checked. */
+  genesisFromJson(json: unknown): Block;
+}

@@ -1,0 +1,130 @@
+/** Verdicts about foreign data: what was refused, why, in the words that clients of the family know. */
+
+import { ProtocolError, type ErrorData } from '../primitives/errors.ts';
+import type { TransactionId } from './types.ts';
+
+/** One failed check of a transaction, as HTTP clients read it. */
+export interface TransactionError {
+  readonly name: 'TransactionError' | 'TransactionPendingError';
+  readonly message: string;
+  readonly id: TransactionId | '';
+  /** For example `.asset.votes`; may be empty. */
+  readonly dataPath: string;
+  readonly actual?: string | number;
+  readonly expected?: string | number;
+}
+
+/** The verdict about a transaction against a state. */
+export type TransactionVerdict =
+  | { readonly status: 'ok' }
+  /** A group's transaction or registration that still lacks signatures. */
+  | { readonly status: 'pending'; readonly errors: readonly TransactionError[] }
+  | { readonly status: 'fail'; readonly errors: readonly TransactionError[] };
+
+export function transactionError(
+  id: TransactionId | '',
+  message: string,
+  dataPath: string,
+  actual?: string | number,
+  expected?: string | number,
+): TransactionError {
+  return {
+    name: 'TransactionError',
+    message,
+    id,
+    dataPath,
+    ...(actual === undefined ? {} : { actual }),
+    ...(expected === undefined ? {} : { expected }),
+  };
+}
+
+/** The reference's text form: `Transaction: <id> failed at <dataPath>: <message>[, actual: ..][, expected: ..]`. */
+export function textOfTransactionError(error: TransactionError): string {
+  const actual = error.actual ? `, actual: ${error.actual}` : '';
+  const expected = error.expected ? `, expected: ${error.expected}` : '';
+  const tail = error.name === 'TransactionPendingError' ? ' ' : `${actual}${expected}`;
+  return `Transaction: ${error.id} failed at ${error.dataPath}: ${error.message}${tail}`;
+}
+
+/** A transaction that cannot be taken, with every reason found. */
+export class TransactionRejected extends ProtocolError {
+  readonly errors: readonly TransactionError[];
+
+  constructor(code: TransactionRejectionCode, errors: readonly TransactionError[], message?: string) {
+    super(code, {}, message ?? errors.map(textOfTransactionError).join('; '));
+    this.name = 'TransactionRejected';
+    this.errors = errors;
+  }
+}
+
+export type TransactionRejectionCode =
+  /** No such type number on this network: `Transaction type not found.` */
+  | 'TRANSACTION_TYPE_UNKNOWN'
+  /** The type exists, but not at this height: `Transaction type <t> is currently not allowed.` */
+  | 'TRANSACTION_TYPE_NOT_ALLOWED'
+  /** Wrong shape, format or signature: can never become valid. Costs the peer that served it its place. */
+  | 'TRANSACTION_INVALID'
+  /** In a queue of the pool already. */
+  | 'TRANSACTION_KNOWN'
+  /** Its timestamp lies in a later slot. */
+  | 'TRANSACTION_IN_FUTURE'
+  /** Does not fit the present state: funds, keys, names, votes. */
+  | 'TRANSACTION_NOT_APPLICABLE'
+  /** `Transaction pool is full`. */
+  | 'POOL_FULL';
+
+/** Why a block was refused. Each code has one sentence; `engine/peers/penalties.ts` says what it costs. */
+export type BlockRejectionCode =
+  /** The JSON or bytes are not a block. */
+  | 'BLOCK_MALFORMED'
+  /** Its version is not registered or not the one of its height. */
+  | 'BLOCK_VERSION_INVALID'
+  | 'BLOCK_SIGNATURE_INVALID'
+  /** It does not follow the tip, or lacks or wrongly has a previous block. */
+  | 'BLOCK_PREVIOUS_INVALID'
+  /** Its slot is in the future or not after its parent's. */
+  | 'BLOCK_TIMESTAMP_INVALID'
+  | 'BLOCK_REWARD_INVALID'
+  /** Count, totals, hash or size of the payload are wrong, or a transaction occurs twice. */
+  | 'BLOCK_PAYLOAD_INVALID'
+  /** The generator does not own the slot. */
+  | 'BLOCK_FORGER_INVALID'
+  /** A header field of the finality protocol contradicts the chain or an earlier header of the delegate. */
+  | 'BLOCK_BFT_INVALID'
+  /** The generator of a round's last block is not active in the next round: the reference refuses such blocks. */
+  | 'BLOCK_FORGER_LEAVES'
+  | 'BLOCK_KNOWN'
+  /** A transaction of it is invalid or does not fit the state. */
+  | 'BLOCK_TRANSACTION_INVALID';
+
+export class BlockRejected extends ProtocolError {
+  declare readonly code: BlockRejectionCode;
+  readonly transactionErrors: readonly TransactionError[];
+
+  /** @param message the reference's text */
+  constructor(
+    code: BlockRejectionCode,
+    message: string,
+    data: ErrorData = {},
+    transactionErrors: readonly TransactionError[] = [],
+  ) {
+    super(code, data, message);
+    this.name = 'BlockRejected';
+    this.transactionErrors = transactionErrors;
+  }
+}
+
+/** What a received block is to the present tip (LIP-0014; generation 2 answers with the same words). */
+export type ForkStatus =
+  /** The tip itself: ignore. */
+  | 'same'
+  /** The next block: apply. */
+  | 'extends'
+  /** A second block of the tip's forger at the tip's place: ignore, warn. */
+  | 'doubleForging'
+  /** A rival of the tip that should replace it. */
+  | 'tieBreak'
+  /** Tip of a chain that is to be preferred: synchronise. */
+  | 'betterChain'
+  /** Anything else: ignore. */
+  | 'discard';
