@@ -1,0 +1,98 @@
+/** What the outside may ask of a running node. The HTTP module sees this and nothing else. */
+
+import type { ChainParams } from '../protocol/params.ts';
+import type { Address, JsonObject, PublicKey, Transaction } from '../protocol/types.ts';
+import type { TransactionError } from '../protocol/verdict.ts';
+import type { ChainQueries, Page } from './queries.ts';
+import type { PeerInfo } from './transport.ts';
+
+export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'ready';
+
+/** Facts that do not change while the process runs. */
+export interface NodeIdentity {
+  readonly networkName: string;
+  /** Application version, as peers and clients see it. */
+  readonly version: string;
+  readonly protocolVersion: string;
+  /** `v` and the version, then date and time of the build where known; may be empty. */
+  readonly build: string;
+  /** 40 hexadecimal characters, or empty. */
+  readonly commit: string;
+  /** 16 alphanumeric characters, new at every start. */
+  readonly nonce: string;
+}
+
+export interface NodeStatus {
+  readonly height: number;
+  readonly finalizedHeight: number;
+  readonly syncing: boolean;
+  /** Unix time in milliseconds. */
+  readonly currentTimeMs: number;
+  readonly secondsSinceEpoch: number;
+  /** SHA-256 of the last five block ids, highest first, hexadecimal; the nethash while there is only genesis. */
+  readonly broadhash: string;
+  /** Percent of connected peers that agree with this node's tip, 0 to 100; 0 without peers. */
+  readonly consensusPercent: number;
+  /** Most frequent height among connected peers, 0 without peers. */
+  readonly networkHeight: number;
+  readonly pool: Readonly<Record<PoolState, number>>;
+}
+
+export interface PoolEntry {
+  readonly transaction: Transaction;
+  /** Unix time in milliseconds. */
+  readonly receivedAtMs: number;
+  /** Undefined when no group is concerned; false until enough members signed. */
+  readonly ready?: boolean;
+}
+
+export interface PeerEntry {
+  readonly info: PeerInfo;
+  readonly state: 'connected' | 'disconnected';
+}
+
+export interface ForgingDelegate {
+  readonly publicKey: PublicKey;
+  readonly forging: boolean;
+}
+
+/** Result of handing something in. */
+export type SubmitResult =
+  | { readonly accepted: true; readonly transaction: Transaction; readonly receivedAtMs: number }
+  | { readonly accepted: false; readonly code: string; readonly message: string; readonly errors: readonly TransactionError[] };
+
+export interface Forger {
+  readonly publicKey: PublicKey;
+  readonly address: Address;
+  readonly username: string;
+  /** Slot number since the epoch. */
+  readonly nextSlot: number;
+}
+
+export interface NodeApi {
+  readonly params: ChainParams;
+  readonly identity: NodeIdentity;
+  readonly chain: ChainQueries;
+  status(): NodeStatus;
+  /** The transaction in its generation's own JSON members. */
+  transactionJson(transaction: Transaction): JsonObject;
+  /** All entries of a queue, oldest first. */
+  poolEntries(state: PoolState): readonly PoolEntry[];
+  /** Whether a confirmed transaction concerns a group: true for registrations and sendings of a group, else undefined. */
+  readyOf(transaction: Transaction): boolean | undefined;
+  peers(): readonly PeerEntry[];
+  /** The next `limit` forgers from `offset` slots after the present one. */
+  forgers(limit: number, offset: number): Page<Forger>;
+  submitTransaction(json: unknown): Promise<SubmitResult>;
+  submitSignature(json: unknown): Promise<SubmitResult>;
+  forgingDelegates(): readonly ForgingDelegate[];
+  /**
+   * Switches a configured delegate on or off.
+   *
+   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`, with the
+   *   sentence that clients know
+   */
+  setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
+  /** SHA-256 over all consensus state, hexadecimal, with the tip it belongs to. */
+  stateDigest(): { readonly height: number; readonly blockId: string; readonly digest: string };
+}

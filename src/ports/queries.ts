@@ -1,0 +1,156 @@
+/**
+ * Pages over the chain, as readers of a node ask for them. Filters join by AND; every page comes with the exact number of
+ * all matches. Implemented by the store; formats and defaults belong to `http`.
+ */
+
+import type { Account, Delegate } from '../protocol/state.ts';
+import type { Address, Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
+
+export interface PageRequest {
+  /** At least 1. */
+  readonly limit: number;
+  /** From 0. */
+  readonly offset: number;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** All matches, not only this page's. */
+  readonly total: number;
+}
+
+export type Direction = 'asc' | 'desc';
+
+export interface Sort<Field extends string> {
+  readonly field: Field;
+  readonly direction: Direction;
+}
+
+/** An account with its standing if it is a delegate. */
+export interface AccountEntry {
+  readonly account: Account;
+  readonly delegate?: DelegateEntry;
+}
+
+/** A delegate with what readers derive from it. */
+export interface DelegateEntry {
+  readonly delegate: Delegate;
+  readonly account: Account;
+  /** 1 is best; null for a generation 2 delegate registered since the last round end. */
+  readonly rank: number | null;
+  /** Percent of produced slots, two decimals; 0 before the first. */
+  readonly productivity: number;
+  /** Percent of the supply that votes for it, two decimals. */
+  readonly approval: number;
+}
+
+export interface AccountQuery extends PageRequest {
+  readonly address?: Address;
+  readonly publicKey?: PublicKey;
+  readonly secondPublicKey?: PublicKey;
+  /** Pattern with `_` for any one character. */
+  readonly usernamePattern?: string;
+  readonly sort: Sort<'balance'>;
+}
+
+export interface DelegateQuery extends PageRequest {
+  readonly address?: Address;
+  readonly publicKey?: PublicKey;
+  readonly secondPublicKey?: PublicKey;
+  readonly username?: string;
+  /** Pattern of SQL LIKE, already with its wildcards. */
+  readonly usernamePattern?: string;
+  readonly sort: Sort<'username' | 'rank' | 'voteWeight' | 'productivity' | 'missedBlocks' | 'producedBlocks'>;
+}
+
+/** Times are whole seconds since the epoch, bounds inclusive. */
+export interface BlockQuery extends PageRequest {
+  readonly blockId?: BlockId;
+  readonly height?: number;
+  readonly fromTimestampS?: number;
+  readonly toTimestampS?: number;
+  readonly generatorPublicKey?: PublicKey;
+  readonly sort: Sort<'height' | 'totalAmount' | 'totalFee' | 'timestamp'>;
+}
+
+export interface TransactionQuery extends PageRequest {
+  readonly id?: TransactionId;
+  readonly blockId?: BlockId;
+  readonly height?: number;
+  readonly type?: number;
+  readonly senderId?: Address;
+  readonly recipientId?: Address;
+  readonly senderIdOrRecipientId?: Address;
+  readonly senderPublicKey?: PublicKey;
+  /** Generation 2: key of the recipient's account. */
+  readonly recipientPublicKey?: PublicKey;
+  readonly minAmount?: bigint;
+  readonly maxAmount?: bigint;
+  readonly fromTimestampS?: number;
+  readonly toTimestampS?: number;
+  /** Pattern of SQL LIKE over the UTF-8 bytes of the transfer data. */
+  readonly dataPattern?: string;
+  readonly sort: Sort<'amount' | 'fee' | 'type' | 'timestamp'>;
+}
+
+export interface TransactionEntry {
+  readonly transaction: Transaction;
+  readonly blockId: BlockId;
+  readonly height: number;
+  /** Public key of the recipient's account, undefined when unknown. */
+  readonly recipientPublicKey?: PublicKey;
+  /** Second public key of the sender's account, if it has one. */
+  readonly senderSecondPublicKey?: PublicKey;
+}
+
+/** Names an account; given members join by AND. */
+export interface AccountIdentity {
+  readonly address?: Address;
+  readonly publicKey?: PublicKey;
+  readonly secondPublicKey?: PublicKey;
+  readonly username?: string;
+}
+
+export interface VoterQuery extends PageRequest {
+  readonly sort: Sort<'publicKey' | 'balance' | 'username'>;
+}
+
+export interface VoteQuery extends PageRequest {
+  readonly sort: Sort<'username' | 'balance'>;
+}
+
+/** A multisignature account and its members, by balance then address. */
+export interface GroupEntry {
+  readonly account: Account;
+  readonly members: readonly Account[];
+}
+
+/** What a delegate earned within a time span. */
+export interface ForgingStatistics {
+  readonly feesBeddows: bigint;
+  readonly rewardsBeddows: bigint;
+  readonly blocks: number;
+}
+
+export interface ChainQueries {
+  /** Undefined while the store is empty. */
+  tip(): BlockHeader | undefined;
+  /** Best first, at most `limit`. */
+  latestHeaders(limit: number): readonly BlockHeader[];
+  blockByHeight(height: number): Block | undefined;
+  accounts(query: AccountQuery): Page<AccountEntry>;
+  delegates(query: DelegateQuery): Page<DelegateEntry>;
+  blocks(query: BlockQuery): Page<BlockHeader>;
+  transactions(query: TransactionQuery): Page<TransactionEntry>;
+  /** The one account that fits; the first by balance then address when several do. */
+  accountBy(identity: AccountIdentity): Account | undefined;
+  voters(publicKey: PublicKey | undefined, query: VoterQuery): Page<Account>;
+  votes(account: Account, query: VoteQuery): Page<Account>;
+  /** The group owned by the account, if it is one. */
+  group(address: Address): GroupEntry | undefined;
+  /** Groups that contain the account's key, by balance then address. */
+  memberships(account: Account): readonly GroupEntry[];
+  /** Transactions of the chain, genesis included. */
+  transactionCount(): number;
+  blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
+}
