@@ -1,0 +1,33 @@
+/** Since when a delegate is active without a break: the finality protocol counts its votes from there only. */
+
+import { firstHeightOf, listIndexOf } from '../rounds.ts';
+import type { StateReader } from '../state.ts';
+import type { PublicKey } from '../types.ts';
+
+/** Lists before the active one that are searched for a break: votes reach back three rounds. */
+const LISTS_LOOKED_BACK = 3;
+
+/**
+ * First height of the present run of rounds in which a delegate is active, never before the first height of the round three
+ * before the newest list's (chain.md 7.4).
+ *
+ * @param newestList index of the newest frozen list to look from
+ * @param offset rounds that a frozen list waits before it is used
+ * @returns undefined when the delegate is not in the list in force
+ */
+export function minHeightActive(
+  state: StateReader,
+  publicKey: PublicKey,
+  newestList: number,
+  offset: number,
+): number | undefined {
+  const active = listIndexOf(newestList, offset);
+  if (!state.roundList(active)?.includes(publicKey)) return undefined;
+  let since = active;
+  for (let index = active - 1; index >= Math.max(1, active - LISTS_LOOKED_BACK); index -= 1) {
+    const list = state.roundList(index);
+    if (!list?.includes(publicKey)) break;
+    since = index;
+  }
+  return firstHeightOf(since === 1 ? Math.max(newestList - LISTS_LOOKED_BACK, 1) : since + offset);
+}

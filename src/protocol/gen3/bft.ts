@@ -1,0 +1,246 @@
+/**
+ * The finality protocol of generation 3 (LIP-0014): each header is a prevote for the blocks before it, enough prevotes
+ * allow precommits, enough precommits finalize. A ledger is a value; adding a header makes the next one.
+ *
+ * What the protocol keeps for each delegate is read off the delegate's newest voting header in the window: its last prevote
+ * is that header's height, its last precommit is kept beside the header. Delegates without a header in the window need no
+ * record: every range of votes starts at the last `range` heights, where their old votes cannot reach.
+ */
+
+import { assert } from '../../primitives/errors.ts';
+import type { PublicKey } from '../types.ts';
+
+export interface BftLimits {
+  /** Votes that make a height prevoted, and that finalize it: ceil(2N/3), as releases have it and the LIP does not. */
+  readonly threshold: number;
+  /** Heights that a vote reaches back, 3N-1; also how many headers are searched for a contradiction. */
+  readonly range: number;
+  /** Headers kept, 5N. What is older owes a quarter of the reward when referred to, so this count is consensus. */
+  readonly headersMax: number;
+}
+
+/** What the protocol reads of a header. */
+export interface BftHeader {
+  readonly height: number;
+  readonly generatorPublicKey: PublicKey;
+  readonly maxHeightPreviouslyForged: number;
+  readonly maxHeightPrevoted: number;
+}
+
+/** Consecutive newest headers with their votes; entry i of each list belongs to height `firstHeight + i`. */
+export interface BftLedger {
+  readonly firstHeight: number;
+  readonly generators: readonly PublicKey[];
+  readonly maxHeightPreviouslyForged: Uint32Array;
+  readonly maxHeightPrevoted: Uint32Array;
+  /** First height of the generator's present run of active rounds, as of its block. */
+  readonly minHeightActive: Uint32Array;
+  /** Highest height that the generator had precommitted by its block; meaningless for headers that do not vote. */
+  readonly lastPrecommit: Uint32Array;
+  readonly prevotes: Uint8Array;
+  readonly precommits: Uint8Array;
+  /** Highest height that ever had enough prevotes. */
+  readonly maxPrevoted: number;
+  /** Highest height that ever had enough precommits: never lower than before. */
+  readonly finalized: number;
+}
+
+/** @param delegates active delegates of a round, at most 255: votes of a height are counted in a byte */
+export function bftLimits(delegates: number): BftLimits {
+  assert(delegates >= 1 && delegates <= 255, 'the votes of all active delegates fit in a byte');
+  return { threshold: Math.ceil((2 * delegates) / 3), range: 3 * delegates - 1, headersMax: 5 * delegates };
+}
+
+/** A ledger without headers. */
+export function emptyLedger(finalized: number): BftLedger {
+  return {
+    firstHeight: 0,
+    generators: [],
+    maxHeightPreviouslyForged: new Uint32Array(),
+    maxHeightPrevoted: new Uint32Array(),
+    minHeightActive: new Uint32Array(),
+    lastPrecommit: new Uint32Array(),
+    prevotes: new Uint8Array(),
+    precommits: new Uint8Array(),
+    maxPrevoted: 0,
+    finalized,
+  };
+}
+
+/** Highest height in the ledger, `firstHeight - 1` when it holds none. */
+export function lastHeightIn(ledger: BftLedger): number {
+  return ledger.firstHeight + ledger.generators.length - 1;
+}
+
+/**
+ * What a header contradicts: the chain's prevoted height, or an earlier header of its delegate.
+ *
+ * @returns the reference's text, undefined when the header is in order
+ */
+export function headerFault(ledger: BftLedger, header: BftHeader, limits: BftLimits): string | undefined {
+  if (ledger.generators.length >= limits.range && header.maxHeightPrevoted !== ledger.maxPrevoted) {
+    return `Wrong maxHeightPrevoted in blockHeader. maxHeightPrevoted: ${header.maxHeightPrevoted}, : ${ledger.maxPrevoted}`;
+  }
+  const { generators } = ledger;
+  const oldest = Math.max(0, generators.length - limits.range);
+  const own = generators.lastIndexOf(header.generatorPublicKey);
+  return own < oldest ? undefined : contradictionOf(headerAt(ledger, own), header);
+}
+
+/** Three heights of a signed header: all that two headers of one delegate can contradict each other with. */
+export type SignedHeights = Pick<BftHeader, 'height' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted'>;
+
+/**
+ * Whether two headers of one delegate contradict each other, whichever was signed first.
+ *
+ * @returns the reference's sentence, undefined when they may both be signed
+ */
+export function contradictionOf(one: SignedHeights, other: SignedHeights): string | undefined {
+  const [earlier, later] = isOrdered(one, other) ? [one, other] : [other, one];
+  if (earlier.maxHeightPrevoted === later.maxHeightPrevoted && earlier.height >= later.height) {
+    return 'Violation of fork choice rule, delegate moved to a different chain';
+  }
+  if (earlier.height > later.maxHeightPreviouslyForged) {
+    return 'Violation of disjointness condition. If delegate forged a block of higher height earlier and later the block with lower height';
+  }
+  if (earlier.maxHeightPrevoted > later.maxHeightPrevoted) {
+    return 'Violation of the condition that delegate must choose the branch with largest maxHeightPrevoted';
+  }
+  return undefined;
+}
+
+/**
+ * True when a header that follows the ledger earns the full reward: its delegate's previous block is named rightly. A
+ * previous block that fell out of the ledger counts as wrong, against the LIP and with the releases.
+ */
+export function isCompliant(ledger: BftLedger, header: BftHeader, limits: BftLimits): boolean {
+  const previous = header.maxHeightPreviouslyForged;
+  if (previous === 0) return true;
+  const generator = ledger.generators[previous - ledger.firstHeight];
+  if (generator === undefined || previous >= header.height) return false;
+  return header.height - previous > limits.range + 1 || generator === header.generatorPublicKey;
+}
+
+/**
+ * Adds a header and the votes that it stands for.
+ *
+ * @param minHeightActive first height of the generator's present run of active rounds (chain.md 7.4)
+ */
+export function addHeader(
+  ledger: BftLedger,
+  header: BftHeader,
+  minHeightActive: number,
+  limits: BftLimits,
+): BftLedger {
+  const follows = ledger.generators.length > 0;
+  assert(!follows || header.height === lastHeightIn(ledger) + 1, 'headers of a ledger are consecutive');
+  const drop = ledger.generators.length >= limits.headersMax ? 1 : 0;
+  const firstHeight = follows ? ledger.firstHeight + drop : header.height;
+  const generators = ledger.generators.slice(drop);
+  generators.push(header.generatorPublicKey);
+
+  const next = {
+    firstHeight,
+    generators,
+    maxHeightPreviouslyForged: appended(ledger.maxHeightPreviouslyForged, drop, header.maxHeightPreviouslyForged),
+    maxHeightPrevoted: appended(ledger.maxHeightPrevoted, drop, header.maxHeightPrevoted),
+    minHeightActive: appended(ledger.minHeightActive, drop, minHeightActive),
+    lastPrecommit: appended(ledger.lastPrecommit, drop, 0),
+    prevotes: appended(ledger.prevotes, drop, 0),
+    precommits: appended(ledger.precommits, drop, 0),
+    maxPrevoted: ledger.maxPrevoted,
+    finalized: ledger.finalized,
+  };
+  // A header that names a previous block at or above itself moved to this chain from a longer one: it may not vote here.
+  if (header.maxHeightPreviouslyForged >= header.height) return next;
+
+  const own = newestVoteOf(next, header.generatorPublicKey);
+  let lastPrecommit = own < 0 ? 0 : at(next.lastPrecommit, own);
+  // Precommits look at the prevotes from before this header, so they come first.
+  const firstPrecommit = Math.max(minHeightActive, minPrecommitHeight(next, header, limits), lastPrecommit + 1);
+  for (let height = firstPrecommit; height < header.height; height += 1) {
+    const index = height - firstHeight;
+    if (at(next.prevotes, index) < limits.threshold) continue;
+    lastPrecommit = height;
+    const votes = at(next.precommits, index) + 1;
+    next.precommits[index] = votes;
+    if (votes >= limits.threshold) next.finalized = Math.max(next.finalized, height);
+  }
+  next.lastPrecommit[generators.length - 1] = lastPrecommit;
+
+  const lastPrevote = own < 0 ? 0 : firstHeight + own;
+  const firstPrevote = Math.max(
+    minHeightActive,
+    header.maxHeightPreviouslyForged + 1,
+    lastPrevote + 1,
+    header.height - limits.range,
+    firstHeight,
+  );
+  for (let height = firstPrevote; height <= header.height; height += 1) {
+    const index = height - firstHeight;
+    const votes = at(next.prevotes, index) + 1;
+    next.prevotes[index] = votes;
+    if (votes >= limits.threshold) next.maxPrevoted = Math.max(next.maxPrevoted, height);
+  }
+  return next;
+}
+
+/** Lowest height that a header may precommit: above it, its delegate was on this chain without a break. */
+function minPrecommitHeight(ledger: BftLedger, header: BftHeader, limits: BftLimits): number {
+  const floor = Math.max(ledger.firstHeight, header.height - limits.range);
+  let previous = header.maxHeightPreviouslyForged;
+  let height = Math.max(previous, header.height - limits.range);
+  while (height >= floor) {
+    if (height !== previous) {
+      height -= 1;
+      continue;
+    }
+    const index = height - ledger.firstHeight;
+    previous = at(ledger.maxHeightPreviouslyForged, index);
+    if (ledger.generators[index] !== header.generatorPublicKey || previous >= height) return height + 1;
+    height = previous;
+  }
+  return Math.max(height + 1, floor);
+}
+
+/** Index of the newest header but the last that votes for this delegate, -1 for none. */
+function newestVoteOf(ledger: BftLedger, generator: PublicKey): number {
+  let index = ledger.generators.length - 1;
+  do {
+    index = index === 0 ? -1 : ledger.generators.lastIndexOf(generator, index - 1);
+  } while (index >= 0 && at(ledger.maxHeightPreviouslyForged, index) >= ledger.firstHeight + index);
+  return index;
+}
+
+function headerAt(ledger: BftLedger, index: number): SignedHeights {
+  return {
+    height: ledger.firstHeight + index,
+    maxHeightPreviouslyForged: at(ledger.maxHeightPreviouslyForged, index),
+    maxHeightPrevoted: at(ledger.maxHeightPrevoted, index),
+  };
+}
+
+/** True when the first header was signed first, if its delegate is honest. */
+function isOrdered(one: SignedHeights, other: SignedHeights): boolean {
+  const differences = [
+    one.maxHeightPreviouslyForged - other.maxHeightPreviouslyForged,
+    one.maxHeightPrevoted - other.maxHeightPrevoted,
+    one.height - other.height,
+  ];
+  return (differences.find((difference) => difference !== 0) ?? 0) <= 0;
+}
+
+function at(values: Uint32Array | Uint8Array, index: number): number {
+  const value = values[index];
+  assert(value !== undefined, 'the ledger holds the height');
+  return value;
+}
+
+/** A longer copy; without its first entry when `drop` is 1. */
+function appended<T extends Uint32Array | Uint8Array>(values: T, drop: number, last: number): T {
+  const Copy = values.constructor as new (length: number) => T;
+  const copy = new Copy(values.length + 1 - drop);
+  copy.set(drop === 0 ? values : values.subarray(drop));
+  copy[copy.length - 1] = last;
+  return copy;
+}

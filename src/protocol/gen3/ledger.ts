@@ -1,0 +1,105 @@
+/** The BFT ledger as the state keeps it: only what block headers do not say, so that a block costs few bytes. */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { StateReader, StateWriter } from '../state.ts';
+import type { BlockHeader } from '../types.ts';
+import type { BftLedger } from './bft.ts';
+
+/**
+ * Layout, integers little endian: version (1 byte), number of headers, first height, highest prevoted height, finalized
+ * height (4 bytes each), then for all headers their minHeightActive and lastPrecommit (4 bytes each), prevotes and precommits
+ * (1 byte each), one list after the other.
+ */
+const LAYOUT_VERSION = 1;
+const HEAD_BYTES = 17;
+const HEADER_BYTES = 10;
+const MAX_PREVOTED_AT = 9;
+const FINALIZED_AT = 13;
+
+// The state hands out one object until the ledger changes, so a chain of blocks never reads its own bytes back.
+const decoded = new WeakMap<Uint8Array, BftLedger>();
+
+/** The ledger of a state, undefined before the genesis block. */
+export function loadLedger(state: StateReader): BftLedger | undefined {
+  const bytes = state.ledger();
+  if (bytes === undefined) return undefined;
+  const known = decoded.get(bytes);
+  if (known !== undefined) return known;
+  const ledger = decodeLedger(bytes, (height) => state.header(height));
+  decoded.set(bytes, ledger);
+  return ledger;
+}
+
+export function saveLedger(state: StateWriter, ledger: BftLedger): void {
+  const bytes = encodeLedger(ledger);
+  decoded.set(bytes, ledger);
+  state.setLedger(bytes);
+}
+
+/** Heights that finality stands at, without reading the rest; zeros before the genesis block. */
+export function finalityOf(state: StateReader): { readonly maxPrevoted: number; readonly finalized: number } {
+  const bytes = state.ledger();
+  if (bytes === undefined) return { maxPrevoted: 0, finalized: 0 };
+  const view = viewOf(bytes);
+  return { maxPrevoted: view.getUint32(MAX_PREVOTED_AT, true), finalized: view.getUint32(FINALIZED_AT, true) };
+}
+
+export function encodeLedger(ledger: BftLedger): Uint8Array {
+  const count = ledger.generators.length;
+  const bytes = new Uint8Array(HEAD_BYTES + count * HEADER_BYTES);
+  const view = viewOf(bytes);
+  bytes[0] = LAYOUT_VERSION;
+  [count, ledger.firstHeight, ledger.maxPrevoted, ledger.finalized].forEach((value, index) => {
+    view.setUint32(1 + index * 4, value, true);
+  });
+  let offset = HEAD_BYTES;
+  for (const values of [ledger.minHeightActive, ledger.lastPrecommit]) {
+    for (const value of values) {
+      view.setUint32(offset, value, true);
+      offset += 4;
+    }
+  }
+  bytes.set(ledger.prevotes, offset);
+  bytes.set(ledger.precommits, offset + count);
+  return bytes;
+}
+
+/**
+ * @param headerAt header of a height of the chain that the ledger belongs to
+ * @throws ProtocolError `LEDGER_UNREADABLE` for bytes of another layout or without their headers
+ */
+export function decodeLedger(bytes: Uint8Array, headerAt: (height: number) => BlockHeader | undefined): BftLedger {
+  const view = viewOf(bytes);
+  if (bytes.length < HEAD_BYTES || bytes[0] !== LAYOUT_VERSION) {
+    throw new ProtocolError('LEDGER_UNREADABLE', { version: bytes[0], bytes: bytes.length });
+  }
+  const count = view.getUint32(1, true);
+  if (bytes.length !== HEAD_BYTES + count * HEADER_BYTES) {
+    throw new ProtocolError('LEDGER_UNREADABLE', { headers: count, bytes: bytes.length });
+  }
+  const firstHeight = view.getUint32(5, true);
+  const headers = Array.from({ length: count }, (_, index) => {
+    const header = headerAt(firstHeight + index);
+    if (header === undefined) throw new ProtocolError('LEDGER_UNREADABLE', { headerMissing: firstHeight + index });
+    return header;
+  });
+  const words = (from: number): Uint32Array =>
+    Uint32Array.from({ length: count }, (_, index) => view.getUint32(from + index * 4, true));
+  const votesAt = HEAD_BYTES + count * 8;
+  return {
+    firstHeight,
+    generators: headers.map((header) => header.generatorPublicKey),
+    maxHeightPreviouslyForged: Uint32Array.from(headers, (header) => header.maxHeightPreviouslyForged),
+    maxHeightPrevoted: Uint32Array.from(headers, (header) => header.maxHeightPrevoted),
+    minHeightActive: words(HEAD_BYTES),
+    lastPrecommit: words(HEAD_BYTES + count * 4),
+    prevotes: Uint8Array.from(bytes.subarray(votesAt, votesAt + count)),
+    precommits: Uint8Array.from(bytes.subarray(votesAt + count)),
+    maxPrevoted: view.getUint32(MAX_PREVOTED_AT, true),
+    finalized: view.getUint32(FINALIZED_AT, true),
+  };
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

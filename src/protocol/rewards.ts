@@ -1,0 +1,31 @@
+/** What a block creates, by height, and how much exists by then. */
+
+import { GENESIS_SUPPLY, type RewardParams } from './params.ts';
+
+/** Milestone that a height stands in, from 0; the last one lasts for ever. Heights below the offset count as the first. */
+export function milestoneAt(height: number, rewards: RewardParams): number {
+  const passed = Math.max(0, Math.trunc((height - rewards.offset) / rewards.distance));
+  return Math.min(passed, rewards.milestones.length - 1);
+}
+
+/** Full reward of the block of a height, in beddows; 0 below the offset. */
+export function rewardAt(height: number, rewards: RewardParams): bigint {
+  if (height < rewards.offset) return 0n;
+  return rewards.milestones[milestoneAt(height, rewards)] ?? 0n;
+}
+
+/**
+ * Genesis supply plus the full rewards up to a height, in beddows: the figure that the HTTP interface publishes. What blocks
+ * really created is less where headers owed a quarter of the reward (generation 3).
+ */
+export function supplyAt(height: number, rewards: RewardParams): bigint {
+  let supply = GENESIS_SUPPLY;
+  const last = rewards.milestones.length - 1;
+  rewards.milestones.forEach((reward, milestone) => {
+    const from = rewards.offset + milestone * rewards.distance;
+    const until = milestone === last ? Infinity : from + rewards.distance;
+    const blocks = Math.min(height + 1, until) - from;
+    if (blocks > 0) supply += reward * BigInt(blocks);
+  });
+  return supply;
+}
