@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+/** The executable: checks what it stands on, then hands over to the compiled command line. */
+
+import { existsSync } from 'node:fs';
+
+const NODE_MIN = [20, 19];
+const MAIN = new URL('../dist/src/cli/main.js', import.meta.url);
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {
+  console.error(`bloomery needs Node ${NODE_MIN.join('.')} or newer; this is Node ${process.versions.node}.`);
+  process.exitCode = 1;
+} else if (!existsSync(MAIN)) {
+  console.error('bloomery is not built yet: run "npm run build" in its folder.');
+  process.exitCode = 1;
+} else {
+  await import(MAIN.href);
+}

@@ -1,0 +1,127 @@
+/**
+ * Builds `dist/` when something changed since the last build, and says nothing when nothing did: `node bin/build.js`.
+ *
+ * A stamp in `dist/` holds a fingerprint (path, size, time) of everything that the build reads. Builds that start at the
+ * same moment wait for each other behind a lock folder. Exit code 1, with the compiler's lines, when it fails.
+ */
+
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const DIST = path.join(ROOT, 'dist');
+const STAMP = path.join(DIST, '.stamp');
+const LOCK = path.join(DIST, '.lock');
+
+const SOURCES = ['src', 'test'];
+const SETTINGS = ['tsconfig.json', 'package.json', 'package-lock.json', 'bin/build.js'];
+
+/** A build takes seconds; a lock this old was left by one that was killed. */
+const LOCK_STALE_MS = 120_000;
+const LOCK_POLL_MS = 100;
+
+process.exitCode = await build();
+
+async function build() {
+  if (stamped() === fingerprint()) return 0;
+  mkdirSync(DIST, { recursive: true });
+  await lock();
+  try {
+    // Taken before the compiler reads: a file that changes meanwhile leads to another build, never to a stale one.
+    const wanted = fingerprint();
+    if (stamped() === wanted) return 0;
+    rmSync(STAMP, { force: true });
+    const code = await compile();
+    if (code !== 0) return 1;
+    removeOrphans();
+    writeFileSync(STAMP, wanted);
+    return 0;
+  } finally {
+    rmSync(LOCK, { recursive: true, force: true });
+  }
+}
+
+function stamped() {
+  return existsSync(STAMP) ? readFileSync(STAMP, 'utf8') : undefined;
+}
+
+function fingerprint() {
+  const lines = SETTINGS.map((file) => path.join(ROOT, file))
+    .concat(SOURCES.flatMap((folder) => filesIn(path.join(ROOT, folder), '.ts')))
+    .filter((file) => existsSync(file))
+    .map((file) => {
+      const { size, mtimeMs } = statSync(file);
+      return `${path.relative(ROOT, file)} ${size} ${mtimeMs}`;
+    });
+  return createHash('sha256').update(lines.join('\n')).digest('hex');
+}
+
+function filesIn(folder, extension) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true })
+    .filter((file) => file.endsWith(extension))
+    .map((file) => path.join(folder, file))
+    .sort();
+}
+
+/** Its own record of increments, so that it is gone when `dist/` is, and no other use of the compiler disturbs it. */
+function compile() {
+  const record = path.join(DIST, '.tsbuildinfo');
+  if (!existsSync(path.join(DIST, 'src'))) rmSync(record, { force: true });
+  const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+  console.error('building dist/');
+  const child = spawn(
+    process.execPath,
+    [compiler, '-p', ROOT, '--outDir', DIST, '--tsBuildInfoFile', record, '--incremental', '--pretty', 'false'],
+    // The caller's standard output may be data (`--json`), so the compiler speaks on standard error.
+    { cwd: ROOT, stdio: ['ignore', 2, 2] },
+  );
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+/** Removes the output of sources that are gone: a deleted test must not run on. */
+function removeOrphans() {
+  for (const folder of SOURCES) {
+    for (const file of filesIn(path.join(DIST, folder), '.js')) {
+      const source = path.join(ROOT, path.relative(DIST, file)).replace(/\.js$/, '.ts');
+      if (existsSync(source)) continue;
+      rmSync(file);
+      rmSync(`${file}.map`, { force: true });
+    }
+  }
+}
+
+/** Takes the lock: a folder, because making one either succeeds or fails for exactly one of two builds. */
+async function lock() {
+  for (;;) {
+    try {
+      mkdirSync(LOCK);
+      writeFileSync(path.join(LOCK, 'pid'), String(process.pid));
+      return;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    if (abandoned()) rmSync(LOCK, { recursive: true, force: true });
+    else await sleep(LOCK_POLL_MS);
+  }
+}
+
+function abandoned() {
+  try {
+    if (Date.now() - statSync(LOCK).mtimeMs > LOCK_STALE_MS) return true;
+    const pid = Number(readFileSync(path.join(LOCK, 'pid'), 'utf8'));
+    if (pid > 0) process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    // ESRCH: its owner is gone. ENOENT: released just now, or not signed yet by an owner that lives.
+    return error.code === 'ESRCH';
+  }
+}

@@ -1,0 +1,144 @@
+/** What the linter holds this project to: `eslint --config test/eslint.config.js src test bin`. */
+
+import tseslint from 'typescript-eslint';
+
+/** Rooms whose clock, chance and process belong to somebody else (docs/architecture.md). */
+const ROOMS_WITHOUT_CLOCK = ['primitives', 'crypto', 'protocol', 'ports', 'engine', 'store'].map(
+  (room) => `src/${room}/**/*.ts`,
+);
+/** Rooms that know neither files, sockets nor Node: they must run anywhere. */
+const ROOMS_WITHOUT_NODE = ['primitives', 'protocol', 'ports', 'engine'].map((room) => `src/${room}/**/*.ts`);
+
+const TIME = 'Time is handed in: take a Clock (ports/clock.ts) or a number.';
+const CHANCE = 'Chance is handed in: take a Random (ports/clock.ts) or a seed.';
+const PROCESS = 'Process, environment and terminal belong to node/ and cli/; tell things through an Observer.';
+
+const PURE_GLOBALS = [
+  ...['performance', 'setTimeout', 'setInterval', 'setImmediate'].map((name) => ({ name, message: TIME })),
+  { name: 'crypto', message: CHANCE },
+  ...['process', 'console', 'fetch'].map((name) => ({ name, message: PROCESS })),
+];
+
+/** Reading the clock is out; turning a given moment into text, or back, is arithmetic. */
+const CLOCK_READS = [
+  { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: TIME },
+  { selector: "CallExpression[callee.name='Date']", message: TIME },
+];
+
+const SYNCHRONOUS = 'A rule is one synchronous function: gather first, then decide.';
+
+export default tseslint.config(
+  { ignores: ['dist/**', 'dist-*/**', '.build/**', 'node_modules/**', 'test/vectors/**'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  {
+    name: 'all JavaScript and TypeScript',
+    extends: [tseslint.configs.recommended],
+    rules: {
+      eqeqeq: 'error',
+      'no-console': 'off',
+      'no-constant-binary-expression': 'error',
+      'no-self-compare': 'error',
+      'no-template-curly-in-string': 'error',
+      'no-unreachable-loop': 'error',
+      'no-unmodified-loop-condition': 'error',
+      'no-useless-return': 'error',
+      'no-var': 'error',
+      'object-shorthand': 'error',
+      'prefer-const': 'error',
+      'preserve-caught-error': 'error',
+    },
+  },
+  {
+    name: 'rules that read types',
+    files: ['src/**/*.ts', 'test/**/*.ts'],
+    languageOptions: {
+      parserOptions: { project: './tsconfig.json', tsconfigRootDir: new URL('..', import.meta.url).pathname },
+    },
+    rules: {
+      '@typescript-eslint/await-thenable': 'error',
+      '@typescript-eslint/consistent-type-exports': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
+      '@typescript-eslint/no-array-delete': 'error',
+      '@typescript-eslint/no-base-to-string': 'error',
+      '@typescript-eslint/no-deprecated': 'error',
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-for-in-array': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/no-misused-spread': 'error',
+      '@typescript-eslint/no-unnecessary-type-assertion': 'error',
+      '@typescript-eslint/no-unsafe-argument': 'error',
+      '@typescript-eslint/no-unsafe-assignment': 'error',
+      '@typescript-eslint/no-unsafe-call': 'error',
+      '@typescript-eslint/no-unsafe-member-access': 'error',
+      '@typescript-eslint/no-unsafe-return': 'error',
+      '@typescript-eslint/no-unused-vars': 'off', // the compiler says it (noUnusedLocals, noUnusedParameters)
+      '@typescript-eslint/only-throw-error': 'error',
+      '@typescript-eslint/prefer-promise-reject-errors': 'error',
+      '@typescript-eslint/require-array-sort-compare': ['error', { ignoreStringArrays: true }],
+      '@typescript-eslint/restrict-plus-operands': 'error',
+      '@typescript-eslint/return-await': ['error', 'in-try-catch'],
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+    },
+  },
+  {
+    name: 'tests may read what they asked for without a type for it',
+    files: ['test/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+    },
+  },
+  {
+    name: 'time and chance are handed in',
+    files: ROOMS_WITHOUT_CLOCK,
+    rules: {
+      'no-restricted-globals': ['error', { globals: PURE_GLOBALS, checkGlobalObject: true }],
+      'no-restricted-properties': [
+        'error',
+        { object: 'Math', property: 'random', message: CHANCE },
+        { object: 'Date', property: 'now', message: TIME },
+      ],
+      'no-restricted-syntax': ['error', ...CLOCK_READS],
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            { group: ['node:timers', 'node:timers/*', 'node:perf_hooks', 'timers', 'timers/*'], message: TIME },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    name: 'no Node modules below the edges',
+    files: ROOMS_WITHOUT_NODE,
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ regex: '^node:', message: 'This room must run anywhere; what it needs is handed in.' }] },
+      ],
+    },
+  },
+  {
+    name: 'the rules of the protocol are synchronous',
+    files: ['src/primitives/**/*.ts', 'src/crypto/hash.ts', 'src/protocol/**/*.ts'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        {
+          globals: [
+            ...PURE_GLOBALS,
+            { name: 'Promise', message: SYNCHRONOUS },
+            { name: 'queueMicrotask', message: SYNCHRONOUS },
+          ],
+          checkGlobalObject: true,
+        },
+      ],
+      'no-restricted-syntax': ['error', ...CLOCK_READS, { selector: ':function[async=true]', message: SYNCHRONOUS }],
+    },
+  },
+);
