@@ -116,6 +116,9 @@ export interface Rules {
   /** What a received block is to the tip. */
   forkStatus(tip: TipView, received: TipView): ForkStatus;
 
+  /** Whether a tip that a peer announces is to be preferred to another, as far as an announcement can tell. */
+  prefersTip(announced: AnnouncedTip, than: AnnouncedTip): boolean;
+
   /** Height that can never be reverted, as of `state`; 0 where a generation has no finality. */
   finalizedHeight(state: StateReader): number;
 
@@ -146,6 +149,8 @@ export interface Rules {
    * Builds and signs the next block.
    *
    * @param request.previouslyForged what the journal holds of this delegate, undefined for nothing
+   * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, when the header would contradict that one
+   * @throws ProtocolError `FORGER_LEAVES` when the reference would refuse the block (chain.md 7.4)
    */
   forge(state: StateReader, tip: BlockHeader, request: ForgeRequest): Block;
 
@@ -174,6 +179,13 @@ export interface TipView {
   readonly header: BlockHeader;
   /** Chain time of receipt in whole seconds; undefined when forged, synced or loaded, which counts as in time. */
   readonly receivedAtS?: number;
+}
+
+/** What peers say of their tips. */
+export interface AnnouncedTip {
+  readonly height: number;
+  /** 0 where a generation does not announce it. */
+  readonly maxHeightPrevoted: number;
 }
 
 /** What the journal keeps of a header that a delegate signed. */

@@ -1,0 +1,217 @@
+/**
+ * The engine put together: chain, pool, peers, gossip, synchronisation and forging over the ports. It has no socket, no disk
+ * and no clock of its own, so a node runs it once and a simulation many times.
+ */
+
+import { ACTIVE_DELEGATES } from '../protocol/params.ts';
+import { broadhashOf } from '../protocol/broadhash.ts';
+import type { Rules } from '../protocol/rules.ts';
+import type { Block } from '../protocol/types.ts';
+import type { Clock, Random } from '../ports/clock.ts';
+import type { SigningJournal } from '../ports/journal.ts';
+import type { NodeIdentity } from '../ports/node-api.ts';
+import type { Observer } from '../ports/observer.ts';
+import type { ChainStore } from '../ports/store.ts';
+import type { NodeInfo, Transport } from '../ports/transport.ts';
+import type { Verifier } from '../ports/verifier.ts';
+import { Chain, openGenesis } from './chain.ts';
+import { ForgingScheduler } from './forge/scheduler.ts';
+import { Gossip } from './gossip.ts';
+import { PeerManager, type PeerManagerOptions } from './peers/manager.ts';
+import { TransactionPool } from './pool/pool.ts';
+import { createAnswerer } from './serve.ts';
+import { Synchronizer } from './sync/synchronizer.ts';
+
+export interface EngineOptions {
+  readonly identity: NodeIdentity;
+  /** Platform and kernel release, as peers are told. */
+  readonly os: string;
+  readonly wsPort: number;
+  readonly httpPort: number;
+  /** After a missed slot, time that its late block is given; below the block time. */
+  readonly waitThresholdMs: number;
+  readonly broadcastIntervalMs: number;
+  readonly transactionsPerQueueMax: number;
+  readonly peers: PeerManagerOptions;
+}
+
+export interface EngineDependencies {
+  /** May be empty: the genesis block is applied then. */
+  readonly store: ChainStore;
+  readonly rules: Rules;
+  readonly genesis: Block;
+  readonly verifier: Verifier;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly journal: SigningJournal;
+  readonly observer: Observer;
+}
+
+export class Engine {
+  readonly chain: Chain;
+  readonly pool: TransactionPool;
+  readonly peers: PeerManager;
+  readonly synchronizer: Synchronizer;
+  readonly forging: ForgingScheduler;
+  readonly #gossip: Gossip;
+  readonly #options: EngineOptions;
+  readonly #dependencies: EngineDependencies;
+
+  constructor(dependencies: EngineDependencies, options: EngineOptions) {
+    this.#options = options;
+    this.#dependencies = dependencies;
+    const { store, rules, genesis, verifier, transport, clock, random, journal, observer } = dependencies;
+    openGenesis(store, rules, genesis);
+    this.chain = new Chain({ store, rules, verifier, clock, observer: observer.room('chain') });
+    this.peers = new PeerManager({ transport, store, clock, random, observer: observer.room('peers') }, options.peers);
+    this.pool = new TransactionPool({
+      rules,
+      state: () => store,
+      tip: () => this.chain.tip.header,
+      clock,
+      verify: this.chain.verify,
+      limits: { perQueueMax: options.transactionsPerQueueMax },
+      observer: observer.room('pool'),
+      events: {
+        verified: (transaction) => {
+          this.#gossip.announceTransaction(transaction.id);
+        },
+        signatureAdded: (signature) => {
+          this.#gossip.announceSignature(signature);
+        },
+      },
+    });
+    const penalise = (peerId: string, code: string, detail: string) => {
+      this.peers.penalise(peerId, code, detail);
+    };
+    this.synchronizer = new Synchronizer({
+      chain: this.chain,
+      transport,
+      clock,
+      random,
+      observer: observer.room('sync'),
+      penalise,
+    });
+    this.#gossip = new Gossip({
+      chain: this.chain,
+      pool: this.pool,
+      transport,
+      clock,
+      observer: observer.room('gossip'),
+      broadcastIntervalMs: options.broadcastIntervalMs,
+      gossipTargets: () => this.peers.gossipTargets(),
+      penalise,
+      synchronizer: this.synchronizer,
+    });
+    this.forging = new ForgingScheduler({
+      chain: this.chain,
+      pool: this.pool,
+      journal,
+      clock,
+      observer: observer.room('forge'),
+      waitThresholdMs: options.waitThresholdMs,
+      obstacle: () => (this.synchronizer.syncing ? 'synchronising with the network' : undefined),
+    });
+    this.chain.listen({
+      reverted: (blocks) => {
+        this.pool.blocksReverted(blocks);
+      },
+      applied: (blocks) => {
+        this.pool.blocksApplied(blocks);
+        this.#announceTip();
+      },
+    });
+  }
+
+  /** Connects to the network and begins to follow it; forging begins with the first enabled delegate. */
+  async start(): Promise<void> {
+    const { transport } = this.#dependencies;
+    let isPoolFetched = false;
+    transport.announce(this.#nodeInfo());
+    await this.peers.start({
+      answer: createAnswerer({ store: this.#dependencies.store, rules: this.chain.rules, pool: this.pool }),
+      message: (peerId, message) => {
+        this.#gossip.receive(peerId, message);
+      },
+      connected: ({ peerId }) => {
+        if (isPoolFetched) return;
+        isPoolFetched = true;
+        this.#gossip.fetchPool(peerId).catch(() => {
+          isPoolFetched = false;
+        });
+      },
+    });
+    this.pool.start();
+    this.#gossip.start();
+    this.synchronizer.start();
+    this.forging.start();
+  }
+
+  /** Stops forging first, then everything else; resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    await this.forging.stop();
+    this.#gossip.stop();
+    this.pool.stop();
+    await this.peers.stop();
+    await this.synchronizer.stop();
+    await this.chain.idle();
+  }
+
+  /** Broadhash of the last five blocks, hexadecimal. */
+  broadhash(): string {
+    const { store, rules } = this.#dependencies;
+    const tipHeight = this.chain.tip.header.height;
+    const ids: string[] = [];
+    for (let height = tipHeight; height > Math.max(0, tipHeight - 5); height -= 1) {
+      const header = store.header(height);
+      if (header !== undefined) ids.push(header.id);
+    }
+    return broadhashOf(ids, rules.params.nethash);
+  }
+
+  /** Percent of connected peers whose announced tip is ours, two significant digits; 0 without peers. */
+  consensusPercent(): number {
+    const connections = this.#dependencies.transport.connections().slice(0, ACTIVE_DELEGATES - 1);
+    if (connections.length === 0) return 0;
+    const tipId = this.chain.tip.header.id;
+    const broadhash = this.broadhash();
+    const matching = connections.filter(
+      ({ info }) => info.lastBlockId === tipId || (info.broadhash !== undefined && info.broadhash === broadhash),
+    );
+    return Number(((matching.length / connections.length) * 100).toPrecision(2));
+  }
+
+  /** Most frequent height among connected peers, the lowest of several; 0 without peers. */
+  networkHeight(): number {
+    const counts = new Map<number, number>();
+    for (const { info } of this.#dependencies.transport.connections()) {
+      if (info.height !== undefined) counts.set(info.height, (counts.get(info.height) ?? 0) + 1);
+    }
+    const [best] = [...counts].sort(([a, countA], [b, countB]) => countB - countA || a - b);
+    return best?.[0] ?? 0;
+  }
+
+  #announceTip(): void {
+    if (!this.synchronizer.syncing) this.#dependencies.transport.announce(this.#nodeInfo());
+  }
+
+  #nodeInfo(): NodeInfo {
+    const { identity, os, wsPort, httpPort } = this.#options;
+    const { header } = this.chain.tip;
+    return {
+      os,
+      version: identity.version,
+      wsPort,
+      httpPort,
+      protocolVersion: identity.protocolVersion,
+      nonce: identity.nonce,
+      height: header.height,
+      broadhash: this.broadhash(),
+      blockVersion: header.version,
+      maxHeightPrevoted: header.maxHeightPrevoted,
+      lastBlockId: header.id,
+      advertiseAddress: true,
+    };
+  }
+}

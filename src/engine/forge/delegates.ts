@@ -1,0 +1,110 @@
+/** The delegates configured on this node: whose passphrases it holds (encrypted) and which of them forge now. */
+
+import { hexOf } from '../../primitives/bytes.ts';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import type { ForgingDelegate } from '../../ports/node-api.ts';
+import type { Observer } from '../../ports/observer.ts';
+import type { StateReader } from '../../protocol/state.ts';
+import type { Address, KeyPair, PublicKey } from '../../protocol/types.ts';
+import type { ForgingScheduler } from './scheduler.ts';
+
+export interface ConfiguredDelegate {
+  readonly publicKey: PublicKey;
+  readonly encryptedPassphrase: string;
+}
+
+export interface ForgingDelegatesDependencies {
+  /** In the order of the configuration. */
+  readonly configured: readonly ConfiguredDelegate[];
+  readonly scheduler: Pick<ForgingScheduler, 'enable' | 'disable' | 'isEnabled'>;
+  readonly state: () => StateReader;
+  /** Key pair behind an encrypted passphrase. Rejects when the password is wrong. */
+  readonly unlock: (encryptedPassphrase: string, password: string) => Promise<KeyPair>;
+  readonly addressOf: (publicKey: PublicKey) => Address;
+  readonly observer: Observer;
+}
+
+export class ForgingDelegates {
+  readonly #dependencies: ForgingDelegatesDependencies;
+
+  constructor(dependencies: ForgingDelegatesDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  list(): readonly ForgingDelegate[] {
+    const { configured, scheduler } = this.#dependencies;
+    return configured.map(({ publicKey }) => ({ publicKey, forging: scheduler.isEnabled(publicKey) }));
+  }
+
+  /**
+   * Enables every configured delegate, as at the start of a node that forges unattended.
+   *
+   * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` naming the public key
+   */
+  async enableAll(password: string): Promise<void> {
+    const { configured, scheduler, state, observer, addressOf } = this.#dependencies;
+    const keyPairs = await Promise.all(configured.map((delegate) => this.#unlock(delegate, password)));
+    for (const keyPair of keyPairs) {
+      const publicKey = hexOf(keyPair.publicKey);
+      const account = state().account(addressOf(publicKey));
+      if (account?.username === undefined) {
+        observer.log('warn', 'FORGING_NOT_A_DELEGATE', 'a configured key belongs to no delegate yet', {
+          delegate: publicKey,
+        });
+      }
+      scheduler.enable(keyPair);
+    }
+  }
+
+  /**
+   * Switches one delegate. The password is asked for switching off, too.
+   *
+   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`
+   */
+  async set(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate> {
+    const { configured, scheduler, state, observer, addressOf } = this.#dependencies;
+    const delegate = configured.find((one) => one.publicKey === publicKey);
+    if (delegate === undefined) {
+      throw new ProtocolError(
+        'FORGING_DELEGATE_UNKNOWN',
+        { publicKey },
+        `Delegate with publicKey: ${publicKey} not found`,
+      );
+    }
+    let keyPair: KeyPair;
+    try {
+      keyPair = await this.#unlock(delegate, password);
+    } catch (error) {
+      throw new ProtocolError('FORGING_PASSWORD_WRONG', { publicKey }, 'Invalid password and public key combination', {
+        cause: error,
+      });
+    }
+    if (state().account(addressOf(publicKey))?.username === undefined) {
+      throw new ProtocolError('FORGING_NOT_A_DELEGATE', { publicKey }, 'Delegate not found');
+    }
+    if (forging) scheduler.enable(keyPair);
+    else scheduler.disable(publicKey);
+    observer.log('info', forging ? 'FORGING_ENABLED' : 'FORGING_DISABLED', 'forging was switched', {
+      delegate: publicKey,
+    });
+    return { publicKey, forging };
+  }
+
+  async #unlock(delegate: ConfiguredDelegate, password: string): Promise<KeyPair> {
+    const invalid = (reason: string, cause?: unknown) =>
+      new ProtocolError(
+        'FORGING_PASSPHRASE_INVALID',
+        { publicKey: delegate.publicKey },
+        `Invalid encryptedPassphrase for publicKey: ${delegate.publicKey}. ${reason}`,
+        { cause },
+      );
+    let keyPair: KeyPair;
+    try {
+      keyPair = await this.#dependencies.unlock(delegate.encryptedPassphrase, password);
+    } catch (error) {
+      throw invalid(messageOf(error), error);
+    }
+    if (hexOf(keyPair.publicKey) !== delegate.publicKey) throw invalid('Public keys do not match');
+    return keyPair;
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * When to forge: at the start of each slot whose owner is enabled here. Slots come from arithmetic on the clock; a timer
+ * only wakes the scheduler, and every condition is checked again when it does.
+ */
+
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { SigningJournal } from '../../ports/journal.ts';
+import type { Observer } from '../../ports/observer.ts';
+import { hexOf } from '../../primitives/bytes.ts';
+import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
+import type { TipView } from '../../protocol/rules.ts';
+import { slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.ts';
+import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
+import type { Chain } from '../chain.ts';
+import type { TransactionPool } from '../pool/pool.ts';
+
+/** Longest sleep: a clock that was set is noticed within it. */
+const SLEEP_MS_MAX = 1000;
+
+export interface ForgingDependencies {
+  readonly chain: Chain;
+  readonly pool: Pick<TransactionPool, 'step' | 'readyForForging'>;
+  readonly journal: SigningJournal;
+  readonly clock: Clock;
+  readonly observer: Observer;
+  /** After a missed slot, time that its late block is given, counted from the start of the present slot. */
+  readonly waitThresholdMs: number;
+  /** A sentence that says why nothing may be forged now, or undefined. */
+  readonly obstacle: () => string | undefined;
+}
+
+export class ForgingScheduler {
+  readonly #dependencies: ForgingDependencies;
+  readonly #keys = new Map<PublicKey, KeyPair>();
+  #timer: Timer | undefined;
+  #stopped = true;
+  #attempt: Promise<void> | undefined;
+  /** Last slot in which something was said about a refusal, so that it is said once. */
+  #slotOfLastRefusal = -1;
+
+  constructor(dependencies: ForgingDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  enable(keyPair: KeyPair): void {
+    this.#keys.set(hexOf(keyPair.publicKey), keyPair);
+  }
+
+  disable(publicKey: PublicKey): void {
+    this.#keys.delete(publicKey);
+  }
+
+  isEnabled(publicKey: PublicKey): boolean {
+    return this.#keys.has(publicKey);
+  }
+
+  get enabledCount(): number {
+    return this.#keys.size;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    // A block that arrives inside our slot may be the one we were waiting for.
+    this.#dependencies.chain.listen({
+      applied: (_blocks, origin) => {
+        if (origin === 'received') this.#wake();
+      },
+    });
+    this.#wake();
+  }
+
+  /** Resolves when an attempt under way has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#attempt;
+  }
+
+  #wake(): void {
+    if (this.#stopped || this.#attempt !== undefined) return;
+    this.#timer?.cancel();
+    this.#attempt = this.#tryToForge()
+      .catch((error: unknown) => {
+        this.#refuse('FORGING_FAILED', 'error', 'could not forge', { reason: messageOf(error) });
+      })
+      .finally(() => {
+        this.#attempt = undefined;
+        this.#arm();
+      });
+  }
+
+  #arm(): void {
+    if (this.#stopped) return;
+    const { clock, chain } = this.#dependencies;
+    const nowMs = clock.nowMs();
+    const nextSlotMs = slotStartMs(slotAtMs(nowMs, chain.rules.params) + 1, chain.rules.params);
+    this.#timer = clock.after(Math.min(nextSlotMs - nowMs, SLEEP_MS_MAX), () => {
+      this.#wake();
+    });
+  }
+
+  async #tryToForge(): Promise<void> {
+    const { chain, obstacle } = this.#dependencies;
+    if (this.#keys.size === 0 || this.#slotToForge(chain.tip) === undefined) return;
+    const reason = obstacle();
+    if (reason !== undefined) {
+      this.#refuse('FORGING_PAUSED', 'warn', 'a slot of ours passes unused', { reason });
+      return;
+    }
+    const block = await chain.forge((tip) => this.#build(tip));
+    if (block === undefined) return;
+    this.#dependencies.observer.log('info', 'BLOCK_FORGED', 'forged a block', {
+      height: block.height,
+      blockId: block.id,
+      delegate: block.generatorPublicKey,
+      transactions: block.numberOfTransactions,
+    });
+  }
+
+  /** The present slot and its owner's keys if it is ours to fill now. */
+  #slotToForge(tip: TipView): { readonly slot: number; readonly keyPair: KeyPair } | undefined {
+    const { chain, clock, waitThresholdMs } = this.#dependencies;
+    const { rules, state } = chain;
+    const nowMs = clock.nowMs();
+    const slot = slotAtMs(nowMs, rules.params);
+    const tipSlot = slotAt(tip.header.timestamp, rules.params);
+    if (slot <= tipSlot) return undefined;
+    const forgers = rules.forgers(state, tip.header.height + 1);
+    const owner = forgers[slot % ACTIVE_DELEGATES];
+    const keyPair = owner === undefined ? undefined : this.#keys.get(owner);
+    if (keyPair === undefined) return undefined;
+    const isLateBlockPossible = tipSlot < slot - 1 && nowMs <= slotStartMs(slot, rules.params) + waitThresholdMs;
+    return isLateBlockPossible ? undefined : { slot, keyPair };
+  }
+
+  /** Builds the block, and has it in the journal, on disk, before anybody can see it. */
+  #build(tip: TipView): Block | undefined {
+    const { chain, pool, journal } = this.#dependencies;
+    const { rules, state } = chain;
+    const turn = this.#slotToForge(tip);
+    if (turn === undefined) return undefined;
+    const publicKey = hexOf(turn.keyPair.publicKey);
+    const timestamp = slotStartS(turn.slot, rules.params);
+    pool.step();
+    const transactions = rules.selectTransactions(
+      state,
+      pool.readyForForging(),
+      { blockTimestamp: timestamp, blockHeight: tip.header.height + 1 },
+      chain.verify,
+    );
+    const previouslyForged = journal.last(publicKey);
+    try {
+      const block = rules.forge(state, tip.header, { keyPair: turn.keyPair, timestamp, transactions, previouslyForged });
+      journal.record(publicKey, signedHeaderOf(block));
+      return block;
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.#refuse(error.code, 'warn', 'did not sign', {
+        height: tip.header.height + 1,
+        delegate: publicKey,
+        reason: error.message,
+      });
+      return undefined;
+    }
+  }
+
+  #refuse(code: string, level: 'warn' | 'error', message: string, fields: Record<string, unknown>): void {
+    const { chain, observer } = this.#dependencies;
+    const slot = chain.currentSlot();
+    if (slot === this.#slotOfLastRefusal) return;
+    this.#slotOfLastRefusal = slot;
+    observer.log(level, code, message, { slot, ...fields });
+  }
+}
+
+function signedHeaderOf(block: Block) {
+  return {
+    blockId: block.id,
+    height: block.height,
+    timestamp: block.timestamp,
+    maxHeightPrevoted: block.maxHeightPrevoted,
+    maxHeightPreviouslyForged: block.maxHeightPreviouslyForged,
+  };
+}

@@ -1,0 +1,208 @@
+/** What we tell peers unasked and what we do with what they tell us: blocks, ids of transactions, signatures. */
+
+import { BoundedQueue, LruMap } from '../primitives/bounded.ts';
+import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
+import type { Observer } from '../ports/observer.ts';
+import type { PeerId, PeerMessage, Transport } from '../ports/transport.ts';
+import type { Block, MemberSignature, TransactionId } from '../protocol/types.ts';
+import { BlockRejected } from '../protocol/verdict.ts';
+import type { Chain } from './chain.ts';
+import type { TransactionPool } from './pool/pool.ts';
+
+/** Items of one announcement, as the wire allows. */
+const ITEMS_PER_MESSAGE_MAX = 25;
+/** Announcements that wait: as many as a full pool can cause. */
+const QUEUE_ITEMS_MAX = 5000;
+/** Refused or seen blocks remembered, so that the same one from many peers costs once. */
+const SEEN_BLOCKS_MAX = 1000;
+/** Blocks and answers of one peer that may wait for their turn; more are dropped. */
+const PENDING_PER_PEER_MAX = 8;
+
+export interface GossipDependencies {
+  readonly chain: Chain;
+  readonly pool: TransactionPool;
+  readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
+  readonly clock: Clock;
+  readonly observer: Observer;
+  readonly broadcastIntervalMs: number;
+  /** Peers for a message that not everybody gets: a random choice over both directions. */
+  readonly gossipTargets: () => readonly PeerId[];
+  readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
+  readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId): void };
+}
+
+export class Gossip {
+  readonly #dependencies: GossipDependencies;
+  readonly #transactionIds = new BoundedQueue<TransactionId>(QUEUE_ITEMS_MAX);
+  readonly #signatures = new BoundedQueue<MemberSignature>(QUEUE_ITEMS_MAX);
+  readonly #seenBlocks = new LruMap<string, true>(SEEN_BLOCKS_MAX);
+  readonly #pendingByPeer = new Map<PeerId, number>();
+  #timer: Timer | undefined;
+  #stopped = true;
+
+  constructor(dependencies: GossipDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#dependencies.chain.listen({
+      applied: (blocks, origin) => {
+        const block = blocks.at(-1);
+        if (origin !== 'synced' && block !== undefined) this.#sendBlock(block);
+      },
+    });
+    this.#arm();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** A transaction passed verification here for the first time. */
+  announceTransaction(id: TransactionId): void {
+    this.#transactionIds.push(id);
+  }
+
+  /** A member's signature was added to a pending transaction here. */
+  announceSignature(signature: MemberSignature): void {
+    this.#signatures.push(signature);
+  }
+
+  receive(peerId: PeerId, message: PeerMessage): void {
+    if (this.#stopped) return;
+    switch (message.kind) {
+      case 'block':
+        this.#bounded(peerId, () => this.#receiveBlock(peerId, message.block));
+        return;
+      case 'transactionIds':
+        this.#bounded(peerId, () => this.#fetchTransactions(peerId, message.ids));
+        return;
+      case 'transactions':
+        this.#takeTransactions(peerId, message.transactions);
+        return;
+      case 'signatures':
+        this.#takeSignatures(peerId, message.signatures);
+    }
+  }
+
+  /** Asks a peer for what its pool holds; for the first connection after a start. */
+  async fetchPool(peerId: PeerId): Promise<void> {
+    const answer = await this.#dependencies.transport.request(peerId, { kind: 'transactions' });
+    this.#takeTransactions(peerId, answer);
+  }
+
+  #arm(): void {
+    if (this.#stopped) return;
+    const { clock, broadcastIntervalMs } = this.#dependencies;
+    this.#timer = clock.after(broadcastIntervalMs, () => {
+      this.#release();
+      this.#arm();
+    });
+  }
+
+  /** Sends what has queued up: one message of each kind, no more than peers put up with. */
+  #release(): void {
+    const { pool, transport, gossipTargets } = this.#dependencies;
+    this.#transactionIds.filter((id) => pool.has(id));
+    const ids = this.#transactionIds.take(ITEMS_PER_MESSAGE_MAX);
+    if (ids.length > 0) {
+      for (const { peerId } of transport.connections()) transport.send(peerId, { kind: 'transactionIds', ids });
+    }
+    const signatures = this.#signatures.take(ITEMS_PER_MESSAGE_MAX);
+    if (signatures.length > 0) {
+      for (const peerId of gossipTargets()) transport.send(peerId, { kind: 'signatures', signatures });
+    }
+  }
+
+  #sendBlock(block: Block): void {
+    const { chain, transport, gossipTargets, synchronizer } = this.#dependencies;
+    this.#seenBlocks.set(block.id, true);
+    if (synchronizer.syncing) return;
+    const json = chain.rules.codec.blockToJson(block);
+    for (const peerId of gossipTargets()) transport.send(peerId, { kind: 'block', block: json });
+  }
+
+  async #receiveBlock(peerId: PeerId, json: unknown): Promise<void> {
+    const { chain, penalise, synchronizer } = this.#dependencies;
+    let block: Block;
+    try {
+      block = chain.rules.codec.blockFromJson(json);
+    } catch (error) {
+      if (!(error instanceof BlockRejected)) throw error;
+      penalise(peerId, error.code, error.message);
+      return;
+    }
+    if (this.#seenBlocks.has(block.id)) return;
+    const outcome = await chain.receive(block);
+    switch (outcome.kind) {
+      case 'applied':
+      case 'ignored':
+        this.#seenBlocks.set(block.id, true);
+        return;
+      case 'refused':
+        // Not remembered: a clock that runs slow refuses what it will accept in a moment.
+        if (outcome.rejection.code !== 'BLOCK_TIMESTAMP_INVALID') this.#seenBlocks.set(block.id, true);
+        penalise(peerId, outcome.rejection.code, outcome.rejection.message);
+        return;
+      case 'betterChain':
+        synchronizer.trigger(peerId);
+    }
+  }
+
+  async #fetchTransactions(peerId: PeerId, announced: readonly TransactionId[]): Promise<void> {
+    const { chain, pool, transport, synchronizer } = this.#dependencies;
+    if (synchronizer.syncing) return;
+    const ids = announced.filter((id) => !pool.has(id) && !chain.state.hasTransaction(id));
+    if (ids.length === 0) return;
+    this.#takeTransactions(peerId, await transport.request(peerId, { kind: 'transactions', ids }));
+  }
+
+  #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): void {
+    const { pool, penalise } = this.#dependencies;
+    for (const json of transactions) {
+      const result = pool.receive(json);
+      if (result.accepted) continue;
+      if (result.code === 'TRANSACTION_INVALID' || result.code === 'TRANSACTION_TYPE_UNKNOWN') {
+        penalise(peerId, result.code, result.message);
+        return;
+      }
+    }
+  }
+
+  #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
+    const { pool, observer } = this.#dependencies;
+    for (const signature of signatures) {
+      const result = pool.addSignature(signature);
+      if (!result.accepted) {
+        observer.log('debug', result.code, 'did not take a signature', { peer: peerId, reason: result.message });
+      }
+    }
+  }
+
+  /** Lets a peer occupy only so much of us at a time. */
+  #bounded(peerId: PeerId, work: () => Promise<void>): void {
+    const { observer } = this.#dependencies;
+    const pending = this.#pendingByPeer.get(peerId) ?? 0;
+    if (pending >= PENDING_PER_PEER_MAX) {
+      observer.log('debug', 'PEER_BUSY', 'dropped a message of a peer that has too many waiting', { peer: peerId });
+      return;
+    }
+    this.#pendingByPeer.set(peerId, pending + 1);
+    work()
+      .catch((error: unknown) => {
+        const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
+        observer.log(code === 'GOSSIP_FAILED' ? 'error' : 'debug', code, 'could not handle a message', {
+          peer: peerId,
+          reason: messageOf(error),
+        });
+      })
+      .finally(() => {
+        const left = (this.#pendingByPeer.get(peerId) ?? 1) - 1;
+        if (left > 0) this.#pendingByPeer.set(peerId, left);
+        else this.#pendingByPeer.delete(peerId);
+      });
+  }
+}

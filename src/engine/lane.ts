@@ -1,0 +1,17 @@
+/** One lane: works one job after the other, in the order of arrival. Every change of the chain goes through one. */
+
+export class Lane {
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Runs `work` when all earlier work has ended, well or badly. */
+  run<T>(work: () => T | Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Resolves when everything handed in so far has ended. */
+  async idle(): Promise<void> {
+    await this.#last;
+  }
+}

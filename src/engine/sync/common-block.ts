@@ -1,0 +1,53 @@
+/** Where our chain and a peer's part. */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { ChainReader } from '../../ports/store.ts';
+import type { PeerId, Transport } from '../../ports/transport.ts';
+
+/** Own blocks named one by one from the tip down: two rounds, the depth of ordinary forks. */
+const DENSE_BLOCKS = 202;
+
+/**
+ * Heights to ask about: every one of the last two rounds, then ever fewer, down to `floorHeight`, which is always among
+ * them: nothing at or below it may change. Ascending.
+ */
+export function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
+  const heights: number[] = [];
+  let step = 1;
+  let height = tipHeight;
+  while (height > floorHeight) {
+    heights.push(height);
+    if (heights.length >= DENSE_BLOCKS) step *= 2;
+    height -= step;
+  }
+  heights.push(floorHeight);
+  return heights.reverse();
+}
+
+/**
+ * Highest height known to be common with the peer: exact within the last two rounds, possibly lower than the true one
+ * beyond (the blocks between are then fetched again).
+ *
+ * @throws ProtocolError `SYNC_NO_COMMON_BLOCK` when the peer has none of our blocks down to `floorHeight`
+ */
+export async function findCommonHeight(
+  chain: ChainReader,
+  peer: { readonly peerId: PeerId; readonly transport: Pick<Transport, 'request'> },
+  floorHeight: number,
+): Promise<number> {
+  const tipHeight = chain.tip()?.height ?? 0;
+  const floor = Math.max(1, Math.min(floorHeight, tipHeight));
+  const idToHeight = new Map<string, number>();
+  for (const height of sampleHeights(tipHeight, floor)) {
+    const header = chain.header(height);
+    if (header !== undefined) idToHeight.set(header.id, height);
+  }
+  const answer = await peer.transport.request(peer.peerId, {
+    kind: 'highestCommonBlock',
+    blockIds: [...idToHeight.keys()],
+  });
+  // The height is ours, not the peer's word for it.
+  const height = answer === undefined ? undefined : idToHeight.get(answer.id);
+  if (height === undefined) throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peer.peerId, floorHeight: floor });
+  return height;
+}
