@@ -1,0 +1,151 @@
+/** Where the values of options come from: defaults < network folder < user's file < environment < flags. */
+
+import { readFileSync } from 'node:fs';
+import JSON5 from 'json5';
+import { ProtocolError, messageOf } from '../primitives/errors.ts';
+import type { Network } from './network.ts';
+import { RecordReader } from './record.ts';
+import { OPTIONS, allOptions, type Config, type NamedOption } from './schema.ts';
+
+/** Raw values of one source by `section.key`. */
+export interface ConfigLayer {
+  /** What an error calls it: a file, `environment`, `flags`. */
+  readonly origin: string;
+  readonly values: ReadonlyMap<string, unknown>;
+  /** How the source itself calls a key, where that differs from `section.key`. */
+  readonly nameOf?: (option: NamedOption) => string;
+}
+
+export interface ConfigSources {
+  readonly network: Network;
+  /** JSON5 file of the user. */
+  readonly file?: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Values by `section.key`, as a file would have them. */
+  readonly flags?: ReadonlyMap<string, unknown>;
+}
+
+const CODE = 'CONFIG_INVALID';
+
+/**
+ * The configuration of a node.
+ *
+ * @throws ProtocolError `CONFIG_INVALID` or `CONFIG_UNREADABLE` with source, key and expectation
+ */
+export function loadConfig(sources: ConfigSources): Config {
+  const layers = [
+    networkLayer(sources.network),
+    ...(sources.file === undefined ? [] : [fileLayer(sources.file)]),
+    environmentLayer(sources.environment),
+    { origin: 'flags', values: sources.flags ?? new Map<string, unknown>() },
+  ];
+  const values: Record<string, Record<string, unknown>> = {};
+  for (const section of Object.keys(OPTIONS)) values[section] = {};
+  for (const named of allOptions()) {
+    const section = values[named.section];
+    if (section !== undefined) section[named.key] = valueOf(named, layers, sources.network);
+  }
+  const config = values as unknown as Config;
+  checkTogether(config, sources.network);
+  return config;
+}
+
+function valueOf(named: NamedOption, layers: readonly ConfigLayer[], network: Network): unknown {
+  const layer = layers.findLast((candidate) => candidate.values.has(named.path));
+  if (layer === undefined) return defaultOf(named, network);
+  const value = named.option.read(layer.values.get(named.path));
+  if (value !== undefined) return value;
+  const name = layer.nameOf?.(named) ?? named.path;
+  throw new ProtocolError(
+    CODE,
+    { source: layer.origin, key: named.path, expected: named.option.expected },
+    `${layer.origin}: ${name} must be ${named.option.expected}`,
+  );
+}
+
+function defaultOf(named: NamedOption, network: Network): unknown {
+  // A threshold that fits mainnet would swallow the whole slot of a fast devnet.
+  if (named.path === 'forging.waitThresholdS') {
+    return Math.min(OPTIONS.forging.waitThresholdS.default, Math.floor(network.params.blockTimeS / 2));
+  }
+  return named.option.default;
+}
+
+/** Rules that concern several values. */
+function checkTogether(config: Config, network: Network): void {
+  const { blockTimeS } = network.params;
+  if (config.forging.waitThresholdS >= blockTimeS) {
+    throw new ProtocolError(
+      CODE,
+      { key: 'forging.waitThresholdS', blockTimeS },
+      `forging.waitThresholdS must be below the block time of ${blockTimeS} s`,
+    );
+  }
+  if (config.forging.force && config.forging.delegates.length > 0 && config.forging.defaultPassword === '') {
+    throw new ProtocolError(
+      CODE,
+      { key: 'forging.defaultPassword' },
+      'forging.defaultPassword must be given when forging.force is true',
+    );
+  }
+  if (config.http.port === config.p2p.port && config.http.port !== 0 && config.http.enabled && config.p2p.enabled) {
+    throw new ProtocolError(
+      CODE,
+      { key: 'p2p.port' },
+      `http.port and p2p.port must be different (both are ${config.http.port})`,
+    );
+  }
+}
+
+function networkLayer(network: Network): ConfigLayer {
+  const values = new Map<string, unknown>([
+    ['http.port', network.httpPort],
+    ['p2p.port', network.wsPort],
+    ['p2p.seedPeers', network.seeds.map((seed) => `${seed.host}:${seed.wsPort}`)],
+  ]);
+  if (network.forgers !== undefined) values.set('forging.delegates', network.forgers.delegates);
+  return { origin: network.directory, values };
+}
+
+function fileLayer(file: string): ConfigLayer {
+  const record = new RecordReader(readJson5(file), file, CODE);
+  const values = new Map<string, unknown>();
+  for (const [section, options] of Object.entries(OPTIONS)) {
+    if (!record.has(section)) continue;
+    const members = record.object(section);
+    for (const key of Object.keys(options)) if (members.has(key)) values.set(`${section}.${key}`, members.raw(key));
+    members.end();
+  }
+  record.end();
+  return { origin: file, values };
+}
+
+function readJson5(file: string): unknown {
+  try {
+    return JSON5.parse<unknown>(readFileSync(file, 'utf8'));
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const reason = missing ? 'does not exist' : messageOf(error).replace(/^JSON5: /, '');
+    throw new ProtocolError('CONFIG_UNREADABLE', { file }, `${file}: cannot be read: ${reason}`, { cause: error });
+  }
+}
+
+function environmentLayer(environment: ConfigSources['environment']): ConfigLayer {
+  const options = allOptions();
+  const values = new Map<string, unknown>();
+  for (const { path, variable, option } of options) {
+    const value = environment[variable];
+    if (value !== undefined) values.set(path, option.fromText(value));
+  }
+  refuseMisspelt(environment, new Set(options.map((named) => named.variable)));
+  return { origin: 'environment', values, nameOf: (named) => named.variable };
+}
+
+/** A variable of a section that no option has is a misspelling; other variables with our prefix may be the host's. */
+function refuseMisspelt(environment: ConfigSources['environment'], known: ReadonlySet<string>): void {
+  const prefixes = Object.keys(OPTIONS).map((section) => `BLOOMERY_${section.toUpperCase()}_`);
+  for (const variable of Object.keys(environment)) {
+    if (known.has(variable) || !prefixes.some((prefix) => variable.startsWith(prefix))) continue;
+    throw new ProtocolError(CODE, { key: variable }, `environment: ${variable} is not a known variable`);
+  }
+}

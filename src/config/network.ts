@@ -1,0 +1,228 @@
+/**
+ * Reads a network folder: `network.json` (parameters), `genesis.json` (block 1), `exceptions.json` (known deviations, may
+ * be absent) and `forgers.json` (devnets only). A folder is taken whole or refused with file, key and expectation.
+ */
+
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { sha256 } from '../crypto/hash.ts';
+import { isCanonicalHex, utf8 } from '../primitives/bytes.ts';
+import { ProtocolError, messageOf } from '../primitives/errors.ts';
+import { NO_EXCEPTIONS, type ChainParams, type Exceptions } from '../protocol/params.ts';
+import type { JsonObject, PublicKey } from '../protocol/types.ts';
+import { readExceptions } from './exceptions.ts';
+import { packageDirectory } from './package.ts';
+import { RecordReader } from './record.ts';
+
+/** Everything that the folder of a network says. */
+export interface Network {
+  readonly name: string;
+  /** Absolute path of the folder. */
+  readonly directory: string;
+  readonly params: ChainParams;
+  /** The genesis block in the reference's file format; the generation's codec reads it. */
+  readonly genesisJson: JsonObject;
+  /** `major.minor`, told to peers. */
+  readonly protocolVersion: string;
+  /** Application version told to peers and clients. */
+  readonly appVersion: string;
+  /** Port that nodes of the network usually listen on for peers. */
+  readonly wsPort: number;
+  /** Port that nodes of the network usually answer HTTP on. */
+  readonly httpPort: number;
+  readonly seeds: readonly SeedPeer[];
+  /** Delegates whose keys everybody knows: devnets only. */
+  readonly forgers?: Forgers;
+}
+
+export interface SeedPeer {
+  /** Host name or IPv4. */
+  readonly host: string;
+  readonly wsPort: number;
+}
+
+export interface ForgerEntry {
+  readonly publicKey: PublicKey;
+  /** `key=value` pairs joined by `&` (chain.md 1.8). */
+  readonly encryptedPassphrase: string;
+}
+
+export interface Forgers {
+  readonly defaultPassword: string;
+  readonly delegates: readonly ForgerEntry[];
+}
+
+const CODE = 'NETWORK_INVALID';
+const NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
+const FILE_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Reads and checks a network folder.
+ *
+ * @throws ProtocolError `NETWORK_UNREADABLE` (missing file, no JSON), `NETWORK_INVALID` (a value, or files that do not
+ *   belong together) or `GENERATION_UNAVAILABLE`
+ */
+export function loadNetwork(directory: string): Network {
+  const folder = resolve(directory);
+  const file = join(folder, 'network.json');
+  const json = readJson(file);
+  const record = new RecordReader(json, file, CODE);
+
+  const name = record.text('name', 'a name of lower-case letters, digits, `-`, `_` and `.`', (text) => NAME.test(text));
+  const generation = record.integer('generation', 2, 3);
+  if (generation !== 3) {
+    throw new ProtocolError(
+      'GENERATION_UNAVAILABLE',
+      { file, generation },
+      `${file}: generation ${generation} networks are not available in this version`,
+    );
+  }
+  const epochMs = Date.parse(
+    record.text('epoch', 'a moment such as 2016-05-24T17:00:00.000Z', (text) => !Number.isNaN(Date.parse(text))),
+  );
+  const blockTimeS = record.integer('blockTimeS', 2, 3600);
+  const transactionsPerBlockMax = record.integer('transactionsPerBlockMax', 1, 150);
+  const rewards = record.object('rewards');
+  const milestones = rewards.list('milestones', milestone, 1000);
+  if (milestones.length === 0) throw rewards.wrong('milestones', 'a list of at least one amount');
+  const offset = rewards.integer('offset', 1);
+  const distance = rewards.integer('distance', 1);
+  rewards.end();
+  const delegateListRoundOffset = record.integer('delegateListRoundOffset', 0, 100);
+  const communityIdentifier = record.text('communityIdentifier', 'a text of 1 to 64 characters', (text) =>
+    /^.{1,64}$/u.test(text),
+  );
+  const protocolVersion = record.text('protocolVersion', 'two numbers such as 2.0', (text) => /^\d+\.\d+$/.test(text));
+  const appVersion = record.text('appVersion', 'a version such as 3.0.2', (text) =>
+    /^\d+\.\d+\.\d+\S{0,32}$/.test(text),
+  );
+  const wsPort = record.integer('wsPort', 1, 65_535);
+  const httpPort = record.integer('httpPort', 1, 65_535);
+  const seeds = record.objects('seeds', seedPeer, 100);
+  record.end();
+
+  const genesisFile = join(folder, 'genesis.json');
+  const genesisJson = readJson(genesisFile);
+  const genesis = new RecordReader(genesisJson, genesisFile, CODE);
+  const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));
+  if (genesis.text('communityIdentifier') !== communityIdentifier) {
+    throw genesis.wrong('communityIdentifier', `\`${communityIdentifier}\`, as ${file} says`);
+  }
+  const params: ChainParams = {
+    generation,
+    epochMs,
+    blockTimeS,
+    transactionsPerBlockMax,
+    rewards: { milestones, offset, distance },
+    delegateListRoundOffset,
+    genesisBlockId: genesis.text('id', 'decimal digits', (text) => /^[0-9]{1,20}$/.test(text)),
+    nethash,
+    communityIdentifier,
+    networkIdentifier: networkIdentifierOf(nethash, communityIdentifier),
+    exceptions: exceptionsOf(folder),
+  };
+  const forgers = forgersOf(folder);
+  return {
+    name,
+    directory: folder,
+    params,
+    genesisJson: genesisJson as JsonObject,
+    protocolVersion,
+    appVersion,
+    wsPort,
+    httpPort,
+    seeds,
+    ...(forgers === undefined ? {} : { forgers }),
+  };
+}
+
+/** SHA-256 over the hexadecimal text of the genesis payload hash followed by the community identifier (chain.md 1.10). */
+export function networkIdentifierOf(nethash: string, communityIdentifier: string): string {
+  return sha256(utf8(nethash + communityIdentifier)).toString('hex');
+}
+
+/** Home of everything that belongs to a user: `BLOOMERY_HOME`, else `.bloomery` in the home folder. */
+export function bloomeryHome(environment: Readonly<Record<string, string | undefined>>): string {
+  const home = environment['BLOOMERY_HOME'];
+  return home === undefined || home === '' ? join(homedir(), '.bloomery') : resolve(home);
+}
+
+/**
+ * The folder meant by `--network NAME|DIR`: a path when it has a separator, else a name sought among the networks of the
+ * package and then of `home`, else a folder of the working directory.
+ *
+ * @throws ProtocolError `NETWORK_UNKNOWN` naming the places sought
+ */
+export function findNetworkDirectory(nameOrDirectory: string, home: string): string {
+  const isPath = /[\\/]/.test(nameOrDirectory) || nameOrDirectory.startsWith('.');
+  const places = isPath
+    ? [resolve(nameOrDirectory)]
+    : [packagedNetworkDirectory(nameOrDirectory), join(home, 'networks', nameOrDirectory), resolve(nameOrDirectory)];
+  const found = places.find((place) => existsSync(join(place, 'network.json')));
+  if (found !== undefined && nameOrDirectory !== '') return found;
+  const sought = isPath ? `no network.json in ${places[0]}` : `neither in the package nor in ${join(home, 'networks')}`;
+  throw new ProtocolError(
+    'NETWORK_UNKNOWN',
+    { network: nameOrDirectory },
+    `unknown network \`${nameOrDirectory}\`: ${sought}; give the name of a network or the path of its folder`,
+  );
+}
+
+/** Folder of a network that comes with the package; it need not exist. */
+export function packagedNetworkDirectory(name: string): string {
+  return join(packageDirectory(), 'networks', basename(name));
+}
+
+function readJson(file: string): unknown {
+  try {
+    if (statSync(file).size > FILE_BYTES_MAX) throw new Error(`is larger than ${FILE_BYTES_MAX} bytes`);
+    return JSON.parse(readFileSync(file, 'utf8')) as unknown;
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const reason = missing ? 'does not exist' : messageOf(error);
+    throw new ProtocolError('NETWORK_UNREADABLE', { file }, `${file}: cannot be read: ${reason}`, { cause: error });
+  }
+}
+
+function exceptionsOf(folder: string): Exceptions {
+  const file = join(folder, 'exceptions.json');
+  return existsSync(file) ? readExceptions(new RecordReader(readJson(file), file, CODE)) : NO_EXCEPTIONS;
+}
+
+function forgersOf(folder: string): Forgers | undefined {
+  const file = join(folder, 'forgers.json');
+  if (!existsSync(file)) return undefined;
+  const record = new RecordReader(readJson(file), file, CODE);
+  if (record.has('notice')) record.text('notice');
+  const defaultPassword = record.text('defaultPassword', 'a text', (text) => text !== '');
+  const delegates = record.objects('delegates', forgerEntry, 10_000);
+  record.end();
+  return { defaultPassword, delegates };
+}
+
+/** One `{publicKey, encryptedPassphrase}`, as network folders and user files have it. */
+export function forgerEntry(record: RecordReader): ForgerEntry {
+  return {
+    publicKey: record.text('publicKey', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32)),
+    encryptedPassphrase: record.text(
+      'encryptedPassphrase',
+      'an encrypted passphrase of the form iterations=..&salt=..&cipherText=..&iv=..&tag=..&version=1',
+      (text) => /^[a-zA-Z0-9]{2,15}=[0-9a-f]{1,256}(?:&[a-zA-Z0-9]{2,15}=[0-9a-f]{1,256}){0,10}$/.test(text),
+    ),
+  };
+}
+
+function seedPeer(record: RecordReader): SeedPeer {
+  return {
+    host: record.text('host', 'a host name or an IPv4 address', (text) =>
+      /^[a-zA-Z0-9][a-zA-Z0-9.-]{0,252}$/.test(text),
+    ),
+    wsPort: record.integer('wsPort', 1, 65_535),
+  };
+}
+
+function milestone(value: unknown, wrong: (expected: string) => ProtocolError): bigint {
+  if (typeof value === 'string' && /^[0-9]{1,19}$/.test(value)) return BigInt(value);
+  throw wrong('a text of decimal digits');
+}

@@ -1,0 +1,165 @@
+/** What an option can be: how it is written in a file or a variable, and what it accepts. */
+
+import { forgerEntry, type ForgerEntry, type SeedPeer } from './network.ts';
+import { RecordReader } from './record.ts';
+
+export interface Option<T> {
+  readonly help: string;
+  readonly default: T;
+  /** What a value must be, to follow the words "must be". */
+  readonly expected: string;
+  readonly unit?: string;
+  /** Never shown, logged or documented with a value. */
+  readonly secret?: boolean;
+  /** Overrules `default` in the documentation, where it depends on something else. */
+  readonly defaultText?: string;
+  /** A value of a file; undefined when it is not acceptable. */
+  read(value: unknown): T | undefined;
+  /** The text of an environment variable or flag as `read` wants it. */
+  fromText(text: string): unknown;
+}
+
+type Facts = Pick<Option<unknown>, 'unit' | 'secret' | 'defaultText'>;
+
+export interface Ipv4Address {
+  readonly ip: string;
+  readonly wsPort: number;
+}
+
+export function flag(help: string, fallback: boolean): Option<boolean> {
+  return {
+    help,
+    default: fallback,
+    expected: 'true or false',
+    read: (value) => (typeof value === 'boolean' ? value : undefined),
+    fromText: (text) => (text === 'true' ? true : text === 'false' ? false : text),
+  };
+}
+
+export function integer(help: string, fallback: number, min: number, max: number, facts: Facts = {}): Option<number> {
+  return {
+    help,
+    default: fallback,
+    expected: `an integer from ${min} to ${max}`,
+    ...facts,
+    read: (value) =>
+      typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max ? value : undefined,
+    fromText: (text) => (/^-?[0-9]{1,15}$/.test(text) ? Number(text) : text),
+  };
+}
+
+export function text(
+  help: string,
+  fallback: string,
+  expected: string,
+  accepts: (value: string) => boolean,
+  facts: Facts = {},
+): Option<string> {
+  return {
+    help,
+    default: fallback,
+    expected,
+    ...facts,
+    read: (value) => (typeof value === 'string' && accepts(value) ? value : undefined),
+    fromText: (value) => value,
+  };
+}
+
+export function choice<const Value extends string>(
+  help: string,
+  values: readonly Value[],
+  fallback: NoInfer<Value>,
+): Option<Value> {
+  return {
+    help,
+    default: fallback,
+    expected: `one of ${values.join(', ')}`,
+    read: (value) => values.find((known) => known === value),
+    fromText: (value) => value,
+  };
+}
+
+/** A list whose entries are texts; in a variable they are joined by commas. */
+export function list<T>(
+  help: string,
+  fallback: readonly string[],
+  expected: string,
+  readEntry: (entry: string) => T | undefined,
+  facts: Facts = {},
+): Option<readonly T[]> {
+  const read = (value: unknown): readonly T[] | undefined => {
+    if (!Array.isArray(value) || value.length > ENTRIES_MAX) return undefined;
+    const entries: T[] = [];
+    for (const item of value as readonly unknown[]) {
+      const entry = typeof item === 'string' ? readEntry(item) : undefined;
+      if (entry === undefined) return undefined;
+      entries.push(entry);
+    }
+    return entries;
+  };
+  return {
+    help,
+    default: read(fallback) ?? [],
+    expected: `a list of ${expected}`,
+    ...facts,
+    read,
+    fromText: (joined) => (joined.trim() === '' ? [] : joined.split(',').map((entry) => entry.trim())),
+  };
+}
+
+/** `{publicKey, encryptedPassphrase}` objects; in a variable `<publicKey>|<encryptedPassphrase>` joined by commas. */
+export function delegateList(help: string): Option<readonly ForgerEntry[]> {
+  return {
+    help,
+    default: [],
+    expected: 'a list of {publicKey, encryptedPassphrase} with a key of 64 lower-case hexadecimal digits each',
+    secret: true,
+    read(value) {
+      try {
+        return new RecordReader({ value }, '', 'ENTRY').objects('value', forgerEntry, ENTRIES_MAX);
+      } catch {
+        return undefined;
+      }
+    },
+    fromText: (joined) =>
+      joined.split(',').map((entry) => {
+        const [publicKey, encryptedPassphrase] = entry.split('|');
+        return { publicKey: publicKey?.trim(), encryptedPassphrase: encryptedPassphrase?.trim() };
+      }),
+  };
+}
+
+export function ipv4Port(entry: string): Ipv4Address | undefined {
+  const match = /^([0-9.]{7,15}):([0-9]{1,5})$/.exec(entry);
+  const ip = match?.[1];
+  const wsPort = Number(match?.[2]);
+  return ip !== undefined && isIpv4(ip) && isPort(wsPort) ? { ip, wsPort } : undefined;
+}
+
+export function hostPort(entry: string): SeedPeer | undefined {
+  const match = /^([a-zA-Z0-9][a-zA-Z0-9.-]{0,252}):([0-9]{1,5})$/.exec(entry);
+  const host = match?.[1];
+  const wsPort = Number(match?.[2]);
+  return host !== undefined && isPort(wsPort) ? { host, wsPort } : undefined;
+}
+
+/** An IP address or a block of them such as `10.0.0.0/8`, IPv4 or IPv6. */
+export function ipOrBlock(entry: string): string | undefined {
+  const [address = '', bits, ...rest] = entry.split('/');
+  if (rest.length > 0) return undefined;
+  const v4 = isIpv4(address);
+  if (!v4 && !/^(?=.*:)[0-9a-fA-F:.]{2,45}$/.test(address)) return undefined;
+  if (bits !== undefined && (!/^[0-9]{1,3}$/.test(bits) || Number(bits) > (v4 ? 32 : 128))) return undefined;
+  return entry;
+}
+
+export function isIpv4(address: string): boolean {
+  return /^(?:(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])(?:\.(?!$)|$)){4}$/.test(address);
+}
+
+function isPort(port: number): boolean {
+  return Number.isInteger(port) && port >= 1 && port <= 65_535;
+}
+
+/** Far above any list that a person writes. */
+const ENTRIES_MAX = 10_000;

@@ -1,0 +1,23 @@
+/** Where this package lies and what it says of itself. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { assert } from '../primitives/errors.ts';
+
+/** Folder that holds the package's `package.json`, wherever this file was compiled to. */
+export function packageDirectory(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json'))) {
+    const parent = dirname(folder);
+    assert(parent !== folder, 'the program lies inside its package');
+    folder = parent;
+  }
+  return folder;
+}
+
+/** Version of this program (not the one told to peers, which belongs to the network). */
+export function packageVersion(): string {
+  const manifest = JSON.parse(readFileSync(join(packageDirectory(), 'package.json'), 'utf8')) as { version: string };
+  return manifest.version;
+}

@@ -1,0 +1,134 @@
+/**
+ * Every option of a node, once. File, environment and flags feed it, `docs/configuration.md` is generated from it, and a
+ * room receives only its own section. What all nodes of a network must agree on is no option: it lives in the network folder.
+ */
+
+import {
+  choice,
+  delegateList,
+  flag,
+  hostPort,
+  integer,
+  ipOrBlock,
+  ipv4Port,
+  isIpv4,
+  list,
+  text,
+  type Option,
+} from './option.ts';
+
+const IPV4 = 'an IPv4 address such as 127.0.0.1';
+const ADDRESSES = 'IP addresses or blocks such as 10.0.0.0/8';
+
+export const OPTIONS = {
+  http: {
+    enabled: flag('Whether the node answers HTTP at all.', true),
+    port: integer('Port of the HTTP interface; 0 takes any free one.', 4000, 0, 65_535, {
+      defaultText: "the network's",
+    }),
+    host: text('Address the HTTP interface listens on.', '0.0.0.0', IPV4, isIpv4),
+    accessPublic: flag('Whether everybody may ask; else only `accessWhitelist`.', false),
+    accessWhitelist: list('Who may ask while access is not public.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
+    forgingWhitelist: list('Who may see and switch forging.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
+    trustProxy: flag('Whether the asker is the address in X-Forwarded-For: only behind a proxy of your own.', false),
+    corsOrigin: text('Origin that browsers may ask from.', '*', 'an origin or *', (value) => /^\S{1,200}$/.test(value)),
+    rateLimitMax: integer('Requests of one address in a window; 0 for no limit.', 0, 0, 1_000_000_000),
+    rateLimitWindowMs: integer('Length of that window.', 60_000, 1, 86_400_000, { unit: 'ms' }),
+    headersTimeoutMs: integer('Time that a client has to send its headers.', 5000, 1, 40_000, { unit: 'ms' }),
+    socketTimeoutMs: integer('Idle time after which a connection is closed.', 20_000, 1, 120_000, { unit: 'ms' }),
+  },
+  p2p: {
+    enabled: flag('Whether the node has peers; without, it neither listens nor dials.', true),
+    port: integer('Port that peers connect to; 0 takes any free one.', 5000, 0, 65_535, {
+      defaultText: "the network's",
+    }),
+    host: text('Address the peer port listens on.', '0.0.0.0', IPV4, isIpv4),
+    fixedPeers: list('Peers that are always dialled.', [], 'IP:PORT', ipv4Port),
+    seedPeers: list('Peers that are asked for others.', [], 'HOST:PORT', hostPort, { defaultText: "the network's" }),
+    whitelistedPeers: list('Peers that are never penalised or forgotten.', [], 'IP:PORT', ipv4Port),
+    blacklistedIps: list('Addresses that may never connect.', [], 'IPv4 addresses', (entry) =>
+      isIpv4(entry) ? entry : undefined,
+    ),
+    advertiseAddress: flag('Whether peers may tell others of this node.', true),
+    outboundMax: integer('Connections that this node opens.', 20, 0, 1000),
+    inboundMax: integer('Connections that this node accepts.', 100, 0, 10_000),
+  },
+  forging: {
+    enabled: flag('Whether this node may forge at all; without, no delegate can be switched on.', true),
+    force: flag('Whether all listed delegates forge from the start, unlocked with `defaultPassword`.', false),
+    delegates: delegateList('Delegates that may forge here, with their encrypted passphrases.'),
+    defaultPassword: text('Password of the encrypted passphrases, for `force`.', '', 'a text', () => true, {
+      secret: true,
+    }),
+    waitThresholdS: integer(
+      'Time in a slot to wait for the missing block of the slot before; below the block time.',
+      2,
+      0,
+      3600,
+      {
+        unit: 's',
+        defaultText: '2, or half the block time if that is less',
+      },
+    ),
+  },
+  pool: {
+    transactionsPerQueueMax: integer('Transactions in each queue of the pool.', 1000, 100, 5000),
+    broadcastIntervalMs: integer('Time between announcements of transactions.', 5000, 100, 60_000, { unit: 'ms' }),
+    releaseLimit: integer('Transactions in one announcement.', 25, 1, 25),
+  },
+  verifier: {
+    threads: integer('Threads that check signatures in bulk; 0 checks on the main thread.', 2, 0, 64),
+    backend: choice(
+      'Implementation of signatures; auto takes the fastest that loads.',
+      ['auto', 'sodium', 'noble'],
+      'auto',
+    ),
+  },
+  log: {
+    level: choice('Least important lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
+    format: choice('Lines for people or JSON for machines.', ['lines', 'json'], 'lines'),
+  },
+} as const satisfies Record<string, Record<string, Option<unknown>>>;
+
+type Sections = typeof OPTIONS;
+type ValueOf<O> = O extends Option<infer T> ? T : never;
+
+/** The typed values of all options. */
+export type Config = {
+  readonly [S in keyof Sections]: { readonly [K in keyof Sections[S]]: ValueOf<Sections[S][K]> };
+};
+
+export type HttpConfig = Config['http'];
+export type P2pConfig = Config['p2p'];
+export type ForgingConfig = Config['forging'];
+export type PoolConfig = Config['pool'];
+export type VerifierConfig = Config['verifier'];
+export type LogConfig = Config['log'];
+
+export interface NamedOption {
+  readonly section: string;
+  readonly key: string;
+  /** `section.key`, as errors and documents name it. */
+  readonly path: string;
+  /** The environment variable that sets it. */
+  readonly variable: string;
+  readonly option: Option<unknown>;
+}
+
+/** All options in the order of the schema. */
+export function allOptions(): readonly NamedOption[] {
+  return Object.entries(OPTIONS).flatMap(([section, options]) =>
+    Object.entries(options).map(([key, option]: [string, Option<unknown>]) => ({
+      section,
+      key,
+      path: `${section}.${key}`,
+      variable: variableOf(section, key),
+      option,
+    })),
+  );
+}
+
+/** `http`, `forgingWhitelist` is `BLOOMERY_HTTP_FORGING_WHITELIST`. */
+function variableOf(section: string, key: string): string {
+  return `BLOOMERY_${section}_${key.replace(/[A-Z]/g, (capital) => `_${capital}`)}`.toUpperCase();
+}

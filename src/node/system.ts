@@ -1,0 +1,23 @@
+/** The machine's clock and entropy. The only place of the node that reads them. */
+
+import { randomBytes, randomInt } from 'node:crypto';
+import type { Clock, Random, Timer } from '../ports/clock.ts';
+
+/** Longest delay that a timer of the runtime takes; longer ones would fire at once. */
+const DELAY_MS_MAX = 2_147_483_647;
+/** Integers of this many bits are exact as fractions. */
+const FRACTION_BITS = 48;
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  after(delayMs: number, work: () => void): Timer {
+    const timer = setTimeout(work, Math.min(Math.max(delayMs, 0), DELAY_MS_MAX));
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
+export const systemRandom: Random = {
+  bytes: (count) => randomBytes(count),
+  fraction: () => randomBytes(FRACTION_BITS / 8).readUIntBE(0, FRACTION_BITS / 8) / 2 ** FRACTION_BITS,
+  below: (below) => randomInt(below),
+};
