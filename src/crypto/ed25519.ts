@@ -1,0 +1,212 @@
+/**
+ * Ed25519 with the accept set of libsodium 1.0.16 to 1.0.22: S below the group order, a canonical public key, neither
+ * public key nor R of small order, and the equation without cofactor. Libraries differ on such inputs, and nodes that
+ * differ part ways, so cheap checks of the bytes stand in front of every back end and the published edge cases are asked
+ * of it before it serves (`ed25519-vectors.ts`).
+ */
+
+import { createRequire } from 'node:module';
+import * as noble from '@noble/ed25519';
+import { sha512 } from '@noble/hashes/sha2.js';
+import { bytesEqual, bytesOfHex } from '../primitives/bytes.ts';
+import { ProtocolError } from '../primitives/errors.ts';
+import { ED25519_VECTORS } from './ed25519-vectors.ts';
+
+export type Ed25519Backend = 'sodium' | 'noble';
+
+/** One question: is `signature` (64 bytes) of `publicKey` (32 bytes) over `message`? */
+export interface Ed25519Check {
+  readonly publicKey: Uint8Array;
+  readonly message: Uint8Array;
+  readonly signature: Uint8Array;
+}
+
+/** 32-byte public key, 64-byte private key (seed followed by the public key). */
+export interface Ed25519KeyPair {
+  readonly publicKey: Uint8Array;
+  readonly privateKey: Uint8Array;
+}
+
+export interface Ed25519 {
+  readonly backend: Ed25519Backend;
+  /**
+   * @param privateKey 64 bytes, seed followed by the public key
+   * @throws ProtocolError `KEY_LENGTH_WRONG`
+   */
+  sign(message: Uint8Array, privateKey: Uint8Array): Buffer;
+  /** False for anything malformed; never throws on foreign bytes. */
+  verify(check: Ed25519Check): boolean;
+  /** @throws ProtocolError `KEY_LENGTH_WRONG` unless the seed has 32 bytes */
+  keyPairOfSeed(seed: Uint8Array): Ed25519KeyPair;
+}
+
+/**
+ * The preferred back end, else the other one, once it has answered every edge case as the network does.
+ *
+ * @param prefer the native library when left out
+ * @throws ProtocolError `ED25519_BACKEND_WRONG` when it answers differently
+ */
+export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
+  const chosen = (prefer === 'sodium' ? loadSodium() : undefined) ?? createNoble();
+  checkBackend(chosen);
+  return chosen;
+}
+
+let fallback: Ed25519 | undefined;
+
+/** The back end of this process, chosen at the first call. */
+export function defaultEd25519(): Ed25519 {
+  fallback ??= selectEd25519();
+  return fallback;
+}
+
+/** @throws ProtocolError `ED25519_BACKEND_WRONG` naming the first edge case with another answer than the network's */
+export function checkBackend(backend: Ed25519): void {
+  for (const vector of ED25519_VECTORS) {
+    const answer = backend.verify({
+      publicKey: bytesOfHex(vector.publicKey),
+      message: bytesOfHex(vector.message),
+      signature: bytesOfHex(vector.signature),
+    });
+    if (answer !== vector.accepted) {
+      throw new ProtocolError('ED25519_BACKEND_WRONG', { backend: backend.backend, case: vector.about });
+    }
+  }
+}
+
+interface Sodium {
+  crypto_sign_seed_keypair(publicKey: Buffer, privateKey: Buffer, seed: Uint8Array): void;
+  crypto_sign_detached(signature: Buffer, message: Uint8Array, privateKey: Uint8Array): void;
+  crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): unknown;
+}
+
+/** The native library, or undefined where it is not installed or does not load on this platform. */
+export function loadSodium(): Ed25519 | undefined {
+  let sodium: Sodium;
+  try {
+    sodium = createRequire(import.meta.url)('sodium-native') as Sodium;
+  } catch {
+    // An optional dependency: its absence is an expected answer, and the portable back end takes over.
+    return undefined;
+  }
+  return {
+    backend: 'sodium',
+    sign(message, privateKey) {
+      expectLength(privateKey, 64, 'private key');
+      const signature = Buffer.alloc(64);
+      sodium.crypto_sign_detached(signature, message, privateKey);
+      return signature;
+    },
+    verify({ publicKey, message, signature }) {
+      if (!mayBeValid(publicKey, signature)) return false;
+      // The binding answers `undefined` for shared memory, so only an explicit true counts and such bytes are copied.
+      return sodium.crypto_sign_verify_detached(owned(signature), owned(message), owned(publicKey)) === true;
+    },
+    keyPairOfSeed(seed) {
+      expectLength(seed, 32, 'seed');
+      const publicKey = Buffer.alloc(32);
+      const privateKey = Buffer.alloc(64);
+      sodium.crypto_sign_seed_keypair(publicKey, privateKey, owned(seed));
+      return { publicKey, privateKey };
+    },
+  };
+}
+
+/** The portable back end: the equation written out on curve points, because no ready-made mode has this accept set. */
+export function createNoble(): Ed25519 {
+  noble.hashes.sha512 = sha512;
+  return {
+    backend: 'noble',
+    sign(message, privateKey) {
+      expectLength(privateKey, 64, 'private key');
+      return Buffer.from(noble.sign(message, privateKey.subarray(0, 32)));
+    },
+    verify({ publicKey, message, signature }) {
+      if (!mayBeValid(publicKey, signature)) return false;
+      return equationHolds(publicKey, message, signature);
+    },
+    keyPairOfSeed(seed) {
+      expectLength(seed, 32, 'seed');
+      const publicKey = Buffer.from(noble.getPublicKey(seed));
+      return { publicKey, privateKey: Buffer.concat([seed, publicKey]) };
+    },
+  };
+}
+
+/** Encodes S*B - h*A and compares it with the bytes of R, which also refuses every non-canonical R. */
+function equationHolds(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  let a: noble.Point;
+  try {
+    a = noble.Point.fromBytes(publicKey, true);
+  } catch {
+    // Bytes that are no curve point are an invalid key, and so an invalid signature.
+    return false;
+  }
+  const r = signature.subarray(0, 32);
+  const s = integerOfLE(signature.subarray(32));
+  const h = integerOfLE(sha512.create().update(r).update(publicKey).update(message).digest()) % GROUP_ORDER;
+  const point = noble.Point.BASE.multiply(s, false).subtract(a.multiply(h, false));
+  return bytesEqual(point.toBytes(), r);
+}
+
+const GROUP_ORDER = noble.Point.CURVE().n;
+
+/** Group order, little-endian. */
+const ORDER_LE = bytesOfHex('edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010');
+
+/** Every y with small order, canonical or not, little-endian and without the sign bit. */
+const SMALL_ORDER_Y = [
+  '0000000000000000000000000000000000000000000000000000000000000000',
+  '0100000000000000000000000000000000000000000000000000000000000000',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+].map((hex) => bytesOfHex(hex));
+
+function mayBeValid(publicKey: Uint8Array, signature: Uint8Array): boolean {
+  return (
+    publicKey.length === 32 &&
+    signature.length === 64 &&
+    isBelowOrder(signature.subarray(32)) &&
+    isCanonicalY(publicKey) &&
+    !hasSmallOrder(publicKey) &&
+    !hasSmallOrder(signature)
+  );
+}
+
+function isBelowOrder(s: Uint8Array): boolean {
+  for (let i = 31; i >= 0; i -= 1) {
+    const difference = (s[i] ?? 0) - (ORDER_LE[i] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
+
+/** True when y, the sign bit masked, is below 2^255 - 19. */
+function isCanonicalY(point: Uint8Array): boolean {
+  if (((point[31] ?? 0) & 0x7f) !== 0x7f) return true;
+  for (let i = 30; i > 0; i -= 1) if (point[i] !== 0xff) return true;
+  return (point[0] ?? 0) < 0xed;
+}
+
+function hasSmallOrder(point: Uint8Array): boolean {
+  return SMALL_ORDER_Y.some((y) => {
+    for (let i = 0; i < 31; i += 1) if (point[i] !== y[i]) return false;
+    return ((point[31] ?? 0) & 0x7f) === y[31];
+  });
+}
+
+function integerOfLE(bytes: Uint8Array): bigint {
+  return BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
+}
+
+function owned(bytes: Uint8Array): Uint8Array {
+  return bytes.buffer instanceof SharedArrayBuffer ? Uint8Array.from(bytes) : bytes;
+}
+
+function expectLength(bytes: Uint8Array, length: number, what: string): void {
+  if (bytes.length !== length)
+    throw new ProtocolError('KEY_LENGTH_WRONG', { what, expected: length, is: bytes.length });
+}

@@ -1,0 +1,55 @@
+/** From passphrases to key pairs, from public keys to addresses. */
+
+import { LruMap } from '../primitives/bounded.ts';
+import { bytesOfHex, decimalOfFirst8BytesLE, utf8 } from '../primitives/bytes.ts';
+import { ProtocolError } from '../primitives/errors.ts';
+import { defaultEd25519, type Ed25519KeyPair } from './ed25519.ts';
+import { sha256 } from './hash.ts';
+
+/** Key pair of a passphrase, which is taken as it is: neither trimmed nor normalised. */
+export function keyPairOfPassphrase(passphrase: string): Ed25519KeyPair {
+  return defaultEd25519().keyPairOfSeed(sha256(utf8(passphrase)));
+}
+
+/** Keys of the accounts that are busy at one time; an entry is about 200 bytes. */
+const addresses = new LruMap<string, string>(20_000);
+
+/**
+ * Address of a public key: the first eight bytes of its digest as an unsigned little-endian integer, followed by `L`.
+ *
+ * @param publicKey hexadecimal text of either letter case
+ * @throws ProtocolError `HEX_INVALID`
+ */
+export function addressOf(publicKey: string): string {
+  const known = addresses.get(publicKey);
+  if (known !== undefined) return known;
+  const address = `${decimalOfFirst8BytesLE(sha256(bytesOfHex(publicKey)))}L`;
+  addresses.set(publicKey, address);
+  return address;
+}
+
+const U64_MAX = 0xffff_ffff_ffff_ffffn;
+
+/** What is wrong with the syntax of an address, in the published words; undefined when nothing is. */
+export function addressFault(address: string): string | undefined {
+  if (address.length < 2 || address.length > 22) {
+    return 'Address length does not match requirements. Expected between 2 and 22 characters.';
+  }
+  if (!address.endsWith('L')) return 'Address format does not match requirements. Expected "L" at the end.';
+  if (address.includes('.')) {
+    return 'Address format does not match requirements. Address includes invalid character: `.`.';
+  }
+  const digits = address.slice(0, -1);
+  if (!/^[0-9]+$/.test(digits)) return NOT_CANONICAL;
+  const value = BigInt(digits);
+  if (value > U64_MAX) return 'Address format does not match requirements. Address out of maximum range.';
+  return value.toString() === digits ? undefined : NOT_CANONICAL;
+}
+
+const NOT_CANONICAL = "Address string format does not match it's number representation.";
+
+/** @throws ProtocolError `ADDRESS_INVALID` with the published text */
+export function checkAddress(address: string): void {
+  const fault = addressFault(address);
+  if (fault !== undefined) throw new ProtocolError('ADDRESS_INVALID', { address: address.slice(0, 80) }, fault);
+}
