@@ -1,0 +1,50 @@
+/** A log line for people: `12:04:31.120 INFO  chain       block applied  height=12 blockId=…`. */
+
+import type { Printable } from './printable.ts';
+
+export interface LogRecord {
+  /** ISO 8601, UTC. */
+  readonly time: string;
+  readonly level: string;
+  readonly room?: string;
+  readonly code: string;
+  readonly message: string;
+  readonly data?: Readonly<Record<string, Printable>>;
+}
+
+export interface HumanLineOptions {
+  /** ANSI colours for the level. */
+  readonly colour?: boolean;
+}
+
+const ROOM_WIDTH = 11;
+const COLOURS: Readonly<Record<string, string>> = { error: '31', warn: '33', info: '32', debug: '36', trace: '90' };
+
+/** One line without its line feed. Whatever foreign text the data holds, it stays one line and moves no cursor. */
+export function humanLine(record: LogRecord, options: HumanLineOptions = {}): string {
+  const level = record.level.toUpperCase().padEnd(5);
+  const colour = options.colour === true ? COLOURS[record.level] : undefined;
+  const parts = [
+    record.time.slice(11, 23),
+    colour === undefined ? level : `\u001b[${colour}m${level}\u001b[0m`,
+    visible(record.room ?? '').padEnd(ROOM_WIDTH),
+    visible(record.message),
+  ];
+  const data = Object.entries(record.data ?? {}).map(([key, value]) => `${visible(key)}=${valueText(value)}`);
+  // Diary lines read without their code; a line that calls for action names what to look up.
+  if (record.level === 'warn' || record.level === 'error') data.push(`code=${visible(record.code)}`);
+  return data.length === 0 ? parts.join(' ') : `${parts.join(' ')}  ${data.join(' ')}`;
+}
+
+function valueText(value: Printable): string {
+  if (typeof value !== 'string') return visible(JSON.stringify(value));
+  return /^[^\s"'=\\[\]{}]+$/.test(value) ? visible(value) : visible(JSON.stringify(value));
+}
+
+/** Escapes control and direction characters, with which foreign text could forge lines or drive a terminal. */
+function visible(text: string): string {
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
