@@ -86,7 +86,7 @@ export const OPTIONS = {
   },
   log: {
     level: choice('Least important lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
-    format: choice('Lines for people or JSON for machines.', ['lines', 'json'], 'lines'),
+    format: choice('Lines for people or JSON for machines.', ['human', 'json'], 'human'),
   },
 } as const satisfies Record<string, Record<string, Option<unknown>>>;
 

@@ -1,0 +1,48 @@
+/** Jobs by the calendar: keeping the peer book, forgetting old bans and old transactions. Never slots. */
+
+import { schedule, type ScheduledTask } from 'node-cron';
+import { messageOf } from '../primitives/errors.ts';
+import type { Observer } from '../ports/observer.ts';
+
+export interface HousekeepingJobs {
+  /** Saves the peer book. */
+  snapshotPeers(): void;
+  /** Lifts bans whose time is over. */
+  expireBans(): void;
+  /** Drops transactions that waited too long. */
+  expirePool(): void;
+}
+
+export interface Housekeeping {
+  stop(): Promise<void>;
+}
+
+/** Six fields: the first is the second of the minute. */
+const TIMES: Readonly<Record<keyof HousekeepingJobs, string>> = {
+  snapshotPeers: '15 */10 * * * *',
+  expireBans: '45 * * * * *',
+  expirePool: '0,30 * * * * *',
+};
+
+/** Starts all jobs. A job that throws is logged and runs again at its next time. */
+export function startHousekeeping(jobs: HousekeepingJobs, observer: Observer): Housekeeping {
+  const room = observer.room('housekeeping');
+  const start = (name: keyof HousekeepingJobs): ScheduledTask =>
+    schedule(
+      TIMES[name],
+      () => {
+        try {
+          jobs[name]();
+        } catch (error) {
+          room.log('error', 'HOUSEKEEPING_FAILED', 'job failed', { job: name, reason: messageOf(error) });
+        }
+      },
+      { name, timezone: 'UTC', noOverlap: true, suppressMissedWarning: true, unref: true },
+    );
+  const tasks = [start('snapshotPeers'), start('expireBans'), start('expirePool')];
+  return {
+    async stop() {
+      for (const task of tasks) await task.destroy();
+    },
+  };
+}
