@@ -1,0 +1,84 @@
+/** May it enter? The checks of chain.md 9.2 in their order, each refusal with its reasons. */
+
+import type { PoolState } from '../../ports/node-api.ts';
+import type { Transaction } from '../../protocol/types.ts';
+import { transactionError, TransactionRejected } from '../../protocol/verdict.ts';
+import { groupOf, isInFuture, typeErrorsOnEntry, validateAtTip, verifyAtTip, type PoolContext } from './checks.ts';
+import type { Pooled, PoolQueues } from './queues.ts';
+
+/**
+ * Takes a client's transaction: verified at once, so the client learns the verdict.
+ *
+ * @returns what was kept; it is in `verified`, or in `pending` when a group's signatures lack
+ * @throws TransactionRejected with a code of every kind
+ */
+export function admitFromClient(context: PoolContext, queues: PoolQueues, json: unknown): Pooled {
+  const transaction = readNew(context, queues, json);
+  const verdict = verifyAtTip(context, transaction);
+  if (verdict.status === 'fail') throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', verdict.errors);
+  const group = verdict.status === 'pending' ? 'pending' : groupOf(context, transaction);
+  return keep(context, queues, transaction, verdict.status === 'pending' ? 'pending' : 'verified', group);
+}
+
+/**
+ * Takes a peer's transaction into `received`; whether it fits the state is looked at in the next steps.
+ *
+ * @throws TransactionRejected; see `isFaultOfSender`
+ */
+export function admitFromPeer(context: PoolContext, queues: PoolQueues, json: unknown): Pooled {
+  return keep(context, queues, readNew(context, queues, json), 'received', 'none');
+}
+
+/** True when whoever served the transaction could have known that it is worthless. */
+export function isFaultOfSender(rejection: TransactionRejected): boolean {
+  return (
+    rejection.code === 'TRANSACTION_INVALID' ||
+    rejection.code === 'TRANSACTION_TYPE_UNKNOWN' ||
+    rejection.code === 'TRANSACTION_TYPE_NOT_ALLOWED'
+  );
+}
+
+/**
+ * A transaction that is well-formed, signed, new and not from the future.
+ *
+ * The reference looks at the signature before it asks whether the id is known. The id covers the signature, so the other
+ * order gives the same answers, and repeating a transaction costs no signature check.
+ */
+function readNew(context: PoolContext, queues: PoolQueues, json: unknown): Transaction {
+  const transaction = context.rules.codec.transactionFromJson(json);
+  const { id } = transaction;
+
+  const typeErrors = typeErrorsOnEntry(context, transaction);
+  if (typeErrors.length > 0) throw new TransactionRejected('TRANSACTION_TYPE_NOT_ALLOWED', typeErrors);
+
+  if (queues.has(id)) {
+    const error = transactionError(id, `Transaction is already processed: ${id}`, '.id');
+    throw new TransactionRejected('TRANSACTION_KNOWN', [error]);
+  }
+
+  const errors = validateAtTip(context, transaction);
+  if (errors.length > 0) throw new TransactionRejected('TRANSACTION_INVALID', errors);
+
+  if (isInFuture(context, transaction)) {
+    const message = 'Invalid transaction timestamp. Timestamp is in the future';
+    throw new TransactionRejected('TRANSACTION_IN_FUTURE', [transactionError(id, message, '.timestamp')]);
+  }
+
+  if (context.state().hasTransaction(id)) {
+    const error = transactionError(id, `Transaction is already confirmed: ${id}`, '.id');
+    throw new TransactionRejected('TRANSACTION_KNOWN', [error]);
+  }
+  return transaction;
+}
+
+function keep(
+  context: PoolContext,
+  queues: PoolQueues,
+  transaction: Transaction,
+  state: PoolState,
+  group: Pooled['group'],
+): Pooled {
+  const pooled: Pooled = { transaction, receivedAtMs: context.clock.nowMs(), group, announced: state !== 'received' };
+  if (queues.add(state, pooled)) return pooled;
+  throw new TransactionRejected('POOL_FULL', [transactionError(transaction.id, 'Transaction pool is full', '')]);
+}

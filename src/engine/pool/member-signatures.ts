@@ -1,0 +1,54 @@
+/** Signatures of group members over pending transactions (chain.md 9.5). */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import { isU64Decimal } from '../../primitives/bytes.ts';
+import type { MemberSignature } from '../../protocol/types.ts';
+import { transactionError, TransactionRejected } from '../../protocol/verdict.ts';
+import type { PoolContext } from './checks.ts';
+import type { Pooled, PoolQueues } from './queues.ts';
+
+/**
+ * Reads a signature object; members it does not know are ignored.
+ *
+ * @throws ProtocolError `SIGNATURE_MALFORMED` with what is wrong
+ */
+export function memberSignatureFromJson(json: unknown): MemberSignature {
+  if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
+  const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
+  if (typeof transactionId !== 'string' || !isU64Decimal(transactionId)) {
+    throw malformed(`'.transactionId' should match format "id"`);
+  }
+  if (!isHexOf(publicKey, 32)) throw malformed(`'.publicKey' should match format "publicKey"`);
+  if (!isHexOf(signature, 64)) throw malformed(`'.signature' should match format "signature"`);
+  return { transactionId, publicKey, signature };
+}
+
+/**
+ * Adds a member's signature to the pending transaction that it names. The transaction stays in `pending` until the next
+ * processing takes it from there, and counts as `ready` once there are enough signatures.
+ *
+ * @throws TransactionRejected `TRANSACTION_INVALID` with the rules' reasons, or when nothing pending has the id
+ */
+export function addMemberSignature(context: PoolContext, queues: PoolQueues, given: MemberSignature): Pooled {
+  const { transactionId } = given;
+  const pooled = queues.stateOf(transactionId) === 'pending' ? queues.get(transactionId) : undefined;
+  if (pooled === undefined) {
+    const message = 'Unable to process signature, corresponding transaction not found';
+    throw new TransactionRejected('TRANSACTION_INVALID', [transactionError(transactionId, message, '.signature')]);
+  }
+  // One spelling, or the same signature in capitals would be added a second time and spoil the transaction.
+  const signature = { ...given, signature: given.signature.toLowerCase() };
+  const result = context.rules.addMemberSignature(context.state(), pooled.transaction, signature, context.verify);
+  if ('errors' in result) throw new TransactionRejected('TRANSACTION_INVALID', result.errors);
+  const signed: Pooled = { ...pooled, transaction: result.transaction, group: result.complete ? 'ready' : 'pending' };
+  queues.replace(signed);
+  return signed;
+}
+
+function isHexOf(value: unknown, byteLength: number): value is string {
+  return typeof value === 'string' && value.length === byteLength * 2 && /^[0-9a-fA-F]+$/.test(value);
+}
+
+function malformed(message: string): ProtocolError {
+  return new ProtocolError('SIGNATURE_MALFORMED', {}, message);
+}

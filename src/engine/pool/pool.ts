@@ -1,0 +1,263 @@
+/**
+ * Transactions that wait for a block (chain.md 9). From peers they go `received` -> `validated` -> `verified` -> `ready`,
+ * from clients they begin at `verified`; those of groups wait in `pending` for the members' signatures. What is here is
+ * this node's opinion only: nothing of it is consensus.
+ */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { PoolEntry, PoolState, SubmitResult } from '../../ports/node-api.ts';
+import type { Observer } from '../../ports/observer.ts';
+import type { Block, MemberSignature, Transaction, TransactionId } from '../../protocol/types.ts';
+import { transactionError, TransactionRejected, type TransactionError } from '../../protocol/verdict.ts';
+import { admitFromClient, admitFromPeer, isFaultOfSender } from './admission.ts';
+import type { PoolContext } from './checks.ts';
+import { addMemberSignature, memberSignatureFromJson } from './member-signatures.ts';
+import { POOL_STATES, PoolQueues, type Pooled } from './queues.ts';
+import { demoteAfterApply, demoteAfterRevert } from './reactions.ts';
+import { fillReady, validateReceived, verifyValidated, type StepEvents } from './steps.ts';
+
+export interface PoolLimits {
+  /** Transactions that a queue takes from outside. */
+  readonly perQueueMax: number;
+  /** Transactions that one step looks at, and of one state that are shared with a peer. */
+  readonly releaseLimit: number;
+}
+
+/** Told as things happen. Listeners must not throw. */
+export interface PoolEvents {
+  /** A transaction passed verification for the first time, or lacks nothing but members' signatures. */
+  verified(transaction: Transaction): void;
+  /** A member's signature was added to a pending transaction. */
+  signatureAdded(signature: MemberSignature): void;
+  /** A peer's transaction was taken in. */
+  received?(transaction: Transaction): void;
+}
+
+export interface PoolDependencies extends PoolContext {
+  readonly observer: Observer;
+  readonly events: PoolEvents;
+  readonly limits?: Partial<PoolLimits>;
+}
+
+/** What became of a peer's transactions. */
+export interface ReceiveReport {
+  readonly accepted: readonly TransactionId[];
+  /** Refused without anybody's fault: known, in the future, no room. */
+  readonly refused: readonly TransactionRejected[];
+  /** One that the peer should not have served; those after it were left unread. */
+  readonly fault: TransactionRejected | undefined;
+}
+
+const DEFAULT_LIMITS: PoolLimits = { perQueueMax: 1000, releaseLimit: 25 };
+/** Age beyond which a transaction is dropped, in seconds. */
+const AGE_MAX_S = 10_800;
+/** The same when a group is concerned: members need time to sign. */
+const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
+
+export class TransactionPool {
+  readonly #context: PoolContext;
+  readonly #observer: Observer;
+  readonly #events: PoolEvents;
+  readonly #limits: PoolLimits;
+  readonly #queues: PoolQueues;
+  readonly #stepEvents: StepEvents;
+
+  constructor(dependencies: PoolDependencies) {
+    this.#context = dependencies;
+    this.#observer = dependencies.observer.room('pool');
+    this.#events = dependencies.events;
+    this.#limits = { ...DEFAULT_LIMITS, ...dependencies.limits };
+    this.#queues = new PoolQueues(this.#limits.perQueueMax);
+    this.#stepEvents = {
+      dropped: (transaction, errors) => this.#noteDropped(transaction, errors),
+      verified: (transaction) => this.#events.verified(transaction),
+    };
+  }
+
+  // ---- in -----------------------------------------------------------------------------------------------------------
+
+  /** Takes a client's transaction and verifies it at once. */
+  submit(json: unknown): SubmitResult {
+    const outer = 'Transaction was rejected with errors';
+    return this.#answer(outer, () => {
+      const pooled = admitFromClient(this.#context, this.#queues, json);
+      this.#events.verified(pooled.transaction);
+      return pooled;
+    });
+  }
+
+  /**
+   * Takes transactions that a peer served; they are verified by the next steps. The reference stops at the first that it
+   * refuses; this goes on unless the peer is to blame, as one known transaction says nothing about the next.
+   */
+  receive(jsons: readonly unknown[]): ReceiveReport {
+    const accepted: TransactionId[] = [];
+    const refused: TransactionRejected[] = [];
+    for (const json of jsons) {
+      try {
+        const { transaction } = admitFromPeer(this.#context, this.#queues, json);
+        accepted.push(transaction.id);
+        this.#events.received?.(transaction);
+      } catch (error) {
+        if (!(error instanceof TransactionRejected)) throw error;
+        this.#noteRefusal(error);
+        if (isFaultOfSender(error)) return { accepted, refused, fault: error };
+        refused.push(error);
+      }
+    }
+    return { accepted, refused, fault: undefined };
+  }
+
+  /** Takes a signature object as a client sends it. */
+  submitSignature(json: unknown): SubmitResult {
+    return this.#answer('Error processing signature', () => this.#addSignature(memberSignatureFromJson(json)));
+  }
+
+  /** Adds a member's signature whose form was checked. */
+  addSignature(signature: MemberSignature): SubmitResult {
+    return this.#answer('Error processing signature', () => this.#addSignature(signature));
+  }
+
+  // ---- steps --------------------------------------------------------------------------------------------------------
+
+  /** Moves transactions on: validate, verify, process. Due every few seconds and right before forging. */
+  step(): void {
+    const { releaseLimit } = this.#limits;
+    validateReceived(this.#context, this.#queues, releaseLimit, this.#stepEvents);
+    verifyValidated(this.#context, this.#queues, releaseLimit, this.#stepEvents);
+    fillReady(this.#context, this.#queues, this.#stepEvents);
+    for (const state of POOL_STATES) this.#observer.gauge('pool_transactions', this.#queues.size(state), { state });
+  }
+
+  /** Drops what waited too long. Returns the ids. */
+  expire(): readonly TransactionId[] {
+    const nowMs = this.#context.clock.nowMs();
+    const expired = POOL_STATES.flatMap((state) => this.#queues.list(state)).filter(({ receivedAtMs, group }) => {
+      const ageS = Math.floor((nowMs - receivedAtMs) / 1000);
+      return ageS > (group === 'none' ? AGE_MAX_S : GROUP_AGE_MAX_S);
+    });
+    const ids = expired.map(({ transaction }) => transaction.id);
+    this.take(ids);
+    if (ids.length > 0) {
+      this.#observer.count('pool_expired_transactions_total', ids.length);
+      this.#observer.log('debug', 'POOL_EXPIRED', 'Dropped transactions that waited too long', { count: ids.length });
+    }
+    return ids;
+  }
+
+  // ---- the chain moved ----------------------------------------------------------------------------------------------
+
+  /** Forgets what the blocks confirmed and sends what they may have affected back to be checked again. */
+  blocksApplied(blocks: readonly Block[]): void {
+    if (this.#queues.total > 0) demoteAfterApply(this.#context, this.#queues, blocks);
+  }
+
+  /** Takes the transactions of reverted blocks (any order) back, and checks again what depended on them. */
+  blocksReverted(blocks: readonly Block[]): void {
+    demoteAfterRevert(this.#context, this.#queues, blocks);
+  }
+
+  // ---- out ----------------------------------------------------------------------------------------------------------
+
+  has(id: TransactionId): boolean {
+    return this.#queues.has(id);
+  }
+
+  get(id: TransactionId): Transaction | undefined {
+    return this.#queues.get(id)?.transaction;
+  }
+
+  /** Removes transactions, whatever queue they are in, and returns those that were there. */
+  take(ids: readonly TransactionId[]): readonly Transaction[] {
+    return ids.flatMap((id) => this.#queues.remove(id)?.transaction ?? []);
+  }
+
+  sizes(): Readonly<Record<PoolState, number>> {
+    const queues = this.#queues;
+    return {
+      received: queues.size('received'),
+      validated: queues.size('validated'),
+      verified: queues.size('verified'),
+      pending: queues.size('pending'),
+      ready: queues.size('ready'),
+    };
+  }
+
+  /** A queue, oldest arrival first. */
+  entries(state: PoolState): readonly PoolEntry[] {
+    return this.#queues.list(state).map(({ transaction, receivedAtMs, group }) => ({
+      transaction,
+      receivedAtMs,
+      ...(group === 'none' ? {} : { ready: group === 'ready' }),
+    }));
+  }
+
+  /** Candidates of the next block, newest arrival first, at most as many as fit a block. */
+  readyForForging(): readonly Transaction[] {
+    const newestFirst = this.#queues.list('ready').reverse();
+    return transactionsOf(newestFirst.slice(0, this.#context.rules.params.transactionsPerBlockMax));
+  }
+
+  /** What a peer gets that asks for the pool, at most `limit`: ready, then pending, then verified, each oldest first. */
+  forSharing(limit: number): readonly Transaction[] {
+    const { releaseLimit } = this.#limits;
+    const shared = [
+      ...this.#queues.oldest('ready', releaseLimit),
+      ...this.#queues.oldest('pending', releaseLimit),
+      ...this.#queues.oldest('verified', limit),
+    ];
+    return transactionsOf(shared.slice(0, limit));
+  }
+
+  /** Members' signatures of up to `limit` pending transactions, oldest first. */
+  pendingSignatures(
+    limit: number,
+  ): readonly { readonly transaction: TransactionId; readonly signatures: readonly string[] }[] {
+    return transactionsOf(this.#queues.list('pending'))
+      .filter(({ signatures }) => signatures.length > 0)
+      .slice(0, limit)
+      .map(({ id, signatures }) => ({ transaction: id, signatures }));
+  }
+
+  // ---- helpers ------------------------------------------------------------------------------------------------------
+
+  #addSignature(signature: MemberSignature): Pooled {
+    const pooled = addMemberSignature(this.#context, this.#queues, signature);
+    this.#events.signatureAdded(signature);
+    return pooled;
+  }
+
+  #answer(message: string, work: () => Pooled): SubmitResult {
+    try {
+      const { transaction, receivedAtMs } = work();
+      return { accepted: true, transaction, receivedAtMs };
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.#noteRefusal(error);
+      return { accepted: false, code: error.code, message, errors: errorsOf(error) };
+    }
+  }
+
+  #noteDropped(transaction: Transaction, errors: readonly TransactionError[]): void {
+    this.#observer.count('pool_dropped_transactions_total');
+    this.#observer.log('debug', 'POOL_DROPPED', 'Dropped a transaction that does not fit', {
+      transactionId: transaction.id,
+      reason: errors[0]?.message,
+    });
+  }
+
+  #noteRefusal(error: ProtocolError): void {
+    this.#observer.count('pool_refusals_total', 1, { code: error.code });
+    this.#observer.log('debug', error.code, 'Refused what was handed in', { reason: error.message });
+  }
+}
+
+function transactionsOf(pooled: readonly Pooled[]): readonly Transaction[] {
+  return pooled.map(({ transaction }) => transaction);
+}
+
+/** Reasons as a list. An error that brought none, such as an unknown type, becomes the one element. */
+function errorsOf(error: ProtocolError): readonly TransactionError[] {
+  if (error instanceof TransactionRejected && error.errors.length > 0) return error.errors;
+  return [transactionError('', error.message, '')];
+}

@@ -1,0 +1,58 @@
+/** What the pool looks at again when the chain moved (chain.md 9.4). */
+
+import type { PoolState } from '../../ports/node-api.ts';
+import type { Address, Block, Transaction } from '../../protocol/types.ts';
+import { groupOf, type PoolContext } from './checks.ts';
+import type { PoolQueues } from './queues.ts';
+
+/**
+ * Where each queue's affected transactions go. `validated` comes first, or what enters it from the others would be sent
+ * on to `received` at once.
+ */
+const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
+  ['validated', 'received'],
+  ['verified', 'validated'],
+  ['pending', 'validated'],
+  ['ready', 'validated'],
+];
+
+/** Forgets confirmed transactions; those of the same senders and rivals for unique data are looked at again. */
+export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
+  const senders = new Set<Address>();
+  const uniqueTypes = new Set<number>();
+  for (const transaction of blocks.flatMap(({ transactions }) => transactions)) {
+    queues.remove(transaction.id);
+    senders.add(transaction.senderId);
+    if (rules.hasUniqueData(transaction)) uniqueTypes.add(transaction.type);
+  }
+  if (senders.size === 0) return;
+  demote(queues, ({ senderId, type }) => senders.has(senderId) || uniqueTypes.has(type));
+}
+
+/**
+ * Block by block from the highest down: those who may have spent what a reverted transaction gave them are looked at
+ * again, and the transactions themselves go to `verified`. They were announced when they first came.
+ *
+ * @param blocks reverted blocks in any order
+ */
+export function demoteAfterRevert(context: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
+  for (const { transactions } of [...blocks].sort((a, b) => b.height - a.height)) {
+    const recipients = new Set(transactions.flatMap(({ payload }) => recipientOf(payload) ?? []));
+    if (recipients.size > 0) demote(queues, ({ senderId }) => recipients.has(senderId));
+    for (const transaction of [...transactions].reverse()) {
+      const receivedAtMs = context.clock.nowMs();
+      const group = groupOf(context, transaction);
+      queues.addBeyondLimit('verified', { transaction, receivedAtMs, group, announced: true });
+    }
+  }
+}
+
+function demote(queues: PoolQueues, isAffected: (transaction: Transaction) => boolean): void {
+  for (const [from, to] of DEMOTIONS) {
+    for (const pooled of queues.list(from)) if (isAffected(pooled.transaction)) queues.move(pooled, to);
+  }
+}
+
+function recipientOf(payload: Transaction['payload']): Address | undefined {
+  return 'recipientId' in payload ? payload.recipientId : undefined;
+}

@@ -1,0 +1,80 @@
+/** The steps that take transactions from queue to queue (chain.md 9.3), each over a bounded number of them. */
+
+import type { Transaction } from '../../protocol/types.ts';
+import type { TransactionError } from '../../protocol/verdict.ts';
+import { groupOf, validateAtTip, verifyAtTip, type PoolContext } from './checks.ts';
+import type { Pooled, PoolQueues } from './queues.ts';
+
+/** What the steps tell. */
+export interface StepEvents {
+  /** It was removed because it cannot be confirmed. */
+  dropped(transaction: Transaction, errors: readonly TransactionError[]): void;
+  /** It entered `verified` or `pending` for the first time. */
+  verified(transaction: Transaction): void;
+}
+
+/** `received` to `validated`: what needs no state. */
+export function validateReceived(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
+  if (queues.isFull('validated')) return;
+  for (const pooled of queues.oldest('received', countMax)) {
+    const errors = validateAtTip(context, pooled.transaction);
+    if (errors.length > 0) drop(queues, pooled, errors, events);
+    else queues.move(pooled, 'validated');
+  }
+}
+
+/** `validated` to `verified` or `pending`: the isolation rule. */
+export function verifyValidated(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
+  if (queues.isFull('verified')) return;
+  for (const pooled of queues.oldest('validated', countMax)) {
+    const verdict = verifyAtTip(context, pooled.transaction);
+    if (verdict.status === 'fail') {
+      drop(queues, pooled, verdict.errors, events);
+      continue;
+    }
+    const isPending = verdict.status === 'pending';
+    const group = isPending ? 'pending' : groupOf(context, pooled.transaction);
+    queues.move({ ...pooled, group, announced: true }, isPending ? 'pending' : 'verified');
+    if (!pooled.announced) events.verified(pooled.transaction);
+  }
+}
+
+/**
+ * Fills `ready` up to a block with transactions that can be applied one after the other: those of groups that have
+ * enough signatures by now, newest first, then the longest verified.
+ *
+ * The reference looks at the sequence alone. A block also needs each transaction to be valid without the others, and a
+ * revert may take that away (a vote whose delegate is unregistered again, its registration back in the pool): a node that
+ * keeps both forges nothing. So each one's own validity is looked at again too, in `ready` as well.
+ */
+export function fillReady(context: PoolContext, queues: PoolQueues, events: StepEvents): void {
+  const { rules, state, verify } = context;
+  const room = rules.params.transactionsPerBlockMax - queues.size('ready');
+  const signed = queues.list('pending').filter(({ group }) => group !== 'pending');
+  const signedFirst = signed.reverse().slice(0, Math.max(room, 0));
+  const verified = queues.oldest('verified', room - signedFirst.length);
+
+  const batch = [...queues.list('ready'), ...signedFirst, ...verified].filter((pooled) => {
+    const verdict = verifyAtTip(context, pooled.transaction);
+    if (verdict.status === 'fail') drop(queues, pooled, verdict.errors, events);
+    return verdict.status !== 'fail';
+  });
+  if (batch.length === 0) return;
+
+  const verdicts = rules.processTransactions(
+    state(),
+    batch.map(({ transaction }) => transaction),
+    verify,
+  );
+  for (const [index, pooled] of batch.entries()) {
+    const verdict = verdicts[index];
+    if (verdict?.status === 'fail') drop(queues, pooled, verdict.errors, events);
+    else if (verdict?.status === 'ok' && queues.stateOf(pooled.transaction.id) !== 'ready')
+      queues.move(pooled, 'ready');
+  }
+}
+
+function drop(queues: PoolQueues, pooled: Pooled, errors: readonly TransactionError[], events: StepEvents): void {
+  queues.remove(pooled.transaction.id);
+  events.dropped(pooled.transaction, errors);
+}

@@ -1,0 +1,131 @@
+/** What peers may ask of us: blocks, a common block, transactions and members' signatures. */
+
+import { isU64Decimal } from '../primitives/bytes.ts';
+import { ProtocolError } from '../primitives/errors.ts';
+import type { ChainReader } from '../ports/store.ts';
+import { PeerFault, type PeerRequest, type TransportHandlers } from '../ports/transport.ts';
+import type { Rules } from '../protocol/rules.ts';
+import type { JsonObject, TransactionId } from '../protocol/types.ts';
+import type { TransactionPool } from './pool/pool.ts';
+
+export interface ServeDependencies {
+  readonly store: ChainReader;
+  readonly rules: Rules;
+  readonly pool: Pick<TransactionPool, 'get' | 'forSharing' | 'pendingSignatures'>;
+  readonly limits?: Partial<ServeLimits>;
+}
+
+export interface ServeLimits {
+  /** Blocks of one answer. */
+  readonly blocksMax: number;
+  /** Bytes of the blocks of one answer as JSON; a single block is given whatever its size. */
+  readonly blocksBytesMax: number;
+  /** Pool transactions, and pending transactions' signatures, of one answer. */
+  readonly sharedMax: number;
+}
+
+const DEFAULT_LIMITS: ServeLimits = {
+  blocksMax: 34,
+  // Peers close a connection on a frame above 3,048,576 bytes; the rest is room for the envelope.
+  blocksBytesMax: 3_000_000,
+  sharedMax: 25,
+};
+
+/** Transactions that a peer may name in one question. */
+const TRANSACTION_IDS_MAX = 25;
+/** Ids that a peer may offer for a common block: the family asks with 202 at most, earlier releases with 1000. */
+const COMMON_BLOCK_IDS_MAX = 1000;
+
+/**
+ * Answers to peers' questions. An answer rejects with `PeerFault` for a question of the wrong shape, and with
+ * `ProtocolError` for one that cannot be answered:
+ *
+ * - `BLOCK_UNKNOWN`: no block of the chain has the id that blocks were asked after
+ * - `TOO_MANY_BLOCK_IDS`: more ids than one question for a common block may bring
+ */
+export function createServer(dependencies: ServeDependencies): TransportHandlers['answer'] {
+  const { store, rules, pool } = dependencies;
+  const { codec } = rules;
+  const limits: ServeLimits = { ...DEFAULT_LIMITS, ...dependencies.limits };
+
+  return async (_peerId, request) => {
+    switch (request.kind) {
+      case 'tip':
+        return tip();
+      case 'blocksAfter':
+        return blocksAfter(idOf(request.blockId));
+      case 'highestCommonBlock':
+        return highestCommonBlock(idsOf(request.blockIds, 1));
+      case 'transactions':
+        return transactions(request);
+      case 'signatures':
+        return pool.pendingSignatures(limits.sharedMax);
+    }
+  };
+
+  function tip(): JsonObject {
+    const header = store.tip();
+    const block = header === undefined ? undefined : store.block(header.height);
+    if (block === undefined) throw new ProtocolError('STORE_EMPTY');
+    return codec.blockToJson(block);
+  }
+
+  function blocksAfter(blockId: string): readonly JsonObject[] {
+    const height = store.heightOf(blockId);
+    if (height === undefined) {
+      throw new ProtocolError('BLOCK_UNKNOWN', { blockId }, `Invalid lastBlockId requested: ${blockId}`);
+    }
+    const answer: JsonObject[] = [];
+    let bytes = 0;
+    while (answer.length < limits.blocksMax) {
+      const block = store.block(height + answer.length + 1);
+      if (block === undefined) break;
+      const json = codec.blockToJson(block);
+      bytes += Buffer.byteLength(JSON.stringify(json)) + 1;
+      if (bytes > limits.blocksBytesMax && answer.length > 0) break;
+      answer.push(json);
+    }
+    return answer;
+  }
+
+  function highestCommonBlock(blockIds: readonly string[]): JsonObject | undefined {
+    if (blockIds.length > COMMON_BLOCK_IDS_MAX) {
+      throw new ProtocolError('TOO_MANY_BLOCK_IDS', { count: blockIds.length, countMax: COMMON_BLOCK_IDS_MAX });
+    }
+    let highest = 0;
+    for (const id of blockIds) highest = Math.max(highest, store.heightOf(id) ?? 0);
+    const header = highest === 0 ? undefined : store.header(highest);
+    return header === undefined ? undefined : codec.headerToJson(header);
+  }
+
+  function transactions(request: Extract<PeerRequest, { kind: 'transactions' }>): readonly JsonObject[] {
+    if (request.ids === undefined)
+      return pool.forSharing(limits.sharedMax).map((each) => codec.transactionToJson(each));
+    const ids = idsOf(request.ids, 0);
+    if (ids.length > TRANSACTION_IDS_MAX) throw malformed('Received invalid request.');
+    const pooled = ids.flatMap((id) => pool.get(id) ?? []);
+    const confirmed = ids.flatMap((id) => (pool.get(id) === undefined ? (confirmedTransaction(id) ?? []) : []));
+    return [...pooled, ...confirmed].map((each) => codec.transactionToJson(each));
+  }
+
+  function confirmedTransaction(id: TransactionId) {
+    const place = store.transactionPlace(id);
+    return place === undefined ? undefined : store.transaction(place);
+  }
+}
+
+function idOf(value: unknown): string {
+  if (typeof value !== 'string' || !isU64Decimal(value)) throw malformed('id should be a decimal id');
+  return value;
+}
+
+function idsOf(value: unknown, countMin: number): readonly string[] {
+  if (!Array.isArray(value) || value.length < countMin) throw malformed(`ids should be a list of at least ${countMin}`);
+  const ids = value.map(idOf);
+  if (new Set(ids).size !== ids.length) throw malformed('ids should be unique');
+  return ids;
+}
+
+function malformed(detail: string): PeerFault {
+  return new PeerFault('MALFORMED_MESSAGE', detail);
+}
