@@ -7,7 +7,7 @@ import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 import { broadhashOf } from '../protocol/broadhash.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
-import type { Clock, Random } from '../ports/clock.ts';
+import type { Clock, Random, Timer } from '../ports/clock.ts';
 import type { SigningJournal } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
@@ -19,7 +19,7 @@ import { ForgingScheduler } from './forge/scheduler.ts';
 import { Gossip } from './gossip.ts';
 import { PeerManager, type PeerManagerOptions } from './peers/manager.ts';
 import { TransactionPool } from './pool/pool.ts';
-import { createAnswerer } from './serve.ts';
+import { createServer } from './serve.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 
 export interface EngineOptions {
@@ -55,6 +55,7 @@ export class Engine {
   readonly synchronizer: Synchronizer;
   readonly forging: ForgingScheduler;
   readonly #gossip: Gossip;
+  #poolTimer: Timer | undefined;
   readonly #options: EngineOptions;
   readonly #dependencies: EngineDependencies;
 
@@ -130,7 +131,7 @@ export class Engine {
     let isPoolFetched = false;
     transport.announce(this.#nodeInfo());
     await this.peers.start({
-      answer: createAnswerer({ store: this.#dependencies.store, rules: this.chain.rules, pool: this.pool }),
+      answer: createServer({ store: this.#dependencies.store, rules: this.chain.rules, pool: this.pool }),
       message: (peerId, message) => {
         this.#gossip.receive(peerId, message);
       },
@@ -142,7 +143,7 @@ export class Engine {
         });
       },
     });
-    this.pool.start();
+    this.#armPool();
     this.#gossip.start();
     this.synchronizer.start();
     this.forging.start();
@@ -152,7 +153,7 @@ export class Engine {
   async stop(): Promise<void> {
     await this.forging.stop();
     this.#gossip.stop();
-    this.pool.stop();
+    this.#poolTimer?.cancel();
     await this.peers.stop();
     await this.synchronizer.stop();
     await this.chain.idle();
@@ -190,6 +191,14 @@ export class Engine {
     }
     const [best] = [...counts].sort(([a, countA], [b, countB]) => countB - countA || a - b);
     return best?.[0] ?? 0;
+  }
+
+  /** Moves the pool's transactions on at the pace of the announcements. */
+  #armPool(): void {
+    this.#poolTimer = this.#dependencies.clock.after(this.#options.broadcastIntervalMs, () => {
+      this.pool.step();
+      this.#armPool();
+    });
   }
 
   #announceTip(): void {

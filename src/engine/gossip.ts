@@ -162,14 +162,8 @@ export class Gossip {
 
   #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): void {
     const { pool, penalise } = this.#dependencies;
-    for (const json of transactions) {
-      const result = pool.receive(json);
-      if (result.accepted) continue;
-      if (result.code === 'TRANSACTION_INVALID' || result.code === 'TRANSACTION_TYPE_UNKNOWN') {
-        penalise(peerId, result.code, result.message);
-        return;
-      }
-    }
+    const { fault } = pool.receive(transactions);
+    if (fault !== undefined) penalise(peerId, fault.code, fault.message);
   }
 
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
