@@ -1,0 +1,39 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { POOL_STATES, PoolQueues, type Pooled } from '../../../src/engine/pool/queues.ts';
+import type { Transaction } from '../../../src/protocol/types.ts';
+
+const pooled = (id: string): Pooled => ({
+  transaction: { id } as Transaction,
+  receivedAtMs: 0,
+  group: 'none',
+  announced: false,
+});
+
+test('whatever is done to them, an id is in one queue only and the queues stay bounded', (t) => {
+  const action = fc.record({
+    kind: fc.constantFrom('add', 'addBeyondLimit', 'move', 'remove', 'replace'),
+    id: fc.integer({ min: 1, max: 30 }).map(String),
+    state: fc.constantFrom(...POOL_STATES),
+  });
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 200 }), (actions) => {
+      const queues = new PoolQueues(3);
+      for (const { kind, id, state } of actions) {
+        const sizeBefore = queues.size(state);
+        if (kind === 'add' && queues.add(state, pooled(id))) t.true(sizeBefore < queues.perQueueMax);
+        if (kind === 'addBeyondLimit') queues.addBeyondLimit(state, pooled(id));
+        if (kind === 'move') queues.move(pooled(id), state);
+        if (kind === 'remove') queues.remove(id);
+        if (kind === 'replace') queues.replace(pooled(id));
+
+        const ids = POOL_STATES.flatMap((each) => queues.list(each).map(({ transaction }) => transaction.id));
+        t.is(new Set(ids).size, ids.length);
+        t.is(ids.length, queues.total);
+        t.true(queues.total <= queues.perQueueMax * POOL_STATES.length);
+        for (const each of ids) t.is(queues.get(each)?.transaction.id, each);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,70 @@
+import test from 'ava';
+import { PoolQueues, type Pooled } from '../../../src/engine/pool/queues.ts';
+import type { Transaction } from '../../../src/protocol/types.ts';
+
+function pooled(id: string, receivedAtMs = 0): Pooled {
+  return { transaction: { id } as Transaction, receivedAtMs, group: 'none', announced: false };
+}
+
+const idsOf = (entries: readonly Pooled[]) => entries.map(({ transaction }) => transaction.id);
+
+test('a queue lists the oldest arrival first', (t) => {
+  const queues = new PoolQueues(10);
+  for (const id of ['3', '1', '2']) t.true(queues.add('received', pooled(id)));
+  t.deepEqual(idsOf(queues.list('received')), ['3', '1', '2']);
+  t.deepEqual(idsOf(queues.oldest('received', 2)), ['3', '1']);
+  t.deepEqual(queues.oldest('received', 0), []);
+  t.deepEqual(queues.oldest('received', -3), []);
+});
+
+test('an id that is in any queue is not added again', (t) => {
+  const queues = new PoolQueues(10);
+  queues.add('verified', pooled('1'));
+  t.false(queues.add('received', pooled('1')));
+  t.false(queues.add('verified', pooled('1')));
+  t.is(queues.stateOf('1'), 'verified');
+  t.is(queues.total, 1);
+});
+
+test('a full queue takes nothing from outside while another still does', (t) => {
+  const queues = new PoolQueues(2);
+  t.true(queues.add('received', pooled('1')));
+  t.true(queues.add('received', pooled('2')));
+  t.true(queues.isFull('received'));
+  t.false(queues.add('received', pooled('3')));
+  t.true(queues.add('verified', pooled('3')));
+});
+
+test('a move makes the transaction the newest arrival and ignores the limit', (t) => {
+  const queues = new PoolQueues(1);
+  queues.add('received', pooled('1', 7));
+  queues.add('validated', pooled('2'));
+  queues.move(pooled('1', 7), 'validated');
+  t.deepEqual(idsOf(queues.list('validated')), ['2', '1']);
+  t.is(queues.get('1')?.receivedAtMs, 7);
+  t.is(queues.size('received'), 0);
+});
+
+test('what is not kept is neither moved nor replaced', (t) => {
+  const queues = new PoolQueues(1);
+  queues.move(pooled('1'), 'ready');
+  queues.replace(pooled('1'));
+  t.is(queues.remove('1'), undefined);
+  t.is(queues.total, 0);
+});
+
+test('a replacement keeps its place', (t) => {
+  const queues = new PoolQueues(5);
+  for (const id of ['1', '2', '3']) queues.add('pending', pooled(id));
+  queues.replace({ ...pooled('2'), group: 'ready' });
+  t.deepEqual(idsOf(queues.list('pending')), ['1', '2', '3']);
+  t.is(queues.get('2')?.group, 'ready');
+});
+
+test('all queues together are bounded, even for what may pass the limit of one', (t) => {
+  const queues = new PoolQueues(2);
+  for (let id = 1; id <= 10; id += 1) t.true(queues.addBeyondLimit('verified', pooled(String(id))));
+  t.false(queues.addBeyondLimit('verified', pooled('11')));
+  t.false(queues.add('received', pooled('11')));
+  t.is(queues.total, 10);
+});
