@@ -126,12 +126,7 @@ export function isCompliant(ledger: BftLedger, header: BftHeader, limits: BftLim
  *
  * @param minHeightActive first height of the generator's present run of active rounds (chain.md 7.4)
  */
-export function addHeader(
-  ledger: BftLedger,
-  header: BftHeader,
-  minHeightActive: number,
-  limits: BftLimits,
-): BftLedger {
+export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive: number, limits: BftLimits): BftLedger {
   const follows = ledger.generators.length > 0;
   assert(!follows || header.height === lastHeightIn(ledger) + 1, 'headers of a ledger are consecutive');
   const drop = ledger.generators.length >= limits.headersMax ? 1 : 0;

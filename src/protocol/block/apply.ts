@@ -1,0 +1,110 @@
+/** What a block must be at its place in the chain, and what its transactions do there. Shared by the generations. */
+
+import { assert } from '../../primitives/errors.ts';
+import type { ChainParams } from '../params.ts';
+import { ownerOfSlot } from '../rounds.ts';
+import type { ApplyContext, Rules } from '../rules.ts';
+import { slotAt } from '../slots.ts';
+import type { StateReader, StateWriter } from '../state.ts';
+import type { Block, BlockHeader, PublicKey, SignatureOracle, Transaction } from '../types.ts';
+import { BlockRejected, transactionError, type TransactionVerdict } from '../verdict.ts';
+import { transactionsRejected } from './validate.ts';
+
+/** What a generation does with the transactions of a block. */
+export interface TransactionRules {
+  verifyTransaction: Rules['verifyTransaction'];
+  /** The spending and sequential rules over a batch, written to `state`: a verdict for each. */
+  applyInSequence(
+    state: StateWriter,
+    transactions: readonly Transaction[],
+    verify: SignatureOracle,
+  ): { readonly verdicts: readonly TransactionVerdict[] };
+}
+
+/**
+ * The parent of a block that follows the tip.
+ *
+ * @throws BlockRejected `BLOCK_PREVIOUS_INVALID` or `BLOCK_KNOWN`
+ */
+export function parentOf(state: StateReader, block: BlockHeader): BlockHeader {
+  const parent = block.height > 1 ? state.header(block.height - 1) : undefined;
+  const occupant = state.header(block.height);
+  if (occupant !== undefined && occupant.id === block.id) {
+    throw new BlockRejected('BLOCK_KNOWN', `Block ${block.id} already exists`, { height: block.height });
+  }
+  if (parent === undefined || parent.id !== block.previousBlockId || occupant !== undefined) {
+    throw new BlockRejected('BLOCK_PREVIOUS_INVALID', 'Invalid previous block', {
+      height: block.height,
+      previousBlockId: block.previousBlockId,
+      expected: parent?.id,
+    });
+  }
+  return parent;
+}
+
+/** @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a slot that is not after the parent's or in the future */
+export function verifySlot(block: BlockHeader, parent: BlockHeader, nowS: number, params: ChainParams): void {
+  const slot = slotAt(block.timestamp, params);
+  const parentSlot = slotAt(parent.timestamp, params);
+  const currentSlot = slotAt(nowS, params);
+  if (slot > currentSlot || slot <= parentSlot) {
+    throw new BlockRejected('BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', { slot, parentSlot, currentSlot });
+  }
+}
+
+/**
+ * @param expected beddows that a block may create at this place
+ * @throws BlockRejected `BLOCK_REWARD_INVALID`
+ */
+export function verifyReward(block: BlockHeader, expected: bigint, params: ChainParams): void {
+  if (block.reward === expected || params.exceptions.blockRewards.has(block.id)) return;
+  throw new BlockRejected('BLOCK_REWARD_INVALID', `Invalid block reward: ${block.reward} expected: ${expected}`, {
+    height: block.height,
+  });
+}
+
+/**
+ * @param order forging order of the block's round, undefined when its list is not known
+ * @throws BlockRejected `BLOCK_FORGER_INVALID`
+ */
+export function verifyForger(block: BlockHeader, order: readonly PublicKey[] | undefined, params: ChainParams): void {
+  const slot = slotAt(block.timestamp, params);
+  const owner = order === undefined ? undefined : ownerOfSlot(order, slot);
+  if (owner === block.generatorPublicKey) return;
+  const message =
+    order === undefined
+      ? `Failed to verify slot: ${slot} for block ID: ${block.id} - No delegateList was found`
+      : `Failed to verify slot: ${slot}. Block ID: ${block.id}. Block Height: ${block.height}`;
+  throw new BlockRejected('BLOCK_FORGER_INVALID', message, { slot, owner, generator: block.generatorPublicKey });
+}
+
+/**
+ * Verifies every transaction against the state before the block and then applies them on top of each other. Inert ones are
+ * counted in the block and do nothing.
+ *
+ * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first that fails
+ */
+export function applyTransactions(
+  state: StateWriter,
+  block: Block,
+  context: ApplyContext,
+  params: ChainParams,
+  rules: TransactionRules,
+): void {
+  const confirmed = block.transactions.filter((transaction) => state.hasTransaction(transaction.id));
+  if (confirmed.length > 0) {
+    const errors = confirmed.map(({ id }) => transactionError(id, `Transaction is already confirmed: ${id}`, '.id'));
+    throw transactionsRejected(block, errors);
+  }
+  const effective = block.transactions.filter(({ id }) => !params.exceptions.inertTransactions.has(id));
+  for (const transaction of effective) {
+    refuse(block, rules.verifyTransaction(state, transaction, context.nowS, context.verify));
+  }
+  const { verdicts } = rules.applyInSequence(state, effective, context.verify);
+  assert(verdicts.length === effective.length, 'each transaction of a batch has a verdict');
+  for (const verdict of verdicts) refuse(block, verdict);
+}
+
+function refuse(block: Block, verdict: TransactionVerdict): void {
+  if (verdict.status !== 'ok') throw transactionsRejected(block, verdict.errors);
+}

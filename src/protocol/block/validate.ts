@@ -1,0 +1,87 @@
+/** What can be said of a block without the chain that it belongs to. Each check throws or yields the reference's text. */
+
+import { sha256 } from '../../crypto/hash.ts';
+import { bytesOfHex, hexOf } from '../../primitives/bytes.ts';
+import { PAYLOAD_BYTES_MAX, type ChainParams } from '../params.ts';
+import type { Rules } from '../rules.ts';
+import type { Block, BlockHeader, SignatureCheck, SignatureOracle, Transaction, TransactionId } from '../types.ts';
+import { BlockRejected, textOfTransactionError } from '../verdict.ts';
+import type { TransactionError } from '../verdict.ts';
+
+/** The bytes of a generation that block checks need. */
+export interface BlockFormat {
+  /** What the generator signs: the header without its signature. */
+  headerBytes(header: BlockHeader): Uint8Array;
+  /** Bytes of a transaction as they enter its id: with its signatures, without those of group members. */
+  transactionBytes(transaction: Transaction): Uint8Array;
+}
+
+/** Beddows that a transaction moves, as the totals of a block count them. */
+export function amountOf(transaction: Transaction): bigint {
+  return 'amount' in transaction.payload ? transaction.payload.amount : 0n;
+}
+
+/** SHA-256 of the transactions' bytes in their order, hexadecimal. */
+export function payloadHashOf(transactions: readonly Transaction[], format: BlockFormat): string {
+  return hexOf(sha256(...transactions.map((transaction) => format.transactionBytes(transaction))));
+}
+
+export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): SignatureCheck {
+  return {
+    publicKey: bytesOfHex(header.generatorPublicKey),
+    message: sha256(format.headerBytes(header)),
+    signature: bytesOfHex(header.blockSignature),
+  };
+}
+
+/** True when the block names a previous block exactly if it must: all but the first do, and only the second may name it. */
+export function hasProperPrevious(header: BlockHeader, params: Pick<ChainParams, 'genesisBlockId'>): boolean {
+  if (header.previousBlockId === undefined) return header.height === 1;
+  return header.height !== 1 && header.id !== params.genesisBlockId;
+}
+
+/** All faults of the payload, in the order in which the reference looks for them. */
+export function* payloadFaults(
+  block: Block,
+  params: Pick<ChainParams, 'transactionsPerBlockMax'>,
+  format: BlockFormat,
+): Iterable<string> {
+  const { transactions } = block;
+  if (block.payloadLength > PAYLOAD_BYTES_MAX) yield 'Payload length is too long';
+  if (transactions.length !== block.numberOfTransactions) {
+    yield 'Included transactions do not match block transactions count';
+  }
+  if (transactions.length > params.transactionsPerBlockMax) yield 'Number of transactions exceeds maximum per block';
+  const seen = new Set<TransactionId>();
+  for (const { id } of transactions) {
+    if (seen.has(id)) yield `Encountered duplicate transaction: ${id}`;
+    seen.add(id);
+  }
+  if (payloadHashOf(transactions, format) !== block.payloadHash) yield 'Invalid payload hash';
+  const sum = (of: (transaction: Transaction) => bigint): bigint =>
+    transactions.reduce((total, transaction) => total + of(transaction), 0n);
+  if (sum(amountOf) !== block.totalAmount) yield 'Invalid total amount';
+  if (sum((transaction) => transaction.fee) !== block.totalFee) yield 'Invalid total fee';
+}
+
+/**
+ * Validates every transaction in the context of its block.
+ *
+ * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first that fails
+ */
+export function validateTransactions(
+  block: Block,
+  validate: Rules['validateTransaction'],
+  verify: SignatureOracle,
+): void {
+  const context = { blockHeight: block.height, blockVersion: block.version, blockTimestamp: block.timestamp };
+  for (const transaction of block.transactions) {
+    const errors = validate(transaction, context, verify);
+    if (errors.length > 0) throw transactionsRejected(block, errors);
+  }
+}
+
+export function transactionsRejected(block: Block, errors: readonly TransactionError[]): BlockRejected {
+  const message = errors.map(textOfTransactionError).join('; ');
+  return new BlockRejected('BLOCK_TRANSACTION_INVALID', message, { blockId: block.id, height: block.height }, errors);
+}

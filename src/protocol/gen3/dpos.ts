@@ -1,0 +1,48 @@
+/** What a block does to the delegates of generation 3: counts, a finished round's payout, the list frozen after it. */
+
+import { addressOf } from '../../crypto/keys.ts';
+import { assert } from '../../primitives/errors.ts';
+import type { ChainParams } from '../params.ts';
+import { countMissedBlocks, countProducedBlock, earningsOfRound, headersOfRound, payEarnings } from '../payout.ts';
+import { delegatesByWeight, isLastOfRound, listIndexOf, roundOf } from '../rounds.ts';
+import type { StateWriter } from '../state.ts';
+import type { BlockHeader, PublicKey } from '../types.ts';
+
+/**
+ * Frozen lists that are kept: finality looks back five from the newest, and a rival chain may stand two rounds behind. The
+ * reference keeps all.
+ */
+const LISTS_KEPT = 8;
+
+/**
+ * Counts the block for its generator and, at the end of a round, pays it out and freezes the next list. Earnings count as
+ * vote weight at once.
+ *
+ * @param offset rounds that a frozen list waits before it is used
+ */
+export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams, offset: number): void {
+  countProducedBlock(state, addressOf(block.generatorPublicKey));
+  if (block.height === 1) state.setRoundList(1, delegatesByWeight(state));
+  if (!isLastOfRound(block.height)) return;
+
+  const round = roundOf(block.height);
+  const list = state.roundList(listIndexOf(round, offset));
+  assert(list !== undefined, `the list of round ${round} is known at its end`);
+  const headers = headersOfRound(state, block);
+  countMissedBlocks(state, list, headers, addressOf);
+  payEarnings(state, earningsOfRound(headers, round, params.exceptions), addressOf, addVoteWeight);
+  state.setRoundList(round + 1, delegatesByWeight(state));
+  const obsolete = round + 1 - LISTS_KEPT;
+  if (obsolete >= 1) state.setRoundList(obsolete, undefined);
+}
+
+/** Index of the newest frozen list once the block of this height is applied. */
+export function newestListAfter(height: number): number {
+  return roundOf(height) + (isLastOfRound(height) ? 1 : 0);
+}
+
+function addVoteWeight(state: StateWriter, publicKey: PublicKey, beddows: bigint): void {
+  const delegate = state.delegate(publicKey);
+  assert(delegate !== undefined, 'votes are for delegates');
+  state.setDelegate({ ...delegate, voteWeight: delegate.voteWeight + beddows });
+}

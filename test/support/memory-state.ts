@@ -1,0 +1,93 @@
+/** The consensus state in maps: what the rules need of a store, for tests that need no disk. */
+
+import { StateOverlay, writeChanges } from '../../src/protocol/state.ts';
+import type { Account, Delegate, StateReader, StateWriter } from '../../src/protocol/state.ts';
+import type { Address, Block, BlockHeader, PublicKey, TransactionId } from '../../src/protocol/types.ts';
+
+export class MemoryState implements StateWriter {
+  readonly #accounts = new Map<Address, Account>();
+  readonly #delegates = new Map<PublicKey, Delegate>();
+  readonly #usernames = new Map<string, PublicKey>();
+  readonly #roundLists = new Map<number, readonly PublicKey[]>();
+  readonly #blocks: Block[] = [];
+  readonly #transactions = new Set<TransactionId>();
+  #ledger: Uint8Array | undefined;
+
+  account(address: Address): Account | undefined {
+    return this.#accounts.get(address);
+  }
+
+  accounts(): Iterable<Account> {
+    return this.#accounts.values();
+  }
+
+  delegate(publicKey: PublicKey): Delegate | undefined {
+    return this.#delegates.get(publicKey);
+  }
+
+  delegateKeyByUsername(username: string): PublicKey | undefined {
+    return this.#usernames.get(username);
+  }
+
+  delegates(): Iterable<Delegate> {
+    return this.#delegates.values();
+  }
+
+  roundList(index: number): readonly PublicKey[] | undefined {
+    return this.#roundLists.get(index);
+  }
+
+  roundListIndexes(): readonly number[] {
+    return [...this.#roundLists.keys()].sort((a, b) => a - b);
+  }
+
+  ledger(): Uint8Array | undefined {
+    return this.#ledger;
+  }
+
+  block(height: number): Block | undefined {
+    return this.#blocks[height - 1];
+  }
+
+  header(height: number): BlockHeader | undefined {
+    return this.block(height);
+  }
+
+  /** The newest block. */
+  tip(): Block {
+    const tip = this.#blocks.at(-1);
+    if (tip === undefined) throw new Error('the chain is empty');
+    return tip;
+  }
+
+  hasTransaction(id: TransactionId): boolean {
+    return this.#transactions.has(id);
+  }
+
+  setAccount(account: Account): void {
+    this.#accounts.set(account.address, account);
+  }
+
+  setDelegate(delegate: Delegate): void {
+    this.#delegates.set(delegate.publicKey, delegate);
+    this.#usernames.set(delegate.username, delegate.publicKey);
+  }
+
+  setRoundList(index: number, list: readonly PublicKey[] | undefined): void {
+    if (list === undefined) this.#roundLists.delete(index);
+    else this.#roundLists.set(index, list);
+  }
+
+  setLedger(ledger: Uint8Array): void {
+    this.#ledger = ledger;
+  }
+
+  /** Applies a block to a copy and keeps both when `apply` returns; a throw changes nothing. */
+  append(block: Block, apply: (state: StateWriter) => void): void {
+    const overlay = new StateOverlay(this as StateReader);
+    apply(overlay);
+    writeChanges(overlay.changes(), this);
+    this.#blocks.push(block);
+    for (const { id } of block.transactions) this.#transactions.add(id);
+  }
+}
