@@ -1,0 +1,41 @@
+/** Answers already given: a transaction verified for the pool needs no second check when it comes in a block. */
+
+import { LruMap } from '../primitives/bounded.ts';
+import type { SignatureCheck } from '../protocol/types.ts';
+
+const PUBLIC_KEY_BYTES = 32;
+const SIGNATURE_BYTES = 64;
+
+/**
+ * Keeps the latest answers. True and false are kept alike: both are facts about the bytes, and a peer that repeats a wrong
+ * signature should cost nothing either.
+ */
+export class AnswerMemory {
+  readonly #answers: LruMap<string, boolean>;
+
+  /** @param entriesMax answers kept; each takes some 250 bytes */
+  constructor(entriesMax: number) {
+    this.#answers = new LruMap(entriesMax);
+  }
+
+  recall(key: string): boolean | undefined {
+    return this.#answers.get(key);
+  }
+
+  keep(key: string, answer: boolean): void {
+    this.#answers.set(key, answer);
+  }
+}
+
+/**
+ * The three parts as one text of a character for each byte. The outer parts have fixed lengths, so no two checks share a
+ * key; undefined when the lengths are wrong and the answer therefore is no.
+ */
+export function checkKey({ publicKey, message, signature }: SignatureCheck): string | undefined {
+  if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return undefined;
+  const bytes = Buffer.allocUnsafe(PUBLIC_KEY_BYTES + SIGNATURE_BYTES + message.length);
+  bytes.set(publicKey, 0);
+  bytes.set(signature, PUBLIC_KEY_BYTES);
+  bytes.set(message, PUBLIC_KEY_BYTES + SIGNATURE_BYTES);
+  return bytes.toString('latin1');
+}

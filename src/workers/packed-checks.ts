@@ -1,0 +1,55 @@
+/** Many checks as one run of bytes, to hand them to another thread without copying objects. */
+
+import type { SignatureCheck } from '../protocol/types.ts';
+
+const LENGTH_BYTES = 4;
+const PUBLIC_KEY_BYTES = 32;
+const SIGNATURE_BYTES = 64;
+const FIXED_BYTES = LENGTH_BYTES + PUBLIC_KEY_BYTES + SIGNATURE_BYTES;
+
+/** A job for a worker. */
+export interface VerifyJob {
+  readonly id: number;
+  readonly packed: Uint8Array;
+}
+
+/** A worker's answer: for each check, in order, 1 or 0. */
+export interface VerifyAnswer {
+  readonly id: number;
+  readonly answers: Uint8Array;
+}
+
+/**
+ * For each check: message length (u32, little-endian), public key, signature, message. Lengths of keys and signatures must
+ * be right. The memory belongs to the result alone, so it can be transferred.
+ */
+export function packChecks(checks: readonly SignatureCheck[]): Uint8Array<ArrayBuffer> {
+  const size = checks.reduce((sum, check) => sum + FIXED_BYTES + check.message.length, 0);
+  const packed = new Uint8Array(size);
+  const view = new DataView(packed.buffer);
+  let at = 0;
+  for (const { publicKey, message, signature } of checks) {
+    view.setUint32(at, message.length, true);
+    packed.set(publicKey, at + LENGTH_BYTES);
+    packed.set(signature, at + LENGTH_BYTES + PUBLIC_KEY_BYTES);
+    packed.set(message, at + FIXED_BYTES);
+    at += FIXED_BYTES + message.length;
+  }
+  return packed;
+}
+
+/** The checks again, as views into `packed`. */
+export function unpackChecks(packed: Uint8Array): SignatureCheck[] {
+  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
+  const checks: SignatureCheck[] = [];
+  for (let at = 0; at < packed.length;) {
+    const end = at + FIXED_BYTES + view.getUint32(at, true);
+    checks.push({
+      publicKey: packed.subarray(at + LENGTH_BYTES, at + LENGTH_BYTES + PUBLIC_KEY_BYTES),
+      signature: packed.subarray(at + LENGTH_BYTES + PUBLIC_KEY_BYTES, at + FIXED_BYTES),
+      message: packed.subarray(at + FIXED_BYTES, end),
+    });
+    at = end;
+  }
+  return checks;
+}

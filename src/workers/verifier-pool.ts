@@ -1,0 +1,137 @@
+/** The verifier of a node: single checks on the calling thread, many at once on worker threads. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { selectEd25519, type Ed25519Backend } from '../crypto/ed25519.ts';
+import { SILENT, type Observer } from '../ports/observer.ts';
+import type { Verifier } from '../ports/verifier.ts';
+import { assert } from '../primitives/errors.ts';
+import type { SignatureCheck } from '../protocol/types.ts';
+import { AnswerMemory, checkKey } from './answer-memory.ts';
+import { verifyWith } from './inline-verifier.ts';
+import { VerifyThread } from './verify-thread.ts';
+
+export interface VerifierPoolOptions {
+  /** Worker threads, started when the first large batch comes; 0 for none. */
+  readonly threads: number;
+  /** Preferred back end; the fastest that loads by default. */
+  readonly backend?: Ed25519Backend;
+  /** Answers remembered, least recently used forgotten first; some 250 bytes each. */
+  readonly cacheEntriesMax: number;
+  /** Is told once when a thread is lost. */
+  readonly observer?: Observer;
+  /** Program of the threads, when it is not the usual one. */
+  readonly threadProgram?: URL;
+}
+
+/**
+ * As many checks as the calling thread answers in some milliseconds. More than that at once are worth the way to another
+ * thread, and would keep the calling one from its other work.
+ */
+const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
+
+/** Checks in one job. Small enough that threads end together, large enough that posting it costs little. */
+const JOB_CHECKS_MAX = 128;
+
+/** Checks waiting on one thread. Beyond, the caller's own thread works: that slows those who ask. */
+const THREAD_CHECKS_MAX = 20_000;
+
+/**
+ * Opens the pool. A lost thread costs speed only: what it had is answered on the calling thread, and so is everything once
+ * no thread is left.
+ *
+ * @throws ProtocolError `ED25519_BACKEND_WRONG` when the back end fails the published edge cases
+ */
+export function createVerifierPool(options: VerifierPoolOptions): Verifier {
+  const { threads: threadCount, cacheEntriesMax, observer = SILENT } = options;
+  assert(Number.isSafeInteger(threadCount) && threadCount >= 0, 'a pool has a whole number of threads');
+  const ed25519 = selectEd25519(options.backend);
+  const { backend } = ed25519;
+  const memory = new AnswerMemory(cacheEntriesMax);
+  const inlineMax = INLINE_CHECKS_MAX[backend];
+  let threads: VerifyThread[] | undefined;
+  let lossTold = false;
+  let closed = false;
+
+  const verify = (check: SignatureCheck): boolean => verifyWith(memory, ed25519, check);
+
+  function onLost(thread: VerifyThread, reason: string): void {
+    threads = threads?.filter((other) => other !== thread);
+    if (lossTold || closed) return;
+    lossTold = true;
+    observer.log('warn', 'VERIFY_THREAD_LOST', 'signature checks go on without a lost thread', { reason });
+  }
+
+  function startThreads(): VerifyThread[] {
+    const program = options.threadProgram ?? programUrl();
+    return Array.from({ length: threadCount }, () => new VerifyThread(program, backend, onLost));
+  }
+
+  /** The living thread with the shortest queue; undefined when all are full or gone. */
+  function idlest(): VerifyThread | undefined {
+    const free = (threads ?? []).filter((thread) => thread.checksWaiting < THREAD_CHECKS_MAX);
+    return free.reduce<VerifyThread | undefined>(
+      (best, thread) => (best === undefined || thread.checksWaiting < best.checksWaiting ? thread : best),
+      undefined,
+    );
+  }
+
+  async function answerInline(checks: readonly SignatureCheck[]): Promise<boolean[]> {
+    const answers: boolean[] = [];
+    for (const [index, check] of checks.entries()) {
+      if (index > 0 && index % inlineMax === 0) await nextTurn();
+      answers.push(verify(check));
+    }
+    return answers;
+  }
+
+  async function answerJob(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
+    const answers = await idlest()?.ask(checks);
+    return answers ?? answerInline(checks);
+  }
+
+  async function answerParallel(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
+    threads ??= startThreads();
+    const jobChecks = Math.min(JOB_CHECKS_MAX, Math.ceil(checks.length / threadCount));
+    const jobs: Promise<readonly boolean[]>[] = [];
+    for (let from = 0; from < checks.length; from += jobChecks)
+      jobs.push(answerJob(checks.slice(from, from + jobChecks)));
+    return (await Promise.all(jobs)).flat();
+  }
+
+  async function verifyAll(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
+    const keys = checks.map(checkKey);
+    const answers = new Map<string, boolean>();
+    const open = new Map<string, SignatureCheck>();
+    for (const [index, key] of keys.entries()) {
+      const check = checks[index];
+      if (key === undefined || check === undefined) continue;
+      const known = memory.recall(key);
+      if (known === undefined) open.set(key, check);
+      else answers.set(key, known);
+    }
+    const parallel = open.size > inlineMax && threadCount > 0 && !closed;
+    const found = await (parallel ? answerParallel : answerInline)([...open.values()]);
+    for (const [index, key] of [...open.keys()].entries()) {
+      const answer = found[index] === true;
+      answers.set(key, answer);
+      memory.keep(key, answer);
+    }
+    return keys.map((key) => key !== undefined && answers.get(key) === true);
+  }
+
+  return {
+    backend,
+    verify,
+    verifyAll,
+    async close() {
+      closed = true;
+      await Promise.all((threads ?? []).map((thread) => thread.close()));
+      threads = [];
+    },
+  };
+}
+
+/** Beside this file, with its extension: `.js` when compiled. */
+function programUrl(): URL {
+  return new URL(import.meta.url.replace(/verifier-pool(\.[a-z]+)$/, 'verify-worker$1'));
+}
