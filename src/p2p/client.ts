@@ -1,0 +1,80 @@
+/** Dialling: one WebSocket to a peer, up to the answer of its handshake. */
+
+import socketClusterClient from 'socketcluster-client';
+
+import type { Clock } from '../ports/clock.ts';
+import type { CloseReason, NodeInfo, PeerAddress } from '../ports/transport.ts';
+import { CLOSE, type WireDialect } from './dialect.ts';
+import { Gate, type GateEvents } from './gate.ts';
+import { type ClientSocket, CLOSE_TIMEOUT_MS, Link, type LinkEvents } from './link.ts';
+import { FRAME_BYTES_MAX } from './packets.ts';
+
+export interface DialOptions {
+  readonly address: PeerAddress;
+  readonly dialect: WireDialect;
+  readonly info: NodeInfo;
+  readonly clock: Clock;
+  /** For the TCP connection and the upgrade together, and again for the handshake. */
+  readonly timeoutMs: number;
+  readonly on: LinkEvents & Pick<GateEvents, 'tooMany'>;
+}
+
+export interface Dialled {
+  readonly link: Link;
+  /** Settles with undefined once the handshake is answered, or with the reason why it never will be. */
+  readonly outcome: Promise<CloseReason | undefined>;
+}
+
+/** Begins to dial. Events may come before the handshake is answered: peers push their info first. */
+export function dial(options: DialOptions): Dialled {
+  const { address, dialect, info, clock, timeoutMs, on } = options;
+  const gate = new Gate('dialer', dialect.events, clock, {
+    tooMany: on.tooMany,
+    flooded: () => {
+      link.terminate({ code: 1006, reason: 'Peer floods' });
+    },
+  });
+  const socket = socketClusterClient.create({
+    hostname: address.ip,
+    port: address.wsPort,
+    path: dialect.path,
+    query: dialect.query(info),
+    secure: false,
+    protocolVersion: 1,
+    autoConnect: false,
+    autoReconnect: false,
+    connectTimeout: timeoutMs,
+    ackTimeout: timeoutMs,
+    // The gate parses and cleans; the codec must never throw, as the library calls it inside a socket event.
+    codecEngine: { decode: (message: unknown) => gate.admit(message), encode: (value: unknown) => JSON.stringify(value) },
+    wsOptions: {
+      maxPayload: FRAME_BYTES_MAX,
+      perMessageDeflate: false,
+      handshakeTimeout: timeoutMs,
+      closeTimeout: CLOSE_TIMEOUT_MS,
+      autoPong: false,
+      followRedirects: false,
+    },
+  } as never) as unknown as ClientSocket;
+
+  const opened = socket.listener('connect').once();
+  socket.connect();
+  const webSocket = socket.transport.socket;
+  const link = new Link(socket, webSocket, gate);
+  webSocket.prependListener('message', () => {
+    gate.count();
+  });
+  for (const control of ['ping', 'pong'] as const) {
+    webSocket.on(control, () => {
+      link.terminate({ code: 1006, reason: 'Peer sent a control frame' });
+    });
+  }
+  webSocket.once('unexpected-response', (_request, response) => {
+    const status = response.statusCode ?? 0;
+    // Generation 2 turns a banned address away with 401 before there is a connection to close.
+    link.terminate({ code: status === 401 ? CLOSE.forbidden.code : 1006, reason: `HTTP ${String(status)}` });
+  });
+  link.listen(on, dialect.events);
+  const outcome = Promise.race([opened.then(() => undefined), link.over]);
+  return { link, outcome };
+}

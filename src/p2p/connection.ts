@@ -1,0 +1,284 @@
+/** One peer on one connection, the same for both directions: questions, answers, messages, own-info pushes, the probe. */
+
+import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import type { Clock, Random, Timer } from '../ports/clock.ts';
+import type { Observer } from '../ports/observer.ts';
+import {
+  type AnswerTo,
+  type CloseReason,
+  type Connection,
+  PeerFault,
+  type PeerFaultCode,
+  type PeerId,
+  type PeerInfo,
+  type PeerMessage,
+  type PeerRequest,
+  type TransportHandlers,
+} from '../ports/transport.ts';
+import type { AnsweredCall, IncomingCall, WireDialect } from './dialect.ts';
+import type { Answer, Link, LinkEvents } from './link.ts';
+import { peerIdOf } from './packets.ts';
+import { RateWindow } from './rate.ts';
+
+/** Questions of ours that may wait for one peer's answers. */
+export const REQUESTS_PER_PEER_MAX = 32;
+/** Questions of one peer that may wait for our answers. */
+export const ANSWERS_PER_PEER_MAX = 32;
+/** The latency probe waits 20 to 60 s. */
+const PROBE_MIN_MS = 20_000;
+const PROBE_SPREAD_MS = 40_001;
+
+export interface ConnectionContext {
+  readonly dialect: WireDialect;
+  readonly handlers: TransportHandlers;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly observer: Observer;
+  readonly requestTimeoutMs: number;
+  /** What the node says of itself, packed by the dialect. */
+  ownInfo(): object;
+}
+
+export class PeerConnection implements Connection {
+  readonly peerId: PeerId;
+  readonly direction: 'inbound' | 'outbound';
+  readonly sinceMs: number;
+  /** True once the engine was told of the connection. */
+  announced = false;
+  #info: PeerInfo;
+  #latencyMs: number | undefined;
+  #link: Link | undefined;
+  #probe: Timer | undefined;
+  #asking = 0;
+  #answering = 0;
+  readonly #context: ConnectionContext;
+  readonly #windows = new Map<string, RateWindow>();
+
+  constructor(direction: 'inbound' | 'outbound', info: PeerInfo, context: ConnectionContext) {
+    this.direction = direction;
+    this.peerId = peerIdOf(info);
+    this.sinceMs = context.clock.nowMs();
+    this.#info = info;
+    this.#context = context;
+  }
+
+  get info(): PeerInfo {
+    return this.#info;
+  }
+
+  get latencyMs(): number | undefined {
+    return this.#latencyMs;
+  }
+
+  /** What the link reports, with what to do when it ends. */
+  events(closed: (reason: CloseReason) => void): LinkEvents {
+    return {
+      called: (event, data, answer) => {
+        this.#called(event, data, answer);
+      },
+      emitted: (event, data) => {
+        this.#emitted(event, data);
+      },
+      closed: (reason) => {
+        this.#probe?.cancel();
+        closed(reason);
+      },
+    };
+  }
+
+  attach(link: Link): void {
+    this.#link = link;
+  }
+
+  close(reason: CloseReason): void {
+    this.#link?.close(reason);
+  }
+
+  /** More frames in a second than are free. */
+  reportRate(framesInSecond: number): void {
+    this.#fault('MESSAGE_RATE', `${String(framesInSecond)} frames in a second`);
+  }
+
+  /** Tells the peer what the node says of itself. */
+  pushInfo(early = false): void {
+    const push = this.#context.dialect.infoPush(this.#context.ownInfo());
+    if (early) this.#link?.emitEarly(push);
+    else if (!push.call) this.#link?.emit(push);
+    // The acknowledgement of a push says nothing; a missing one neither.
+    else void this.#link?.call(push, this.#context.requestTimeoutMs).catch(() => undefined);
+  }
+
+  /**
+   * Asks for the peer's info and believes it.
+   *
+   * @returns why the peer cannot be ours, undefined when it can
+   * @throws ProtocolError `CALL_FAILED`
+   */
+  async fetchInfo(): Promise<string | undefined> {
+    const { clock, dialect } = this.#context;
+    const startMs = clock.nowMs();
+    const answer = await this.#call(dialect.infoCall());
+    this.#latencyMs = clock.nowMs() - startMs;
+    const verdict = dialect.readInfo(dialect.openInfoAnswer(answer), this.#info);
+    if (verdict.kind === 'accepted') {
+      this.#info = verdict.info;
+      return undefined;
+    }
+    if (verdict.kind === 'tooLarge') this.#fault('INFO_TOO_LARGE', verdict.reason);
+    if (verdict.kind === 'malformed') this.#fault('MALFORMED_MESSAGE', verdict.reason);
+    return verdict.reason;
+  }
+
+  /** @throws ProtocolError `REQUEST_FAILED` */
+  async request<R extends PeerRequest>(request: R): Promise<AnswerTo<R>> {
+    const failed = (reason: string, cause?: unknown): ProtocolError =>
+      new ProtocolError('REQUEST_FAILED', { peerId: this.peerId, request: request.kind, reason }, undefined, { cause });
+    if (this.#asking >= REQUESTS_PER_PEER_MAX) throw failed('too many questions wait for this peer');
+    let answer: unknown;
+    try {
+      answer = await this.#call(this.#context.dialect.packRequest(request));
+    } catch (error) {
+      throw failed(messageOf(error), error);
+    }
+    const verdict = this.#context.dialect.readAnswer(request, answer);
+    if (verdict.kind === 'answer') return verdict.answer;
+    this.#fault(verdict.fault, verdict.reason);
+    throw failed(verdict.reason);
+  }
+
+  send(message: PeerMessage): void {
+    const outgoing = this.#context.dialect.packMessage(message);
+    if (outgoing !== undefined) this.#link?.emit(outgoing);
+  }
+
+  /** Starts measuring the round trip, as an acceptor does. */
+  startProbe(): void {
+    this.#probe = this.#context.clock.after(PROBE_MIN_MS + this.#context.random.below(PROBE_SPREAD_MS), () => {
+      void this.#measure();
+    });
+  }
+
+  async #measure(): Promise<void> {
+    const startMs = this.#context.clock.nowMs();
+    try {
+      await this.#link?.call({ event: 'ping', data: undefined, call: true }, this.#context.requestTimeoutMs);
+      this.#latencyMs = this.#context.clock.nowMs() - startMs;
+    } catch {
+      // An unanswered probe says nothing that the heartbeat does not say better.
+    }
+    if (this.#link?.ended === undefined) this.startProbe();
+  }
+
+  async #call(outgoing: { event: string; data: unknown; call: boolean }): Promise<unknown> {
+    if (this.#link === undefined) throw new ProtocolError('CALL_FAILED', { reason: 'closed' });
+    this.#asking += 1;
+    try {
+      return await this.#link.call(outgoing, this.#context.requestTimeoutMs);
+    } finally {
+      this.#asking -= 1;
+    }
+  }
+
+  // ---- what the peer says ----------------------------------------------------------------------------------------------
+
+  #called(event: string, data: unknown, answer: Answer): void {
+    if (event === 'ping') {
+      answer.end('pong');
+      return;
+    }
+    const call = this.#context.dialect.readCall(data);
+    if (!this.#withinBudget(call.name)) return;
+    if (call.kind === 'refused') {
+      this.#fail(answer, call.error);
+      if (call.fault !== undefined) this.#fault(call.fault, `${call.name}: ${call.error.message}`);
+      return;
+    }
+    if (this.#answering >= ANSWERS_PER_PEER_MAX) {
+      this.#fail(answer, { message: 'Too many requests wait for an answer' });
+      return;
+    }
+    this.#answering += 1;
+    void this.#answer(call, answer).finally(() => {
+      this.#answering -= 1;
+    });
+  }
+
+  async #answer(call: Exclude<IncomingCall, { kind: 'refused' }>, answer: Answer): Promise<void> {
+    const { dialect } = this.#context;
+    try {
+      const result = await this.#resultOf(call);
+      answer.end(dialect.packAnswer(call satisfies AnsweredCall, result, this.peerId));
+    } catch (error) {
+      this.#fail(answer, { message: error instanceof ProtocolError || error instanceof PeerFault ? error.message : 'Internal error' });
+      this.#raised(call.name, error);
+    }
+  }
+
+  async #resultOf(call: Exclude<IncomingCall, { kind: 'refused' }>): Promise<unknown> {
+    switch (call.kind) {
+      case 'info':
+        return this.#context.ownInfo();
+      case 'peers':
+        return this.#context.handlers.peerList(this.peerId);
+      case 'push':
+        this.#believe(call.value, true);
+        return undefined;
+      case 'request':
+        return this.#context.handlers.answer(this.peerId, call.request);
+    }
+  }
+
+  #emitted(event: string, data: unknown): void {
+    const said = this.#context.dialect.readEvent(event, data);
+    if (said.kind === 'ignored' || !this.#withinBudget(said.name)) return;
+    try {
+      if (said.kind === 'malformed') this.#fault('MALFORMED_MESSAGE', `${said.name}: ${said.reason}`);
+      else if (said.kind === 'push') this.#believe(said.value, false);
+      else if (this.announced) this.#context.handlers.message(this.peerId, said.message);
+    } catch (error) {
+      this.#raised(said.name, error);
+    }
+  }
+
+  /** Takes the peer's word about itself, if it is one of ours. */
+  #believe(value: unknown, answered: boolean): void {
+    const verdict = this.#context.dialect.readInfo(value, this.#info);
+    if (verdict.kind === 'accepted') {
+      this.#info = verdict.info;
+      if (this.announced) this.#context.handlers.updated(this.peerId, verdict.info);
+    } else if (answered) throw new ProtocolError('INFO_REFUSED', {}, verdict.reason);
+    else if (verdict.kind === 'tooLarge') this.#fault('INFO_TOO_LARGE', verdict.reason);
+    else if (verdict.kind === 'malformed') this.#fault('MALFORMED_MESSAGE', verdict.reason);
+  }
+
+  #withinBudget(name: string): boolean {
+    const budget = this.#context.dialect.budgets.get(name);
+    if (budget === undefined) return true;
+    let window = this.#windows.get(name);
+    if (window === undefined) this.#windows.set(name, (window = new RateWindow(budget.windowMs)));
+    const uses = window.use(this.#context.clock.nowMs());
+    if (uses <= budget.usesMax) return true;
+    if (!budget.drops || uses === budget.usesMax + 1) {
+      this.#fault('PROCEDURE_RATE', `${name}: ${String(uses)} uses in ${String(budget.windowMs)} ms`);
+    }
+    return !budget.drops;
+  }
+
+  #fail(answer: Answer, error: { readonly message: string; readonly name?: string }): void {
+    if (this.#context.dialect.mayAnswerErrors(this.direction)) answer.fail(error);
+  }
+
+  /** A handler threw: the peer's fault, an expected refusal, or a mistake of ours that must be seen. */
+  #raised(name: string, error: unknown): void {
+    if (error instanceof PeerFault) this.#fault(error.fault, error.message);
+    else if (!(error instanceof ProtocolError)) {
+      const fields = { peer: this.peerId, name, error };
+      this.#context.observer.log('error', 'PEER_HANDLER_FAILED', 'A handler failed', fields);
+    }
+  }
+
+  #fault(fault: PeerFaultCode, detail: string): void {
+    this.#context.observer.count('p2p_faults_total', 1, { code: fault });
+    this.#context.handlers.fault(this.peerId, fault, detail);
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The gate that each received frame passes before the message layer sees it: counts, parses once, drops what is no frame of
+ * ours. The message layer queues what it is given without bound, so nothing may get past this that is not wanted.
+ */
+
+import type { Clock } from '../ports/clock.ts';
+import type { CloseReason } from '../ports/transport.ts';
+import { BATCH_FRAMES_MAX, type Frame, frameOf, infoCount, infoText, isRecord, own, parseJson } from './packets.ts';
+import { RateWindow } from './rate.ts';
+
+/** Frames in a second that cost nothing. Each full hundred of a second with more costs once. */
+export const FRAMES_PER_SECOND = 100;
+/** Frames in a second that end a connection at once, whatever the engine decides about the peer. */
+export const FRAMES_PER_SECOND_CUT = 1_500;
+
+const HANDSHAKE = '#handshake';
+const GOODBYE = '#disconnect';
+/** Heartbeats of protocol version 1; they stay text for the message layer. */
+const PING = '#1';
+const PONG = '#2';
+/** Rid of the answer to our own handshake. */
+const HANDSHAKE_RID = 1;
+
+export interface GateEvents {
+  /** A hundred frames more in one second than are free. */
+  tooMany(framesInSecond: number): void;
+  /** Far too many: cut the line. */
+  flooded(): void;
+}
+
+export class Gate {
+  readonly #role: 'acceptor' | 'dialer';
+  readonly #events: ReadonlySet<string>;
+  readonly #clock: Clock;
+  readonly #on: GateEvents;
+  readonly #second = new RateWindow(1_000);
+  #handshaken = false;
+  #closed = false;
+  #farewell: CloseReason | undefined;
+  #ignored = 0;
+
+  constructor(role: 'acceptor' | 'dialer', events: readonly string[], clock: Clock, on: GateEvents) {
+    this.#role = role;
+    this.#events = new Set([...events, 'rpc-request', 'ping']);
+    this.#clock = clock;
+    this.#on = on;
+  }
+
+  /** Code and reason that the peer gave before it closed. */
+  get farewell(): CloseReason | undefined {
+    return this.#farewell;
+  }
+
+  /** Frames dropped so far. */
+  get ignored(): number {
+    return this.#ignored;
+  }
+
+  /** Nothing passes from now on: the library would still act on frames of a connection that it has given up. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Counts a frame as it arrives, before anything is done with it. */
+  count(): void {
+    if (this.#closed) return;
+    const frames = this.#second.use(this.#clock.nowMs());
+    if (frames >= FRAMES_PER_SECOND_CUT) this.#on.flooded();
+    else if (frames === FRAMES_PER_SECOND + 1 || (frames > FRAMES_PER_SECOND && frames % FRAMES_PER_SECOND === 0)) {
+      this.#on.tooMany(frames);
+    }
+  }
+
+  /** What the message layer gets: a heartbeat, a frame, a batch of frames, or null for nothing. */
+  admit(message: unknown): '#1' | '#2' | Frame | readonly (Frame | null)[] | null {
+    if (this.#closed) return null;
+    if (message === PING || message === PONG) return message;
+    // Binary frames are never sent by a node; control characters alone are no JSON.
+    const value = typeof message === 'string' ? parseJson(message) : undefined;
+    if (!Array.isArray(value)) return this.#frame(value);
+    if (value.length > BATCH_FRAMES_MAX) return this.#drop();
+    for (let extra = 1; extra < value.length; extra += 1) this.count();
+    return this.#closed ? null : value.map((frame) => this.#frame(frame));
+  }
+
+  #frame(value: unknown): Frame | null {
+    const event = isRecord(value) ? own(value, 'event') : undefined;
+    if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
+    if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));
+    const frame = frameOf(value, this.#events);
+    if (frame === undefined) return this.#drop();
+    if (this.#role === 'dialer' && 'rid' in frame && frame.rid === HANDSHAKE_RID && !this.#handshaken) {
+      this.#handshaken = true;
+      return frame.error === undefined ? { rid: frame.rid, data: welcomeOf(frame.data) } : frame;
+    }
+    return frame;
+  }
+
+  /** The library would perform a second handshake on an open connection and announce it twice. */
+  #handshake(cid: unknown): Frame | null {
+    if (this.#role === 'dialer' || this.#handshaken || typeof cid !== 'number' || !Number.isSafeInteger(cid)) {
+      return this.#drop();
+    }
+    this.#handshaken = true;
+    return { event: HANDSHAKE, data: { authToken: null }, cid };
+  }
+
+  #goodbye(data: unknown): null {
+    const code = isRecord(data) ? infoCount(own(data, 'code')) : undefined;
+    const said = isRecord(data) ? own(data, 'data') : undefined;
+    // The reference gives an object with a name instead of a text for one code.
+    const reason = infoText(isRecord(said) ? own(said, 'name') : said) ?? '';
+    if (code !== undefined && this.#farewell === undefined) this.#farewell = { code, reason };
+    return null;
+  }
+
+  #drop(): null {
+    this.#ignored += 1;
+    return null;
+  }
+}
+
+/** The members of a handshake answer that count, as types that the library can bear. */
+function welcomeOf(data: unknown): object {
+  const pingTimeout = isRecord(data) ? infoCount(own(data, 'pingTimeout')) : undefined;
+  // Without the member the library ends the connection with 4000, as the reference does.
+  if (pingTimeout === undefined) return { isAuthenticated: false };
+  return { pingTimeout: Math.min(Math.max(pingTimeout, 1_000), 120_000), isAuthenticated: false };
+}

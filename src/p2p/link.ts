@@ -1,0 +1,199 @@
+/**
+ * One WebSocket under the message layer, the same to both ends of it. The library's own types have gaps (answers are `any`,
+ * inner sockets are missing), so what is used of it is written down here and nowhere else.
+ */
+
+import type { IncomingMessage } from 'node:http';
+
+import type { WebSocket } from 'ws';
+
+import { ProtocolError, messageOf } from '../primitives/errors.ts';
+import type { CloseReason } from '../ports/transport.ts';
+import type { Outgoing } from './dialect.ts';
+import type { Gate } from './gate.ts';
+
+/** Unsent bytes that a peer may leave standing before it counts as too slow: a few of the largest messages. */
+export const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
+/** How long a close frame may stay unanswered before the line is cut. */
+export const CLOSE_TIMEOUT_MS = 2_000;
+/** A close frame holds 125 bytes, two of them for the code. */
+const CLOSE_REASON_BYTES_MAX = 123;
+
+/** What the library's sockets of both ends have in common. */
+export interface LibrarySocket {
+  readonly state: 'connecting' | 'open' | 'closed';
+  transmit(event: string, data: unknown): Promise<void>;
+  invoke(event: string, data: unknown, options: { ackTimeout: number }): Promise<unknown>;
+  procedure(name: string): AsyncIterable<LibraryCall>;
+  receiver(name: string): AsyncIterable<unknown>;
+  listener(name: string): { once(): Promise<unknown> };
+  send(text: string): void;
+  disconnect(code: number, reason: string): unknown;
+}
+
+export interface LibraryCall {
+  readonly data: unknown;
+  end(data: unknown): void;
+  /** Sends the own members of the error. */
+  error(error: object): void;
+}
+
+export interface ServerSocket extends LibrarySocket {
+  readonly socket: WebSocket;
+  readonly request: IncomingMessage;
+}
+
+export interface ClientSocket extends LibrarySocket {
+  connect(): void;
+  readonly transport: { readonly socket: WebSocket };
+}
+
+export interface LinkEvents {
+  called(event: string, data: unknown, answer: Answer): void;
+  emitted(event: string, data: unknown): void;
+  closed(reason: CloseReason): void;
+}
+
+export interface Answer {
+  end(data: unknown): void;
+  fail(error: { readonly message: string; readonly name?: string }): void;
+}
+
+export class Link {
+  readonly gate: Gate;
+  /** Settles when the connection ends, with the reason. */
+  readonly over: Promise<CloseReason>;
+  /** Settles when the WebSocket is closed, which may be a little later. */
+  readonly gone: Promise<void>;
+  readonly #socket: LibrarySocket;
+  readonly #webSocket: WebSocket;
+  #on: LinkEvents | undefined;
+  #ended: CloseReason | undefined;
+  #settleOver: (reason: CloseReason) => void = () => undefined;
+
+  constructor(socket: LibrarySocket, webSocket: WebSocket, gate: Gate) {
+    this.over = new Promise((settle) => {
+      this.#settleOver = settle;
+    });
+    this.#socket = socket;
+    this.#webSocket = webSocket;
+    this.gate = gate;
+    let failure = '';
+    webSocket.on('error', (error) => {
+      failure = error.message;
+    });
+    this.gone = new Promise((settle) => {
+      webSocket.once('close', (code, reason) => {
+        this.#end({ code, reason: reason.length > 0 ? reason.toString() : failure });
+        settle();
+      });
+    });
+    // The library closes on time-outs of its own, long before the socket does.
+    void this.#awaitLibraryClose();
+  }
+
+  /** Why the connection ended; undefined while it lives. */
+  get ended(): CloseReason | undefined {
+    return this.#ended;
+  }
+
+  /** Starts handing over what comes in. Must run before the first frame can arrive. */
+  listen(on: LinkEvents, events: readonly string[]): void {
+    this.#on = on;
+    for (const event of ['rpc-request', 'ping']) void this.#serveCalls(event, on);
+    for (const event of events) void this.#serveEvents(event, on);
+  }
+
+  /** Sends a call and waits for its answer. @throws ProtocolError `CALL_FAILED` */
+  async call(outgoing: Outgoing, timeoutMs: number): Promise<unknown> {
+    this.#refuseWhenClosed();
+    try {
+      return await this.#socket.invoke(outgoing.event, outgoing.data, { ackTimeout: timeoutMs });
+    } catch (error) {
+      throw new ProtocolError('CALL_FAILED', { reason: messageOf(error) }, messageOf(error), { cause: error });
+    }
+  }
+
+  /** Sends a one-way event; nothing happens on a connection that has ended. */
+  emit(outgoing: Outgoing): void {
+    if (this.#writable()) void this.#socket.transmit(outgoing.event, outgoing.data);
+  }
+
+  /** Sends a one-way event on an accepted connection whose handshake is not answered yet. */
+  emitEarly(outgoing: Outgoing): void {
+    this.#socket.send(JSON.stringify({ event: outgoing.event, data: outgoing.data }));
+  }
+
+  /**
+   * Closes as the reference does: code and reason in a frame of their own, then the close frame.
+   *
+   * @param body travels instead of the reason text
+   */
+  close(reason: CloseReason, body?: object): void {
+    if (this.#ended !== undefined) return;
+    this.gate.close();
+    if (this.#webSocket.readyState === this.#webSocket.OPEN) {
+      const data = { code: reason.code, data: body ?? reason.reason };
+      this.#webSocket.send(JSON.stringify({ event: '#disconnect', data }));
+    }
+    void this.#socket.disconnect(reason.code, truncated(reason.reason));
+    this.#end(reason);
+  }
+
+  /** Cuts the line without a word: what is left of the received bytes is not even looked at. */
+  terminate(reason: CloseReason): void {
+    this.gate.close();
+    this.#webSocket.removeAllListeners('message');
+    this.#webSocket.terminate();
+    this.#end(reason);
+  }
+
+  #writable(): boolean {
+    if (this.#ended !== undefined || this.#socket.state !== 'open') return false;
+    if (this.#webSocket.bufferedAmount <= UNSENT_BYTES_MAX) return true;
+    this.terminate({ code: 1006, reason: 'Peer reads too slowly' });
+    return false;
+  }
+
+  #refuseWhenClosed(): void {
+    // The library's client would dial again to send on a closed connection.
+    if (!this.#writable()) throw new ProtocolError('CALL_FAILED', { reason: 'closed' }, 'The connection is closed');
+  }
+
+  #end(reason: CloseReason): void {
+    if (this.#ended !== undefined) return;
+    this.gate.close();
+    this.#ended = this.gate.farewell ?? reason;
+    this.#on?.closed(this.#ended);
+    this.#settleOver(this.#ended);
+  }
+
+  async #awaitLibraryClose(): Promise<void> {
+    const event = (await this.#socket.listener('close').once()) as { code?: number; reason?: string } | undefined;
+    this.#end({ code: event?.code ?? 1006, reason: event?.reason ?? '' });
+  }
+
+  async #serveCalls(event: string, on: LinkEvents): Promise<void> {
+    for await (const call of this.#socket.procedure(event)) {
+      on.called(event, call.data, {
+        end: (data) => {
+          if (this.#writable()) call.end(data);
+        },
+        fail: (error) => {
+          if (this.#writable()) call.error(error);
+        },
+      });
+    }
+  }
+
+  async #serveEvents(event: string, on: LinkEvents): Promise<void> {
+    for await (const data of this.#socket.receiver(event)) on.emitted(event, data);
+  }
+}
+
+/** Cuts a text to what a close frame holds without breaking a character. */
+function truncated(reason: string): string {
+  let text = reason.slice(0, CLOSE_REASON_BYTES_MAX);
+  while (Buffer.byteLength(text) > CLOSE_REASON_BYTES_MAX) text = text.slice(0, -1);
+  return text;
+}

@@ -1,0 +1,161 @@
+/**
+ * What may come in from a stranger: sizes, nesting, shapes. Everything here is total: foreign data leads to a value or to
+ * `undefined`, never to a throw. Only own members are read, so that no name of a prototype can be reached from outside.
+ */
+
+import type { PeerAddress } from '../ports/transport.ts';
+
+/** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
+export const FRAME_BYTES_MAX = 3_048_576;
+/** Largest node info, as JSON bytes. */
+export const INFO_BYTES_MAX = 20_480;
+/** Entries of a peer list. */
+export const PEER_LIST_MAX = 1_000;
+/** Frames in one batch (a JSON array of frames). */
+export const BATCH_FRAMES_MAX = 100;
+/**
+ * Levels of arrays and objects in a frame. Real frames need 10; asset members of foreign make may nest deeper and are kept by
+ * the network, so the bound only has to keep recursive code behind it from running out of stack.
+ */
+export const NESTING_MAX = 256;
+/** Longest text member of a node info that is kept, in characters. */
+const INFO_TEXT_MAX = 128;
+const ERROR_TEXT_MAX = 300;
+const PLAIN_NUMBER = /^(?:0|[1-9][0-9]{0,15})$/;
+const IPV4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?!$)|$)){4}$/;
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A frame that the message layer may see. */
+export type Frame =
+  | { readonly event: string; readonly data: unknown; readonly cid?: number }
+  | { readonly rid: number; readonly data?: unknown; readonly error?: { readonly message: string; readonly name: string } };
+
+/**
+ * The JSON value of a text frame; undefined when it is no JSON or nests too deep. Members named `__proto__` are removed: no
+ * rule knows them, and as members of a transaction they must not make a whole block unreadable.
+ */
+export function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return tame(value) ? value : undefined;
+}
+
+/**
+ * A frame with nothing but the members of the message layer; undefined for anything else.
+ *
+ * @param events names that are listened to: the library beneath treats some other names as commands
+ */
+export function frameOf(value: unknown, events: ReadonlySet<string>): Frame | undefined {
+  if (!isRecord(value)) return undefined;
+  const event = own(value, 'event');
+  if (typeof event === 'string') {
+    if (!events.has(event)) return undefined;
+    const cid = own(value, 'cid');
+    const data = own(value, 'data');
+    if (cid === undefined || cid === null) return { event, data };
+    return isCallId(cid) ? { event, data, cid } : undefined;
+  }
+  const rid = own(value, 'rid');
+  if (!isCallId(rid)) return undefined;
+  const error = own(value, 'error');
+  if (error === undefined || error === null) return { rid, data: own(value, 'data') };
+  return { rid, error: errorOf(error) };
+}
+
+/** True for a JSON object (no array, not null). */
+export function isRecord(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An own member, undefined where the object has none of that name. */
+export function own(fields: Fields, name: string): unknown {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined;
+}
+
+/** A text of a node info, undefined when it is none or too long to keep. */
+export function infoText(value: unknown): string | undefined {
+  return typeof value === 'string' && value.length <= INFO_TEXT_MAX ? value : undefined;
+}
+
+/** A count (0 or more) given as a number or, in a query, as decimal text. */
+export function infoCount(value: unknown): number | undefined {
+  const count = typeof value === 'string' && PLAIN_NUMBER.test(value) ? Number(value) : value;
+  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
+}
+
+/** A port that can be dialled, 1 to 65535. */
+export function portOf(value: unknown): number | undefined {
+  const port = infoCount(value);
+  return port !== undefined && port >= 1 && port <= 65_535 ? port : undefined;
+}
+
+export function isIpv4(value: unknown): value is string {
+  return typeof value === 'string' && IPV4.test(value);
+}
+
+/** Dotted IPv4 of a socket's remote address, also where the system maps it into IPv6; undefined for real IPv6. */
+export function ipv4Of(remoteAddress: string | undefined): string | undefined {
+  const ip = remoteAddress?.replace(/^::ffff:/i, '');
+  return isIpv4(ip) ? ip : undefined;
+}
+
+export function peerIdOf(address: PeerAddress): string {
+  return `${address.ip}:${String(address.wsPort)}`;
+}
+
+/** UTF-8 bytes of a value as JSON. */
+export function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value) ?? '');
+}
+
+/** Distinct texts that all satisfy `valid`, from `min` to `max` of them; undefined otherwise. */
+export function distinctTexts(
+  value: unknown,
+  min: number,
+  max: number,
+  valid: (text: string) => boolean,
+): readonly string[] | undefined {
+  if (!Array.isArray(value) || value.length < min || value.length > max) return undefined;
+  const texts: string[] = [];
+  for (const item of value as readonly unknown[]) {
+    if (typeof item !== 'string' || !valid(item)) return undefined;
+    texts.push(item);
+  }
+  return new Set(texts).size === texts.length ? texts : undefined;
+}
+
+function isCallId(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+}
+
+function errorOf(error: unknown): { message: string; name: string } {
+  const message = isRecord(error) ? own(error, 'message') : error;
+  const name = isRecord(error) ? own(error, 'name') : undefined;
+  return {
+    message: typeof message === 'string' ? message.slice(0, ERROR_TEXT_MAX) : 'Unnamed error',
+    name: typeof name === 'string' ? name.slice(0, INFO_TEXT_MAX) : 'Error',
+  };
+}
+
+/** Walks without recursion: what it guards against is exactly a depth that recursion cannot bear. */
+function tame(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > NESTING_MAX) return false;
+    const next: unknown[] = [];
+    for (const item of level) {
+      if (typeof item !== 'object' || item === null) continue;
+      if (!Array.isArray(item)) Reflect.deleteProperty(item, '__proto__');
+      for (const member of Object.values(item) as unknown[]) {
+        if (typeof member === 'object' && member !== null) next.push(member);
+      }
+    }
+    level = next;
+  }
+  return true;
+}

@@ -1,0 +1,240 @@
+/** Listening: an HTTP server of its own whose only answer is the upgrade, and the checks of a handshake. */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+import socketClusterServer from 'socketcluster-server';
+import { type WebSocket, WebSocketServer } from 'ws';
+
+import { ProtocolError } from '../primitives/errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { PeerInfo } from '../ports/transport.ts';
+import { CLOSE, type QueryVerdict, type WireDialect } from './dialect.ts';
+import { Gate } from './gate.ts';
+import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
+import { FRAME_BYTES_MAX, ipv4Of } from './packets.ts';
+
+export interface ListenOptions {
+  /** IPv4 address to bind. */
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly wsPort: number;
+  readonly dialect: WireDialect;
+  readonly clock: Clock;
+  /** How long a connection may stay without its handshake. */
+  readonly handshakeTimeoutMs: number;
+  /** Connections without handshake at a time; more are cut at once. */
+  readonly handshakesPendingMax: number;
+  /** TCP connections at a time, whatever they carry. */
+  readonly socketsMax: number;
+  /** The own nonce, to recognise oneself. */
+  readonly nonce: string;
+  readonly on: ListenerEvents;
+}
+
+export interface ListenerEvents {
+  admits(ip: string): boolean;
+  /**
+   * A compatible peer: takes it or closes the link. The handshake is answered after this returns; a closed link ends it.
+   *
+   * @returns what to do when the handshake is answered, undefined when the link was closed
+   */
+  accept(link: Link, info: PeerInfo): (() => void) | undefined;
+  refused(ip: string, verdict: Extract<QueryVerdict, { accepted: false }>['close']): void;
+  tooMany(link: Link | undefined, ip: string, framesInSecond: number): void;
+}
+
+export interface Listener {
+  readonly wsPort: number;
+  /** Stops listening and cuts whatever is still connected. */
+  close(): Promise<void>;
+}
+
+interface Action {
+  readonly type: string;
+  readonly data: unknown;
+  readonly socket: ServerSocket;
+  readonly request: IncomingMessage;
+  allow(packet?: { data: unknown }): void;
+  block(error: Error): void;
+}
+
+interface Library {
+  setMiddleware(type: string, middleware: (stream: AsyncIterable<Action>) => void): void;
+  listener(name: string): AsyncIterable<{ socket: ServerSocket }>;
+}
+
+/** What is kept of an accepted WebSocket from its first byte on. */
+interface Line {
+  readonly ip: string;
+  readonly gate: Gate;
+  link: Link | undefined;
+  welcome: (() => void) | undefined;
+}
+
+/** @throws ProtocolError `PORT_IN_USE` with port and host, `LISTEN_FAILED` for any other reason */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { dialect, on } = options;
+  const server = createServer({ maxHeaderSize: 65_536, headersTimeout: 10_000, requestTimeout: 10_000 }, refusePlain);
+  const sockets = new Set<Socket>();
+  server.maxConnections = options.socketsMax;
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.on('clientError', (_error, socket) => {
+    socket.destroy();
+  });
+
+  const lines = new WeakMap<WebSocket, Line>();
+  let pending = 0;
+
+  /** Runs inside the event of the new WebSocket, before the library has it: the first frame finds the gate in place. */
+  function guard(webSocket: WebSocket, request: IncomingMessage): void {
+    const ip = ipv4Of(request.socket.remoteAddress) ?? '';
+    const gate = new Gate('acceptor', dialect.events, options.clock, {
+      tooMany: (frames) => {
+        on.tooMany(line.link, ip, frames);
+      },
+      flooded: cut,
+    });
+    const line: Line = { ip, gate, link: undefined, welcome: undefined };
+    lines.set(webSocket, line);
+    function cut(): void {
+      gate.close();
+      webSocket.removeAllListeners('message');
+      webSocket.terminate();
+    }
+    webSocket.on('message', () => {
+      gate.count();
+    });
+    // Nodes never send control frames; the reference cuts who does.
+    webSocket.on('ping', cut);
+    webSocket.on('pong', cut);
+    pending += 1;
+    webSocket.once('close', () => {
+      if (line.welcome === undefined) pending -= 1;
+    });
+    if (pending > options.handshakesPendingMax) cut();
+  }
+
+  class GuardedServer extends WebSocketServer {
+    constructor(settings: ConstructorParameters<typeof WebSocketServer>[0]) {
+      super(settings);
+      this.on('connection', guard);
+    }
+  }
+
+  const library = socketClusterServer.attach(server, {
+    path: dialect.path,
+    protocolVersion: 1,
+    pingInterval: 8_000,
+    pingTimeout: 20_000,
+    handshakeTimeout: options.handshakeTimeoutMs,
+    allowClientPublish: false,
+    middlewareEmitFailures: false,
+    authEngine: { verifyToken: () => Promise.resolve(null), signToken: () => Promise.resolve('') },
+    // Frames were parsed at the gate.
+    codecEngine: { decode: (message: unknown) => message, encode: (value: unknown) => JSON.stringify(value) },
+    wsEngine: { Server: GuardedServer },
+    wsEngineServerOptions: {
+      maxPayload: FRAME_BYTES_MAX,
+      perMessageDeflate: false,
+      autoPong: false,
+      closeTimeout: CLOSE_TIMEOUT_MS,
+    },
+  } as never) as unknown as Library;
+
+  function lineOf(socket: ServerSocket): Line & { link: Link } {
+    const line = lines.get(socket.socket);
+    if (line === undefined) throw new Error('a WebSocket without its gate');
+    line.link ??= new Link(socket, socket.socket, line.gate);
+    return line as Line & { link: Link };
+  }
+
+  function refuse(line: Line & { link: Link }, verdict: Extract<QueryVerdict, { accepted: false }>): void {
+    line.link.close(verdict.close, verdict.body);
+    on.refused(line.ip, verdict.close);
+  }
+
+  /** The handshake frame arrived: says whether it is answered. */
+  function handshake(socket: ServerSocket): boolean {
+    const line = lineOf(socket);
+    if (line.link.ended !== undefined) return false;
+    if (line.ip === '' || !on.admits(line.ip)) {
+      refuse(line, { accepted: false, close: CLOSE.forbidden });
+      return false;
+    }
+    const url = socket.request.url ?? '';
+    const start = url.indexOf('?');
+    const query = new URLSearchParams(start < 0 ? '' : url.slice(start + 1));
+    const verdict = dialect.readQuery(query, line.ip, options.nonce);
+    if (!verdict.accepted) {
+      refuse(line, verdict);
+      return false;
+    }
+    line.welcome = on.accept(line.link, verdict.info);
+    if (line.welcome !== undefined) pending -= 1;
+    return line.welcome !== undefined;
+  }
+
+  library.setMiddleware('inboundRaw', (stream) => {
+    void (async () => {
+      for await (const action of stream) {
+        const line = lines.get(action.socket.socket);
+        action.allow({ data: line === undefined ? null : line.gate.admit(action.data) });
+      }
+    })();
+  });
+  library.setMiddleware('handshake', (stream) => {
+    void (async () => {
+      for await (const action of stream) {
+        const ip = ipv4Of(action.request.socket.remoteAddress) ?? '';
+        if (action.type === 'handshakeWS') {
+          if (dialect.bansAtUpgrade && !on.admits(ip)) action.block(new Error('Unauthorized'));
+          else action.allow();
+        } else if (handshake(action.socket)) action.allow();
+        else action.block(new Error('Refused'));
+      }
+    })();
+  });
+  void (async () => {
+    for await (const { socket } of library.listener('handshake')) {
+      const line = lineOf(socket);
+      if (line.ip === '' || !on.admits(line.ip)) refuse(line, { accepted: false, close: CLOSE.forbidden });
+    }
+  })();
+  void (async () => {
+    for await (const { socket } of library.listener('connection')) lines.get(socket.socket)?.welcome?.();
+  })();
+
+  await bound(server, options.host, options.wsPort);
+  const address = server.address();
+  return {
+    wsPort: typeof address === 'object' && address !== null ? address.port : options.wsPort,
+    close: () =>
+      new Promise((settle) => {
+        server.close(() => {
+          settle();
+        });
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+function refusePlain(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(400, { Connection: 'close', 'Content-Type': 'text/plain' });
+  response.end('Only WebSocket connections are served here.\n');
+}
+
+function bound(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((settle, fail) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const code = error.code === 'EADDRINUSE' ? 'PORT_IN_USE' : 'LISTEN_FAILED';
+      fail(new ProtocolError(code, { port, host }, `Cannot listen on ${host}:${String(port)}: ${error.message}`));
+    });
+    server.listen({ host, port, exclusive: true }, () => {
+      settle();
+    });
+  });
+}

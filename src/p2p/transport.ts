@@ -1,0 +1,293 @@
+/** The transport of real nodes: every open connection by peer id, in both directions. */
+
+import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
+import type { Clock, Random } from '../ports/clock.ts';
+import { type Observer, SILENT } from '../ports/observer.ts';
+import type {
+  AnswerTo,
+  CloseReason,
+  Connection,
+  NodeInfo,
+  PeerAddress,
+  PeerId,
+  PeerInfo,
+  PeerMessage,
+  PeerRequest,
+  Transport,
+  TransportHandlers,
+} from '../ports/transport.ts';
+import { dial } from './client.ts';
+import { type ConnectionContext, PeerConnection } from './connection.ts';
+import { CLOSE, type WireDialect } from './dialect.ts';
+import type { Link } from './link.ts';
+import { peerIdOf } from './packets.ts';
+import { listen, type Listener } from './server.ts';
+
+export interface TransportOptions {
+  readonly dialect: WireDialect;
+  /** IPv4 address to bind. */
+  readonly host: string;
+  /** 0 takes a free port, which the node then announces. */
+  readonly wsPort: number;
+  readonly info: NodeInfo;
+  /** Accepted connections at a time. */
+  readonly inboundMax: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly observer?: Observer;
+  readonly timeouts?: Partial<TransportTimeouts>;
+}
+
+export interface TransportTimeouts {
+  /** For the connection of a dial, and again for the answer to its handshake. Default 2 000, as the reference. */
+  readonly dialMs: number;
+  /** For an answer. Default 10 000. */
+  readonly requestMs: number;
+  /** For the handshake of a stranger. Default 10 000, as the reference. */
+  readonly handshakeMs: number;
+  /** For peers to take leave when the transport closes. Default 500. */
+  readonly leaveMs: number;
+}
+
+/** A `Transport` that knows its port. */
+export interface ListeningTransport extends Transport {
+  /** The port in use; the configured one before `start`. */
+  readonly wsPort: number;
+}
+
+const TIMEOUTS: TransportTimeouts = { dialMs: 2_000, requestMs: 10_000, handshakeMs: 10_000, leaveMs: 500 };
+/** Strangers that may be between connection and handshake at a time. */
+const HANDSHAKES_PENDING_MAX = 64;
+const LEAVING: CloseReason = { code: 1000, reason: 'Node is shutting down' };
+
+export function createTransport(options: TransportOptions): ListeningTransport {
+  return new SocketTransport(options);
+}
+
+class SocketTransport implements ListeningTransport {
+  readonly #options: TransportOptions;
+  readonly #timeouts: TransportTimeouts;
+  readonly #observer: Observer;
+  readonly #peers = new Map<PeerId, PeerConnection>();
+  readonly #dials = new Set<PeerId>();
+  /** Every link whose WebSocket is not closed yet. */
+  readonly #links = new Set<Link>();
+  readonly #owners = new WeakMap<Link, PeerConnection>();
+  #info: NodeInfo;
+  #packedInfo: object;
+  #context: ConnectionContext | undefined;
+  #listener: Listener | undefined;
+  #closed = false;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
+    this.#observer = (options.observer ?? SILENT).room('p2p');
+    this.#info = options.info;
+    this.#packedInfo = options.dialect.packInfo(options.info);
+  }
+
+  get wsPort(): number {
+    return this.#listener?.wsPort ?? this.#options.wsPort;
+  }
+
+  async start(handlers: TransportHandlers): Promise<void> {
+    assert(this.#context === undefined, 'a transport starts once');
+    const { dialect, clock, random } = this.#options;
+    this.#context = {
+      dialect,
+      handlers,
+      clock,
+      random,
+      observer: this.#observer,
+      requestTimeoutMs: this.#timeouts.requestMs,
+      ownInfo: () => this.#packedInfo,
+    };
+    this.#listener = await listen({
+      host: this.#options.host,
+      wsPort: this.#options.wsPort,
+      dialect,
+      clock,
+      handshakeTimeoutMs: this.#timeouts.handshakeMs,
+      handshakesPendingMax: HANDSHAKES_PENDING_MAX,
+      socketsMax: this.#options.inboundMax + 2 * HANDSHAKES_PENDING_MAX,
+      nonce: this.#info.nonce,
+      on: {
+        admits: (ip) => !this.#closed && handlers.admits(ip),
+        accept: (link, info) => this.#accept(link, info),
+        refused: (ip, close) => {
+          this.#observer.count('p2p_refused_total', 1, { code: String(close.code) });
+          this.#observer.log('debug', 'PEER_REFUSED', 'A peer was refused', { ip, ...close });
+        },
+        tooMany: (link, ip, frames) => {
+          if (link !== undefined) this.#owners.get(link)?.reportRate(frames);
+          this.#observer.log('debug', 'PEER_FRAME_RATE', 'Many frames in a second', { ip, frames });
+        },
+      },
+    });
+    this.announce(this.#info);
+    const fields = { host: this.#options.host, wsPort: this.wsPort };
+    this.#observer.log('info', 'PEER_LISTENER_OPEN', 'Listening for peers', fields);
+  }
+
+  async connect(address: PeerAddress): Promise<PeerId> {
+    const peerId = peerIdOf(address);
+    const failed = (close: CloseReason, cause?: unknown): ProtocolError =>
+      new ProtocolError('DIAL_FAILED', { peerId, ...close }, undefined, { cause });
+    if (this.#closed || this.#context === undefined) throw failed({ code: 1000, reason: 'The transport is closed' });
+    if (this.#peers.has(peerId) || this.#dials.has(peerId)) throw failed(CLOSE.duplicate);
+
+    const connection = new PeerConnection('outbound', address, this.#context);
+    const { link, outcome } = dial({
+      address,
+      dialect: this.#options.dialect,
+      info: this.#info,
+      clock: this.#options.clock,
+      timeoutMs: this.#timeouts.dialMs,
+      on: {
+        ...connection.events((reason) => {
+          this.#ended(connection, reason);
+        }),
+        tooMany: (frames) => {
+          connection.reportRate(frames);
+        },
+      },
+    });
+    this.#track(link, connection);
+    this.#dials.add(peerId);
+    try {
+      const refusal = await outcome;
+      if (refusal !== undefined) throw failed(refusal);
+      connection.pushInfo();
+      const incompatible = await connection.fetchInfo();
+      if (incompatible !== undefined) link.close({ code: CLOSE.protocol.code, reason: incompatible });
+      else if (!this.#wins(connection)) link.close(CLOSE.duplicate);
+    } catch (error) {
+      if (error instanceof ProtocolError && error.code === 'DIAL_FAILED') throw error;
+      const ended = link.ended;
+      link.close({ code: 1000, reason: 'No answer to the first question' });
+      throw failed(ended ?? { code: 1000, reason: messageOf(error) }, error);
+    } finally {
+      this.#dials.delete(peerId);
+    }
+    if (link.ended !== undefined) throw failed(link.ended);
+    this.#peers.set(peerId, connection);
+    this.#open(connection);
+    return peerId;
+  }
+
+  disconnect(peerId: PeerId, reason: CloseReason): void {
+    this.#peers.get(peerId)?.close(reason);
+  }
+
+  connections(): readonly Connection[] {
+    return [...this.#peers.values()].filter((connection) => connection.announced);
+  }
+
+  async request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>> {
+    const connection = this.#peers.get(peerId);
+    if (connection !== undefined) return connection.request(request);
+    throw new ProtocolError('REQUEST_FAILED', { peerId, request: request.kind, reason: 'not connected' });
+  }
+
+  send(peerId: PeerId, message: PeerMessage): void {
+    this.#peers.get(peerId)?.send(message);
+  }
+
+  announce(info: NodeInfo): void {
+    this.#info = { ...info, wsPort: this.wsPort };
+    this.#packedInfo = this.#options.dialect.packInfo(this.#info);
+    for (const connection of this.#peers.values()) if (connection.announced) connection.pushInfo();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const link of [...this.#links]) link.close(LEAVING);
+    await this.#allGone();
+    for (const link of [...this.#links]) link.terminate(LEAVING);
+    await this.#listener?.close();
+  }
+
+  /** Waits until every WebSocket is closed, but not longer than peers are given to take leave. */
+  #allGone(): Promise<void> {
+    return new Promise((settle) => {
+      const timer = this.#options.clock.after(this.#timeouts.leaveMs, settle);
+      void Promise.all([...this.#links].map((link) => link.gone)).then(() => {
+        timer.cancel();
+        settle();
+      });
+    });
+  }
+
+  #track(link: Link, connection: PeerConnection): void {
+    connection.attach(link);
+    this.#links.add(link);
+    this.#owners.set(link, connection);
+    void link.gone.then(() => this.#links.delete(link));
+  }
+
+  #accept(link: Link, info: PeerInfo): (() => void) | undefined {
+    const refuse = (reason: CloseReason): undefined => {
+      link.close(reason);
+      return undefined;
+    };
+    if (this.#closed || this.#context === undefined) return refuse(LEAVING);
+    const connection = new PeerConnection('inbound', info, this.#context);
+    // A dial of ours that is still on its way does not count: real nodes refuse it while they dial us, and of two
+    // connections that did cross `#wins` leaves one.
+    if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
+    if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
+    link.listen(
+      connection.events((reason) => {
+        this.#ended(connection, reason);
+      }),
+      this.#options.dialect.events,
+    );
+    this.#track(link, connection);
+    this.#peers.set(connection.peerId, connection);
+    connection.pushInfo(true);
+    return () => {
+      if (link.ended !== undefined) return;
+      this.#open(connection);
+      connection.startProbe();
+    };
+  }
+
+  /** Frees an inbound place when all are taken; false when the engine gives none up. */
+  #makeRoom(): boolean {
+    const inbound = [...this.#peers.values()].filter((connection) => connection.direction === 'inbound');
+    if (inbound.length < this.#options.inboundMax) return true;
+    const open = inbound.filter((connection) => connection.announced);
+    const evicted = open.length === 0 ? undefined : this.#context?.handlers.evict(open);
+    if (evicted === undefined) return false;
+    this.disconnect(evicted, { code: 4418, reason: `Evicted inbound peer ${evicted}` });
+    return !this.#peers.has(evicted);
+  }
+
+  /**
+   * Of two connections that cross, both nodes keep the one that the smaller nonce dialled; without a nonce to compare, the
+   * accepted one stays.
+   */
+  #wins(dialled: PeerConnection): boolean {
+    const rival = this.#peers.get(dialled.peerId);
+    if (rival === undefined) return true;
+    if (rival.info.nonce === undefined || this.#info.nonce >= rival.info.nonce) return false;
+    rival.close(CLOSE.duplicate);
+    return true;
+  }
+
+  #open(connection: PeerConnection): void {
+    connection.announced = true;
+    this.#observer.count('p2p_connections_total', 1, { direction: connection.direction });
+    this.#context?.handlers.connected(connection);
+  }
+
+  #ended(connection: PeerConnection, reason: CloseReason): void {
+    if (this.#peers.get(connection.peerId) === connection) this.#peers.delete(connection.peerId);
+    if (!connection.announced) return;
+    connection.announced = false;
+    this.#observer.count('p2p_disconnections_total', 1, { code: String(reason.code) });
+    this.#context?.handlers.disconnected(connection.peerId, connection.direction, reason);
+  }
+}
