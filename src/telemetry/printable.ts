@@ -8,18 +8,26 @@ const BYTES_SHOWN_MAX = 128;
 
 const SECRET_NAME = /pass_?phrase|password|secret|private_?key|mnemonic/i;
 const HIDDEN = '[hidden]';
+/** Shorter secrets are no longer sought in texts: they would be found in half the words. */
+const SECRET_CHARS_MIN = 4;
 
 export type Printable = null | boolean | number | string | readonly Printable[] | { readonly [key: string]: Printable };
 
 /**
- * Fields of a log line as plain values. Members whose name speaks of a secret show `[hidden]`, at any depth; bigints are
- * decimal text, bytes hexadecimal, errors their name, code, message and cause. Never throws.
+ * Fields of a log line as plain values. Members whose name speaks of a secret show `[hidden]`, at any depth, and so does
+ * every text that repeats one (an error's message may quote its data); bigints are decimal text, bytes hexadecimal, errors
+ * their name, code, message and cause. Never throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
-  return membersOf(fields, DEPTH_MAX);
+  const secrets = new Set<string>();
+  const shown = membersOf(fields, DEPTH_MAX, secrets);
+  if (secrets.size === 0) return shown;
+  // The longest first: one secret may be part of another.
+  const sought = [...secrets].sort((a, b) => b.length - a.length);
+  return withoutSecrets(shown, sought) as Readonly<Record<string, Printable>>;
 }
 
-function printable(value: unknown, depth: number): Printable {
+function printable(value: unknown, depth: number, secrets: Set<string>): Printable {
   switch (typeof value) {
     case 'string':
       return value.length > TEXT_CHARS_MAX ? `${value.slice(0, TEXT_CHARS_MAX)}…` : value;
@@ -28,7 +36,7 @@ function printable(value: unknown, depth: number): Printable {
     case 'boolean':
       return value;
     case 'object':
-      return value === null ? null : printableObject(value, depth);
+      return value === null ? null : printableObject(value, depth, secrets);
     case 'undefined':
       return null;
     default:
@@ -36,20 +44,20 @@ function printable(value: unknown, depth: number): Printable {
   }
 }
 
-function printableObject(value: object, depth: number): Printable {
+function printableObject(value: object, depth: number, secrets: Set<string>): Printable {
   if (value instanceof Uint8Array) {
     const shown = Buffer.from(value.buffer, value.byteOffset, Math.min(value.length, BYTES_SHOWN_MAX)).toString('hex');
     return value.length > BYTES_SHOWN_MAX ? `${shown}… (${value.length} bytes)` : shown;
   }
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'invalid date' : value.toISOString();
   if (depth === 0) return Array.isArray(value) ? '[list]' : '[object]';
-  if (value instanceof Error) return errorOf(value, depth);
-  if (Array.isArray(value) || value instanceof Set) return listOf([...value], depth);
-  if (value instanceof Map) return listOf([...value], depth);
-  return membersOf(value, depth);
+  if (value instanceof Error) return errorOf(value, depth, secrets);
+  if (Array.isArray(value) || value instanceof Set) return listOf([...value], depth, secrets);
+  if (value instanceof Map) return listOf([...value], depth, secrets);
+  return membersOf(value, depth, secrets);
 }
 
-function errorOf(error: Error, depth: number): Printable {
+function errorOf(error: Error, depth: number, secrets: Set<string>): Printable {
   const { code, data } = error as { code?: unknown; data?: unknown };
   return membersOf(
     {
@@ -61,25 +69,42 @@ function errorOf(error: Error, depth: number): Printable {
       stack: error.stack,
     },
     depth,
+    secrets,
   );
 }
 
-function listOf(items: readonly unknown[], depth: number): Printable {
-  const shown = items.slice(0, ITEMS_MAX).map((item) => printable(item, depth - 1));
+function listOf(items: readonly unknown[], depth: number, secrets: Set<string>): Printable {
+  const shown = items.slice(0, ITEMS_MAX).map((item) => printable(item, depth - 1, secrets));
   return items.length > ITEMS_MAX ? [...shown, `… (${items.length} items)`] : shown;
 }
 
-function membersOf(value: object, depth: number): Readonly<Record<string, Printable>> {
+function membersOf(value: object, depth: number, secrets: Set<string>): Readonly<Record<string, Printable>> {
   const shown: Record<string, Printable> = {};
   for (const key of Object.keys(value).slice(0, ITEMS_MAX)) {
     if (key === '__proto__') continue;
     try {
       const member: unknown = (value as Record<string, unknown>)[key];
-      if (member !== undefined) shown[key] = SECRET_NAME.test(key) ? HIDDEN : printable(member, depth - 1);
+      if (member === undefined) continue;
+      const secret = SECRET_NAME.test(key);
+      if (secret) learn(member, secrets);
+      shown[key] = secret ? HIDDEN : printable(member, depth - 1, secrets);
     } catch {
       // A getter that throws says nothing worth a lost log line.
       shown[key] = '[unreadable]';
     }
   }
   return shown;
+}
+
+function learn(secret: unknown, secrets: Set<string>): void {
+  if (secret instanceof Uint8Array) learn(Buffer.from(secret).toString('hex'), secrets);
+  else if (typeof secret === 'string' && secret.length >= SECRET_CHARS_MIN) secrets.add(secret);
+  else if (Array.isArray(secret)) for (const item of secret.slice(0, ITEMS_MAX)) learn(item, secrets);
+}
+
+function withoutSecrets(value: Printable, secrets: readonly string[]): Printable {
+  if (typeof value === 'string') return secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item: Printable) => withoutSecrets(item, secrets));
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withoutSecrets(member, secrets)]));
 }

@@ -10,6 +10,8 @@ import { AnswerMemory, checkKey } from './answer-memory.ts';
 import { verifyWith } from './inline-verifier.ts';
 import { VerifyThread } from './verify-thread.ts';
 
+export { createInlineVerifier } from './inline-verifier.ts';
+
 export interface VerifierPoolOptions {
   /** Worker threads, started when the first large batch comes; 0 for none. */
   readonly threads: number;

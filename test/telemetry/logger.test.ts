@@ -1,0 +1,228 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import test from 'ava';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+import type { LogSink } from '../../src/telemetry/log-sink.ts';
+import { createObserver, type ClosableObserver, type ObserverOptions } from '../../src/telemetry/logger.ts';
+import { MetricsRegistry } from '../../src/telemetry/metrics.ts';
+
+const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 67);
+
+function listening(options: Partial<ObserverOptions> = {}): {
+  readonly observer: ClosableObserver;
+  readonly text: () => string;
+  readonly lines: () => Record<string, unknown>[];
+} {
+  let text = '';
+  const stream = { write: (more: string) => (text += more) };
+  return {
+    observer: createObserver({ level: 'trace', nowMs: () => NOW_MS, target: { stream }, ...options }),
+    text: () => text,
+    lines: () =>
+      text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+  };
+}
+
+test('a JSON line has time, level, room, code, message and its fields under data', (t) => {
+  const { observer, lines } = listening();
+  observer.room('chain').log('info', 'BLOCK_APPLIED', 'block applied', { height: 12, code: 'X', time: 0 });
+  observer.log('warn', 'CLOCK_OFF', 'the clock is off');
+  t.deepEqual(lines(), [
+    {
+      level: 'info',
+      time: '2026-01-02T03:04:05.067Z',
+      room: 'chain',
+      code: 'BLOCK_APPLIED',
+      message: 'block applied',
+      data: { height: 12, code: 'X', time: 0 },
+    },
+    { level: 'warn', time: '2026-01-02T03:04:05.067Z', code: 'CLOCK_OFF', message: 'the clock is off' },
+  ]);
+});
+
+test('lines below the level are not written, and a room may have another level that covers the rooms in it', (t) => {
+  const { observer, lines } = listening({ level: 'warn', levelsByRoom: { p2p: 'debug', 'p2p/server': 'error' } });
+  const rooms = ['chain', 'p2p', 'p2p/client', 'p2p/server'];
+  for (const name of rooms) {
+    const room = name
+      .split('/')
+      .reduce((outer, inner) => outer.room(inner), observer as ReturnType<typeof observer.room>);
+    room.log('debug', 'D', `${name} debug`);
+    room.log('warn', 'W', `${name} warn`);
+  }
+  t.deepEqual(
+    lines().map((line) => line['message']),
+    ['chain warn', 'p2p debug', 'p2p warn', 'p2p/client debug', 'p2p/client warn'],
+  );
+});
+
+test('nothing is written at the level silent', (t) => {
+  const { observer, text } = listening({ level: 'silent' });
+  observer.log('error', 'E', 'unheard');
+  t.is(text(), '');
+});
+
+for (const format of ['json', 'human'] as const) {
+  test(`${format}: secrets are hidden by the name of their field, at any depth`, (t) => {
+    const { observer, text } = listening({ format });
+    observer.room('forge').log('info', 'X', 'configured', {
+      passphrase: 'robust-1',
+      delegate: { secondPassphrase: 'robust-2', keys: [{ privateKey: Buffer.from('robust-3') }] },
+      encryptedPassphrase: 'robust-4',
+      PASSWORD: 'robust-5',
+      error: new Error('failed: robust-6', { cause: new ProtocolError('X', { secret: 'robust-6' }) }),
+      passwords: ['robust', 'robust-7', ''],
+      privateKey: Buffer.alloc(0),
+      note: 'tried robust-7',
+      publicKey: 'shown',
+    });
+    t.notRegex(text(), /robust|726f62757374/);
+    t.regex(text(), /shown/);
+  });
+}
+
+test('values that JSON does not know are written in a form that people read', (t) => {
+  const { observer, lines } = listening();
+  const circle: Record<string, unknown> = {};
+  circle['self'] = circle;
+  const reluctant = {
+    get trap(): never {
+      throw new Error('no');
+    },
+  };
+  observer.log('info', 'X', 'odd values', {
+    amount: 2n ** 63n,
+    bytes: Buffer.from('00ff', 'hex'),
+    nothing: undefined,
+    none: null,
+    ratio: NaN,
+    when: new Date(0),
+    made: () => 1,
+    unique: new Set([1, 2n]),
+    circle,
+    reluctant,
+    long: 'x'.repeat(5_000),
+    many: Array.from({ length: 60 }, (_, index) => index),
+  });
+  const data = lines()[0]?.['data'] as Record<string, unknown>;
+  t.is(data['amount'], '9223372036854775808');
+  t.is(data['bytes'], '00ff');
+  t.false('nothing' in data);
+  t.is(data['none'], null);
+  t.is(data['ratio'], 'NaN');
+  t.is(data['when'], '1970-01-01T00:00:00.000Z');
+  t.is(data['made'], '[function]');
+  t.deepEqual(data['unique'], [1, '2']);
+  t.deepEqual(data['reluctant'], { trap: '[unreadable]' });
+  t.is((data['long'] as string).length, 2_001);
+  t.is((data['many'] as unknown[]).length, 51);
+  t.true(JSON.stringify(data['circle']).length < 200);
+});
+
+test('an error shows its code, data and cause', (t) => {
+  const { observer, lines } = listening();
+  const cause = new Error('no room');
+  observer.log('error', 'X', 'failed', { error: new ProtocolError('FULL', { disk: '/' }, 'disk full', { cause }) });
+  const error = (lines()[0]?.['data'] as { error: Record<string, unknown> }).error;
+  t.like(error, { name: 'ProtocolError', code: 'FULL', message: 'disk full', data: { disk: '/' } });
+  t.is((error['cause'] as Record<string, unknown>)['message'], 'no room');
+});
+
+test('the human form is one line with time, level, room, message and fields', (t) => {
+  const { observer, text } = listening({ format: 'human' });
+  observer
+    .room('chain')
+    .log('info', 'BLOCK_APPLIED', 'block applied', { height: 12, id: '7', peers: ['a'], note: 'a b' });
+  observer.log('warn', 'CLOCK_OFF', 'the clock is off');
+  t.deepEqual(text().split('\n'), [
+    '03:04:05.067 INFO  chain       block applied  height=12 id=7 peers=["a"] note="a b"',
+    '03:04:05.067 WARN              the clock is off  code=CLOCK_OFF',
+    '',
+  ]);
+});
+
+test('foreign text can neither forge a line nor drive a terminal', (t) => {
+  const foreign = 'x\n12:00:00.000 ERROR \u001b[2J\u009b31m\u202e';
+  const { observer, text } = listening({ format: 'human' });
+  observer.room('p2p').log('info', 'X', 'peer says', { version: foreign, [foreign]: { os: foreign } });
+  t.is(text().split('\n').length, 2);
+  t.notRegex(text(), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+});
+
+test('counters and gauges reach the registry from every room', (t) => {
+  const metrics = new MetricsRegistry();
+  const { observer } = listening({ metrics });
+  observer.room('chain').count('blocks_total');
+  observer.count('blocks_total', 2);
+  observer.room('p2p').gauge('peers', 3, { direction: 'inbound' });
+  t.is(metrics.value('blocks_total'), 3);
+  t.is(metrics.value('peers', { direction: 'inbound' }), 3);
+});
+
+test('a file gets every line at once, is continued by the next start, and takes none after the end', (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'bloomery-log-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'logs', 'node.log');
+  for (const message of ['first start', 'second start']) {
+    const observer = createObserver({ level: 'info', target: { file } });
+    observer.log('info', 'STARTED', message);
+    t.true(readFileSync(file, 'utf8').includes(message));
+    observer.close();
+    observer.log('info', 'LATE', 'too late');
+  }
+  t.deepEqual(readFileSync(file, 'utf8').match(/first start|second start|too late/g), ['first start', 'second start']);
+});
+
+test('a log file that cannot be opened is refused by name', (t) => {
+  const error = t.throws(() => createObserver({ level: 'info', target: { file: '/dev/null/node.log' } }), {
+    instanceOf: ProtocolError,
+  });
+  t.is(error.code, 'LOG_FILE_UNUSABLE');
+  t.regex(error.message, /\/dev\/null\/node\.log/);
+});
+
+test('a full disk loses lines without an error, and their number is told when there is room again', (t) => {
+  let full = false;
+  let linesLost = 0;
+  const written: string[] = [];
+  const sink: LogSink = {
+    get linesLost() {
+      return linesLost;
+    },
+    write(line) {
+      if (full) linesLost += 1;
+      else written.push(line);
+    },
+    close: () => undefined,
+  };
+  const { observer } = listening({ target: { sink } });
+  observer.log('info', 'A', 'before');
+  full = true;
+  observer.log('info', 'B', 'lost');
+  observer.log('info', 'B', 'lost too');
+  full = false;
+  observer.log('info', 'C', 'after');
+  observer.log('info', 'D', 'and on');
+  const codes = written.map((line) => JSON.parse(line) as { code: string; data?: { lines: number } });
+  t.deepEqual(
+    codes.map(({ code }) => code),
+    ['A', 'C', 'LOG_LINES_LOST', 'D'],
+  );
+  t.is(codes[2]?.data?.lines, 2);
+});
+
+test('a stream that breaks does not end the process', (t) => {
+  let listener: ((error: Error) => void) | undefined;
+  const stream = {
+    write: () => listener?.(new Error('EPIPE')),
+    on: (_event: 'error', heard: (error: Error) => void) => {
+      listener = heard;
+    },
+  };
+  const { observer } = listening({ target: { stream } });
+  t.notThrows(() => observer.log('info', 'X', 'into the void'));
+});

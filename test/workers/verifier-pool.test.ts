@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { createNoble, selectEd25519, type Ed25519Backend } from '../../src/crypto/ed25519.ts';
+import { SILENT, type Observer } from '../../src/ports/observer.ts';
+import type { Verifier } from '../../src/ports/verifier.ts';
+import type { SignatureCheck } from '../../src/protocol/types.ts';
+import { createVerifierPool } from '../../src/workers/verifier-pool.ts';
+
+const signer = createNoble();
+const keyPair = signer.keyPairOfSeed(Buffer.alloc(32, 7));
+
+interface Question {
+  readonly check: SignatureCheck;
+  readonly right: boolean;
+}
+
+/** Every third question has a wrong signature. */
+function questions(count: number, topic: string): Question[] {
+  return Array.from({ length: count }, (_, index) => {
+    const message = createHash('sha256').update(`${topic} ${index}`).digest();
+    const signature = signer.sign(message, keyPair.privateKey);
+    const right = index % 3 !== 0;
+    if (!right) signature[index % 64] = (signature[index % 64] ?? 0) ^ 1;
+    return { check: { publicKey: keyPair.publicKey, message, signature }, right };
+  });
+}
+
+async function expectRightAnswers(t: ExecutionContext, verifier: Verifier, asked: readonly Question[]): Promise<void> {
+  const answers = await verifier.verifyAll(asked.map(({ check }) => check));
+  t.deepEqual(
+    answers,
+    asked.map(({ right }) => right),
+  );
+}
+
+function listen(): { readonly observer: Observer; readonly codes: string[] } {
+  const codes: string[] = [];
+  return { codes, observer: { ...SILENT, log: (_level, code) => codes.push(code) } };
+}
+
+function programOf(t: ExecutionContext, text: string): URL {
+  const folder = mkdtempSync(path.join(tmpdir(), 'bloomery-thread-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'program.mjs');
+  writeFileSync(file, text);
+  return pathToFileURL(file);
+}
+
+const backends: readonly Ed25519Backend[] = ['sodium', 'noble'];
+for (const backend of backends) {
+  test(`${backend}: one check and many, on the calling thread and on workers, have the same answers in order`, async (t) => {
+    const pool = createVerifierPool({ threads: 2, backend, cacheEntriesMax: 1_000 });
+    t.is(pool.backend, selectEd25519(backend).backend);
+    for (const { check, right } of questions(3, 'one')) t.is(pool.verify(check), right);
+    await expectRightAnswers(t, pool, []);
+    await expectRightAnswers(t, pool, questions(4, 'few'));
+    await expectRightAnswers(t, pool, questions(150, 'many'));
+    await pool.close();
+  });
+}
+
+test('batches asked at the same time do not mix', async (t) => {
+  const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000 });
+  await Promise.all([100, 61, 130].map((count) => expectRightAnswers(t, pool, questions(count, `batch of ${count}`))));
+  await pool.close();
+});
+
+test('a batch larger than the memory, with repetitions, is answered whole', async (t) => {
+  const pool = createVerifierPool({ threads: 1, cacheEntriesMax: 10 });
+  const asked = questions(100, 'forgetful');
+  await expectRightAnswers(t, pool, [...asked, ...asked]);
+  await pool.close();
+});
+
+test('keys and signatures of a wrong length are answered with no', async (t) => {
+  const pool = createVerifierPool({ threads: 1, cacheEntriesMax: 1_000 });
+  const [good] = questions(2, 'length').slice(1);
+  if (good === undefined) throw new Error('no question');
+  const short = { ...good.check, publicKey: good.check.publicKey.subarray(1) };
+  const long = { ...good.check, signature: Buffer.concat([good.check.signature, Buffer.alloc(1)]) };
+  t.false(pool.verify(short));
+  t.false(pool.verify(long));
+  t.deepEqual(await pool.verifyAll([short, good.check, long]), [false, true, false]);
+  const large = questions(90, 'length');
+  await expectRightAnswers(t, pool, [{ check: short, right: false }, ...large, { check: long, right: false }]);
+  await pool.close();
+});
+
+test('bytes in shared memory are answered like others', async (t) => {
+  const pool = createVerifierPool({ threads: 1, cacheEntriesMax: 1_000 });
+  const shared = (bytes: Uint8Array): Uint8Array => {
+    const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+    copy.set(bytes);
+    return copy;
+  };
+  const asked = questions(80, 'shared').map(({ check, right }) => ({
+    check: { publicKey: shared(check.publicKey), message: shared(check.message), signature: shared(check.signature) },
+    right,
+  }));
+  await expectRightAnswers(t, pool, asked);
+  await pool.close();
+});
+
+test('a thread that dies with jobs in hand costs no answer and is told once', async (t) => {
+  const program = programOf(
+    t,
+    `import { parentPort } from 'node:worker_threads';
+     parentPort.on('message', () => process.exit(3));`,
+  );
+  const { observer, codes } = listen();
+  const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000, observer, threadProgram: program });
+  await expectRightAnswers(t, pool, questions(150, 'death'));
+  await expectRightAnswers(t, pool, questions(150, 'after death'));
+  t.deepEqual(codes, ['VERIFY_THREAD_LOST']);
+  await pool.close();
+});
+
+test('a thread whose program does not load, or that answers too little, costs no answer', async (t) => {
+  const broken = programOf(t, `throw new Error('not today');`);
+  const { observer, codes } = listen();
+  const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000, observer, threadProgram: broken });
+  await expectRightAnswers(t, pool, questions(100, 'broken'));
+  t.deepEqual(codes, ['VERIFY_THREAD_LOST']);
+  await pool.close();
+
+  const lazy = programOf(
+    t,
+    `import { parentPort } from 'node:worker_threads';
+     parentPort.on('message', ({ id }) => parentPort.postMessage({ id, answers: Uint8Array.of(1) }));`,
+  );
+  const lazyPool = createVerifierPool({ threads: 1, cacheEntriesMax: 1_000, threadProgram: lazy });
+  await expectRightAnswers(t, lazyPool, questions(100, 'lazy'));
+  await lazyPool.close();
+});
+
+test('closing waits for the checks in flight, and a closed pool still answers', async (t) => {
+  const { observer, codes } = listen();
+  const pool = createVerifierPool({ threads: 2, cacheEntriesMax: 1_000, observer });
+  const inFlight = expectRightAnswers(t, pool, questions(200, 'in flight'));
+  await pool.close();
+  await inFlight;
+  await expectRightAnswers(t, pool, questions(100, 'closed'));
+  t.deepEqual(codes, []);
+});
