@@ -26,13 +26,18 @@ export interface EngineOptions {
   readonly identity: NodeIdentity;
   /** Platform and kernel release, as peers are told. */
   readonly os: string;
-  readonly wsPort: number;
-  readonly httpPort: number;
   /** After a missed slot, time that its late block is given; below the block time. */
   readonly waitThresholdMs: number;
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
   readonly peers: PeerManagerOptions;
+}
+
+/** Where the node can be reached, as peers are told. */
+export interface ListeningPorts {
+  readonly wsPort: number;
+  /** 0 when HTTP is off. */
+  readonly httpPort: number;
 }
 
 export interface EngineDependencies {
@@ -56,6 +61,7 @@ export class Engine {
   readonly forging: ForgingScheduler;
   readonly #gossip: Gossip;
   #poolTimer: Timer | undefined;
+  #ports: ListeningPorts = { wsPort: 0, httpPort: 0 };
   readonly #options: EngineOptions;
   readonly #dependencies: EngineDependencies;
 
@@ -126,7 +132,8 @@ export class Engine {
   }
 
   /** Connects to the network and begins to follow it; forging begins with the first enabled delegate. */
-  async start(): Promise<void> {
+  async start(ports: ListeningPorts): Promise<void> {
+    this.#ports = ports;
     const { transport } = this.#dependencies;
     let isPoolFetched = false;
     transport.announce(this.#nodeInfo());
@@ -206,13 +213,12 @@ export class Engine {
   }
 
   #nodeInfo(): NodeInfo {
-    const { identity, os, wsPort, httpPort } = this.#options;
+    const { identity, os } = this.#options;
     const { header } = this.chain.tip;
     return {
       os,
       version: identity.version,
-      wsPort,
-      httpPort,
+      ...this.#ports,
       protocolVersion: identity.protocolVersion,
       nonce: identity.nonce,
       height: header.height,

@@ -1,0 +1,79 @@
+/** The running node as the outside may use it. */
+
+import { addressOf } from '../crypto/keys.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { ForgingDelegates } from '../engine/forge/delegates.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Forger, NodeApi, NodeIdentity } from '../ports/node-api.ts';
+import type { ChainQueries, Page } from '../ports/queries.ts';
+import type { ChainStore } from '../ports/store.ts';
+import { ACTIVE_DELEGATES } from '../protocol/params.ts';
+import { epochTimeS, slotAtMs } from '../protocol/slots.ts';
+
+export interface NodeApiDependencies {
+  readonly engine: Engine;
+  readonly store: ChainStore;
+  readonly queries: ChainQueries;
+  readonly delegates: ForgingDelegates;
+  readonly identity: NodeIdentity;
+  readonly clock: Clock;
+}
+
+export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
+  const { engine, store, queries, delegates, identity, clock } = dependencies;
+  const { rules } = engine.chain;
+
+  return {
+    params: rules.params,
+    identity,
+    chain: queries,
+    status() {
+      const currentTimeMs = clock.nowMs();
+      return {
+        height: engine.chain.tip.header.height,
+        finalizedHeight: engine.chain.finalizedHeight,
+        syncing: engine.synchronizer.syncing,
+        currentTimeMs,
+        secondsSinceEpoch: epochTimeS(currentTimeMs, rules.params),
+        broadhash: engine.broadhash(),
+        consensusPercent: engine.consensusPercent(),
+        networkHeight: engine.networkHeight(),
+        pool: engine.pool.sizes(),
+      };
+    },
+    transactionJson: (transaction) => rules.codec.transactionToJson(transaction),
+    poolEntries: (state) => engine.pool.entries(state),
+    readyOf(transaction) {
+      if (transaction.payload.kind === 'multisignature') return true;
+      return transaction.signatures.length > 0 ? true : undefined;
+    },
+    peers: () => engine.peers.knownPeers(),
+    forgers,
+    submitTransaction: (json) => Promise.resolve(engine.pool.submit(json)),
+    submitSignature: (json) => Promise.resolve(engine.pool.submitSignature(json)),
+    forgingDelegates: () => delegates.list(),
+    setForging: (publicKey, password, forging) => delegates.set(publicKey, password, forging),
+    stateDigest() {
+      const { header } = engine.chain.tip;
+      return { height: header.height, blockId: header.id, digest: store.stateDigest() };
+    },
+  };
+
+  function forgers(limit: number, offset: number): Page<Forger> {
+    const order = rules.forgers(store, engine.chain.tip.header.height + 1);
+    const currentSlot = slotAtMs(clock.nowMs(), rules.params);
+    const items: Forger[] = [];
+    for (let ahead = offset + 1; ahead <= Math.min(ACTIVE_DELEGATES, offset + limit); ahead += 1) {
+      const publicKey = order[(currentSlot + ahead) % ACTIVE_DELEGATES];
+      if (publicKey === undefined) continue;
+      const address = addressOf(publicKey);
+      items.push({
+        publicKey,
+        address,
+        username: store.delegate(publicKey)?.username ?? '',
+        nextSlot: currentSlot + ahead,
+      });
+    }
+    return { items, total: order.length };
+  }
+}

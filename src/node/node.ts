@@ -1,0 +1,197 @@
+/** Builds a node out of its parts, in the order in which they need one another, and takes it down in the reverse order. */
+
+import { platform, release } from 'node:os';
+import { join } from 'node:path';
+import { decryptPassphrase, addressOf, keyPairOfPassphrase } from '../crypto/keys.ts';
+import type { Network } from '../config/network.ts';
+import type { Config } from '../config/schema.ts';
+import { Engine } from '../engine/engine.ts';
+import { ForgingDelegates } from '../engine/forge/delegates.ts';
+import { createHttpServer } from '../http/app.ts';
+import { hexOf } from '../primitives/bytes.ts';
+import type { NodeIdentity } from '../ports/node-api.ts';
+import type { Observer } from '../ports/observer.ts';
+import type { Transport } from '../ports/transport.ts';
+import { createTransport } from '../p2p/transport.ts';
+import { createGen3Dialect } from '../p2p/messages-gen3.ts';
+import { createGen3Rules } from '../protocol/gen3/rules.ts';
+import { openChainStore } from '../store/open.ts';
+import { createQueries } from '../store/queries.ts';
+import { createVerifierPool } from '../workers/verifier-pool.ts';
+import { startHousekeeping } from './housekeeping.ts';
+import { openJournal } from './journal-file.ts';
+import { createLoneTransport } from './lone-transport.ts';
+import { createNodeApi } from './node-api.ts';
+import { systemClock, systemRandom } from './system.ts';
+
+export interface NodeOptions {
+  readonly network: Network;
+  /** Folder of this node alone; made when it does not exist. */
+  readonly dataDirectory: string;
+  readonly config: Config;
+  readonly observer: Observer;
+}
+
+export interface RunningNode {
+  /** 0 when HTTP is off. */
+  readonly httpPort: number;
+  /** 0 when the node has no peers. */
+  readonly wsPort: number;
+  /** Stops forging, then everything else, and resolves when all is on disk. */
+  close(): Promise<void>;
+}
+
+/** Signature answers remembered: some blocks' worth, so that what the pool verified costs nothing in a block. */
+const SIGNATURE_ANSWERS_MAX = 20_000;
+
+/**
+ * Starts a node.
+ *
+ * @throws ProtocolError naming what is in the way: a port in use, a foreign or locked data directory, a passphrase that
+ *   cannot be decrypted; nothing stays open then
+ */
+export async function startNode(options: NodeOptions): Promise<RunningNode> {
+  const { network, dataDirectory, config, observer } = options;
+  const closers: (() => unknown)[] = [];
+  const close = async (): Promise<void> => {
+    for (const step of closers.splice(0).reverse()) await step();
+  };
+  try {
+    const rules = createGen3Rules(network.params);
+    const genesis = rules.codec.genesisFromJson(network.genesisJson);
+    const journal = openJournal(join(dataDirectory, 'forging-journal'));
+    closers.push(() => {
+      journal.close();
+    });
+    const { codec, params } = rules;
+    const store = await openChainStore({ directory: join(dataDirectory, 'chain'), codec, params });
+    closers.push(() => store.close());
+    const verifier = createVerifierPool({
+      threads: config.verifier.threads,
+      cacheEntriesMax: SIGNATURE_ANSWERS_MAX,
+      observer: observer.room('verifier'),
+      ...(config.verifier.backend === 'auto' ? {} : { backend: config.verifier.backend }),
+    });
+    closers.push(() => verifier.close());
+
+    const identity: NodeIdentity = {
+      networkName: network.name,
+      version: network.appVersion,
+      protocolVersion: network.protocolVersion,
+      build: '',
+      commit: '',
+      nonce: hexOf(systemRandom.bytes(8)),
+    };
+    const transport = transportOf(options, identity);
+    const engine = new Engine(
+      { store, rules, genesis, verifier, transport, clock: systemClock, random: systemRandom, journal, observer },
+      {
+        identity,
+        os: `${platform()}${release()}`,
+        waitThresholdMs: config.forging.waitThresholdS * 1000,
+        broadcastIntervalMs: config.pool.broadcastIntervalMs,
+        transactionsPerQueueMax: config.pool.transactionsPerQueueMax,
+        peers: {
+          fixedPeers: config.p2p.fixedPeers,
+          seedPeers: config.p2p.seedPeers,
+          whitelistedPeers: config.p2p.whitelistedPeers,
+          blacklistedIps: config.p2p.blacklistedIps,
+          outboundMax: config.p2p.outboundMax,
+          inboundMax: config.p2p.inboundMax,
+        },
+      },
+    );
+    const delegates = new ForgingDelegates({
+      configured: config.forging.delegates,
+      scheduler: engine.forging,
+      state: () => store,
+      unlock: async (encrypted, password) => keyPairOfPassphrase(await decryptPassphrase(encrypted, password)),
+      addressOf,
+      observer: observer.room('forge'),
+    });
+    if (config.forging.enabled && config.forging.force) await delegates.enableAll(config.forging.defaultPassword);
+
+    const queries = createQueries(store, params);
+    const api = createNodeApi({ engine, store, queries, delegates, identity, clock: systemClock });
+    let httpPort = 0;
+    if (config.http.enabled) {
+      const http = createHttpServer(api, httpOptionsOf(options));
+      closers.push(() => http.close());
+      httpPort = (await http.start()).port;
+    }
+    closers.push(() => engine.stop());
+    const wsPort = config.p2p.enabled ? config.p2p.port : 0;
+    await engine.start({ wsPort, httpPort });
+    const housekeeping = startHousekeeping(
+      {
+        snapshotPeers: () => {
+          engine.peers.snapshot();
+        },
+        expireBans: () => {
+          engine.peers.expireBans();
+        },
+        expirePool: () => {
+          engine.pool.expire();
+        },
+      },
+      observer,
+    );
+    closers.push(() => housekeeping.stop());
+    observer.log('info', 'NODE_STARTED', 'the node runs', {
+      network: network.name,
+      networkId: params.networkIdentifier,
+      height: engine.chain.tip.header.height,
+      httpPort,
+      wsPort,
+      signatures: verifier.backend,
+    });
+    return { httpPort, wsPort, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function transportOf({ network, config, observer }: NodeOptions, identity: NodeIdentity): Transport {
+  if (!config.p2p.enabled) return createLoneTransport();
+  return createTransport({
+    dialect: createGen3Dialect(network.params),
+    host: config.p2p.host,
+    wsPort: config.p2p.port,
+    inboundMax: config.p2p.inboundMax,
+    clock: systemClock,
+    random: systemRandom,
+    observer,
+    info: {
+      os: `${platform()}${release()}`,
+      version: identity.version,
+      wsPort: config.p2p.port,
+      httpPort: config.http.port,
+      protocolVersion: identity.protocolVersion,
+      nonce: identity.nonce,
+      height: 1,
+      advertiseAddress: config.p2p.advertiseAddress,
+    },
+  });
+}
+
+function httpOptionsOf({ config, observer }: NodeOptions) {
+  const { http } = config;
+  return {
+    port: http.port,
+    address: http.host,
+    trustProxy: http.trustProxy,
+    access: { public: http.accessPublic, whiteList: http.accessWhitelist },
+    forgingWhiteList: http.forgingWhitelist,
+    cors: { origin: http.corsOrigin, methods: ['GET', 'POST', 'PUT'] },
+    limits: {
+      max: http.rateLimitMax,
+      delayAfter: 0,
+      delayMs: 0,
+      windowMs: http.rateLimitWindowMs,
+      headersTimeoutMs: http.headersTimeoutMs,
+      idleTimeoutMs: http.socketTimeoutMs,
+    },
+    observer: observer.room('http'),
+  };
+}

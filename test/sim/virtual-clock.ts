@@ -1,0 +1,103 @@
+/** Virtual time: events in order of due time, then of creation; nothing happens between them. */
+
+import type { Clock, Timer } from '../../src/ports/clock.ts';
+
+interface Event {
+  readonly dueMs: number;
+  readonly order: number;
+  readonly work: () => void;
+  cancelled: boolean;
+}
+
+export class VirtualTime {
+  #nowMs: number;
+  #order = 0;
+  /** Binary heap, earliest first. */
+  readonly #heap: Event[] = [];
+
+  constructor(startMs: number) {
+    this.#nowMs = startMs;
+  }
+
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  /** Events executed or waiting since the start: equal runs have equal counts. */
+  get eventCount(): number {
+    return this.#order;
+  }
+
+  schedule(delayMs: number, work: () => void): Timer {
+    const event: Event = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order, work, cancelled: false };
+    this.#order += 1;
+    this.#push(event);
+    return {
+      cancel: () => {
+        event.cancelled = true;
+      },
+    };
+  }
+
+  /** Runs everything due up to a moment; after each event all promises it resolved have run, too. */
+  async runUntil(endMs: number, afterEvent?: () => void): Promise<void> {
+    for (;;) {
+      const event = this.#heap[0];
+      if (event === undefined || event.dueMs > endMs) break;
+      this.#pop();
+      if (event.cancelled) continue;
+      this.#nowMs = Math.max(this.#nowMs, event.dueMs);
+      event.work();
+      await settled();
+      afterEvent?.();
+    }
+    this.#nowMs = Math.max(this.#nowMs, endMs);
+  }
+
+  /** A clock that is off by a number of milliseconds, which may change. */
+  clock(skewMs: () => number = () => 0): Clock {
+    return {
+      nowMs: () => Math.floor(this.#nowMs + skewMs()),
+      after: (delayMs, work) => this.schedule(delayMs, work),
+    };
+  }
+
+  #push(event: Event): void {
+    const heap = this.#heap;
+    let at = heap.push(event) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!isBefore(event, heap[parent]!)) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = event;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop()!;
+    if (heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child += 1;
+      if (!isBefore(heap[child]!, last)) break;
+      heap[at] = heap[child]!;
+      at = child;
+    }
+    heap[at] = last;
+  }
+}
+
+function isBefore(a: Event, b: Event): boolean {
+  return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
+}
+
+/** Resolves when every promise that is ready has run its reactions. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
