@@ -1,0 +1,73 @@
+/** Who may ask: lists of addresses and networks, and the rules in front of every path. */
+
+import { BlockList, isIP } from 'node:net';
+import type { Request, RequestHandler } from 'express';
+import { SILENT, type Observer } from '../ports/observer.ts';
+import type { HttpOptions } from './options.ts';
+import { Problem } from './problems.ts';
+
+/** A list of addresses and networks. */
+export interface AddressList {
+  /** False for `undefined`: a closed connection has no address any more. */
+  includes(address: string | undefined): boolean;
+}
+
+/**
+ * Reads a whitelist of IPv4 and IPv6 addresses, each with an optional mask (`10.0.0.0/8`). An empty list means nobody. IPv4
+ * addresses written as IPv6 (`::ffff:127.0.0.1`) match IPv4 entries. An entry that cannot be read is reported and passed
+ * over.
+ */
+export function readAddressList(entries: readonly string[], observer: Observer): AddressList {
+  const list = new BlockList();
+  for (const entry of entries)
+    if (!addEntry(list, entry))
+      observer.log('warn', 'HTTP_WHITELIST_ENTRY_INVALID', 'A whitelist entry is no address or network', { entry });
+  return listOf(list);
+}
+
+/** The rules that hold for every path, known or not: enabled, listed, writable. */
+export function guardAccess(options: HttpOptions): RequestHandler {
+  const listed = readAddressList(options.access.whiteList, options.observer);
+  return (request, _response, next) => {
+    if (!options.enabled) throw refused('API access disabled', 'API is not enabled in this node.');
+    if (!options.access.public && !listed.includes(request.ip))
+      throw refused('API access denied', 'API access blocked.');
+    if (options.readOnly && request.method !== 'GET')
+      throw refused('API write access denied', 'API write access blocked.');
+    next();
+  };
+}
+
+/**
+ * Whether a request comes from this machine: by its connection, and by the address that a proxy names where proxies are
+ * trusted. A header alone is never enough.
+ */
+export function isFromLoopback(request: Request): boolean {
+  return LOOPBACK.includes(request.socket.remoteAddress) && LOOPBACK.includes(request.ip);
+}
+
+const LOOPBACK = readAddressList(['127.0.0.0/8', '::1'], SILENT);
+
+function listOf(list: BlockList): AddressList {
+  return {
+    includes: (address) => {
+      const family = isIP(address ?? '');
+      return address !== undefined && family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
+    },
+  };
+}
+
+function addEntry(list: BlockList, entry: string): boolean {
+  const parts = /^([^/]+)(?:\/([0-9]{1,3}))?$/.exec(entry.trim());
+  const address = parts?.[1] ?? '';
+  const family = isIP(address);
+  const bits = family === 4 ? 32 : 128;
+  const prefix = Number(parts?.[2] ?? bits);
+  if (family === 0 || prefix > bits) return false;
+  list.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6');
+  return true;
+}
+
+function refused(message: string, reason: string): Problem {
+  return new Problem(403, { message, errors: [reason] });
+}

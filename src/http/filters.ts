@@ -1,0 +1,90 @@
+/**
+ * From checked parameters to filters of the store. A valid value that nothing stored can have (an empty key, an id or a
+ * height beyond its integer type) makes the question unanswerable; its answer is the empty page, without asking.
+ */
+
+import type { Page, PageRequest } from '../ports/queries.ts';
+import { isU64Decimal } from '../primitives/bytes.ts';
+import { AMOUNT_MAX } from '../primitives/amount.ts';
+import type { CheckedRequest } from './route.ts';
+
+const HEIGHT_MAX = 0xffff_ffff;
+const TIMESTAMP_MAX_S = 0x7fff_ffff;
+const TYPE_MAX = 0xff;
+
+/** Reads filters and remembers whether one of them can match nothing. */
+export class Filters {
+  readonly #request: CheckedRequest;
+  #unanswerable = false;
+
+  constructor(request: CheckedRequest) {
+    this.#request = request;
+  }
+
+  get unanswerable(): boolean {
+    return this.#unanswerable;
+  }
+
+  text(name: string): string | undefined {
+    return this.#request.text(name);
+  }
+
+  /** Lower case, as stored. */
+  publicKey(name: string): string | undefined {
+    return this.#only(this.#request.text(name)?.toLowerCase(), (key) => key !== '');
+  }
+
+  id(name: string): string | undefined {
+    return this.#only(this.#request.text(name), isU64Decimal);
+  }
+
+  height(name: string): number | undefined {
+    return this.#only(this.#request.number(name), (height) => height <= HEIGHT_MAX);
+  }
+
+  type(name: string): number | undefined {
+    return this.#only(this.#request.number(name), (type) => type <= TYPE_MAX);
+  }
+
+  /** Lower bound of a time, in whole seconds since the epoch. */
+  fromS(name: string): number | undefined {
+    return this.#only(this.#request.number(name), (timeS) => timeS <= TIMESTAMP_MAX_S);
+  }
+
+  /** Upper bound of a time, in whole seconds since the epoch. */
+  toS(name: string): number | undefined {
+    const timeS = this.#request.number(name);
+    return timeS === undefined ? undefined : Math.min(timeS, TIMESTAMP_MAX_S);
+  }
+
+  /** Lower bound of an amount, in beddows. */
+  fromAmount(name: string): bigint | undefined {
+    return this.#only(this.#amount(name), (amount) => amount <= AMOUNT_MAX);
+  }
+
+  /** Upper bound of an amount, in beddows. */
+  toAmount(name: string): bigint | undefined {
+    const amount = this.#amount(name);
+    return amount !== undefined && amount > AMOUNT_MAX ? AMOUNT_MAX : amount;
+  }
+
+  #amount(name: string): bigint | undefined {
+    const value = this.#request.number(name);
+    return value === undefined ? undefined : BigInt(value);
+  }
+
+  #only<T>(value: T | undefined, possible: (value: T) => boolean): T | undefined {
+    if (value === undefined || possible(value)) return value;
+    this.#unanswerable = true;
+    return undefined;
+  }
+}
+
+/** Asks the store, unless the filters can match nothing. */
+export function pageBy<Query extends PageRequest, T>(
+  filters: Filters,
+  query: Query,
+  ask: (query: Query) => Page<T>,
+): Page<T> {
+  return filters.unanswerable ? { items: [], total: 0 } : ask(query);
+}

@@ -1,0 +1,46 @@
+/** Named text formats of parameters and bodies, with the tolerance that clients of the network family rely on. */
+
+import { isIPv4 } from 'node:net';
+import { isU64Decimal } from '../primitives/bytes.ts';
+
+export type Format =
+  | 'address'
+  | 'id'
+  | 'publicKey'
+  | 'signature'
+  | 'hex'
+  | 'username'
+  | 'additionalData'
+  | 'ip'
+  | 'version'
+  | 'protocolVersion'
+  | 'int32'
+  | 'date-time';
+
+/** Longest transfer data, in UTF-8 bytes. */
+const DATA_BYTES_MAX = 64;
+
+const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
+  address: (text) => text.endsWith('L') && isU64Decimal(text.slice(0, -1)),
+  id: (text) => /^[0-9]+$/.test(text),
+  publicKey: (text) => /^[0-9a-f]{64}$/i.test(text),
+  signature: (text) => /^[0-9a-f]{128}$/i.test(text),
+  hex: (text) => /^[0-9a-f]+$/i.test(text),
+  username: (text) => /^[a-z0-9!@$&_.]+$/i.test(text),
+  additionalData: (text) => Buffer.byteLength(text, 'utf8') <= DATA_BYTES_MAX,
+  ip: (text) => isIPv4(text),
+  version: (text) => /^[0-9]{1,3}(?:\.[0-9]{1,3}){2}(?:-(?:alpha|beta|rc)\.[0-9]{1,3}(?:\.[0-9]{1,3})?)?$/.test(text),
+  protocolVersion: (text) => /^(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})$/.test(text),
+  // The 32-bit range is not enforced: a height beyond it is a valid question without a match.
+  int32: (text) => Number.isInteger(Number(text)),
+  'date-time': (text) => !Number.isNaN(Date.parse(text)),
+};
+
+/**
+ * Whether a value has the format. The empty text passes (length limits refuse it where it must not be), and values of
+ * another type are judged by their text, so that a null fails its type and its format.
+ */
+export function hasFormat(format: Format, value: unknown): boolean {
+  if (value === '') return true;
+  return CHECKS[format](typeof value === 'object' ? JSON.stringify(value) : String(value));
+}

@@ -1,0 +1,61 @@
+/** How the HTTP interface listens, whom it serves and what it bounds. */
+
+import { SILENT, type Observer } from '../ports/observer.ts';
+
+export interface HttpOptions {
+  /** False answers every request with 403. */
+  readonly enabled: boolean;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Address to bind, IPv4 or IPv6. */
+  readonly address: string;
+  /** True takes the client's address from `X-Forwarded-For`. */
+  readonly trustProxy: boolean;
+  /** Who may ask at all: everybody, or the addresses and networks (CIDR) of the list. */
+  readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
+  /** Who may read and switch forging, whatever `access` says. */
+  readonly forgingWhiteList: readonly string[];
+  /** True refuses every method but GET. */
+  readonly readOnly: boolean;
+  readonly limits: HttpLimits;
+  readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
+  /** True refuses the other generation's sort names and peer states. */
+  readonly strictDialect: boolean;
+  readonly observer: Observer;
+}
+
+export interface HttpLimits {
+  /** Requests per window and client address; 0 for no limit. */
+  readonly max: number;
+  /** Requests of a window that are answered without delay; 0 for no delays. */
+  readonly delayAfter: number;
+  /** Added for each request past `delayAfter`, in milliseconds. */
+  readonly delayMs: number;
+  readonly windowMs: number;
+  /** Time to receive all headers, in milliseconds; at most 40,000. */
+  readonly headersTimeoutMs: number;
+  /** An idle connection is closed after this, in milliseconds. */
+  readonly idleTimeoutMs: number;
+}
+
+/** What holds where the operator says nothing: loopback only, no limit. */
+export const HTTP_DEFAULTS: HttpOptions = {
+  enabled: true,
+  port: 4000,
+  address: '0.0.0.0',
+  trustProxy: false,
+  access: { public: false, whiteList: ['127.0.0.1'] },
+  forgingWhiteList: ['127.0.0.1'],
+  readOnly: false,
+  limits: {
+    max: 0,
+    delayAfter: 0,
+    delayMs: 0,
+    windowMs: 60_000,
+    headersTimeoutMs: 5_000,
+    idleTimeoutMs: 20_000,
+  },
+  cors: { origin: '*', methods: ['GET', 'POST', 'PUT'] },
+  strictDialect: false,
+  observer: SILENT,
+};

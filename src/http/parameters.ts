@@ -1,0 +1,94 @@
+/** Parameters that several routes declare, and what their values mean to a query. */
+
+import type { Direction, PageRequest, Sort } from '../ports/queries.ts';
+import type { CheckedRequest, Parameter } from './route.ts';
+import type { Schema } from './schema.ts';
+
+export function queryParameter(name: string, schema: Schema): Parameter {
+  return { name, in: 'query', schema };
+}
+
+export function addressParameter(name: string, minLength: 1 | 2, description: string): Parameter {
+  return queryParameter(name, { type: 'string', format: 'address', minLength, maxLength: 22, description });
+}
+
+export function idParameter(name: string, description: string): Parameter {
+  return queryParameter(name, { type: 'string', format: 'id', minLength: 1, maxLength: 20, description });
+}
+
+export function publicKeyParameter(name: string, description: string): Parameter {
+  return queryParameter(name, { type: 'string', format: 'publicKey', description });
+}
+
+export function usernameParameter(description: string): Parameter {
+  return queryParameter('username', { type: 'string', format: 'username', minLength: 1, maxLength: 20, description });
+}
+
+export function integerParameter(name: string, minimum: number, description: string): Parameter {
+  return queryParameter(name, { type: 'integer', minimum, description });
+}
+
+/** An integer that a fraction fails twice: as integer and as `int32`. */
+export function int32Parameter(name: string, minimum: number, description: string, maximum?: number): Parameter {
+  const bounds = maximum === undefined ? { minimum } : { minimum, maximum };
+  return queryParameter(name, { type: 'integer', format: 'int32', ...bounds, description });
+}
+
+/** `limit` and `offset` of a list. */
+export function pageParameters(limitMax: 100 | 101, offsetMax?: number): readonly Parameter[] {
+  const limit: Schema = {
+    type: 'integer',
+    format: 'int32',
+    minimum: 1,
+    maximum: limitMax,
+    default: 10,
+    description: 'Entries of the page.',
+  };
+  const offset: Schema = {
+    type: 'integer',
+    format: 'int32',
+    minimum: 0,
+    ...(offsetMax === undefined ? {} : { maximum: offsetMax }),
+    default: 0,
+    description: 'Matches to pass over before the page.',
+  };
+  return [queryParameter('limit', limit), queryParameter('offset', offset)];
+}
+
+/** `sort` with `:asc` and `:desc` of each field. */
+export function sortParameter(fields: readonly string[], byDefault: string): Parameter {
+  const values = fields.flatMap((field) => [`${field}:asc`, `${field}:desc`]);
+  return queryParameter('sort', {
+    type: 'string',
+    enum: values,
+    default: byDefault,
+    description: 'Field and direction.',
+  });
+}
+
+export function addressInPath(description: string): Parameter {
+  return {
+    name: 'address',
+    in: 'path',
+    schema: { type: 'string', format: 'address', minLength: 2, maxLength: 22, description },
+  };
+}
+
+/** `limit` and `offset` as asked, for `meta`. */
+export function pageMeta(request: CheckedRequest): { readonly offset: number; readonly limit: number } {
+  return { offset: request.number('offset') ?? 0, limit: request.number('limit') ?? 10 };
+}
+
+/** The same for the store: an offset beyond every list is as good as any other. */
+export function pageOf(request: CheckedRequest): PageRequest {
+  const { limit, offset } = pageMeta(request);
+  return { limit, offset: Math.min(offset, OFFSET_BEYOND_ALL) };
+}
+
+export function sortOf<Field extends string>(request: CheckedRequest): Sort<Field> {
+  const [field = '', direction = ''] = (request.text('sort') ?? '').split(':');
+  return { field: field as Field, direction: direction as Direction };
+}
+
+/** More entries than any list of a chain can have. */
+const OFFSET_BEYOND_ALL = 2 ** 31 - 1;

@@ -1,0 +1,157 @@
+/** Refusals as clients read them: statuses, bodies and texts, and the table from rejection codes to statuses. */
+
+import { ProtocolError } from '../primitives/errors.ts';
+import { TransactionRejected, transactionError, type TransactionError } from '../protocol/verdict.ts';
+import type { Generation } from '../protocol/params.ts';
+import type { SubmitResult } from '../ports/node-api.ts';
+import type { Fault } from './schema.ts';
+
+/** Thrown by whatever refuses a request; `app.ts` sends it. */
+export class Problem extends Error {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, body: Readonly<Record<string, unknown>>) {
+    super(`HTTP ${status}`);
+    this.name = 'Problem';
+    this.status = status;
+    this.body = body;
+  }
+}
+
+/** Where a parameter stands. */
+export type Place = 'query' | 'path' | 'body';
+
+/** Element of a 400 answer for a parameter or body that does not fit its declaration. */
+export interface ParameterError {
+  readonly code: 'INVALID_REQUEST_PARAMETER';
+  readonly message: string;
+  readonly in: Place;
+  readonly name: string;
+  readonly errors: readonly Fault[];
+}
+
+/** Element of a 400 answer for a body of a content type that is not read. */
+export interface ContentTypeError {
+  readonly code: 'INVALID_CONTENT_TYPE';
+  readonly message: string;
+  readonly errors: readonly [];
+}
+
+/** Element of a 400 answer for what only the meaning of the parameters shows. */
+export interface MeaningError {
+  readonly name: string;
+  readonly message: string;
+  readonly in: Place;
+  readonly code: 'UNKNOWN_PARAM' | 'INVALID_PARAM';
+}
+
+export type RequestError = ParameterError | ContentTypeError | MeaningError;
+
+/** @param reason what stands after the parameter's name; a value of a wrong type has its own words */
+export function parameterError(
+  place: Place,
+  name: string,
+  faults: readonly Fault[],
+  reason = 'Value failed JSON Schema validation',
+): ParameterError {
+  const message = `Invalid parameter (${name}): ${reason}`;
+  return { code: 'INVALID_REQUEST_PARAMETER', message, in: place, name, errors: faults };
+}
+
+export function unknownParameter(name: string): MeaningError {
+  return { name, message: 'Unknown request parameter', in: 'query', code: 'UNKNOWN_PARAM' };
+}
+
+export function contentTypeError(contentType: string): ContentTypeError {
+  // Two spaces after the full stop, as clients know the text.
+  const message = `Invalid Content-Type (${contentType}).  These are supported: application/json`;
+  return { code: 'INVALID_CONTENT_TYPE', message, errors: [] };
+}
+
+export function invalidRequest(errors: readonly RequestError[]): Problem {
+  return new Problem(400, { message: 'Validation errors', errors });
+}
+
+/** @param detail name and message of the parser's error */
+export function malformedBody(detail: string): Problem {
+  const error = { code: 'INVALID_REQUEST_PAYLOAD', name: 'payload', in: 'query', message: detail };
+  return new Problem(400, { message: 'Parse errors', errors: [error] });
+}
+
+export function notFound(message: string): Problem {
+  return new Problem(404, { message });
+}
+
+/** The one answer without `message`: clients know it by `description`. */
+export function pageNotFound(): Problem {
+  return new Problem(404, { description: 'Page not found' });
+}
+
+export function accessDenied(): Problem {
+  return new Problem(403, { message: 'Access Denied' });
+}
+
+export function internalError(): Problem {
+  return new Problem(500, { message: 'An unexpected error occurred while handling this request' });
+}
+
+/** Status of a rejection by its code. A code that is not here is a failure of ours: 500. */
+export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
+  TRANSACTION_TYPE_UNKNOWN: 409,
+  TRANSACTION_TYPE_NOT_ALLOWED: 409,
+  TRANSACTION_INVALID: 409,
+  TRANSACTION_KNOWN: 409,
+  TRANSACTION_IN_FUTURE: 409,
+  TRANSACTION_NOT_APPLICABLE: 409,
+  POOL_FULL: 409,
+  FORGING_DELEGATE_UNKNOWN: 404,
+  FORGING_PASSWORD_WRONG: 404,
+  FORGING_NOT_A_DELEGATE: 404,
+};
+
+type Refusal = Extract<SubmitResult, { accepted: false }>;
+
+/**
+ * 409 for a refused transaction. Generation 2 puts the text of a single plain failure (unknown type, full pool) outside;
+ * `errors` is always a list with at least one element.
+ */
+export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
+  const plain = refusal.errors.length === 0;
+  const message = plain && generation === 2 ? refusal.message : 'Transaction was rejected with errors';
+  return new Problem(409, { message, code: 409, errors: errorElements(refusal) });
+}
+
+/** 409 for a refused member signature. */
+export function signatureRefused(refusal: Refusal): Problem {
+  return new Problem(409, { message: 'Error processing signature', code: 409, errors: errorElements(refusal) });
+}
+
+/** What a thrown rejection of the node amounts to; undefined when it is none. */
+export function problemOf(error: unknown, generation: Generation): Problem | undefined {
+  if (error instanceof Problem) return error;
+  if (error instanceof TransactionRejected)
+    return transactionRefused(
+      { accepted: false, code: error.code, message: error.message, errors: error.errors },
+      generation,
+    );
+  if (!(error instanceof ProtocolError)) return undefined;
+  const status = STATUS_BY_CODE[error.code];
+  return status === undefined ? undefined : new Problem(status, { message: error.message });
+}
+
+function errorElements(refusal: Refusal): readonly object[] {
+  const errors = refusal.errors.length > 0 ? refusal.errors : [transactionError('', refusal.message, '')];
+  return errors.map(errorElement);
+}
+
+function errorElement(error: TransactionError): object {
+  return {
+    message: error.message,
+    name: error.name,
+    id: error.id,
+    dataPath: error.dataPath,
+    ...(error.actual === undefined ? {} : { actual: error.actual }),
+    ...(error.expected === undefined ? {} : { expected: error.expected }),
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * What a route declares of itself, and the check of a request against it. The declaration is plain data: the same
+ * members serve the check, the reference pages and the tests.
+ */
+
+import type { NodeApi } from '../ports/node-api.ts';
+import { assert } from '../primitives/errors.ts';
+import {
+  contentTypeError,
+  invalidRequest,
+  parameterError,
+  unknownParameter,
+  type ParameterError,
+  type RequestError,
+} from './problems.ts';
+import { convert, type Query } from './query.ts';
+import { faultsOf, typeMismatch, type Schema } from './schema.ts';
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  /** Below the prefix, with `{name}` for path parameters: `/accounts/{address}/multisignature_groups`. */
+  readonly path: string;
+  /** One sentence. */
+  readonly summary: string;
+  /** In the order in which their errors are reported. */
+  readonly parameters: readonly Parameter[];
+  /** What happens to a query parameter that is not declared. */
+  readonly unknownParameters: 'refused' | 'ignored';
+  readonly body?: Body;
+  /** Shapes of `meta` and `data` of a 200. */
+  readonly answer: { readonly meta: Schema; readonly data: Schema };
+  /** Statuses besides 200 that are this route's own, each with when it is sent. */
+  readonly errors: Readonly<Record<number, string>>;
+  /** Who is served besides the general access rules. Absent: everybody they let through. */
+  readonly access?: 'forging' | 'loopback';
+  /** @throws Problem, or a ProtocolError whose code `problems.ts` knows */
+  readonly handle: (api: NodeApi, request: CheckedRequest) => Reply | Promise<Reply>;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'query' | 'path';
+  readonly schema: Schema;
+  /** Texts taken as they are besides what the schema accepts: the other generation's spelling. */
+  readonly alsoAccepted?: readonly string[];
+}
+
+export interface Body {
+  /** The name that errors carry. */
+  readonly name: string;
+  readonly schema: Schema;
+}
+
+/** Content of a 200 answer. */
+export interface Reply {
+  readonly meta: Readonly<Record<string, unknown>>;
+  readonly data: unknown;
+}
+
+/** What came over the wire, not yet believed. */
+export interface RawRequest {
+  readonly query: Query;
+  readonly path: Readonly<Record<string, string>>;
+  /** Undefined without a body. */
+  readonly body: unknown;
+  /** Without its parameters, lower case; undefined when not sent. */
+  readonly contentType: string | undefined;
+}
+
+/** Values of declared parameters, defaults included. */
+export class CheckedRequest {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly #values: ReadonlyMap<string, string | number | boolean>;
+
+  constructor(values: ReadonlyMap<string, string | number | boolean>, body: Readonly<Record<string, unknown>>) {
+    this.#values = values;
+    this.body = body;
+  }
+
+  text(name: string): string | undefined {
+    const value = this.#values.get(name);
+    assert(value === undefined || typeof value === 'string', `parameter ${name} is text`);
+    return value;
+  }
+
+  number(name: string): number | undefined {
+    const value = this.#values.get(name);
+    assert(value === undefined || typeof value === 'number', `parameter ${name} is a number`);
+    return value;
+  }
+
+  flag(name: string): boolean | undefined {
+    const value = this.#values.get(name);
+    assert(value === undefined || typeof value === 'boolean', `parameter ${name} is a boolean`);
+    return value;
+  }
+
+  /** Text of a value of either type. */
+  either(name: string): string | undefined {
+    const value = this.#values.get(name);
+    return value === undefined ? undefined : String(value);
+  }
+}
+
+/**
+ * Checks a request against a route: content type, then parameters in declared order, then the body, then undeclared
+ * query parameters, which are looked at only when nothing else is wrong.
+ *
+ * @throws Problem 400 with every error found
+ */
+export function checkRequest(route: Route, raw: RawRequest): CheckedRequest {
+  const errors: RequestError[] = [];
+  const wrongType = route.body && raw.contentType !== 'application/json';
+  if (wrongType) errors.push(contentTypeError(raw.contentType ?? 'application/octet-stream'));
+  const values = new Map<string, string | number | boolean>();
+  for (const parameter of route.parameters) {
+    const result = parameter.in === 'path' ? checkPathValue(parameter, raw) : checkQueryValue(parameter, raw);
+    if (typeof result === 'object') errors.push(result);
+    else if (result !== undefined) values.set(parameter.name, result);
+  }
+  const body = route.body && !wrongType ? (raw.body ?? {}) : {};
+  if (route.body) {
+    const faults = faultsOf(route.body.schema, body);
+    if (faults.length > 0) errors.push(parameterError('body', route.body.name, faults));
+  }
+  if (errors.length === 0 && route.unknownParameters === 'refused') errors.push(...unknownIn(route, raw.query));
+  if (errors.length > 0) throw invalidRequest(errors);
+  return new CheckedRequest(values, body as Readonly<Record<string, unknown>>);
+}
+
+type ValueOrError = string | number | boolean | undefined | ParameterError;
+
+function checkQueryValue(parameter: Parameter, raw: RawRequest): ValueOrError {
+  const { name, schema } = parameter;
+  if (!raw.query.has(name)) return schema.default;
+  const text = raw.query.get(name);
+  if (text !== undefined && parameter.alsoAccepted?.includes(text)) return text;
+  assert(typeof schema.type === 'string', `parameter ${name} has one type`);
+  const converted = convert(name, schema.type, text);
+  if ('found' in converted) {
+    const message = typeMismatch(schema.type, converted.found);
+    return parameterError('query', name, [{ code: 'INVALID_TYPE', message, path: [] }], message);
+  }
+  const faults = faultsOf(schema, converted.value);
+  return faults.length > 0 ? parameterError('query', name, faults) : converted.value;
+}
+
+function checkPathValue(parameter: Parameter, raw: RawRequest): ValueOrError {
+  const { name, schema } = parameter;
+  const value = raw.path[name];
+  if (value === undefined) return schema.default;
+  const faults = faultsOf(schema, value);
+  return faults.length > 0 ? parameterError('path', name, faults) : value;
+}
+
+function unknownIn(route: Route, query: Query): readonly RequestError[] {
+  const known = new Set(route.parameters.map((parameter) => parameter.name));
+  return [...query.keys()].filter((name) => !known.has(name)).map(unknownParameter);
+}

@@ -1,0 +1,85 @@
+/** Accounts and their multisignature groups. */
+
+import type { AccountQuery } from '../../ports/queries.ts';
+import type { Dialect } from '../dialect.ts';
+import { Filters, pageBy } from '../filters.ts';
+import { given } from '../given.ts';
+import {
+  addressInPath,
+  addressParameter,
+  pageMeta,
+  pageOf,
+  pageParameters,
+  publicKeyParameter,
+  sortOf,
+  sortParameter,
+  usernameParameter,
+} from '../parameters.ts';
+import { notFound } from '../problems.ts';
+import type { Route } from '../route.ts';
+import { ACCOUNT_SHAPE, accountView, GROUP_SHAPE, groupView } from '../views/account.ts';
+import { listOf, NO_META, PAGE_META } from '../views/shapes.ts';
+
+export function accountRoutes(dialect: Dialect): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/accounts',
+      summary: 'Lists accounts.',
+      parameters: [
+        addressParameter('address', 2, 'Address.'),
+        publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
+        publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
+        usernameParameter('Delegate name; `_` stands for any one character.'),
+        ...pageParameters(100),
+        sortParameter(['balance'], 'balance:asc'),
+      ],
+      unknownParameters: 'refused',
+      answer: { meta: PAGE_META, data: listOf(ACCOUNT_SHAPE) },
+      errors: {},
+      handle: (api, request) => {
+        const filters = new Filters(request);
+        const query: AccountQuery = {
+          ...pageOf(request),
+          sort: sortOf(request),
+          ...given({
+            address: filters.text('address'),
+            publicKey: filters.publicKey('publicKey'),
+            secondPublicKey: filters.publicKey('secondPublicKey'),
+            usernamePattern: filters.text('username'),
+          }),
+        };
+        const { items } = pageBy(filters, query, (asked) => api.chain.accounts(asked));
+        return { meta: pageMeta(request), data: items.map((entry) => accountView(entry, dialect)) };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/accounts/{address}/multisignature_groups',
+      summary: 'Shows the multisignature group that the account is.',
+      parameters: [addressInPath('Address of the group.')],
+      unknownParameters: 'ignored',
+      answer: { meta: NO_META, data: listOf(GROUP_SHAPE) },
+      errors: { 404: 'The account is no multisignature group.' },
+      handle: (api, request) => {
+        const group = api.chain.group(request.text('address') ?? '');
+        if (group === undefined) throw notFound('Multisignature account not found');
+        return { meta: {}, data: [groupView(group)] };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/accounts/{address}/multisignature_memberships',
+      summary: 'Lists the multisignature groups that the account is a member of.',
+      parameters: [addressInPath('Address of the member.')],
+      unknownParameters: 'ignored',
+      answer: { meta: NO_META, data: listOf(GROUP_SHAPE) },
+      errors: { 404: 'The account is unknown.' },
+      handle: (api, request) => {
+        const account = api.chain.accountBy({ address: request.text('address') ?? '' });
+        if (account === undefined) throw notFound('Multisignature membership account not found');
+        return { meta: {}, data: api.chain.memberships(account).map(groupView) };
+      },
+    },
+  ];
+}

@@ -1,0 +1,59 @@
+/** Blocks of the chain. */
+
+import type { BlockQuery } from '../../ports/queries.ts';
+import type { Dialect } from '../dialect.ts';
+import { Filters, pageBy } from '../filters.ts';
+import { given } from '../given.ts';
+import {
+  idParameter,
+  int32Parameter,
+  integerParameter,
+  pageMeta,
+  pageOf,
+  pageParameters,
+  publicKeyParameter,
+  sortOf,
+  sortParameter,
+} from '../parameters.ts';
+import type { Route } from '../route.ts';
+import { blockShape, blockView } from '../views/block.ts';
+import { listOf, PAGE_META } from '../views/shapes.ts';
+
+export function blockRoutes(dialect: Dialect): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/blocks',
+      summary: 'Lists blocks.',
+      parameters: [
+        idParameter('blockId', 'Block id.'),
+        int32Parameter('height', 1, 'Height.'),
+        integerParameter('fromTimestamp', 0, 'Earliest timestamp, in seconds since the epoch of the network.'),
+        integerParameter('toTimestamp', 1, 'Latest timestamp, in seconds since the epoch of the network.'),
+        publicKeyParameter('generatorPublicKey', 'Public key of the delegate that forged it.'),
+        ...pageParameters(100),
+        sortParameter(['height', 'totalAmount', 'totalFee', 'timestamp'], 'height:desc'),
+      ],
+      unknownParameters: 'refused',
+      answer: { meta: PAGE_META, data: listOf(blockShape(dialect)) },
+      errors: {},
+      handle: (api, request) => {
+        const filters = new Filters(request);
+        const query: BlockQuery = {
+          ...pageOf(request),
+          sort: sortOf(request),
+          ...given({
+            blockId: filters.id('blockId'),
+            height: filters.height('height'),
+            fromTimestampS: filters.fromS('fromTimestamp'),
+            toTimestampS: filters.toS('toTimestamp'),
+            generatorPublicKey: filters.publicKey('generatorPublicKey'),
+          }),
+        };
+        const { items } = pageBy(filters, query, (asked) => api.chain.blocks(asked));
+        const tipHeight = api.chain.tip()?.height ?? 0;
+        return { meta: pageMeta(request), data: items.map((header) => blockView(header, tipHeight, dialect)) };
+      },
+    },
+  ];
+}

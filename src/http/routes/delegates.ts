@@ -1,0 +1,101 @@
+/** Delegates and those that forge next. */
+
+import type { DelegateQuery } from '../../ports/queries.ts';
+import { slotAt } from '../../protocol/slots.ts';
+import type { Dialect } from '../dialect.ts';
+import { Filters, pageBy } from '../filters.ts';
+import { given } from '../given.ts';
+import {
+  addressParameter,
+  pageMeta,
+  pageOf,
+  pageParameters,
+  publicKeyParameter,
+  queryParameter,
+  sortOf,
+  sortParameter,
+  usernameParameter,
+} from '../parameters.ts';
+import type { Route } from '../route.ts';
+import { DELEGATE_SHAPE, delegateView } from '../views/account.ts';
+import { ADDRESS, COUNT, listOf, objectOf, PAGE_META, PUBLIC_KEY, TEXT } from '../views/shapes.ts';
+
+export function delegateRoutes(dialect: Dialect): readonly Route[] {
+  return [listRoute(dialect), FORGERS_ROUTE];
+}
+
+function listRoute(dialect: Dialect): Route {
+  return {
+    method: 'GET',
+    path: '/delegates',
+    summary: 'Lists delegates.',
+    parameters: [
+      addressParameter('address', 2, 'Address.'),
+      publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
+      publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
+      usernameParameter('Name, whole.'),
+      queryParameter('search', {
+        type: 'string',
+        minLength: 1,
+        maxLength: 20,
+        description: 'Part of the name; `%` stands for any text, `_` for any one character.',
+      }),
+      ...pageParameters(101),
+      sortParameter(sortFields(dialect), dialect.generation === 2 ? 'rank:asc' : 'voteWeight:desc'),
+    ],
+    unknownParameters: 'refused',
+    answer: { meta: PAGE_META, data: listOf(DELEGATE_SHAPE) },
+    errors: {},
+    handle: (api, request) => {
+      const filters = new Filters(request);
+      const search = filters.text('search');
+      const query: DelegateQuery = {
+        ...pageOf(request),
+        sort: sortOf(request),
+        ...given({
+          address: filters.text('address'),
+          publicKey: filters.publicKey('publicKey'),
+          secondPublicKey: filters.publicKey('secondPublicKey'),
+          username: filters.text('username'),
+          usernamePattern: search === undefined ? undefined : `%${search}%`,
+        }),
+      };
+      const { items } = pageBy(filters, query, (asked) => api.chain.delegates(asked));
+      return { meta: pageMeta(request), data: items.map((entry) => delegateView(entry, dialect)) };
+    },
+  };
+}
+
+function sortFields(dialect: Dialect): readonly string[] {
+  const common = ['username', 'productivity', 'missedBlocks', 'producedBlocks'];
+  const [own, other] = dialect.generation === 2 ? ['rank', 'voteWeight'] : ['voteWeight', 'rank'];
+  return dialect.strict ? [...common, own] : [...common, own, other];
+}
+
+const FORGERS_ROUTE: Route = {
+  method: 'GET',
+  path: '/delegates/forgers',
+  summary: 'Lists the delegates of the next slots, soonest first.',
+  parameters: pageParameters(101, 100),
+  unknownParameters: 'ignored',
+  answer: {
+    meta: objectOf({ lastBlock: COUNT, lastBlockSlot: COUNT, currentSlot: COUNT, limit: COUNT, offset: COUNT }),
+    data: listOf(objectOf({ username: TEXT, address: ADDRESS, publicKey: PUBLIC_KEY, nextSlot: COUNT })),
+  },
+  errors: {},
+  handle: (api, request) => {
+    const { limit, offset } = pageMeta(request);
+    const tip = api.chain.tip();
+    const meta = {
+      lastBlock: tip?.height ?? 0,
+      lastBlockSlot: tip === undefined ? 0 : slotAt(tip.timestamp, api.params),
+      currentSlot: slotAt(api.status().secondsSinceEpoch, api.params),
+      limit,
+      offset,
+    };
+    const data = api.forgers(limit, offset).items.map(({ username, address, publicKey, nextSlot }) => {
+      return { username, address, publicKey, nextSlot };
+    });
+    return { meta, data };
+  },
+};

@@ -1,0 +1,113 @@
+/** The node itself: status, constants, forging, state digest. */
+
+import type { ForgingDelegate } from '../../ports/node-api.ts';
+import type { Dialect } from '../dialect.ts';
+import { publicKeyParameter, queryParameter } from '../parameters.ts';
+import type { Parameter, Route } from '../route.ts';
+import { CONSTANTS_SHAPE, constantsView, STATUS_SHAPE, statusView } from '../views/node.ts';
+import { FLAG, HEX, ID, listOf, NO_META, objectOf, PUBLIC_KEY, COUNT } from '../views/shapes.ts';
+
+export function nodeRoutes(dialect: Dialect): readonly Route[] {
+  return [statusRoute(dialect), constantsRoute(dialect), forgingRoute(dialect), SWITCH_FORGING_ROUTE, DIGEST_ROUTE];
+}
+
+function statusRoute(dialect: Dialect): Route {
+  return {
+    method: 'GET',
+    path: '/node/status',
+    summary: 'Shows where the node stands.',
+    parameters: [],
+    unknownParameters: 'ignored',
+    answer: { meta: NO_META, data: STATUS_SHAPE },
+    errors: {},
+    handle: (api) => ({ meta: {}, data: statusView(api, dialect) }),
+  };
+}
+
+function constantsRoute(dialect: Dialect): Route {
+  return {
+    method: 'GET',
+    path: '/node/constants',
+    summary: 'Shows what holds for the network and this version of the node.',
+    parameters: [],
+    unknownParameters: 'refused',
+    answer: { meta: NO_META, data: CONSTANTS_SHAPE },
+    errors: {},
+    handle: (api) => ({ meta: {}, data: constantsView(api, dialect) }),
+  };
+}
+
+const FORGING_SHAPE = listOf(objectOf({ publicKey: PUBLIC_KEY, forging: FLAG }));
+const NOT_LISTED = 'The caller is not on the forging whitelist.';
+
+function forgingRoute(dialect: Dialect): Route {
+  const forgingFilter: Parameter = queryParameter('forging', {
+    type: 'boolean',
+    description: 'Only delegates that forge (`true`) or do not (`false`).',
+  });
+  return {
+    method: 'GET',
+    path: '/node/status/forging',
+    summary: 'Lists the delegates configured on this node and whether each forges.',
+    parameters: [
+      publicKeyParameter('publicKey', 'Only this delegate.'),
+      ...(dialect.generation === 3 ? [forgingFilter] : []),
+    ],
+    unknownParameters: 'ignored',
+    answer: { meta: NO_META, data: FORGING_SHAPE },
+    errors: { 403: NOT_LISTED },
+    access: 'forging',
+    handle: (api, request) => {
+      const publicKey = request.text('publicKey');
+      const wanted = request.flag('forging');
+      const chosen = (delegate: ForgingDelegate) =>
+        (publicKey === undefined || publicKey === '' || delegate.publicKey === publicKey) &&
+        (wanted === undefined || delegate.forging === wanted);
+      const data = api.forgingDelegates().filter(chosen);
+      return { meta: {}, data: data.map((delegate) => ({ forging: delegate.forging, publicKey: delegate.publicKey })) };
+    },
+  };
+}
+
+const SWITCH_FORGING_ROUTE: Route = {
+  method: 'PUT',
+  path: '/node/status/forging',
+  summary: 'Switches a configured delegate on or off.',
+  parameters: [],
+  unknownParameters: 'ignored',
+  body: {
+    name: 'data',
+    schema: {
+      type: 'object',
+      required: ['publicKey', 'password', 'forging'],
+      properties: {
+        publicKey: { type: 'string', format: 'publicKey' },
+        password: { type: 'string', minLength: 5, description: 'Opens the configured passphrase.' },
+        forging: { type: 'boolean' },
+      },
+    },
+  },
+  answer: { meta: NO_META, data: FORGING_SHAPE },
+  errors: { 403: NOT_LISTED, 404: 'No such delegate is configured, or the password does not fit.' },
+  access: 'forging',
+  handle: async (api, request) => {
+    const { publicKey, password, forging } = request.body as { publicKey: string; password: string; forging: boolean };
+    const delegate = await api.setForging(publicKey, password, forging);
+    return { meta: {}, data: [{ publicKey: delegate.publicKey, forging: delegate.forging }] };
+  },
+};
+
+const DIGEST_ROUTE: Route = {
+  method: 'GET',
+  path: '/node/digest',
+  summary: 'Shows a digest of all consensus state: nodes at the same block must have the same.',
+  parameters: [],
+  unknownParameters: 'ignored',
+  answer: { meta: NO_META, data: objectOf({ height: COUNT, blockId: ID, digest: HEX }) },
+  errors: { 403: 'The caller is not on this machine.' },
+  access: 'loopback',
+  handle: (api) => {
+    const { height, blockId, digest } = api.stateDigest();
+    return { meta: {}, data: { height, blockId, digest } };
+  },
+};

@@ -1,0 +1,90 @@
+/** Peers that the node knows. */
+
+import type { PeerEntry } from '../../ports/node-api.ts';
+import type { Sort } from '../../ports/queries.ts';
+import type { Dialect } from '../dialect.ts';
+import { int32Parameter, pageMeta, pageParameters, queryParameter, sortOf, sortParameter } from '../parameters.ts';
+import type { CheckedRequest, Parameter, Route } from '../route.ts';
+import type { Format } from '../formats.ts';
+import { peerShape, peerView, STATE_NUMBERS } from '../views/peer.ts';
+import { COUNTED_PAGE_META, listOf } from '../views/shapes.ts';
+
+export function peerRoutes(dialect: Dialect): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/peers',
+      summary: 'Lists the peers that the node knows; it is not among them.',
+      parameters: [
+        textParameter('ip', 'IPv4 address.', 'ip'),
+        int32Parameter('httpPort', 1, 'Port of its HTTP interface.', 65_535),
+        int32Parameter('wsPort', 1, 'Port that peers connect to.', 65_535),
+        textParameter('os', 'Operating system.'),
+        textParameter('version', 'Version of its software.', 'version'),
+        textParameter('protocolVersion', 'Version of the protocol that it speaks.', 'protocolVersion'),
+        stateParameter(dialect),
+        int32Parameter('height', 1, 'Height of its chain.'),
+        ...(dialect.generation === 2 ? [textParameter('broadhash', 'Hash over its last blocks.', 'hex')] : []),
+        ...pageParameters(100),
+        sortParameter(['height', 'version'], 'height:desc'),
+      ],
+      unknownParameters: 'refused',
+      answer: { meta: COUNTED_PAGE_META, data: listOf(peerShape(dialect)) },
+      errors: {},
+      handle: (api, request) => {
+        const { offset, limit } = pageMeta(request);
+        const chosen = api
+          .peers()
+          .filter(filterOf(request, dialect))
+          .sort(comparison(sortOf(request)));
+        const data = chosen.slice(offset, offset + limit).map((entry) => peerView(entry, dialect));
+        return { meta: { offset, limit, count: chosen.length }, data };
+      },
+    },
+  ];
+}
+
+const STATE_WORDS = ['connected', 'disconnected'] as const;
+
+function stateParameter(dialect: Dialect): Parameter {
+  const description = 'Whether it is connected.';
+  if (dialect.generation === 2) {
+    const own = queryParameter('state', { type: 'integer', format: 'int32', minimum: 0, maximum: 2, description });
+    return dialect.strict ? own : { ...own, alsoAccepted: STATE_WORDS };
+  }
+  const own = queryParameter('state', { type: 'string', enum: STATE_WORDS, description });
+  return dialect.strict ? own : { ...own, alsoAccepted: ['0', '1', '2'] };
+}
+
+function textParameter(name: string, description: string, format?: Format): Parameter {
+  return queryParameter(name, { type: 'string', ...(format === undefined ? {} : { format }), description });
+}
+
+function filterOf(request: CheckedRequest, dialect: Dialect): (entry: PeerEntry) => boolean {
+  const texts = (['ip', 'os', 'version', 'protocolVersion', 'broadhash'] as const).map(
+    (name) => [name, request.text(name)] as const,
+  );
+  const numbers = (['httpPort', 'wsPort', 'height'] as const).map((name) => [name, request.number(name)] as const);
+  const wanted = [...texts, ...numbers].filter(([, value]) => value !== undefined);
+  const state = request.either('state');
+  return ({ info, state: peerState }) =>
+    (dialect.generation === 2 || info.advertiseAddress !== false) &&
+    (state === undefined || state === peerState || state === String(STATE_NUMBERS[peerState])) &&
+    wanted.every(([name, value]) => info[name] === value);
+}
+
+/** A missing value is larger than every other; among equals the connected come first. */
+function comparison(sort: Sort<'height' | 'version'>): (a: PeerEntry, b: PeerEntry) => number {
+  const sign = sort.direction === 'asc' ? 1 : -1;
+  return (a, b) => {
+    const [left, right] = [a.info[sort.field], b.info[sort.field]];
+    if (left === right) return rankOf(a) - rankOf(b);
+    if (left === undefined) return sign;
+    if (right === undefined) return -sign;
+    return left < right ? -sign : sign;
+  };
+}
+
+function rankOf(entry: PeerEntry): number {
+  return entry.state === 'connected' ? 0 : 1;
+}

@@ -1,0 +1,99 @@
+/** Transactions that wait in the node's queues. */
+
+import type { NodeApi, PoolEntry, PoolState } from '../../ports/node-api.ts';
+import type { Direction } from '../../ports/queries.ts';
+import { addressOf } from '../../crypto/keys.ts';
+import type { Dialect } from '../dialect.ts';
+import {
+  addressParameter,
+  idParameter,
+  integerParameter,
+  pageMeta,
+  pageParameters,
+  publicKeyParameter,
+  sortOf,
+  sortParameter,
+} from '../parameters.ts';
+import type { CheckedRequest, Parameter, Route } from '../route.ts';
+import { amountOf, recipientOf } from '../views/asset.ts';
+import { COUNTED_PAGE_META, listOf } from '../views/shapes.ts';
+import { pooledShape, pooledView } from '../views/transaction.ts';
+
+const STATES: readonly PoolState[] = ['pending', 'ready', 'received', 'validated', 'verified'];
+const SORT_FIELDS = ['amount', 'fee', 'type', 'timestamp'] as const;
+type SortField = (typeof SORT_FIELDS)[number];
+
+/** The listing of a named queue, and the same without a name for the verified one. */
+export function poolRoutes(dialect: Dialect): readonly Route[] {
+  const state: Parameter = {
+    name: 'state',
+    in: 'path',
+    schema: { type: 'string', enum: STATES, description: 'Queue.' },
+  };
+  const parameters: readonly Parameter[] = [
+    idParameter('id', 'Transaction id.'),
+    addressParameter('recipientId', 1, 'Address of the recipient.'),
+    ...(dialect.generation === 2 ? [publicKeyParameter('recipientPublicKey', 'Public key of the recipient.')] : []),
+    addressParameter('senderId', 1, 'Address of the sender.'),
+    publicKeyParameter('senderPublicKey', 'Public key of the sender, in lower case.'),
+    integerParameter('type', 0, 'Transaction type.'),
+    ...pageParameters(100),
+    sortParameter(SORT_FIELDS, 'amount:desc'),
+  ];
+  const common = {
+    method: 'GET',
+    unknownParameters: 'refused',
+    answer: { meta: COUNTED_PAGE_META, data: listOf(pooledShape(dialect)) },
+    errors: {},
+    handle: (api: NodeApi, request: CheckedRequest) => listQueue(api, request, dialect),
+  } as const;
+  return [
+    {
+      ...common,
+      path: '/node/transactions/{state}',
+      summary: 'Lists a queue of the pool. `count` is the size of the whole queue.',
+      parameters: [state, ...parameters],
+    },
+    {
+      ...common,
+      path: '/node/transactions',
+      summary: 'Lists the verified transactions of the pool. `count` is the size of the whole queue.',
+      parameters,
+    },
+  ];
+}
+
+function listQueue(api: NodeApi, request: CheckedRequest, dialect: Dialect) {
+  const entries = api.poolEntries((request.text('state') ?? 'verified') as PoolState);
+  const { limit, offset } = pageMeta(request);
+  const { field, direction } = sortOf<SortField>(request);
+  const chosen = entries.filter(filterOf(request)).sort(comparison(field, direction));
+  const data = chosen.slice(offset, offset + limit).map((entry) => pooledView(entry, api, dialect));
+  return { meta: { offset, limit, count: entries.length }, data };
+}
+
+function filterOf(request: CheckedRequest): (entry: PoolEntry) => boolean {
+  const id = request.text('id');
+  const senderId = request.text('senderId');
+  const senderPublicKey = request.text('senderPublicKey');
+  const type = request.number('type');
+  const recipientKey = request.text('recipientPublicKey') ?? '';
+  const recipientId = recipientKey === '' ? request.text('recipientId') : addressOf(recipientKey.toLowerCase());
+  return ({ transaction }) =>
+    (id === undefined || transaction.id === id) &&
+    (senderId === undefined || transaction.senderId === senderId) &&
+    (senderPublicKey === undefined || transaction.senderPublicKey === senderPublicKey) &&
+    (type === undefined || transaction.type === type) &&
+    (recipientId === undefined || recipientOf(transaction) === recipientId);
+}
+
+/** Sorting is stable, so equal entries stay oldest first. */
+function comparison(field: SortField, direction: Direction): (a: PoolEntry, b: PoolEntry) => number {
+  const sign = direction === 'asc' ? 1 : -1;
+  const valueOf = ({ transaction }: PoolEntry): bigint | number =>
+    field === 'amount' ? amountOf(transaction) : transaction[field];
+  return (a, b) => {
+    const [left, right] = [valueOf(a), valueOf(b)];
+    return left === right ? 0 : left < right ? -sign : sign;
+  };
+}

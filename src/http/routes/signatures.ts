@@ -1,0 +1,36 @@
+/** Signatures of group members for pending transactions. */
+
+import { signatureRefused } from '../problems.ts';
+import type { Route } from '../route.ts';
+import { FLAG, objectOf, TEXT } from '../views/shapes.ts';
+
+export function signatureRoutes(): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/signatures',
+      summary: "Hands in a group member's signature of a pending transaction.",
+      parameters: [],
+      unknownParameters: 'ignored',
+      body: {
+        name: 'signature',
+        schema: {
+          type: 'object',
+          required: ['transactionId', 'publicKey', 'signature'],
+          properties: {
+            transactionId: { type: 'string', format: 'id', minLength: 1, maxLength: 20 },
+            publicKey: { type: 'string', format: 'publicKey' },
+            signature: { type: 'string', format: 'signature' },
+          },
+        },
+      },
+      answer: { meta: objectOf({ status: FLAG }), data: objectOf({ message: TEXT }) },
+      errors: { 409: 'The signature is refused; `errors` says why.' },
+      handle: async (api, request) => {
+        const result = await api.submitSignature(request.body);
+        if (!result.accepted) throw signatureRefused(result);
+        return { meta: { status: true }, data: { message: 'Signature Accepted' } };
+      },
+    },
+  ];
+}

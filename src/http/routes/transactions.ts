@@ -1,0 +1,153 @@
+/** Transactions: those of the chain, and handing in a new one. */
+
+import type { TransactionQuery } from '../../ports/queries.ts';
+import type { Dialect } from '../dialect.ts';
+import { Filters, pageBy } from '../filters.ts';
+import { given } from '../given.ts';
+import {
+  addressParameter,
+  idParameter,
+  int32Parameter,
+  integerParameter,
+  pageMeta,
+  pageOf,
+  pageParameters,
+  queryParameter,
+  sortOf,
+  sortParameter,
+} from '../parameters.ts';
+import { transactionRefused } from '../problems.ts';
+import type { CheckedRequest, Parameter, Route } from '../route.ts';
+import type { Schema } from '../schema.ts';
+import { COUNTED_PAGE_META, FLAG, listOf, objectOf, TEXT } from '../views/shapes.ts';
+import { confirmedShape, confirmedView } from '../views/transaction.ts';
+
+export function transactionRoutes(dialect: Dialect): readonly Route[] {
+  return [listRoute(dialect), submitRoute(dialect)];
+}
+
+function listRoute(dialect: Dialect): Route {
+  return {
+    method: 'GET',
+    path: '/transactions',
+    summary: 'Lists the transactions of the chain.',
+    parameters: [
+      idParameter('id', 'Transaction id.'),
+      idParameter('blockId', 'Id of the block that contains it.'),
+      int32Parameter('height', 1, 'Height of the block that contains it.'),
+      integerParameter('type', 0, 'Transaction type.'),
+      addressParameter('senderId', 1, 'Address of the sender.'),
+      addressParameter('recipientId', 1, 'Address of the recipient.'),
+      addressParameter('senderIdOrRecipientId', 1, 'Address of the sender, the recipient or both.'),
+      keyParameter('senderPublicKey', 'Public key of the sender.'),
+      ...(dialect.generation === 2 ? [keyParameter('recipientPublicKey', 'Public key of the recipient.')] : []),
+      integerParameter('minAmount', 0, 'Least amount, in beddows.'),
+      integerParameter('maxAmount', 0, 'Largest amount, in beddows.'),
+      integerParameter('fromTimestamp', 0, 'Earliest timestamp, in seconds since the epoch of the network.'),
+      integerParameter('toTimestamp', 1, 'Latest timestamp, in seconds since the epoch of the network.'),
+      queryParameter('data', {
+        type: 'string',
+        format: 'additionalData',
+        minLength: 1,
+        maxLength: 64,
+        description: 'Data of a transfer; `%` stands for any bytes, `_` for any one byte.',
+      }),
+      ...pageParameters(100),
+      sortParameter(['amount', 'fee', 'type', 'timestamp'], 'amount:asc'),
+    ],
+    unknownParameters: 'refused',
+    answer: { meta: COUNTED_PAGE_META, data: listOf(confirmedShape(dialect)) },
+    errors: {},
+    handle: (api, request) => {
+      const filters = new Filters(request);
+      const query = queryOf(request, filters);
+      const { items, total } = pageBy(filters, query, (asked) => api.chain.transactions(asked));
+      const tipHeight = api.chain.tip()?.height ?? 0;
+      const data = items.map((entry) => confirmedView(entry, tipHeight, api.readyOf(entry.transaction), dialect));
+      return { meta: { ...pageMeta(request), count: total }, data };
+    },
+  };
+}
+
+function queryOf(request: CheckedRequest, filters: Filters): TransactionQuery {
+  return {
+    ...pageOf(request),
+    sort: sortOf(request),
+    ...given({
+      id: filters.id('id'),
+      blockId: filters.id('blockId'),
+      height: filters.height('height'),
+      type: filters.type('type'),
+      senderId: filters.text('senderId'),
+      recipientId: filters.text('recipientId'),
+      senderIdOrRecipientId: filters.text('senderIdOrRecipientId'),
+      senderPublicKey: filters.publicKey('senderPublicKey'),
+      recipientPublicKey: filters.publicKey('recipientPublicKey'),
+      minAmount: filters.fromAmount('minAmount'),
+      maxAmount: filters.toAmount('maxAmount'),
+      fromTimestampS: filters.fromS('fromTimestamp'),
+      toTimestampS: filters.toS('toTimestamp'),
+      dataPattern: filters.text('data'),
+    }),
+  };
+}
+
+/** A public key that may not be empty. */
+function keyParameter(name: string, description: string): Parameter {
+  return queryParameter(name, { type: 'string', format: 'publicKey', minLength: 1, description });
+}
+
+function submitRoute(dialect: Dialect): Route {
+  return {
+    method: 'POST',
+    path: '/transactions',
+    summary: 'Hands in a signed transaction.',
+    parameters: [],
+    unknownParameters: 'ignored',
+    body: { name: 'transaction', schema: dialect.generation === 2 ? BODY_2 : BODY_3 },
+    answer: { meta: objectOf({ status: FLAG }), data: objectOf({ message: TEXT }) },
+    errors: { 409: 'The transaction is refused; `errors` says why.' },
+    handle: async (api, request) => {
+      const result = await api.submitTransaction(request.body);
+      if (!result.accepted) throw transactionRefused(result, dialect.generation);
+      return { meta: { status: true }, data: { message: 'Transaction(s) accepted' } };
+    },
+  };
+}
+
+const PUBLIC_KEY: Schema = { type: 'string', format: 'publicKey' };
+const SIGNATURE: Schema = { type: 'string', format: 'signature' };
+const ADDRESS: Schema = { type: 'string', format: 'address' };
+
+const BODY_COMMON: Readonly<Record<string, Schema>> = {
+  id: { type: 'string', format: 'id', minLength: 1, maxLength: 20 },
+  type: { type: 'integer', minimum: 0 },
+  timestamp: { type: 'integer' },
+  senderPublicKey: PUBLIC_KEY,
+  signature: SIGNATURE,
+  signSignature: SIGNATURE,
+  signatures: { type: 'array', items: SIGNATURE },
+};
+
+const BODY_2: Schema = {
+  type: 'object',
+  required: ['id', 'type', 'amount', 'fee', 'senderPublicKey', 'recipientId', 'timestamp', 'asset', 'signature'],
+  properties: {
+    ...BODY_COMMON,
+    asset: { type: 'object' },
+    amount: { type: 'string' },
+    fee: { type: 'string' },
+    recipientId: ADDRESS,
+    senderId: ADDRESS,
+    senderSecondPublicKey: PUBLIC_KEY,
+  },
+};
+
+const BODY_3: Schema = {
+  type: 'object',
+  required: ['id', 'type', 'senderPublicKey', 'timestamp', 'asset', 'signature'],
+  properties: {
+    ...BODY_COMMON,
+    asset: { type: 'object', properties: { amount: { type: 'string' }, recipientId: ADDRESS } },
+  },
+};

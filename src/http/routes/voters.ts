@@ -1,0 +1,149 @@
+/** Votes that an account received and votes that it placed. */
+
+import type { NodeApi } from '../../ports/node-api.ts';
+import type { AccountIdentity } from '../../ports/queries.ts';
+import { VOTES_PER_ACCOUNT_MAX } from '../../protocol/params.ts';
+import type { Account } from '../../protocol/state.ts';
+import { given } from '../given.ts';
+import {
+  addressParameter,
+  pageMeta,
+  pageOf,
+  pageParameters,
+  publicKeyParameter,
+  sortOf,
+  sortParameter,
+  usernameParameter,
+} from '../parameters.ts';
+import { invalidRequest, notFound } from '../problems.ts';
+import type { CheckedRequest, Parameter, Route } from '../route.ts';
+import { ADDRESS, AMOUNT, COUNT, listOf, objectOf, orNull, PAGE_META, PUBLIC_KEY, TEXT } from '../views/shapes.ts';
+
+export function voterRoutes(): readonly Route[] {
+  return [VOTERS_ROUTE, VOTES_ROUTE];
+}
+
+const IDENTITY: readonly Parameter[] = [
+  usernameParameter('Delegate name, whole.'),
+  addressParameter('address', 2, 'Address.'),
+  publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
+  publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
+];
+
+/** An account that never sent anything has no key: null here, unlike elsewhere. */
+const KEY_OR_NULL = orNull({ type: 'string', format: 'publicKey' });
+
+const ERRORS = { 404: 'No account fits.' } as const;
+
+const VOTERS_ROUTE: Route = {
+  method: 'GET',
+  path: '/voters',
+  summary: 'Shows who votes for an account. `votes` is the number of voters.',
+  parameters: [
+    ...IDENTITY,
+    ...pageParameters(100),
+    sortParameter(['publicKey', 'balance', 'username'], 'publicKey:asc'),
+  ],
+  unknownParameters: 'refused',
+  answer: {
+    meta: PAGE_META,
+    data: objectOf({
+      username: TEXT,
+      publicKey: KEY_OR_NULL,
+      address: ADDRESS,
+      balance: AMOUNT,
+      voters: listOf(objectOf({ address: ADDRESS, publicKey: PUBLIC_KEY, balance: AMOUNT })),
+      votes: COUNT,
+    }),
+  },
+  errors: ERRORS,
+  handle: (api, request) => {
+    const account = accountOf(api, request);
+    const page = api.chain.voters(account.publicKey, { ...pageOf(request), sort: sortOf(request) });
+    const data = {
+      username: account.username ?? '',
+      publicKey: account.publicKey ?? null,
+      address: account.address,
+      balance: account.balance.toString(),
+      voters: page.items.map(keysAndBalance),
+      votes: page.total,
+    };
+    return { meta: pageMeta(request), data };
+  },
+};
+
+const VOTES_ROUTE: Route = {
+  method: 'GET',
+  path: '/votes',
+  summary: 'Shows whom an account votes for.',
+  parameters: [...IDENTITY, ...pageParameters(101), sortParameter(['username', 'balance'], 'username:asc')],
+  unknownParameters: 'ignored',
+  answer: {
+    meta: PAGE_META,
+    data: objectOf({
+      address: ADDRESS,
+      balance: AMOUNT,
+      username: TEXT,
+      publicKey: KEY_OR_NULL,
+      votesUsed: COUNT,
+      votesAvailable: COUNT,
+      votes: listOf(objectOf({ address: ADDRESS, publicKey: PUBLIC_KEY, balance: AMOUNT, username: TEXT })),
+    }),
+  },
+  errors: ERRORS,
+  handle: (api, request) => {
+    const account = accountOf(api, request);
+    const page = api.chain.votes(account, { ...pageOf(request), sort: sortOf(request) });
+    const votesUsed = account.votes.length;
+    const data = {
+      address: account.address,
+      balance: account.balance.toString(),
+      username: account.username ?? '',
+      publicKey: account.publicKey ?? null,
+      votesUsed,
+      votesAvailable: VOTES_PER_ACCOUNT_MAX - votesUsed,
+      votes: page.items.map((voted) => ({ ...keysAndBalance(voted), username: voted.username ?? '' })),
+    };
+    return { meta: pageMeta(request), data };
+  },
+};
+
+/** The account that the parameters name; empty ones count as not given. */
+function accountOf(api: NodeApi, request: CheckedRequest): Account {
+  const text = (name: string): string | undefined => request.text(name) || undefined;
+  const identity: AccountIdentity = given({
+    address: text('address'),
+    publicKey: text('publicKey')?.toLowerCase(),
+    secondPublicKey: text('secondPublicKey')?.toLowerCase(),
+    username: text('username'),
+  });
+  if (Object.keys(identity).length === 0) throw invalidRequest(NOTHING_GIVEN);
+  const account = api.chain.accountBy(identity);
+  if (account === undefined) throw notFound('Delegate not found');
+  return account;
+}
+
+/** The sentences of each missing name, with the others in the order that clients know. */
+const NOTHING_GIVEN = (
+  [
+    ['address', 'publicKey, secondPublicKey and username'],
+    ['publicKey', 'address, secondPublicKey and username'],
+    ['secondPublicKey', 'address, publicKey and username'],
+    ['username', 'publicKey, secondPublicKey and address'],
+  ] as const
+).map(([name, others]) => {
+  return {
+    name,
+    message: `${name} is required if ${others} not provided.`,
+    in: 'query',
+    code: 'INVALID_PARAM',
+  } as const;
+});
+
+function keysAndBalance(account: Account) {
+  return {
+    address: account.address,
+    publicKey: account.publicKey ?? '',
+    balance: account.balance.toString(),
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * Shapes of parameters, bodies and answers as data (the part of JSON Schema that the interface needs), and the check
+ * against them with the codes, texts and order of errors that clients of the network family know.
+ */
+
+import { hasFormat, type Format } from './formats.ts';
+
+export type SchemaType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null';
+
+export interface Schema {
+  readonly type: SchemaType | readonly SchemaType[];
+  readonly format?: Format;
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly default?: string | number;
+  readonly description?: string;
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean;
+}
+
+export type FaultCode =
+  | 'INVALID_TYPE'
+  | 'INVALID_FORMAT'
+  | 'ENUM_MISMATCH'
+  | 'MINIMUM'
+  | 'MAXIMUM'
+  | 'MIN_LENGTH'
+  | 'MAX_LENGTH'
+  | 'OBJECT_MISSING_REQUIRED_PROPERTY'
+  | 'OBJECT_ADDITIONAL_PROPERTIES';
+
+/** One thing that is wrong with a value. `path` leads from the value to the place, empty for the value itself. */
+export interface Fault {
+  readonly code: FaultCode;
+  readonly message: string;
+  readonly path: readonly string[];
+}
+
+/**
+ * Everything wrong with a value. Order: type; missing properties, last of the list first; enumeration; format; lengths
+ * and bounds; then members, last first.
+ */
+export function faultsOf(schema: Schema, value: unknown, path: readonly string[] = []): readonly Fault[] {
+  const faults: Fault[] = [];
+  const report = (code: FaultCode, message: string) => faults.push({ code, message, path });
+  const types: readonly SchemaType[] = typeof schema.type === 'string' ? [schema.type] : schema.type;
+  const found = typeNameOf(value);
+  if (!types.some((type) => type === found || (type === 'number' && found === 'integer')))
+    report('INVALID_TYPE', typeMismatch(types.join(','), found));
+  if (found === 'object') reportKeys(schema, value as object, report);
+  if (schema.enum && !schema.enum.includes(value as string))
+    report('ENUM_MISMATCH', `No enum match for: ${show(value)}`);
+  if (schema.format && !hasFormat(schema.format, value))
+    report('INVALID_FORMAT', `Object didn't pass validation for format ${schema.format}: ${show(value)}`);
+  if (typeof value === 'string') reportLength(schema, value, report);
+  if (typeof value === 'number') reportBounds(schema, value, report);
+  for (const [key, memberSchema, member] of membersLastFirst(schema, value))
+    faults.push(...faultsOf(memberSchema, member, [...path, key]));
+  return faults;
+}
+
+/** `Expected type <expected> but found type <found>`. */
+export function typeMismatch(expected: string, found: string): string {
+  return `Expected type ${expected} but found type ${found}`;
+}
+
+type Report = (code: FaultCode, message: string) => void;
+
+function reportKeys(schema: Schema, value: object, report: Report): void {
+  for (const key of [...(schema.required ?? [])].reverse())
+    if (!Object.hasOwn(value, key)) report('OBJECT_MISSING_REQUIRED_PROPERTY', `Missing required property: ${key}`);
+  if (schema.additionalProperties !== false) return;
+  for (const key of Object.keys(value))
+    if (!Object.hasOwn(schema.properties ?? {}, key))
+      report('OBJECT_ADDITIONAL_PROPERTIES', `Additional properties not allowed: ${key}`);
+}
+
+function reportLength(schema: Schema, value: string, report: Report): void {
+  const length = [...value].length;
+  if (schema.maxLength !== undefined && length > schema.maxLength)
+    report('MAX_LENGTH', `String is too long (${length} chars), maximum ${schema.maxLength}`);
+  if (schema.minLength !== undefined && length < schema.minLength)
+    report('MIN_LENGTH', `String is too short (${length} chars), minimum ${schema.minLength}`);
+}
+
+function reportBounds(schema: Schema, value: number, report: Report): void {
+  if (schema.maximum !== undefined && value > schema.maximum)
+    report('MAXIMUM', `Value ${value} is greater than maximum ${schema.maximum}`);
+  if (schema.minimum !== undefined && value < schema.minimum)
+    report('MINIMUM', `Value ${value} is less than minimum ${schema.minimum}`);
+}
+
+function* membersLastFirst(schema: Schema, value: unknown): Iterable<readonly [string, Schema, unknown]> {
+  if (Array.isArray(value) && schema.items) {
+    for (let index = value.length - 1; index >= 0; index--)
+      yield [String(index), schema.items, value[index] as unknown];
+  } else if (typeof value === 'object' && value !== null && schema.properties) {
+    for (const key of Object.keys(value).reverse()) {
+      const member = Object.hasOwn(schema.properties, key) ? schema.properties[key] : undefined;
+      if (member) yield [key, member, (value as Record<string, unknown>)[key]];
+    }
+  }
+}
+
+function typeNameOf(value: unknown): SchemaType {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  if (typeof value === 'string' || typeof value === 'boolean') return typeof value as 'string' | 'boolean';
+  return 'object';
+}
+
+function show(value: unknown): string {
+  return typeof value === 'object' && !Array.isArray(value) ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,94 @@
+/** What a transaction does, read from its payload: amount, recipient, and the asset object of each generation. */
+
+import { addressOf } from '../../crypto/keys.ts';
+import type { DappDescription, Payload, Transaction } from '../../protocol/types.ts';
+import type { Dialect } from '../dialect.ts';
+
+type Asset = Readonly<Record<string, unknown>>;
+
+/** Beddows that the transaction moves; 0 for kinds without amount. */
+export function amountOf(transaction: Transaction): bigint {
+  const { payload } = transaction;
+  return 'amount' in payload ? payload.amount : 0n;
+}
+
+/** Undefined for kinds without recipient. */
+export function recipientOf(transaction: Transaction): string | undefined {
+  const { payload } = transaction;
+  return 'recipientId' in payload ? payload.recipientId : undefined;
+}
+
+/**
+ * Asset as the chain's transactions show it. A delegate registration carries the sender's key and address besides what was
+ * signed. Generation 3 flattens the nested assets of its predecessor, except those of the application types.
+ */
+export function confirmedAsset(transaction: Transaction, dialect: Dialect): Asset {
+  const { payload } = transaction;
+  if (payload.kind === 'delegate') {
+    const delegate = {
+      username: payload.username,
+      publicKey: transaction.senderPublicKey,
+      address: addressOf(transaction.senderPublicKey),
+    };
+    return dialect.generation === 2 ? { delegate } : delegate;
+  }
+  if (dialect.generation === 2) return nestedAsset(payload);
+  return flatAsset(transaction);
+}
+
+function nestedAsset(payload: Exclude<Payload, { kind: 'delegate' }>): Asset {
+  switch (payload.kind) {
+    case 'transfer':
+      return payload.data === undefined ? {} : { data: payload.data };
+    case 'secondSignature':
+      return { signature: { publicKey: payload.publicKey } };
+    case 'vote':
+      return { votes: payload.votes };
+    case 'multisignature':
+      return { multisignature: groupTerms(payload) };
+    case 'dapp':
+      return { dapp: dappAsset(payload.dapp) };
+    case 'inTransfer':
+      return { inTransfer: { dappId: payload.dappId } };
+    case 'outTransfer':
+      return { outTransfer: { dappId: payload.dappId, transactionId: payload.transactionId } };
+  }
+}
+
+function flatAsset(transaction: Transaction): Asset {
+  const payload = transaction.payload as Exclude<Payload, { kind: 'delegate' }>;
+  switch (payload.kind) {
+    case 'transfer': {
+      const data = payload.data === undefined ? {} : { data: payload.data };
+      return { amount: payload.amount.toString(), recipientId: payload.recipientId, ...data };
+    }
+    case 'secondSignature':
+      return { publicKey: payload.publicKey };
+    case 'multisignature':
+      return groupTerms(payload);
+    case 'dapp':
+      return nestedAsset(payload);
+    default: {
+      // Only votes of before the migration and application transfers name a recipient.
+      const recipientId = recipientOf(transaction);
+      const moved = recipientId === undefined ? {} : { amount: amountOf(transaction).toString(), recipientId };
+      return { ...nestedAsset(payload), ...moved };
+    }
+  }
+}
+
+function groupTerms(payload: Extract<Payload, { kind: 'multisignature' }>): Asset {
+  return { min: payload.min, lifetime: payload.lifetime, keysgroup: payload.keysgroup };
+}
+
+function dappAsset(dapp: DappDescription): Asset {
+  return {
+    category: dapp.category,
+    name: dapp.name,
+    ...(dapp.description === undefined ? {} : { description: dapp.description }),
+    ...(dapp.tags === undefined ? {} : { tags: dapp.tags }),
+    type: dapp.type,
+    ...(dapp.link === undefined ? {} : { link: dapp.link }),
+    ...(dapp.icon === undefined ? {} : { icon: dapp.icon }),
+  };
+}

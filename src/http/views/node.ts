@@ -1,0 +1,96 @@
+/** The node's own status and constants. Both generations send the union; the generation's own members come first. */
+
+import type { NodeApi } from '../../ports/node-api.ts';
+import { FEES } from '../../protocol/params.ts';
+import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Schema } from '../schema.ts';
+import * as shape from './shapes.ts';
+
+type View = Readonly<Record<string, unknown>>;
+
+export function statusView(api: NodeApi, dialect: Dialect): View {
+  const status = api.status();
+  const { broadhash, height, syncing, secondsSinceEpoch } = status;
+  const consensus = status.consensusPercent;
+  const networkHeight = status.networkHeight;
+  const currentTime = status.currentTimeMs;
+  const chainMaxHeightFinalized = status.finalizedHeight;
+  const transactions = transactionCounts(api.chain.transactionCount(), status.pool);
+  const loaded = true;
+  const times = { currentTime, secondsSinceEpoch, height };
+  if (dialect.generation === 2)
+    return { broadhash, consensus, ...times, loaded, networkHeight, syncing, transactions, chainMaxHeightFinalized };
+  return { ...times, chainMaxHeightFinalized, syncing, broadhash, consensus, loaded, networkHeight, transactions };
+}
+
+export function constantsView(api: NodeApi, dialect: Dialect): View {
+  const { params, identity } = api;
+  const height = api.chain.tip()?.height ?? 1;
+  const { nethash } = params;
+  const { nonce } = identity;
+  const networkId = params.networkIdentifier;
+  const own = dialect.generation === 2;
+  return {
+    build: identity.build,
+    commit: identity.commit,
+    epoch: new Date(params.epochMs).toISOString(),
+    fees: FEE_VIEW,
+    ...(own ? { nethash, nonce } : { networkId }),
+    milestone: milestoneAt(height, params.rewards).toString(),
+    reward: rewardAt(height, params.rewards).toString(),
+    supply: supplyAt(height, params.rewards).toString(),
+    version: identity.version,
+    protocolVersion: identity.protocolVersion,
+    ...(own ? { networkId } : { nethash, nonce }),
+  };
+}
+
+const FEE_VIEW = {
+  send: FEES.transfer.toString(),
+  vote: FEES.vote.toString(),
+  secondSignature: FEES.secondSignature.toString(),
+  delegate: FEES.delegate.toString(),
+  multisignature: FEES.multisignaturePerKey.toString(),
+  dappRegistration: FEES.dapp.toString(),
+  dappWithdrawal: FEES.outTransfer.toString(),
+  dappDeposit: FEES.inTransfer.toString(),
+};
+
+const QUEUES = ['ready', 'verified', 'pending', 'validated', 'received'] as const;
+
+export const STATUS_SHAPE: Schema = shape.objectOf({
+  broadhash: { type: 'string', format: 'hex', minLength: 64, maxLength: 64 },
+  consensus: { type: 'number', minimum: 0, maximum: 100 },
+  currentTime: shape.INTEGER,
+  secondsSinceEpoch: shape.INTEGER,
+  height: { type: 'integer', minimum: 1 },
+  loaded: shape.FLAG,
+  networkHeight: shape.COUNT,
+  syncing: shape.FLAG,
+  chainMaxHeightFinalized: shape.COUNT,
+  transactions: shape.objectOf(
+    Object.fromEntries(['confirmed', ...QUEUES, 'total'].map((name) => [name, shape.COUNT] as const)),
+  ),
+});
+
+export const CONSTANTS_SHAPE: Schema = shape.objectOf({
+  build: shape.TEXT,
+  commit: shape.TEXT,
+  epoch: shape.INSTANT,
+  fees: shape.objectOf(Object.fromEntries(Object.keys(FEE_VIEW).map((name) => [name, shape.AMOUNT] as const))),
+  nethash: shape.HEX,
+  nonce: { type: 'string', minLength: 16, maxLength: 16 },
+  networkId: shape.HEX,
+  milestone: shape.TEXT,
+  reward: shape.AMOUNT,
+  supply: shape.AMOUNT,
+  version: shape.TEXT,
+  protocolVersion: shape.TEXT,
+});
+
+function transactionCounts(confirmed: number, pool: Readonly<Record<(typeof QUEUES)[number], number>>): View {
+  const { ready, verified, pending, validated, received } = pool;
+  const total = confirmed + ready + verified + pending + validated + received;
+  return { confirmed, ready, verified, pending, validated, received, total };
+}

@@ -1,0 +1,41 @@
+/** Building blocks for the declared shapes of answers. */
+
+import type { Schema } from '../schema.ts';
+
+export const TEXT: Schema = { type: 'string' };
+export const FLAG: Schema = { type: 'boolean' };
+export const COUNT: Schema = { type: 'integer', minimum: 0 };
+export const INTEGER: Schema = { type: 'integer' };
+/** Percent with two decimals. */
+export const PERCENT: Schema = { type: 'number', minimum: 0 };
+/** Beddows in decimal digits. */
+export const AMOUNT: Schema = { type: 'string', description: 'Decimal digits, in beddows.' };
+export const ADDRESS: Schema = { type: 'string', format: 'address' };
+export const ID: Schema = { type: 'string', format: 'id' };
+export const PUBLIC_KEY: Schema = { type: 'string', format: 'publicKey' };
+export const SIGNATURE: Schema = { type: 'string', format: 'signature' };
+export const HEX: Schema = { type: 'string', format: 'hex' };
+export const INSTANT: Schema = { type: 'string', format: 'date-time' };
+/** An object whose members depend on the case. */
+export const ANY_OBJECT: Schema = { type: 'object' };
+export const NO_META: Schema = { type: 'object', properties: {}, additionalProperties: false };
+export const PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT });
+export const COUNTED_PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT, count: COUNT });
+
+/** An object with exactly these members. @param optional those that may be absent */
+export function objectOf(properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema {
+  return {
+    type: 'object',
+    properties,
+    required: Object.keys(properties).filter((name) => !optional.includes(name)),
+    additionalProperties: false,
+  };
+}
+
+export function listOf(items: Schema): Schema {
+  return { type: 'array', items };
+}
+
+export function orNull(schema: Schema & { readonly type: 'string' | 'integer' }): Schema {
+  return { ...schema, type: [schema.type, 'null'] };
+}
