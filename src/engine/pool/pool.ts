@@ -64,7 +64,7 @@ export class TransactionPool {
 
   constructor(dependencies: PoolDependencies) {
     this.#context = dependencies;
-    this.#observer = dependencies.observer.room('pool');
+    this.#observer = dependencies.observer;
     this.#events = dependencies.events;
     this.#limits = { ...DEFAULT_LIMITS, ...dependencies.limits };
     this.#queues = new PoolQueues(this.#limits.perQueueMax);
