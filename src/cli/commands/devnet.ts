@@ -1,0 +1,56 @@
+/** `bloomery devnet`: several nodes of a private network on this machine. */
+
+import { join, resolve } from 'node:path';
+import { bloomeryHome, loadNetwork, packagedNetworkDirectory } from '../../config/network.ts';
+import { takeLock } from '../../node/lock-file.ts';
+import { systemClock } from '../../node/system.ts';
+import { checkDevnetFolder, wipeDevnetFolder, withBlockTime, writeDevnetFolder } from '../devnet/folder.ts';
+import { DEVNET_HOST, devnetNetworkName, planDevnet } from '../devnet/plan.ts';
+import { runDevnet } from '../devnet/supervisor.ts';
+import { plainScreen, terminalScreen } from '../devnet/table.ts';
+import { checkPortsFree } from '../ports.ts';
+import { EXIT } from '../problems.ts';
+import type { DevnetFlags } from '../program.ts';
+
+const SUMMARY_INTERVAL_MS = 10_000;
+
+/** @throws ProtocolError for what is wrong with the flags, a port that is taken, or a devnet that fails */
+export async function devnet(flags: DevnetFlags): Promise<void> {
+  const packaged = loadNetwork(packagedNetworkDirectory(devnetNetworkName(flags.generation)));
+  const directory = flags.dataDir === undefined ? join(bloomeryHome(process.env), packaged.name) : resolve(flags.dataDir);
+  const network = withBlockTime(packaged, flags.blockTime, directory);
+  const nodes = planDevnet({ nodes: flags.nodes, httpPort: flags.httpPort, wsPort: flags.wsPort, directory, network });
+  await checkPortsFree(nodes.flatMap(({ httpPort, wsPort }) => [httpPort, wsPort]).map((port) => ({ host: DEVNET_HOST, port })));
+  if (flags.fresh !== true) checkDevnetFolder(directory, nodes.length, network);
+
+  const lock = takeLock(join(directory, 'devnet.lock'));
+  const stop = new AbortController();
+  const onSignal = (): void => stop.abort();
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  const say = (line: string): void => void (flags.json === true ? process.stderr : process.stdout).write(`${line}\n`);
+  const print = (result: object): void => void process.stdout.write(`${JSON.stringify(result)}\n`);
+  try {
+    if (flags.fresh === true) wipeDevnetFolder(directory);
+    writeDevnetFolder(directory, nodes, packaged, network);
+    say(`${nodes.length} nodes of ${network.name}, block time ${network.params.blockTimeS} s; Ctrl-C ends them`);
+    say(`logs: ${join(directory, 'node-<i>', 'node.log')}`);
+    const result = await runDevnet({
+      nodes,
+      network,
+      entry: process.argv[1] ?? '',
+      screen:
+        process.stdout.isTTY && flags.json !== true
+          ? terminalScreen(process.stdout)
+          : plainScreen(say, SUMMARY_INTERVAL_MS, () => systemClock.nowMs()),
+      stop: stop.signal,
+      nowMs: () => systemClock.nowMs(),
+      ...(flags.untilHeight === undefined ? {} : { untilHeight: flags.untilHeight }),
+      ...(flags.json === true && flags.untilHeight === undefined ? { onReady: print } : {}),
+    });
+    if (result !== undefined && flags.json === true) print(result);
+    else if (result !== undefined) say(`all nodes hold block ${result.nodes[0]?.blockId} at height ${flags.untilHeight}`);
+    else if (flags.untilHeight !== undefined) process.exitCode = EXIT.failed;
+  } finally {
+    lock.release();
+  }
+}

@@ -1,0 +1,104 @@
+/** `bloomery start`: one node, until a signal or its supervisor's death. */
+
+import { join, resolve } from 'node:path';
+import { loadConfig } from '../../config/load.ts';
+import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
+import type { Config } from '../../config/schema.ts';
+import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { startNode } from '../../node/node.ts';
+import { hexOf } from '../../primitives/bytes.ts';
+import { ProtocolError, messageOf } from '../../primitives/errors.ts';
+import { createObserver } from '../../telemetry/logger.ts';
+import { checkPortsFree } from '../ports.ts';
+import { EXIT, problemOf } from '../problems.ts';
+import type { StartFlags } from '../program.ts';
+import { stopRequest } from '../stop-request.ts';
+
+/** Longest that a graceful stop may take; the data on disk is whole at any moment. */
+const STOP_MS_MAX = 10_000;
+
+/** @throws ProtocolError for what is wrong with the flags or in the way of the node; then nothing was written */
+export async function start(flags: StartFlags): Promise<void> {
+  const home = bloomeryHome(process.env);
+  const network = loadNetwork(findNetworkDirectory(flags.network, home));
+  const config = loadConfig({
+    network,
+    environment: process.env,
+    flags: flagValues(flags),
+    ...(flags.config === undefined ? {} : { file: flags.config }),
+  });
+  await checkForgingKeys(config.forging);
+  await checkPortsFree(listeners(config));
+
+  const stop = stopRequest();
+  const observer = createObserver({
+    level: config.log.level,
+    format: config.log.format,
+    colour: config.log.format === 'human' && process.stderr.isTTY,
+  });
+  process.on('uncaughtException', (error) => {
+    observer.log('error', 'NODE_FAILED', 'the node stops at a defect of its own', { stack: error.stack });
+    process.stderr.write(`${problemOf(error).line}\n`);
+    process.exit(EXIT.failed);
+  });
+  const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
+  const node = await startNode({ network, dataDirectory, config, observer });
+  process.stdout.write(`${startedLine(network.name, node.httpPort, node.wsPort, dataDirectory)}\n`);
+  await stop;
+  const patience = setTimeout(() => {
+    process.stderr.write('bloomery: the node did not stop in time and was ended\n');
+    process.exit(EXIT.failed);
+  }, STOP_MS_MAX);
+  await node.close();
+  clearTimeout(patience);
+  observer.close();
+}
+
+function startedLine(name: string, httpPort: number, wsPort: number, dataDirectory: string): string {
+  const http = httpPort === 0 ? 'no HTTP' : `HTTP on port ${httpPort}`;
+  const peers = wsPort === 0 ? 'no peers' : `peers on port ${wsPort}`;
+  return `${name}: ${http}, ${peers}, data in ${dataDirectory}`;
+}
+
+function flagValues(flags: StartFlags): ReadonlyMap<string, unknown> {
+  const values = new Map<string, unknown>();
+  if (flags.httpPort !== undefined) values.set('http.port', flags.httpPort);
+  if (flags.wsPort !== undefined) values.set('p2p.port', flags.wsPort);
+  if (flags.peer !== undefined) values.set('p2p.fixedPeers', flags.peer);
+  if (!flags.peers) values.set('p2p.enabled', false);
+  if (!flags.forging) values.set('forging.enabled', false);
+  return values;
+}
+
+function listeners(config: Config): { host: string; port: number }[] {
+  const endpoints: { host: string; port: number }[] = [];
+  if (config.http.enabled) endpoints.push(config.http);
+  if (config.p2p.enabled) endpoints.push(config.p2p);
+  return endpoints;
+}
+
+/**
+ * Tries the passphrases before there is anything to take down again.
+ *
+ * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` naming the first that the password does not open
+ */
+async function checkForgingKeys({ enabled, force, delegates, defaultPassword }: Config['forging']): Promise<void> {
+  if (!enabled || !force) return;
+  for (const { publicKey, encryptedPassphrase } of delegates) {
+    let reason: string | undefined;
+    try {
+      const passphrase = await decryptPassphrase(encryptedPassphrase, defaultPassword);
+      const actual = hexOf(keyPairOfPassphrase(passphrase).publicKey);
+      if (actual !== publicKey) reason = 'it belongs to another public key';
+    } catch (error) {
+      reason = messageOf(error);
+    }
+    if (reason === undefined) continue;
+    throw new ProtocolError(
+      'FORGING_PASSPHRASE_INVALID',
+      { publicKey },
+      `forging.delegates: the encrypted passphrase of ${publicKey} cannot be used (${reason}): ` +
+        'correct it or forging.defaultPassword, or start with --no-forging',
+    );
+  }
+}

@@ -1,0 +1,100 @@
+/** The folder of a devnet: what an earlier run left there, and the files that its nodes are started with. */
+
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadNetwork, type Network } from '../../config/network.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { PlannedNode } from './plan.ts';
+
+/** What must not change between runs on the same data. */
+interface DevnetRecord {
+  readonly nodes: number;
+  readonly blockTimeS: number;
+  readonly genesisBlockId: string;
+}
+
+const RECORD_FILE = 'devnet.json';
+const NETWORK_FOLDER = 'network';
+
+/**
+ * The network with another block time, as it will stand in the devnet's folder; the network itself if the time is its own.
+ */
+export function withBlockTime(network: Network, blockTimeS: number | undefined, directory: string): Network {
+  if (blockTimeS === undefined || blockTimeS === network.params.blockTimeS) return network;
+  return { ...network, directory: join(directory, NETWORK_FOLDER), params: { ...network.params, blockTimeS } };
+}
+
+/**
+ * Refuses a folder whose data came about under other terms.
+ *
+ * @throws ProtocolError `DEVNET_DIFFERS` naming the difference
+ */
+export function checkDevnetFolder(directory: string, nodes: number, network: Network): void {
+  const earlier = readRecord(directory);
+  if (earlier === undefined) return;
+  const now = recordOf(nodes, network);
+  // Delegates are split by the number of nodes: with another split a node would sign without the journal of its delegates.
+  const difference =
+    earlier.genesisBlockId !== now.genesisBlockId
+      ? 'another genesis block'
+      : earlier.blockTimeS !== now.blockTimeS
+        ? `a block time of ${earlier.blockTimeS} s`
+        : earlier.nodes !== now.nodes
+          ? `${earlier.nodes} nodes`
+          : undefined;
+  if (difference === undefined) return;
+  throw new ProtocolError(
+    'DEVNET_DIFFERS',
+    { directory, ...earlier },
+    `${directory}: holds a devnet with ${difference}: start it with the same flags, add --fresh to forget it, or choose ` +
+      'another folder with --data-dir',
+  );
+}
+
+/** Removes what earlier devnets wrote, and nothing else. */
+export function wipeDevnetFolder(directory: string): void {
+  if (!existsSync(directory)) return;
+  for (const entry of readdirSync(directory)) {
+    if (/^node-[0-9]{1,2}$/.test(entry) || entry === NETWORK_FOLDER || entry === RECORD_FILE) {
+      rmSync(join(directory, entry), { recursive: true });
+    }
+  }
+}
+
+/** Writes the network's folder, if it is another than the packaged one, and a folder with a configuration for each node. */
+export function writeDevnetFolder(
+  directory: string,
+  nodes: readonly PlannedNode[],
+  packaged: Network,
+  network: Network,
+): void {
+  mkdirSync(directory, { recursive: true });
+  if (network.directory !== packaged.directory) {
+    cpSync(packaged.directory, network.directory, { recursive: true });
+    const file = join(network.directory, 'network.json');
+    const json = JSON.parse(readFileSync(file, 'utf8')) as object;
+    writeFileSync(file, `${JSON.stringify({ ...json, blockTimeS: network.params.blockTimeS }, null, 2)}\n`);
+    loadNetwork(network.directory);
+  }
+  writeFileSync(join(directory, RECORD_FILE), `${JSON.stringify(recordOf(nodes.length, network))}\n`);
+  for (const node of nodes) {
+    mkdirSync(node.directory, { recursive: true });
+    writeFileSync(node.configFile, `${JSON.stringify(node.config, null, 2)}\n`, { mode: 0o600 });
+  }
+}
+
+function recordOf(nodes: number, network: Network): DevnetRecord {
+  return { nodes, blockTimeS: network.params.blockTimeS, genesisBlockId: network.params.genesisBlockId };
+}
+
+function readRecord(directory: string): DevnetRecord | undefined {
+  const file = join(directory, RECORD_FILE);
+  if (!existsSync(file)) return undefined;
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as DevnetRecord;
+  } catch (error) {
+    throw new ProtocolError('DEVNET_UNREADABLE', { file }, `${file}: cannot be read: add --fresh to forget it`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,106 @@
+/** What a devnet will be, decided before anything starts: ports, folders, who forges with which delegates. */
+
+import { join } from 'node:path';
+import type { ForgerEntry, Network } from '../../config/network.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { usageError } from '../problems.ts';
+
+export interface DevnetRequest {
+  readonly nodes: number;
+  readonly httpPort: number;
+  readonly wsPort: number;
+  /** Folder of the whole devnet. */
+  readonly directory: string;
+  readonly network: Network;
+}
+
+export interface PlannedNode {
+  readonly index: number;
+  readonly httpPort: number;
+  readonly wsPort: number;
+  /** `node-<i>` in the devnet's folder: data, configuration and log of the node. */
+  readonly directory: string;
+  readonly configFile: string;
+  readonly logFile: string;
+  /** Content of the configuration file. */
+  readonly config: object;
+  readonly delegates: readonly ForgerEntry[];
+}
+
+/** Everything listens here: the keys of a devnet are known to everybody. */
+export const DEVNET_HOST = '127.0.0.1';
+
+const STARTUP_MS = 60_000;
+const BLOCK_TIMES_PER_BLOCK = 3;
+
+/**
+ * Name of the packaged devnet of a generation.
+ *
+ * @throws ProtocolError `GENERATION_UNAVAILABLE`
+ */
+export function devnetNetworkName(generation: number): string {
+  if (generation === 3) return 'devnet';
+  throw new ProtocolError(
+    'GENERATION_UNAVAILABLE',
+    { generation },
+    `generation ${generation} is not available in this version: use --generation 3`,
+  );
+}
+
+/** @throws ProtocolError `USAGE` for ports that overlap or lie beyond the last one, or a network without known delegates */
+export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
+  const { nodes, httpPort, wsPort, directory, network } = request;
+  const { forgers } = network;
+  if (forgers === undefined) throw usageError(`${network.directory}: has no forgers.json, so no devnet can run it`);
+  if (Math.max(httpPort, wsPort) + nodes - 1 > 65_535) {
+    throw usageError(`${nodes} nodes from port ${Math.max(httpPort, wsPort)} pass port 65535: choose lower ports`);
+  }
+  if (Math.abs(httpPort - wsPort) < nodes) {
+    throw usageError(`HTTP ports from ${httpPort} and peer ports from ${wsPort} overlap: choose ports further apart`);
+  }
+  const wsPorts = Array.from({ length: nodes }, (_, index) => wsPort + index);
+  return wsPorts.map((ownWsPort, index) => {
+    const folder = join(directory, `node-${index}`);
+    const delegates = forgers.delegates.filter((_, position) => position % nodes === index);
+    return {
+      index,
+      httpPort: httpPort + index,
+      wsPort: ownWsPort,
+      directory: folder,
+      configFile: join(folder, 'config.json'),
+      logFile: join(folder, 'node.log'),
+      delegates,
+      config: {
+        http: { port: httpPort + index, host: DEVNET_HOST },
+        p2p: {
+          port: ownWsPort,
+          host: DEVNET_HOST,
+          fixedPeers: wsPorts.filter((port) => port !== ownWsPort).map((port) => `${DEVNET_HOST}:${port}`),
+        },
+        forging: { force: true, defaultPassword: forgers.defaultPassword, delegates },
+        // A block every few seconds: transactions should not wait longer than one for their announcement.
+        pool: { broadcastIntervalMs: Math.min(5000, network.params.blockTimeS * 500) },
+        // One process for each core is plenty here.
+        verifier: { threads: 0 },
+      },
+    };
+  });
+}
+
+/** Time until all nodes must hold the block at a height, in milliseconds. */
+export function deadlineMs(height: number, blockTimeS: number): number {
+  return STARTUP_MS + BLOCK_TIMES_PER_BLOCK * height * blockTimeS * 1000;
+}
+
+/** Arguments of `bloomery` that run a planned node. */
+export function startArguments(node: PlannedNode, networkDirectory: string): readonly string[] {
+  return [
+    'start',
+    '--network',
+    networkDirectory,
+    '--data-dir',
+    node.directory,
+    '--config',
+    node.configFile,
+  ];
+}

@@ -1,0 +1,78 @@
+/** The devnet as text: a table that is redrawn in place, or a line now and then where there is no terminal. */
+
+export interface NodeRow {
+  readonly index: number;
+  readonly httpPort: number;
+  readonly wsPort: number;
+  /** Undefined while the node does not answer. */
+  readonly state:
+    | {
+        readonly height: number;
+        readonly finalized: number;
+        readonly peers: number;
+        readonly forged: number;
+        readonly missed: number;
+      }
+    | undefined;
+}
+
+const COLUMNS = ['node', 'http', 'peers on', 'height', 'finalized', 'peers', 'forged', 'missed'];
+const WIDTH = 10;
+
+/** Lines of equal columns, the first of them names. */
+export function tableLines(rows: readonly NodeRow[]): readonly string[] {
+  const body = rows.map(({ index, httpPort, wsPort, state }) => {
+    const figures =
+      state === undefined
+        ? ['starting', '', '', '', '']
+        : [state.height, state.finalized, state.peers, state.forged, state.missed];
+    return [index, httpPort, wsPort, ...figures];
+  });
+  return [COLUMNS, ...body].map((cells) => cells.map((cell) => String(cell).padStart(WIDTH)).join('').trimEnd());
+}
+
+/** One line that sums the table up. */
+export function summaryLine(rows: readonly NodeRow[]): string {
+  const states = rows.flatMap(({ state }) => state ?? []);
+  if (states.length === 0) return `0 of ${rows.length} nodes answer`;
+  const heights = states.map((state) => state.height);
+  const low = Math.min(...heights);
+  const high = Math.max(...heights);
+  const finalized = Math.min(...states.map((state) => state.finalized));
+  const forged = states.reduce((sum, state) => sum + state.forged, 0);
+  const missed = states.reduce((sum, state) => sum + state.missed, 0);
+  const height = low === high ? `height ${low}` : `heights ${low} to ${high}`;
+  return `${states.length} of ${rows.length} nodes answer, ${height}, finalized ${finalized}, forged ${forged}, missed ${missed}`;
+}
+
+export interface Screen {
+  show(rows: readonly NodeRow[]): void;
+}
+
+/** Redraws the table in place. */
+export function terminalScreen(output: NodeJS.WriteStream): Screen {
+  let drawnLines = 0;
+  return {
+    show(rows) {
+      const lines = tableLines(rows);
+      const back = drawnLines === 0 ? '' : `\x1b[${drawnLines}A`;
+      output.write(`${back}${lines.map((line) => `\x1b[2K${line}\n`).join('')}`);
+      drawnLines = lines.length;
+    },
+  };
+}
+
+/** Writes a summary when it says something new, at most every `intervalMs`. */
+export function plainScreen(write: (line: string) => void, intervalMs: number, nowMs: () => number): Screen {
+  let last = '';
+  let lastMs = -Infinity;
+  return {
+    show(rows) {
+      const line = summaryLine(rows);
+      if (line === last || nowMs() - lastMs < intervalMs) return;
+      last = line;
+      lastMs = nowMs();
+      write(line);
+    },
+  };
+}

@@ -1,0 +1,24 @@
+/** `accounts.json` of a network made here: names and passphrases, in clear. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ProtocolError } from '../../primitives/errors.ts';
+
+export interface KnownAccount {
+  readonly name: string;
+  readonly address: string;
+  readonly publicKey: string;
+  readonly passphrase: string;
+}
+
+export const ACCOUNTS_FILE = 'accounts.json';
+
+/** @throws ProtocolError `NETWORK_UNREADABLE` when the folder has no such file */
+export function readAccounts(directory: string): readonly KnownAccount[] {
+  const file = join(directory, ACCOUNTS_FILE);
+  try {
+    return (JSON.parse(readFileSync(file, 'utf8')) as { accounts: readonly KnownAccount[] }).accounts;
+  } catch (error) {
+    throw new ProtocolError('NETWORK_UNREADABLE', { file }, `${file}: cannot be read`, { cause: error });
+  }
+}

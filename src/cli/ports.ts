@@ -1,0 +1,36 @@
+/** Whether ports are free, asked before anything is started or written. */
+
+import { createServer } from 'node:net';
+import { ProtocolError } from '../primitives/errors.ts';
+
+export interface Endpoint {
+  readonly host: string;
+  /** 0 is always free. */
+  readonly port: number;
+}
+
+/** @throws ProtocolError `PORT_IN_USE` naming the first port that is taken, `PORT_UNUSABLE` for one that cannot be had */
+export async function checkPortsFree(endpoints: readonly Endpoint[]): Promise<void> {
+  for (const endpoint of endpoints) if (endpoint.port !== 0) await probe(endpoint);
+}
+
+function probe({ host, port }: Endpoint): Promise<void> {
+  return new Promise((free, taken) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') taken(new ProtocolError('PORT_IN_USE', { host, port }));
+      else taken(unusable(host, port, error));
+    });
+    server.listen({ host, port, exclusive: true }, () => server.close(() => free()));
+  });
+}
+
+function unusable(host: string, port: number, error: NodeJS.ErrnoException): ProtocolError {
+  const remedy = error.code === 'EACCES' ? 'choose one of at least 1024' : 'choose another address or port';
+  return new ProtocolError(
+    'PORT_UNUSABLE',
+    { host, port },
+    `port ${port} on ${host} cannot be used (${error.code ?? error.message}): ${remedy}`,
+    { cause: error },
+  );
+}

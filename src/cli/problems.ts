@@ -1,0 +1,73 @@
+/** What went wrong, in one line with its remedy, and the exit code that scripts read. */
+
+import { CommanderError } from 'commander';
+import { AssertionFailed, ProtocolError, messageOf, type ErrorData } from '../primitives/errors.ts';
+
+/** Exit codes of every command. */
+export const EXIT = {
+  ok: 0,
+  /** The command was understood and failed. */
+  failed: 1,
+  /** A wrong flag, configuration or network folder: nothing was started or written. */
+  usage: 2,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+export interface Problem {
+  /** Without a line break. */
+  readonly line: string;
+  readonly exitCode: ExitCode;
+}
+
+/** A wrong use of a command. */
+export function usageError(message: string): ProtocolError {
+  return new ProtocolError('USAGE', {}, message);
+}
+
+/** The line and exit code of anything thrown by a command. */
+export function problemOf(error: unknown): Problem {
+  const text = textOf(error).replace(/\s*[\r\n]+\s*/g, ' ').trim();
+  return { line: `bloomery: ${text}`, exitCode: exitCodeOf(error) };
+}
+
+const USAGE_CODES: ReadonlySet<string> = new Set([
+  'USAGE',
+  'CONFIG_INVALID',
+  'CONFIG_UNREADABLE',
+  'NETWORK_INVALID',
+  'NETWORK_UNREADABLE',
+  'NETWORK_UNKNOWN',
+  'GENERATION_UNAVAILABLE',
+]);
+
+function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof CommanderError) return EXIT.usage;
+  return error instanceof ProtocolError && USAGE_CODES.has(error.code) ? EXIT.usage : EXIT.failed;
+}
+
+function textOf(error: unknown): string {
+  if (error instanceof CommanderError) return error.message.replace(/^error: /, '');
+  if (error instanceof AssertionFailed) return `${error.message}: this is a defect of the program, please report it`;
+  if (error instanceof ProtocolError) return SENTENCES[error.code]?.(error.data) ?? error.message;
+  const { code, path } = error as NodeJS.ErrnoException;
+  const about = path === undefined ? '' : `${path}: `;
+  const remedy = code === undefined ? undefined : DISK_REMEDIES[code];
+  if (remedy !== undefined) return `${about}${remedy}`;
+  return `${messageOf(error)}`;
+}
+
+/** Lines for errors that rooms below throw with data alone. */
+const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
+  PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,
+};
+
+const DISK_REMEDIES: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied: change its owner or choose another folder with --data-dir',
+  EPERM: 'permission denied: change its owner or choose another folder with --data-dir',
+  EROFS: 'the file system is read-only: choose another folder with --data-dir',
+  ENOTDIR: 'is not a folder: choose another with --data-dir',
+  EEXIST: 'exists and is not a folder: choose another with --data-dir',
+  ENOSPC: 'the disk is full: make room or choose another folder with --data-dir',
+  EMFILE: 'too many open files: raise the limit of the process (ulimit -n)',
+};

@@ -1,0 +1,183 @@
+/** The commands and their flags. What a command does is in `commands/`, loaded when it is called. */
+
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { packageVersion } from '../config/package.ts';
+
+const EXIT_CODES = `
+Exit codes: 0 done; 1 failed; 2 wrong flag, configuration or network folder.
+Every error is one line on the standard error output. With --json the standard output holds data alone.`;
+
+const PLACES = `
+Data lies in a folder for each network under --data-dir, else BLOOMERY_HOME, else ~/.bloomery.`;
+
+/** All commands. Parsing throws `CommanderError` instead of ending the process. */
+export function createProgram(): Command {
+  const program = quiet(new Command('bloomery'))
+    .description('A peer-to-peer DPoS blockchain node.')
+    .version(packageVersion(), '--version', 'print the version')
+    .helpOption('-h, --help', 'describe a command')
+    .helpCommand(false)
+    .addHelpText('after', `\nEvery command has --help.\n${EXIT_CODES}`)
+    .action(() => program.outputHelp());
+
+  const devnet = command(program, 'devnet', 'run a private network of several nodes on this machine')
+    .enablePositionalOptions()
+    .option('--nodes <count>', 'number of nodes', integerFrom(1, 32), 4)
+    .option('--block-time <seconds>', "length of a slot (default: the network's, 2)", integerFrom(2, 3600))
+    .addOption(generationOption())
+    .option('--http-port <port>', 'HTTP port of node 0; node i has port + i', integerFrom(1, 65_535), 4000)
+    .option('--ws-port <port>', 'peer port of node 0; node i has port + i', integerFrom(1, 65_535), 5000)
+    .option('--data-dir <dir>', 'folder for the nodes, their logs and the network')
+    .option('--fresh', 'forget what an earlier devnet left in that folder')
+    .option('--until-height <height>', 'stop once all nodes hold the same block there', integerFrom(1, 1_000_000_000))
+    .option('--json', 'print one JSON object and nothing else on the standard output')
+    .addHelpText(
+      'after',
+      `
+Node i listens on port + i, forges with its share of the 101 delegates and writes node-<i>/node.log in the data folder
+(default: devnet in BLOOMERY_HOME, else in ~/.bloomery). With another block time the network's folder is written to
+network in the data folder, for bloomery start --network. Ctrl-C or SIGTERM ends all nodes.
+
+With --until-height the nodes have 60 s and three block times for each block from genesis; then the exit code is 1.
+With --json: {"nodes":[{"http","ws","height","blockId"}, ...]} with the port numbers of each node and the block at that
+height; without --until-height it is printed once all nodes answer, with the block each of them has then.
+${EXIT_CODES}`,
+    )
+    .action(async (options: DevnetFlags) => (await import('./commands/devnet.ts')).devnet(options));
+
+  command(devnet, 'accounts', 'list the accounts of the devnet with their passphrases (devnet only)')
+    .addOption(generationOption())
+    .option('--json', 'print {"accounts":[{"name","address","publicKey","passphrase"}, ...]}')
+    .action(async (options: AccountsFlags) => (await import('./commands/devnet-accounts.ts')).devnetAccounts(options));
+
+  command(program, 'start', 'run a node')
+    .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')
+    .option('--data-dir <dir>', 'folder for data; the node uses a folder of the network in it')
+    .option('--http-port <port>', "port of the HTTP interface (default: the network's)", integerFrom(0, 65_535))
+    .option('--ws-port <port>', "port for peers (default: the network's)", integerFrom(0, 65_535))
+    .option('--peer <ip:port>', 'a peer that is always dialled; may be repeated', collect)
+    .option('--no-peers', 'have no peers at all')
+    .option('--no-forging', 'never forge')
+    .option('--config <file>', 'JSON5 file with options (docs/configuration.md)')
+    .addHelpText(
+      'after',
+      `
+A network's name is sought in the package and in the networks folder of BLOOMERY_HOME, else of ~/.bloomery.
+Options come from the network's folder, then --config, then BLOOMERY_* variables, then flags: the last one wins.
+SIGINT or SIGTERM stops the node; a second one ends it at once.
+${PLACES}
+${EXIT_CODES}`,
+    )
+    .action(async (options: StartFlags) => (await import('./commands/start.ts')).start(options));
+
+  command(program, 'status', 'say how a running node does')
+    .option('--node <url>', 'its HTTP interface', 'http://127.0.0.1:4000')
+    .option('--digest', 'add the digest of all consensus state at its tip (from the same machine only)')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', EXIT_CODES)
+    .action(async (options: StatusFlags) => (await import('./commands/status.ts')).status(options));
+
+  const genesis = command(program, 'genesis', 'make networks').action(() => genesis.outputHelp());
+  command(genesis, 'create', 'write the folder of a new network with known accounts')
+    .addOption(generationOption())
+    .requiredOption('--name <name>', 'name of the network')
+    .requiredOption('--out <dir>', 'folder to write; must not exist or be empty')
+    .option('--delegates <count>', 'delegates registered in the genesis block', integerFrom(1, 101), 101)
+    .option('--block-time <seconds>', 'length of a slot', integerFrom(2, 3600), 10)
+    .option('--seed <text>', 'text that all keys are derived from: the same text gives the same files (default: random)')
+    .addHelpText(
+      'after',
+      `
+Writes network.json, genesis.json, forgers.json (delegates, encrypted) and accounts.json (all passphrases in clear).
+${EXIT_CODES}`,
+    )
+    .action(async (options: GenesisFlags) => (await import('./commands/genesis-create.ts')).genesisCreate(options));
+
+  command(program, 'version', 'print the version')
+    .option('--json', 'print one JSON object')
+    .action((options: { json?: true }) => {
+      const version = packageVersion();
+      process.stdout.write(options.json ? `${JSON.stringify({ version })}\n` : `${version}\n`);
+    });
+
+  return program;
+}
+
+export interface DevnetFlags {
+  readonly nodes: number;
+  readonly blockTime?: number;
+  readonly generation: number;
+  readonly httpPort: number;
+  readonly wsPort: number;
+  readonly dataDir?: string;
+  readonly fresh?: true;
+  readonly untilHeight?: number;
+  readonly json?: true;
+}
+
+export interface AccountsFlags {
+  readonly generation: number;
+  readonly json?: true;
+}
+
+export interface StartFlags {
+  readonly network: string;
+  readonly dataDir?: string;
+  readonly httpPort?: number;
+  readonly wsPort?: number;
+  readonly peer?: readonly string[];
+  readonly peers: boolean;
+  readonly forging: boolean;
+  readonly config?: string;
+}
+
+export interface StatusFlags {
+  readonly node: string;
+  readonly digest?: true;
+  readonly json?: true;
+}
+
+export interface GenesisFlags {
+  readonly generation: number;
+  readonly name: string;
+  readonly out: string;
+  readonly delegates: number;
+  readonly blockTime: number;
+  readonly seed?: string;
+}
+
+/** A subcommand that reports its errors as the whole program does. */
+function command(parent: Command, name: string, description: string): Command {
+  return quiet(parent.command(name)).description(description);
+}
+
+/** Commander writes errors of several lines; `main` writes ours. */
+function quiet(program: Command): Command {
+  return program
+    .exitOverride((error) => {
+      if (error.exitCode !== 0) error.message += `: see \`${pathOf(program)} --help\``;
+      throw error;
+    })
+    .showSuggestionAfterError(false)
+    .configureOutput({ outputError: () => undefined });
+}
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+function generationOption(): Option {
+  return new Option('--generation <number>', 'protocol generation').argParser(integerFrom(2, 3)).default(3);
+}
+
+function integerFrom(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^[0-9]{1,10}$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be an integer from ${min} to ${max}`);
+  };
+}
+
+function collect(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, value];
+}
