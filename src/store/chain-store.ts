@@ -1,0 +1,276 @@
+/**
+ * The chain and its state on ordered keys. A block comes and goes whole: state, undo record, indexes and counters in one
+ * transaction of the keys below. What is kept in memory beside them is dropped when a transaction fails.
+ */
+
+import { createHash } from 'node:crypto';
+
+import { LruMap } from '../primitives/bounded.ts';
+import { isU64Decimal } from '../primitives/bytes.ts';
+import { assert, ProtocolError } from '../primitives/errors.ts';
+import type { ChainStore, ChainWriter, TransactionPlace } from '../ports/store.ts';
+import type { Codec } from '../protocol/rules.ts';
+import { StateOverlay, type Account, type Delegate, type StateWriter } from '../protocol/state.ts';
+import type { Address, Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
+import { BlockTables } from './block-tables.ts';
+import { prefixRange, type KeyValue, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
+import { heightAtEnd, heightKey, isU32, STATE_TABLES, tablePrefix, textKey } from './layout.ts';
+import { StateTables } from './state-tables.ts';
+import { decodeUndo, encodeUndo } from './undo.ts';
+
+/** Headers in memory: more than the generations look back, so that the rules seldom touch the disk. */
+const HEADERS_CACHED_MAX = 1024;
+
+/** The chain store, with its keys open to the queries of this room. */
+export interface StoredChain extends ChainStore {
+  readonly tables: KeyValueReader;
+  readonly codec: Codec;
+}
+
+export class KeyValueChainStore implements StoredChain {
+  readonly tables: KeyValueReader;
+  readonly codec: Codec;
+  readonly #keyValue: KeyValue;
+  readonly #state: StateTables;
+  readonly #blocks: BlockTables;
+  readonly #headers = new LruMap<number, BlockHeader>(HEADERS_CACHED_MAX);
+  #tip: BlockHeader | undefined;
+  /** Writes of the block that is being applied. */
+  #overlay: StateOverlay | undefined;
+
+  constructor(keyValue: KeyValue, codec: Codec) {
+    this.#keyValue = keyValue;
+    this.tables = keyValue;
+    this.codec = codec;
+    this.#state = new StateTables(keyValue);
+    this.#blocks = new BlockTables(keyValue, codec);
+    this.#tip = this.#lastHeader();
+  }
+
+  // ---- state ----------------------------------------------------------------------------------------------------------
+
+  account(address: Address): Account | undefined {
+    return (this.#overlay ?? this.#state).account(address);
+  }
+
+  delegate(publicKey: PublicKey): Delegate | undefined {
+    return (this.#overlay ?? this.#state).delegate(publicKey);
+  }
+
+  delegateKeyByUsername(username: string): PublicKey | undefined {
+    return (this.#overlay ?? this.#state).delegateKeyByUsername(username);
+  }
+
+  delegates(): Iterable<Delegate> {
+    return (this.#overlay ?? this.#state).delegates();
+  }
+
+  roundList(index: number): readonly PublicKey[] | undefined {
+    return (this.#overlay ?? this.#state).roundList(index);
+  }
+
+  ledger(): Uint8Array | undefined {
+    return (this.#overlay ?? this.#state).ledger();
+  }
+
+  // ---- chain ----------------------------------------------------------------------------------------------------------
+
+  tip(): BlockHeader | undefined {
+    return this.#tip;
+  }
+
+  header(height: number): BlockHeader | undefined {
+    if (height === this.#tip?.height) return this.#tip;
+    const cached = this.#headers.get(height);
+    if (cached !== undefined) return cached;
+    const bytes = isU32(height) ? this.#keyValue.get(heightKey('headers', height)) : undefined;
+    if (bytes === undefined) return undefined;
+    const header = this.codec.decodeHeader(bytes);
+    this.#headers.set(height, header);
+    return header;
+  }
+
+  block(height: number): Block | undefined {
+    const header = this.header(height);
+    return header === undefined ? undefined : this.#blocks.block(header);
+  }
+
+  heightOf(id: BlockId): number | undefined {
+    return isU64Decimal(id) ? this.#blocks.heightOf(id) : undefined;
+  }
+
+  hasTransaction(id: TransactionId): boolean {
+    return this.transactionPlace(id) !== undefined;
+  }
+
+  transactionPlace(id: TransactionId): TransactionPlace | undefined {
+    return isU64Decimal(id) ? this.#blocks.transactionPlace(id) : undefined;
+  }
+
+  transaction(place: TransactionPlace): Transaction | undefined {
+    return this.#blocks.transaction(place);
+  }
+
+  // ---- the rest of the store ------------------------------------------------------------------------------------------
+
+  transact<T>(work: (writer: ChainWriter) => T): T {
+    const tip = this.#tip;
+    const ledger = this.#state.ledger();
+    try {
+      return this.#keyValue.transact((writer) => {
+        const result = work(this.#writer(writer));
+        assert(!isThenable(result), 'a transaction of the store is synchronous');
+        return result;
+      });
+    } catch (error) {
+      this.#overlay = undefined;
+      this.#tip = tip;
+      this.#headers.clear();
+      this.#state.forget(ledger);
+      this.#blocks.forget();
+      throw error;
+    }
+  }
+
+  note(key: string): Uint8Array | undefined {
+    return this.#keyValue.get(textKey('notes', key));
+  }
+
+  noteKeys(prefix: string): readonly string[] {
+    const keys = this.#keyValue.keys(prefixRange(textKey('notes', prefix)));
+    return Array.from(keys, (key) => key.toString('utf8', 1));
+  }
+
+  stateDigest(): string {
+    const hash = createHash('sha256');
+    const size = Buffer.allocUnsafe(8);
+    for (const table of STATE_TABLES) {
+      for (const { key, value } of this.#keyValue.entries(prefixRange(tablePrefix(table)))) {
+        // Sizes stand before the bytes, so that no two states can run together into the same text.
+        size.writeUInt32BE(key.length, 0);
+        size.writeUInt32BE(value.length, 4);
+        hash.update(size).update(key).update(value);
+      }
+    }
+    return hash.digest('hex');
+  }
+
+  undoFloor(): number | undefined {
+    const [lowest] = this.#keyValue.keys({ ...prefixRange(tablePrefix('undo')), limit: 1 });
+    return lowest === undefined ? undefined : heightAtEnd(lowest);
+  }
+
+  close(): Promise<void> {
+    return this.#keyValue.close();
+  }
+
+  // ---- writing --------------------------------------------------------------------------------------------------------
+
+  #writer(keys: KeyValueWriter): ChainWriter {
+    const applied = (): StateWriter => {
+      assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be taken back');
+      return this.#overlay;
+    };
+    return {
+      account: (address) => this.account(address),
+      delegate: (publicKey) => this.delegate(publicKey),
+      delegateKeyByUsername: (username) => this.delegateKeyByUsername(username),
+      delegates: () => this.delegates(),
+      roundList: (index) => this.roundList(index),
+      ledger: () => this.ledger(),
+      header: (height) => this.header(height),
+      hasTransaction: (id) => this.hasTransaction(id),
+      tip: () => this.tip(),
+      block: (height) => this.block(height),
+      heightOf: (id) => this.heightOf(id),
+      transactionPlace: (id) => this.transactionPlace(id),
+      transaction: (place) => this.transaction(place),
+      setAccount: (account) => applied().setAccount(account),
+      setDelegate: (delegate) => applied().setDelegate(delegate),
+      setRoundList: (index, list) => applied().setRoundList(index, list),
+      setLedger: (ledger) => applied().setLedger(ledger),
+      append: (block, apply) => this.#append(keys, block, apply),
+      revert: () => this.#revert(keys),
+      forgetUndo: (upToHeight) => forgetUndo(keys, upToHeight),
+      setNote: (key, value) => {
+        if (value === undefined) keys.remove(textKey('notes', key));
+        else keys.put(textKey('notes', key), value);
+      },
+    };
+  }
+
+  #append(keys: KeyValueWriter, block: Block, apply: (state: StateWriter) => void): void {
+    assert(this.#overlay === undefined, 'blocks are appended one after the other');
+    assert(block.height === (this.#tip?.height ?? 0) + 1, 'a block is appended right above the tip');
+    assert(this.#tip === undefined || block.previousBlockId === this.#tip.id, 'a block is appended to its parent');
+    const overlay = new StateOverlay(this.#belowOverlay());
+    this.#overlay = overlay;
+    apply(overlay);
+    this.#overlay = undefined;
+
+    const overwritten = this.#state.save(keys, overlay.changes());
+    const header = this.#blocks.append(keys, block);
+    // The genesis block is what all agree on: it is never taken back.
+    if (block.height > 1) keys.put(heightKey('undo', block.height), encodeUndo(overwritten));
+    if (this.#tip !== undefined) this.#headers.set(this.#tip.height, this.#tip);
+    this.#tip = header;
+  }
+
+  #revert(keys: KeyValueWriter): Block {
+    assert(this.#overlay === undefined, 'nothing is reverted while a block is applied');
+    const tip = this.#tip;
+    if (tip === undefined || tip.height === 1) {
+      throw new ProtocolError('GENESIS_NOT_REVERTIBLE', {}, 'The genesis block cannot be reverted.');
+    }
+    const undoKey = heightKey('undo', tip.height);
+    const undo = keys.get(undoKey);
+    if (undo === undefined) {
+      throw new ProtocolError(
+        'UNDO_RECORD_MISSING',
+        { height: tip.height, blockId: tip.id },
+        `Block ${tip.id} at height ${tip.height} cannot be reverted: its undo record is no longer kept.`,
+      );
+    }
+    const block = this.#blocks.block(tip);
+    this.#state.restore(keys, decodeUndo(undo));
+    this.#blocks.removeLast(keys, block);
+    keys.remove(undoKey);
+    const parent = this.header(tip.height - 1);
+    assert(parent !== undefined, 'the parent of a block above genesis is stored');
+    this.#headers.delete(tip.height);
+    this.#tip = parent;
+    return block;
+  }
+
+  /** What the overlay of a block lies on: the tables themselves, whatever overlay is in use. */
+  #belowOverlay(): ConstructorParameters<typeof StateOverlay>[0] {
+    const state = this.#state;
+    return {
+      account: (address) => state.account(address),
+      delegate: (publicKey) => state.delegate(publicKey),
+      delegateKeyByUsername: (username) => state.delegateKeyByUsername(username),
+      delegates: () => state.delegates(),
+      roundList: (index) => state.roundList(index),
+      ledger: () => state.ledger(),
+      header: (height) => this.header(height),
+      hasTransaction: (id) => this.hasTransaction(id),
+    };
+  }
+
+  #lastHeader(): BlockHeader | undefined {
+    const range = { ...prefixRange(tablePrefix('headers')), reverse: true, limit: 1 };
+    const [last] = this.#keyValue.entries(range);
+    return last === undefined ? undefined : this.codec.decodeHeader(last.value);
+  }
+}
+
+function forgetUndo(keys: KeyValueWriter, upToHeight: number): void {
+  const { gte } = prefixRange(tablePrefix('undo'));
+  if (upToHeight < 1) return;
+  const lt = heightKey('undo', Math.min(upToHeight, 0xffff_fffe) + 1);
+  for (const key of Array.from(keys.keys({ gte, lt }))) keys.remove(key);
+}
+
+function isThenable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}

@@ -1,0 +1,58 @@
+/**
+ * Ordered binary keys with small values, all that the chain store needs of a disk. Keys sort bytewise. Byte arrays that were
+ * handed in or out belong to both sides from then on: nobody changes them.
+ */
+
+/** Keys from `gte` (inclusive) to `lt` (exclusive), ascending unless `reverse`. */
+export interface KeyRange {
+  readonly gte: Uint8Array;
+  readonly lt: Uint8Array;
+  readonly reverse?: boolean;
+  /** At most this many; all when absent. */
+  readonly limit?: number;
+  /** Skips this many first. */
+  readonly offset?: number;
+}
+
+export interface KeyValueEntry {
+  readonly key: Buffer;
+  readonly value: Buffer;
+}
+
+export interface KeyValueReader {
+  get(key: Uint8Array): Buffer | undefined;
+  /** Entries of the range. Write nothing while walking it. */
+  entries(range: KeyRange): Iterable<KeyValueEntry>;
+  /** Keys of the range. Write nothing while walking it. */
+  keys(range: KeyRange): Iterable<Buffer>;
+  /** Number of keys of the range, without `limit` and `offset`. */
+  count(range: KeyRange): number;
+}
+
+/** Valid during the transaction that it was handed to. Its reads see its own writes. */
+export interface KeyValueWriter extends KeyValueReader {
+  put(key: Uint8Array, value: Uint8Array): void;
+  remove(key: Uint8Array): void;
+}
+
+export interface KeyValue extends KeyValueReader {
+  /**
+   * Runs `work` as one unit: on the disk when this returns, as if it had never been when it throws. Not to be nested.
+   */
+  transact<T>(work: (writer: KeyValueWriter) => T): T;
+  close(): Promise<void>;
+}
+
+/** The smallest key above all that start with the prefix. The prefix must hold a byte below 255. */
+export function afterPrefix(prefix: Uint8Array): Buffer {
+  let end = prefix.length;
+  while (end > 0 && prefix[end - 1] === 0xff) end -= 1;
+  const after = Buffer.from(prefix.subarray(0, end));
+  after[end - 1] = (after[end - 1] ?? 0) + 1;
+  return after;
+}
+
+/** All keys that start with the prefix. */
+export function prefixRange(prefix: Uint8Array): { readonly gte: Uint8Array; readonly lt: Uint8Array } {
+  return { gte: prefix, lt: afterPrefix(prefix) };
+}

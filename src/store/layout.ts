@@ -1,0 +1,284 @@
+/**
+ * The published table of all keys. One database of binary keys: the first byte is the number of the table, the rest is
+ * big-endian, so that keys sort as what they mean. A change of any key or value is a new `LAYOUT_VERSION`.
+ *
+ * Parts of keys: `height` u32, `index` u16 (position in a block), `place` = height index, `ordinal` u32 (position in a
+ * list, from 0), `id` u64, `key` 32 bytes, `address` UTF-8 text up to the end, `(address)` the same behind its length u8,
+ * `amount` an ordered signed integer of any size (`orderedBigint`).
+ */
+
+import { assert } from '../primitives/errors.ts';
+import type { TransactionPlace } from '../ports/store.ts';
+import type { Address, BlockId, PublicKey, TransactionId } from '../protocol/types.ts';
+
+export const LAYOUT_VERSION = 1;
+
+/**
+ * What a table is for. `state` is consensus state: it goes into the digest and into undo records. `chain` is blocks as they
+ * were signed, `index` can be made again from the two, `local` belongs to this node alone.
+ */
+export type TableRole = 'state' | 'chain' | 'index' | 'local';
+
+export interface Table {
+  readonly number: number;
+  readonly role: TableRole;
+  readonly key: string;
+  readonly value: string;
+}
+
+export const TABLES = {
+  meta: {
+    number: 1,
+    role: 'local',
+    key: 'name',
+    value: 'text: layout, generation, network; u64: accounts (their number)',
+  },
+  headers: { number: 2, role: 'chain', key: 'height', value: 'header as the codec encodes it: the signed bytes first' },
+  transactions: {
+    number: 3,
+    role: 'chain',
+    key: 'place',
+    value: 'transaction as the codec encodes it: the signed bytes first',
+  },
+  undo: { number: 4, role: 'local', key: 'height', value: 'what the block overwrote (undo.ts)' },
+  notes: { number: 5, role: 'local', key: 'name', value: 'bytes of the engine' },
+
+  accounts: { number: 16, role: 'state', key: 'address', value: 'account without votes (records.ts)' },
+  votes: { number: 17, role: 'state', key: 'address', value: 'keys of the delegates voted for; no entry for none' },
+  delegates: { number: 18, role: 'state', key: 'key', value: 'delegate (records.ts)' },
+  roundLists: { number: 19, role: 'state', key: 'list index u32', value: 'keys of the delegates, best first' },
+  ledger: { number: 20, role: 'state', key: '', value: "bytes of the generation's own" },
+
+  blockIds: { number: 32, role: 'index', key: 'id', value: 'height' },
+  transactionIds: { number: 33, role: 'index', key: 'id', value: 'place' },
+  transactionTotals: { number: 34, role: 'index', key: 'height', value: 'u64: transactions of the chain up to here' },
+  blocksByAmount: { number: 35, role: 'index', key: 'amount height', value: '' },
+  blocksByFee: { number: 36, role: 'index', key: 'amount height', value: '' },
+  blocksByGenerator: {
+    number: 37,
+    role: 'index',
+    key: 'key ordinal',
+    value: 'height, timestamp u32, u64 fees and u64 rewards of all its blocks up to here',
+  },
+  transactionsByAmount: { number: 48, role: 'index', key: 'amount place', value: '' },
+  transactionsByFee: { number: 49, role: 'index', key: 'amount place', value: '' },
+  transactionsByTimestamp: {
+    number: 50,
+    role: 'index',
+    key: 'timestamp i32 with its sign bit turned, place',
+    value: '',
+  },
+  transactionsByData: { number: 51, role: 'index', key: 'UTF-8 data of a transfer that has some, place', value: '' },
+  transactionsByType: { number: 52, role: 'index', key: 'type u16, ordinal', value: 'place' },
+  transactionsBySender: { number: 53, role: 'index', key: '(address) ordinal', value: 'place' },
+  transactionsByRecipient: { number: 54, role: 'index', key: '(address) ordinal', value: 'place' },
+
+  usernames: { number: 64, role: 'index', key: 'UTF-8 name', value: 'key' },
+  accountsByBalance: { number: 65, role: 'index', key: 'amount address', value: '' },
+  secondPublicKeys: { number: 66, role: 'index', key: 'key address', value: '' },
+  voters: {
+    number: 67,
+    role: 'index',
+    key: 'key of the delegate, u8 0 and key of the voter (u8 1 alone for none), address of the voter',
+    value: '',
+  },
+  memberships: { number: 68, role: 'index', key: 'key of the member, address of the group', value: '' },
+} as const satisfies Record<string, Table>;
+
+export type TableName = keyof typeof TABLES;
+
+/** Numbers of tables that earlier layouts had. They are never given out again. */
+export const RETIRED_TABLES: readonly number[] = [];
+
+export const META_LAYOUT = 'layout';
+export const META_GENERATION = 'generation';
+export const META_NETWORK = 'network';
+export const META_ACCOUNTS = 'accounts';
+
+/** The first byte of a table's keys: also the prefix that covers the whole table. */
+export function tablePrefix(table: TableName): Buffer {
+  return Buffer.from([TABLES[table].number]);
+}
+
+/** Tables of consensus state, in the order of their numbers. */
+export const STATE_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[])
+  .filter((name) => TABLES[name].role === 'state')
+  .sort((a, b) => TABLES[a].number - TABLES[b].number);
+
+// ---- keys -----------------------------------------------------------------------------------------------------------
+
+export function heightKey(table: 'headers' | 'undo' | 'roundLists' | 'transactionTotals', height: number): Buffer {
+  const key = Buffer.allocUnsafe(5);
+  key[0] = TABLES[table].number;
+  writeU32(key, height, 1);
+  return key;
+}
+
+export function placeKey(place: TransactionPlace): Buffer {
+  const key = Buffer.allocUnsafe(7);
+  key[0] = TABLES.transactions.number;
+  writePlace(key, place, 1);
+  return key;
+}
+
+export function textKey(table: 'meta' | 'notes' | 'accounts' | 'votes' | 'usernames', text: string): Buffer {
+  const key = Buffer.allocUnsafe(1 + Buffer.byteLength(text));
+  key[0] = TABLES[table].number;
+  key.write(text, 1);
+  return key;
+}
+
+/** @param id canonical decimal text of an unsigned 64-bit integer */
+export function idKey(table: 'blockIds' | 'transactionIds', id: BlockId | TransactionId): Buffer {
+  const key = Buffer.allocUnsafe(9);
+  key[0] = TABLES[table].number;
+  key.writeBigUInt64BE(BigInt(id), 1);
+  return key;
+}
+
+/** Key of a delegate; also the prefix of what is listed under a public key. */
+export function publicKeyKey(
+  table: 'delegates' | 'blocksByGenerator' | 'secondPublicKeys' | 'voters' | 'memberships',
+  publicKey: PublicKey,
+): Buffer {
+  const key = Buffer.allocUnsafe(33);
+  key[0] = TABLES[table].number;
+  const written = key.write(publicKey, 1, 'hex');
+  assert(written === 32 && publicKey.length === 64, 'a public key is 32 bytes in hexadecimal');
+  return key;
+}
+
+export function ledgerKey(): Buffer {
+  return tablePrefix('ledger');
+}
+
+/** Prefix of an address's list. */
+export function addressListKey(table: 'transactionsBySender' | 'transactionsByRecipient', address: Address): Buffer {
+  const bytes = Buffer.byteLength(address);
+  assert(bytes <= 255, 'an address is at most 255 bytes');
+  const key = Buffer.allocUnsafe(2 + bytes);
+  key[0] = TABLES[table].number;
+  key[1] = bytes;
+  key.write(address, 2);
+  return key;
+}
+
+/** Prefix of a type's list. */
+export function typeListKey(type: number): Buffer {
+  assert(isU16(type), 'a type number fits 16 bits');
+  const key = Buffer.allocUnsafe(3);
+  key[0] = TABLES.transactionsByType.number;
+  key.writeUInt16BE(type, 1);
+  return key;
+}
+
+/** Entry of a list: its prefix, then the position. */
+export function listItemKey(list: Uint8Array, ordinal: number): Buffer {
+  const key = Buffer.allocUnsafe(list.length + 4);
+  key.set(list, 0);
+  writeU32(key, ordinal, list.length);
+  return key;
+}
+
+export type AmountTable =
+  'blocksByAmount' | 'blocksByFee' | 'transactionsByAmount' | 'transactionsByFee' | 'accountsByBalance';
+
+/** Entry of a table sorted by amount, `tail` being what it points to; without one the prefix of all entries of the amount. */
+export function amountKey(table: AmountTable, amount: bigint, tail: Uint8Array = EMPTY): Buffer {
+  return Buffer.concat([tablePrefix(table), orderedBigint(amount), tail]);
+}
+
+export function timestampKey(timestamp: number, tail: Uint8Array = EMPTY): Buffer {
+  const key = Buffer.allocUnsafe(5 + tail.length);
+  key[0] = TABLES.transactionsByTimestamp.number;
+  key.writeUInt32BE((timestamp ^ 0x8000_0000) >>> 0, 1);
+  key.set(tail, 5);
+  return key;
+}
+
+// ---- parts of keys and small values ---------------------------------------------------------------------------------
+
+export const EMPTY: Buffer = Buffer.alloc(0);
+export const PLACE_BYTES = 6;
+export const HEIGHT_BYTES = 4;
+
+export function isU16(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= 0xffff;
+}
+
+export function isU32(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff;
+}
+
+/** 4 bytes that sort like the number. */
+export function heightBytes(height: number): Buffer {
+  const bytes = Buffer.allocUnsafe(HEIGHT_BYTES);
+  writeU32(bytes, height, 0);
+  return bytes;
+}
+
+/** 6 bytes that sort like the order of transactions in the chain. */
+export function placeBytes(place: TransactionPlace): Buffer {
+  const bytes = Buffer.allocUnsafe(PLACE_BYTES);
+  writePlace(bytes, place, 0);
+  return bytes;
+}
+
+/** The place that stands in the last 6 bytes. */
+export function placeAtEnd(bytes: Buffer): TransactionPlace {
+  const at = bytes.length - PLACE_BYTES;
+  return { height: bytes.readUInt32BE(at), index: bytes.readUInt16BE(at + 4) };
+}
+
+/** The height that stands in the last 4 bytes. */
+export function heightAtEnd(bytes: Buffer): number {
+  return bytes.readUInt32BE(bytes.length - HEIGHT_BYTES);
+}
+
+/**
+ * Bytes that sort like signed integers of any size and of which none begins with another: 128 plus the number of bytes, then
+ * the bytes; for negative values 128 minus that number, then the complement of the bytes.
+ */
+export function orderedBigint(value: bigint): Buffer {
+  const size = bytesOfBigint(value < 0n ? -value : value);
+  assert(size.length < 128, 'an amount is below 2^1016');
+  const bytes = Buffer.allocUnsafe(1 + size.length);
+  if (value < 0n) {
+    bytes[0] = 128 - size.length;
+    for (const [i, byte] of size.entries()) bytes[i + 1] = 255 - byte;
+  } else {
+    bytes[0] = 128 + size.length;
+    bytes.set(size, 1);
+  }
+  return bytes;
+}
+
+/** Length of the ordered integer that begins at `offset`. */
+export function orderedBigintBytes(bytes: Buffer, offset: number): number {
+  return 1 + Math.abs((bytes[offset] ?? 128) - 128);
+}
+
+/** The least big-endian bytes of a value that is not negative; none for zero. */
+export function bytesOfBigint(value: bigint): Buffer {
+  if (value === 0n) return EMPTY;
+  if (value <= 0xffff_ffff_ffff_ffffn) {
+    const bytes = Buffer.allocUnsafe(8);
+    bytes.writeBigUInt64BE(value);
+    let zeros = 0;
+    while (bytes[zeros] === 0) zeros += 1;
+    return bytes.subarray(zeros);
+  }
+  const hex = value.toString(16);
+  return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex');
+}
+
+function writeU32(bytes: Buffer, value: number, at: number): void {
+  assert(isU32(value), 'heights and positions fit 32 bits');
+  bytes.writeUInt32BE(value, at);
+}
+
+function writePlace(bytes: Buffer, place: TransactionPlace, at: number): void {
+  assert(isU16(place.index), 'a block holds less than 65536 transactions');
+  writeU32(bytes, place.height, at);
+  bytes.writeUInt16BE(place.index, at + 4);
+}

@@ -1,0 +1,187 @@
+/** Keys in an LMDB environment of one folder. */
+
+import { existsSync, mkdirSync, openSync, closeSync, readSync, fstatSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { open, type Database } from 'lmdb';
+
+import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
+import { DirectoryLock } from './directory-lock.ts';
+import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from './key-value.ts';
+
+const DATA_FILE = 'data.mdb';
+
+/**
+ * Opens the folder, creating it where `create` allows, and holds it until `close`.
+ *
+ * @throws ProtocolError `STORE_MISSING` when there is none and `create` is false, `STORE_IN_USE` when another process holds it,
+ *   `STORE_UNREADABLE` when it is no folder or holds a damaged or foreign file
+ */
+export function openLmdb(directory: string, create: boolean): KeyValue {
+  const dataFile = join(directory, DATA_FILE);
+  if (existsSync(directory) && !statSync(directory).isDirectory()) {
+    throw unreadable(directory, 'it is a file, not a folder');
+  }
+  if (!create && !existsSync(dataFile)) {
+    throw new ProtocolError('STORE_MISSING', { directory }, `There is no chain store in ${directory}.`);
+  }
+  try {
+    mkdirSync(directory, { recursive: true });
+  } catch (error) {
+    throw unreadable(directory, messageOf(error), error);
+  }
+  const lock = DirectoryLock.acquire(directory);
+  try {
+    refuseDamagedFile(directory, dataFile);
+    return new LmdbKeyValue(openEnvironment(directory), lock);
+  } catch (error) {
+    lock.release();
+    throw error instanceof ProtocolError ? error : unreadable(directory, messageOf(error), error);
+  }
+}
+
+function openEnvironment(directory: string): Database<Buffer, Buffer> {
+  return open<Buffer, Buffer>({
+    path: directory,
+    // A folder whose name holds a point would be taken for a file.
+    noSubdir: false,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    cache: false,
+    // LMDB's classic rule: pages, fdatasync, then the meta page through a descriptor opened with O_DSYNC, all before a
+    // transactionSync returns (seen with strace). Nothing is left to a later flush.
+    overlappingSync: false,
+  });
+}
+
+class LmdbKeyValue implements KeyValue {
+  readonly #database: Database<Buffer, Buffer>;
+  readonly #lock: DirectoryLock;
+  readonly #writer: KeyValueWriter;
+  #writing = false;
+  #closed = false;
+
+  constructor(database: Database<Buffer, Buffer>, lock: DirectoryLock) {
+    this.#database = database;
+    this.#lock = lock;
+    this.#writer = {
+      get: (key) => this.get(key),
+      entries: (range) => this.entries(range),
+      keys: (range) => this.keys(range),
+      count: (range) => this.count(range),
+      put: (key, value) => {
+        assert(this.#writing, 'writes happen inside a transaction');
+        this.#database.putSync(bufferOf(key), bufferOf(value));
+      },
+      remove: (key) => {
+        assert(this.#writing, 'writes happen inside a transaction');
+        this.#database.removeSync(bufferOf(key));
+      },
+    };
+  }
+
+  get(key: Uint8Array): Buffer | undefined {
+    return this.#database.getBinary(bufferOf(key));
+  }
+
+  entries(range: KeyRange): Iterable<KeyValueEntry> {
+    return this.#database.getRange(lmdbRange(range)) as Iterable<KeyValueEntry>;
+  }
+
+  keys(range: KeyRange): Iterable<Buffer> {
+    return this.#database.getKeys(lmdbRange(range)) as Iterable<Buffer>;
+  }
+
+  count(range: KeyRange): number {
+    if (Buffer.compare(range.gte, range.lt) >= 0) return 0;
+    return this.#database.getKeysCount({ start: bufferOf(range.gte), end: bufferOf(range.lt) });
+  }
+
+  transact<T>(work: (writer: KeyValueWriter) => T): T {
+    assert(!this.#writing, 'transactions are not nested');
+    let done: { readonly result: T } | undefined;
+    this.#writing = true;
+    try {
+      // transactionSync alone rolls back on a throw; the plain transaction() of this library keeps the writes before it.
+      this.#database.transactionSync(() => {
+        done = { result: work(this.#writer) };
+      });
+    } catch (error) {
+      if (done === undefined) throw error;
+      throw new ProtocolError(
+        'STORE_WRITE_FAILED',
+        {},
+        `The chain store could not be written: ${messageOf(error)}. Check the free space and the health of its disk.`,
+        { cause: error },
+      );
+    } finally {
+      this.#writing = false;
+    }
+    assert(done !== undefined, 'a committed transaction has run');
+    return done.result;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#database.close();
+    this.#lock.release();
+  }
+}
+
+function lmdbRange({ gte, lt, reverse, limit, offset }: KeyRange): Parameters<Database<Buffer, Buffer>['getRange']>[0] {
+  const bounds =
+    reverse === true
+      ? { start: bufferOf(lt), exclusiveStart: true, end: bufferOf(gte), inclusiveEnd: true, reverse: true }
+      : { start: bufferOf(gte), end: bufferOf(lt) };
+  return {
+    ...bounds,
+    ...(limit === undefined ? {} : { limit }),
+    ...(offset === undefined ? {} : { offset }),
+  };
+}
+
+// Places in the first page of an LMDB data file, as lmdb 3.5 lays it out on 64-bit machines.
+const MAGIC_AT = 24;
+const MAGIC = 0xbeefc0de;
+const PAGE_BYTES_AT = 48;
+const HEADER_BYTES = 160;
+const PAGE_BYTES_MIN = 256;
+const PAGE_BYTES_MAX = 65_536;
+
+/** The library maps the file: a foreign or cut one would end the process with a signal where an error is due. */
+function refuseDamagedFile(directory: string, dataFile: string): void {
+  if (!existsSync(dataFile)) return;
+  const file = openSync(dataFile, 'r');
+  try {
+    const sizeBytes = fstatSync(file).size;
+    // An empty file is what a kill right after its creation leaves behind.
+    if (sizeBytes === 0) return;
+    const header = Buffer.alloc(HEADER_BYTES);
+    const readBytes = readSync(file, header, 0, HEADER_BYTES, 0);
+    if (readBytes < HEADER_BYTES || header.readUInt32LE(MAGIC_AT) !== MAGIC) {
+      throw unreadable(directory, `${DATA_FILE} is not an LMDB file`);
+    }
+    const pageBytes = header.readUInt32LE(PAGE_BYTES_AT);
+    if (pageBytes < PAGE_BYTES_MIN || pageBytes > PAGE_BYTES_MAX) {
+      throw unreadable(directory, `${DATA_FILE} is damaged (page size ${pageBytes})`);
+    }
+    if (sizeBytes < 2 * pageBytes) throw unreadable(directory, `${DATA_FILE} is cut off`);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function unreadable(directory: string, why: string, cause?: unknown): ProtocolError {
+  return new ProtocolError(
+    'STORE_UNREADABLE',
+    { directory },
+    `The chain store in ${directory} cannot be read: ${why}. Restore it from a backup, or remove the folder and let the node ` +
+      'download the chain again.',
+    cause === undefined ? undefined : { cause },
+  );
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

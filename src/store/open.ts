@@ -1,0 +1,104 @@
+/** Opens a chain store, and refuses one that another network, generation or layout has written. */
+
+import { ProtocolError } from '../primitives/errors.ts';
+import type { ChainParams } from '../protocol/params.ts';
+import type { Codec } from '../protocol/rules.ts';
+import { KeyValueChainStore, type StoredChain } from './chain-store.ts';
+import type { KeyValue } from './key-value.ts';
+import { LAYOUT_VERSION, META_ACCOUNTS, META_GENERATION, META_LAYOUT, META_NETWORK, textKey } from './layout.ts';
+import { openLmdb } from './lmdb.ts';
+import { MemoryKeyValue } from './memory.ts';
+
+export interface MemoryChainStoreOptions {
+  readonly codec: Codec;
+  readonly params: ChainParams;
+}
+
+export interface ChainStoreOptions extends MemoryChainStoreOptions {
+  /** Folder of the store, which shares it with nothing else. */
+  readonly directory: string;
+  /** Default true; false refuses a folder that holds no store yet. */
+  readonly create?: boolean;
+}
+
+/**
+ * Opens the store of a folder and holds it until `close`.
+ *
+ * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`,
+ *   `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`, each with a message that says what to do
+ */
+export async function openChainStore({ codec, params, directory, create }: ChainStoreOptions): Promise<StoredChain> {
+  const keyValue = openLmdb(directory, create ?? true);
+  try {
+    claim(keyValue, params, directory);
+    return new KeyValueChainStore(keyValue, codec);
+  } catch (error) {
+    await keyValue.close();
+    throw error;
+  }
+}
+
+/** A store that lives as long as its object. */
+export function openMemoryChainStore({ codec, params }: MemoryChainStoreOptions): StoredChain {
+  const keyValue = new MemoryKeyValue();
+  claim(keyValue, params, 'memory');
+  return new KeyValueChainStore(keyValue, codec);
+}
+
+/** Marks an empty store as this network's; refuses one with other marks. */
+function claim(keyValue: KeyValue, params: ChainParams, directory: string): void {
+  const layout = metaOf(keyValue, META_LAYOUT);
+  if (layout === undefined) {
+    const isForeign = keyValue.count({ gte: Buffer.from([0]), lt: Buffer.from([255]) }) > 0;
+    if (isForeign) {
+      throw new ProtocolError(
+        'STORE_UNREADABLE',
+        { directory },
+        `${directory} holds a database that is not a chain store. Give this node another data directory.`,
+      );
+    }
+    keyValue.transact((writer) => {
+      const zero = Buffer.alloc(8);
+      writer.put(textKey('meta', META_LAYOUT), Buffer.from(String(LAYOUT_VERSION)));
+      writer.put(textKey('meta', META_GENERATION), Buffer.from(String(params.generation)));
+      writer.put(textKey('meta', META_NETWORK), Buffer.from(networkOf(params)));
+      writer.put(textKey('meta', META_ACCOUNTS), zero);
+    });
+    return;
+  }
+  if (layout !== String(LAYOUT_VERSION)) {
+    throw new ProtocolError(
+      'STORE_LAYOUT_MISMATCH',
+      { directory, found: layout, expected: LAYOUT_VERSION },
+      `The chain store in ${directory} has layout ${layout}, and this version of the node reads layout ${LAYOUT_VERSION}. ` +
+        'Run the version that wrote it, or remove the folder and let the node download the chain again.',
+    );
+  }
+  const generation = metaOf(keyValue, META_GENERATION);
+  if (generation !== String(params.generation)) {
+    throw new ProtocolError(
+      'STORE_GENERATION_MISMATCH',
+      { directory, found: generation, expected: params.generation },
+      `The chain store in ${directory} belongs to generation ${generation ?? 'unknown'}, and this network is generation ` +
+        `${params.generation}. Give this node another data directory, or remove the folder to begin anew.`,
+    );
+  }
+  const network = metaOf(keyValue, META_NETWORK);
+  if (network !== networkOf(params)) {
+    throw new ProtocolError(
+      'STORE_NETWORK_MISMATCH',
+      { directory, found: network, expected: networkOf(params) },
+      `The chain store in ${directory} belongs to another network (genesis block, nethash and network identifier ` +
+        `${network ?? 'unknown'} instead of ${networkOf(params)}). Give this node another data directory, or remove the ` +
+        'folder to begin anew.',
+    );
+  }
+}
+
+function networkOf(params: ChainParams): string {
+  return `${params.genesisBlockId} ${params.nethash} ${params.networkIdentifier}`;
+}
+
+function metaOf(keyValue: KeyValue, name: string): string | undefined {
+  return keyValue.get(textKey('meta', name))?.toString('utf8');
+}

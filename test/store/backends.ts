@@ -1,0 +1,47 @@
+/** The two ways to keep a chain. Each test of the suite runs on both. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { ChainParams } from '../../src/protocol/params.ts';
+import type { Codec } from '../../src/protocol/rules.ts';
+import { openChainStore, openMemoryChainStore } from '../../src/store/open.ts';
+import type { StoredChain } from '../../src/store/chain-store.ts';
+import { FAKE_CODEC } from '../support/fake-codec.ts';
+import { paramsWith } from '../support/fixtures.ts';
+
+export type Backend = 'memory' | 'lmdb';
+export const BACKENDS: readonly Backend[] = ['memory', 'lmdb'];
+
+export interface OpenOptions {
+  readonly codec?: Codec;
+  readonly params?: ChainParams;
+}
+
+/** Opens an empty store, hands it over and puts it away. */
+export async function withStore<T>(
+  backend: Backend,
+  work: (store: StoredChain) => T | Promise<T>,
+  { codec = FAKE_CODEC, params = paramsWith() }: OpenOptions = {},
+): Promise<T> {
+  if (backend === 'memory') return await work(openMemoryChainStore({ codec, params }));
+  const directory = temporaryFolder();
+  const store = await openChainStore({ directory, codec, params });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+    rmSync(directory, { recursive: true });
+  }
+}
+
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'bloomery-store.'));
+}
+
+/** Everything that the store holds, key by key: what "as it was before" means. */
+export function dump(store: StoredChain): readonly string[] {
+  const range = { gte: Buffer.from([0]), lt: Buffer.from([255]) };
+  return Array.from(store.tables.entries(range), ({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`);
+}

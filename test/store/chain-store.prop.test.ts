@@ -1,0 +1,158 @@
+import test from 'ava';
+import fc from 'fast-check';
+
+import { BACKENDS, dump, withStore } from './backends.ts';
+import { Dice, nextStep, type Step } from './world.ts';
+import type { StoredChain } from '../../src/store/chain-store.ts';
+
+/** Appends blocks above the tip. */
+function grow(store: StoredChain, dice: Dice, blocks: number): readonly Step[] {
+  const steps: Step[] = [];
+  store.transact((writer) => {
+    for (let i = 0; i < blocks; i += 1) {
+      const step = nextStep(dice, writer.tip());
+      writer.append(step.block, step.apply);
+      steps.push(step);
+    }
+  });
+  return steps;
+}
+
+for (const backend of BACKENDS) {
+  test(`${backend}: taking blocks back leaves every key and the digest of every height as they were`, async (t) => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), fc.integer({ min: 1, max: 12 }), async (seed, blocks) => {
+        await withStore(backend, (store) => {
+          const dice = new Dice(seed);
+          grow(store, dice, 1);
+          const dumps = [dump(store)];
+          const digests = [store.stateDigest()];
+          const steps: Step[] = [];
+          for (let i = 0; i < blocks; i += 1) {
+            steps.push(...grow(store, dice, 1));
+            dumps.push(dump(store));
+            digests.push(store.stateDigest());
+          }
+          for (let i = blocks - 1; i >= 0; i -= 1) {
+            t.deepEqual(
+              store.transact((writer) => writer.revert()),
+              steps[i]?.block,
+            );
+            t.deepEqual(dump(store), dumps[i]);
+            t.is(store.stateDigest(), digests[i] ?? '');
+          }
+        });
+      }),
+      { numRuns: backend === 'memory' ? 60 : 15 },
+    );
+  });
+
+  test(`${backend}: a chain switch within one transaction ends as if the other branch had never been`, async (t) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(),
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 1, max: 6 }),
+        async (seed, back, on) => {
+          const direct = await withStore(backend, (store) => {
+            grow(store, new Dice(seed), 3);
+            grow(store, new Dice(seed + 1), on);
+            return { dump: dump(store), digest: store.stateDigest(), tip: store.tip() };
+          });
+          await withStore(backend, (store) => {
+            grow(store, new Dice(seed), 3);
+            grow(store, new Dice(seed + 2), back);
+            store.transact((writer) => {
+              for (let i = 0; i < back; i += 1) writer.revert();
+              const dice = new Dice(seed + 1);
+              for (let i = 0; i < on; i += 1) {
+                const { block, apply } = nextStep(dice, writer.tip());
+                writer.append(block, apply);
+              }
+            });
+            t.deepEqual(dump(store), direct.dump);
+            t.is(store.stateDigest(), direct.digest);
+            t.deepEqual(store.tip(), direct.tip);
+          });
+        },
+      ),
+      { numRuns: backend === 'memory' ? 60 : 15 },
+    );
+  });
+
+  test(`${backend}: a throw leaves nothing of a transaction, on the disk or in memory`, async (t) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(),
+        fc.integer({ min: 0, max: 3 }),
+        fc.integer({ min: 0, max: 3 }),
+        async (seed, back, on) => {
+          await withStore(backend, (store) => {
+            const dice = new Dice(seed);
+            grow(store, dice, 5);
+            const before = dump(store);
+            const ledger = store.ledger();
+            const tip = store.tip();
+            const view = seen(store);
+            const failure = t.throws(() =>
+              store.transact((writer) => {
+                for (let i = 0; i < back; i += 1) writer.revert();
+                for (let i = 0; i < on; i += 1) {
+                  const { block, apply } = nextStep(dice, writer.tip());
+                  writer.append(block, apply);
+                }
+                writer.setNote('note', Buffer.from('x'));
+                const { block, apply } = nextStep(dice, writer.tip());
+                writer.append(block, (state) => {
+                  apply(state);
+                  throw new Error('the block is bad');
+                });
+              }),
+            );
+            t.is(failure?.message, 'the block is bad');
+            t.deepEqual(dump(store), before);
+            t.is(store.ledger(), ledger);
+            t.is(store.tip(), tip);
+            t.deepEqual(seen(store), view);
+          });
+        },
+      ),
+      { numRuns: backend === 'memory' ? 60 : 15 },
+    );
+  });
+}
+
+test('both back ends hold the same keys and digest after the same history', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat(), async (seed) => {
+      const [memory, lmdb] = await Promise.all(
+        BACKENDS.map((backend) =>
+          withStore(backend, (store) => {
+            const dice = new Dice(seed);
+            grow(store, dice, 8);
+            store.transact((writer) => {
+              writer.revert();
+              writer.revert();
+            });
+            grow(store, dice, 3);
+            return { dump: dump(store), digest: store.stateDigest() };
+          }),
+        ),
+      );
+      t.deepEqual(memory, lmdb);
+    }),
+    { numRuns: 15 },
+  );
+});
+
+/** What readers see of the state, through whatever the store keeps in memory. */
+function seen(store: StoredChain): unknown {
+  const delegates = [...store.delegates()];
+  return {
+    delegates,
+    accounts: delegates.map(({ address }) => store.account(address)),
+    names: delegates.map(({ username }) => store.delegateKeyByUsername(username)),
+    lists: [1, 2, 3, 4].map((index) => store.roundList(index)),
+    blocks: [1, 2, 3, 4, 5].map((height) => store.block(height)),
+  };
+}
