@@ -1,0 +1,175 @@
+/**
+ * The pipeline of a request, in the order that decides which refusal wins: access, body, method override, security headers,
+ * route, method, rate limit, CORS, compression, declaration, whitelist of the route, handler.
+ */
+
+import compression from 'compression';
+import cors from 'cors';
+import express, {
+  Router,
+  type ErrorRequestHandler,
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express';
+import { messageOf } from '../primitives/errors.ts';
+import type { NodeApi } from '../ports/node-api.ts';
+import { guardAccess, isFromLoopback, readAddressList, type AddressList } from './access.ts';
+import type { Dialect } from './dialect.ts';
+import type { HttpOptions } from './options.ts';
+import { accessDenied, internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
+import { parseQuery, queryTextOf } from './query.ts';
+import { limitRate } from './rate-limit.ts';
+import { checkRequest, type RawRequest, type Route } from './route.ts';
+import { allRoutes } from './routes/all.ts';
+
+const BODY_BYTES_MAX = 2 * 1024 * 1024;
+/** Where every route is served: as clients know it, and without the prefix. */
+const PREFIXES = ['/api', ''];
+
+export function createApp(api: NodeApi, options: HttpOptions): Express {
+  const dialect: Dialect = { generation: api.params.generation, strict: options.strictDialect };
+  // Generation 3's routers tell letter cases apart, generation 2's do not.
+  const caseSensitive = dialect.generation === 3;
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.set('trust proxy', options.trustProxy);
+  app.set('case sensitive routing', caseSensitive);
+  app.use(guardAccess(options));
+  app.use(express.json({ limit: BODY_BYTES_MAX, strict: true }));
+  app.use(overrideMethod);
+  app.use(setSecurityHeaders);
+  app.use(createRouter(api, options, dialect, caseSensitive));
+  app.use(() => {
+    throw pageNotFound();
+  });
+  app.use(answerError(options, dialect));
+  return app;
+}
+
+function createRouter(api: NodeApi, options: HttpOptions, dialect: Dialect, caseSensitive: boolean): Router {
+  const router = Router({ caseSensitive });
+  const forging = readAddressList(options.forgingWhiteList, options.observer);
+  const behindRoute = [
+    limitRate(options.limits),
+    cors({ origin: options.cors.origin, methods: [...options.cors.methods] }),
+    compression({ level: 9, threshold: 1024 }),
+  ];
+  for (const [path, routes] of byPath(allRoutes(dialect))) {
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const run = runRoute(routes, api, forging);
+    const paths = PREFIXES.map((prefix) => prefix + pattern);
+    router.all(paths, refuseOtherMethods(routes), ...behindRoute, run, answerRouted(options, dialect));
+  }
+  return router;
+}
+
+function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
+  const paths = new Map<string, Route[]>();
+  for (const route of routes) paths.set(route.path, [...(paths.get(route.path) ?? []), route]);
+  return paths;
+}
+
+function runRoute(routes: readonly Route[], api: NodeApi, forging: AddressList): RequestHandler {
+  return async (request, response) => {
+    const route = routes.find(({ method }) => method === request.method);
+    // Preflight requests end in the CORS step, unless CORS is off.
+    if (route === undefined) throw methodNotAllowed();
+    const checked = checkRequest(route, rawRequestOf(request));
+    if (route.access === 'forging' && !forging.includes(request.ip)) throw accessDenied();
+    if (route.access === 'loopback' && !isFromLoopback(request)) throw accessDenied();
+    const { meta, data } = await route.handle(api, checked);
+    send(response, 200, { meta, data, links: {} }, 'application/json');
+  };
+}
+
+function rawRequestOf(request: Request): RawRequest {
+  return {
+    query: parseQuery(queryTextOf(request.url)),
+    path: request.params as Readonly<Record<string, string>>,
+    body: request.body as unknown,
+    contentType: request.headers['content-type']?.split(';')[0]?.trim().toLowerCase(),
+  };
+}
+
+function refuseOtherMethods(routes: readonly Route[]): RequestHandler {
+  const allowed = routes.map(({ method }) => method);
+  return (request, response, next) => {
+    if (request.method === 'OPTIONS' || allowed.some((method) => method === request.method)) return next();
+    response.setHeader('Allow', allowed.join(', '));
+    throw methodNotAllowed();
+  };
+}
+
+function methodNotAllowed(): Problem {
+  return new Problem(405, { message: 'Method not allowed' });
+}
+
+/** Clients that cannot send a PUT announce it on a POST. */
+function overrideMethod(request: Request, response: Response, next: NextFunction): void {
+  if (request.method === 'POST') {
+    response.vary('X-HTTP-Method-Override');
+    if (request.get('X-HTTP-Method-Override')?.toUpperCase() === 'PUT') request.method = 'PUT';
+  }
+  next();
+}
+
+function setSecurityHeaders(_request: Request, response: Response, next: NextFunction): void {
+  response.setHeader('X-Frame-Options', 'DENY');
+  response.setHeader('Content-Security-Policy', "frame-ancestors 'none'");
+  next();
+}
+
+/** Errors behind a route: as JSON without a charset, as clients of the family get it. */
+function answerRouted(options: HttpOptions, dialect: Dialect): ErrorRequestHandler {
+  return (error: unknown, request, response, next: NextFunction) => {
+    if (response.headersSent) return next(error);
+    const problem = problemOf(error, dialect.generation) ?? failure(error, request, options);
+    send(response, problem.status, problem.body, 'application/json');
+  };
+}
+
+/** Errors in front of the routes: access, body, unknown path. */
+function answerError(options: HttpOptions, dialect: Dialect): ErrorRequestHandler {
+  return (error: unknown, request, response, next: NextFunction) => {
+    if (response.headersSent) return next(error);
+    const problem = problemOf(error, dialect.generation) ?? problemOfReading(error) ?? failure(error, request, options);
+    send(response, problem.status, problem.body, 'application/json; charset=utf-8');
+  };
+}
+
+/** What Express and its body reader refuse, by the type that they give their errors. */
+function problemOfReading(error: unknown): Problem | undefined {
+  if (!(error instanceof Error)) return undefined;
+  // A path that cannot be decoded names nothing.
+  if (error instanceof URIError) return pageNotFound();
+  const { type, status } = error as { type?: unknown; status?: unknown };
+  if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${error.message}`);
+  if (typeof type !== 'string' || typeof status !== 'number' || status < 400 || status > 499) return undefined;
+  const sentence = `API error: ${error.name}: ${error.message}`;
+  return new Problem(status, { success: false, error: sentence, message: sentence });
+}
+
+function failure(error: unknown, request: Request, options: HttpOptions): Problem {
+  const path = request.path;
+  const { method } = request;
+  options.observer.log('error', 'HTTP_REQUEST_FAILED', 'A request could not be answered', {
+    method,
+    path,
+    error: messageOf(error),
+    stack: error instanceof Error ? error.stack : undefined,
+  });
+  return internalError();
+}
+
+function send(response: Response, status: number, body: unknown, contentType: string): void {
+  const bytes = Buffer.from(JSON.stringify(body), 'utf8');
+  response.status(status);
+  response.setHeader('Content-Type', contentType);
+  response.setHeader('Content-Length', bytes.length);
+  response.end(bytes);
+}
