@@ -1,0 +1,82 @@
+/** Bytes of block headers. All integers but the previous id are little-endian: LIP-0014 says otherwise of the heights, but the
+ * released software signs them so. */
+
+import { idOf } from '../../crypto/hash.ts';
+import { bytesOfHex, hexOf } from '../../primitives/bytes.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { BlockHeader } from '../types.ts';
+
+const BYTES_BEFORE_HEIGHT = 16;
+const BYTES_OF_HEIGHTS = 12;
+/** Versions 0 and 1, which do not sign the height. */
+const OLD_HEADER_BYTES = 112;
+const SIGNATURE_BYTES = 64;
+
+/** What the generator signs: the header without its signature (112 bytes in versions 0 and 1, else 124). */
+export function headerBytes(header: BlockHeader): Buffer {
+  const heights = header.version < 2 ? 0 : BYTES_OF_HEIGHTS;
+  const bytes = Buffer.alloc(OLD_HEADER_BYTES + heights);
+  bytes.writeUInt32LE(header.version, 0);
+  bytes.writeUInt32LE(header.timestamp, 4);
+  bytes.writeBigUInt64BE(BigInt(header.previousBlockId ?? '0'), 8);
+  if (heights > 0) {
+    bytes.writeUInt32LE(header.height, BYTES_BEFORE_HEIGHT);
+    bytes.writeUInt32LE(header.maxHeightPreviouslyForged, BYTES_BEFORE_HEIGHT + 4);
+    bytes.writeUInt32LE(header.maxHeightPrevoted, BYTES_BEFORE_HEIGHT + 8);
+  }
+  const rest = bytes.subarray(BYTES_BEFORE_HEIGHT + heights);
+  rest.writeUInt32LE(header.numberOfTransactions, 0);
+  rest.writeBigUInt64LE(header.totalAmount, 4);
+  rest.writeBigUInt64LE(header.totalFee, 12);
+  rest.writeBigUInt64LE(header.reward, 20);
+  rest.writeUInt32LE(header.payloadLength, 28);
+  rest.write(header.payloadHash, 32, 32, 'hex');
+  rest.write(header.generatorPublicKey, 64, 32, 'hex');
+  return bytes;
+}
+
+/** Identifier of a signed header. */
+export function headerId(header: BlockHeader): string {
+  return idOf(Buffer.concat([headerBytes(header), bytesOfHex(header.blockSignature)]));
+}
+
+/** The signed bytes, the signature and, where it is not signed, the height as four bytes. */
+export function encodeHeader(header: BlockHeader): Buffer {
+  const parts = [headerBytes(header), bytesOfHex(header.blockSignature)];
+  if (header.version < 2) {
+    const height = Buffer.alloc(4);
+    height.writeUInt32LE(header.height);
+    parts.push(height);
+  }
+  return Buffer.concat(parts);
+}
+
+/** @throws ProtocolError `HEADER_BYTES_INVALID` when the length is not that of the version */
+export function decodeHeader(stored: Uint8Array): BlockHeader {
+  const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+  const version = bytes.length >= 4 ? bytes.readUInt32LE(0) : 0;
+  const heights = version < 2 ? 0 : BYTES_OF_HEIGHTS;
+  const signedBytes = OLD_HEADER_BYTES + heights + SIGNATURE_BYTES;
+  if (bytes.length !== signedBytes + (version < 2 ? 4 : 0)) {
+    throw new ProtocolError('HEADER_BYTES_INVALID', { version, length: bytes.length });
+  }
+  const rest = bytes.subarray(BYTES_BEFORE_HEIGHT + heights);
+  const previous = bytes.readBigUInt64BE(8);
+  return {
+    id: idOf(bytes.subarray(0, signedBytes)),
+    version,
+    height: bytes.readUInt32LE(version < 2 ? signedBytes : BYTES_BEFORE_HEIGHT),
+    timestamp: bytes.readUInt32LE(4),
+    ...(previous === 0n ? {} : { previousBlockId: previous.toString() }),
+    numberOfTransactions: rest.readUInt32LE(0),
+    totalAmount: rest.readBigUInt64LE(4),
+    totalFee: rest.readBigUInt64LE(12),
+    reward: rest.readBigUInt64LE(20),
+    payloadLength: rest.readUInt32LE(28),
+    payloadHash: hexOf(rest.subarray(32, 64)),
+    generatorPublicKey: hexOf(rest.subarray(64, 96)),
+    blockSignature: hexOf(rest.subarray(96, 96 + SIGNATURE_BYTES)),
+    maxHeightPreviouslyForged: version < 2 ? 0 : bytes.readUInt32LE(BYTES_BEFORE_HEIGHT + 4),
+    maxHeightPrevoted: version < 2 ? 0 : bytes.readUInt32LE(BYTES_BEFORE_HEIGHT + 8),
+  };
+}

@@ -1,0 +1,145 @@
+/** Transactions of generation 3 as JSON. */
+
+import { addressOf } from '../../crypto/keys.ts';
+import { idOf } from '../../crypto/hash.ts';
+import { boundedList, member } from '../tx/json.ts';
+import { baseErrors, BASE_PROPERTIES } from '../tx/schema.ts';
+import type { TransactionType } from '../tx/transaction-type.ts';
+import type { JsonObject, Payload, Signature, Transaction } from '../types.ts';
+import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
+import { transactionBytes } from './transaction-bytes.ts';
+import { GEN3_SHAPES } from './transaction-types.ts';
+
+const BASE_SHAPE = GEN3_SHAPES.compile({
+  type: 'object',
+  required: ['type', 'senderPublicKey', 'timestamp', 'asset', 'signature'],
+  properties: BASE_PROPERTIES,
+});
+
+const NO_ID = 'incalculable-id';
+
+/**
+ * Reads a transaction with all static checks but its signature. Id, fee and sender's address of the document are ignored:
+ * they follow from the rest.
+ *
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with every error found
+ */
+export function transactionFromJson(json: unknown, types: ReadonlyMap<number, TransactionType>): Transaction {
+  const type = typeFor(json, types);
+  const base = baseMembers(json, type);
+  const id = typeof base.id === 'string' && base.id !== '' && base.id.length <= 64 ? base.id : NO_ID;
+  const errors = baseErrors(BASE_SHAPE, base, id);
+  const reading = type.readAsset(member(json, 'asset'), id);
+  errors.push(...reading.errors);
+  if (errors.length > 0 || reading.payload === undefined) {
+    throw new TransactionRejected('TRANSACTION_INVALID', errors);
+  }
+  // The shape check has just shown that these members are what they are taken for.
+  return sealed(type, base as CheckedMembers, reading.payload, type.fee(reading.payload));
+}
+
+/**
+ * Reads a transaction of a genesis block: only what the bytes need is asked of it, limits are not, and it costs no fee.
+ *
+ * @throws TransactionRejected
+ */
+export function genesisTransactionFromJson(json: unknown, types: ReadonlyMap<number, TransactionType>): Transaction {
+  const type = typeFor(json, types);
+  const base = baseMembers(json, type);
+  const errors = baseErrors(BASE_SHAPE, base, NO_ID);
+  const { payload, errors: assetErrors } = type.readAsset(member(json, 'asset'), NO_ID);
+  if (errors.length > 0 || payload === undefined) {
+    throw new TransactionRejected('TRANSACTION_INVALID', [...errors, ...assetErrors]);
+  }
+  return sealed(type, base as CheckedMembers, payload, 0n);
+}
+
+/** @param blockId given for a transaction inside a block */
+export function transactionToJson(
+  transaction: Transaction,
+  types: ReadonlyMap<number, TransactionType>,
+  blockId?: string,
+): JsonObject {
+  const type = types.get(transaction.type);
+  return {
+    id: transaction.id,
+    ...(blockId === undefined ? {} : { blockId }),
+    type: transaction.type,
+    timestamp: transaction.timestamp,
+    senderPublicKey: transaction.senderPublicKey,
+    senderId: transaction.senderId,
+    fee: transaction.fee.toString(),
+    signature: transaction.signature,
+    ...(transaction.signSignature === undefined ? {} : { signSignature: transaction.signSignature }),
+    signatures: transaction.signatures,
+    asset: type?.assetToJson(transaction.payload) ?? {},
+  };
+}
+
+/** The members of a document that the shape check looks at, with the reference's defaults for missing ones. */
+interface BaseMembers {
+  readonly id: unknown;
+  readonly type: number;
+  readonly timestamp: number;
+  readonly senderPublicKey: unknown;
+  readonly signature: unknown;
+  readonly signSignature: unknown;
+  readonly signatures: unknown;
+}
+
+interface CheckedMembers extends BaseMembers {
+  readonly senderPublicKey: string;
+  readonly signature: Signature;
+  readonly signSignature: Signature | undefined;
+  readonly signatures: readonly Signature[];
+}
+
+function typeFor(json: unknown, types: ReadonlyMap<number, TransactionType>): TransactionType {
+  const number = member(json, 'type');
+  const type = typeof number === 'number' ? types.get(number) : undefined;
+  if (type !== undefined) return type;
+  const message = 'Transaction type not found.';
+  const errors: readonly TransactionError[] = [transactionError('', message, '')];
+  throw new TransactionRejected('TRANSACTION_TYPE_UNKNOWN', errors, message);
+}
+
+function baseMembers(json: unknown, type: TransactionType): BaseMembers & JsonLike {
+  const timestamp = member(json, 'timestamp');
+  return {
+    id: member(json, 'id'),
+    blockId: member(json, 'blockId'),
+    height: member(json, 'height'),
+    confirmations: member(json, 'confirmations'),
+    type: type.type,
+    timestamp: typeof timestamp === 'number' ? timestamp : 0,
+    senderPublicKey: member(json, 'senderPublicKey') || '',
+    signature: member(json, 'signature'),
+    signSignature: member(json, 'signSignature') || undefined,
+    signatures: boundedList(member(json, 'signatures') || []),
+    asset: type.assetForBaseCheck(member(json, 'asset')),
+  };
+}
+
+type JsonLike = Readonly<Record<string, unknown>>;
+
+function sealed(type: TransactionType, base: CheckedMembers, payload: Payload, fee: bigint): Transaction {
+  const senderPublicKey = base.senderPublicKey.toLowerCase();
+  const draft: Transaction = {
+    id: '',
+    type: type.type,
+    timestamp: base.timestamp,
+    senderPublicKey,
+    senderId: addressOf(senderPublicKey),
+    fee,
+    payload,
+    signature: base.signature.toLowerCase(),
+    ...(base.signSignature === undefined ? {} : { signSignature: base.signSignature.toLowerCase() }),
+    signatures: base.signatures.map((signature) => signature.toLowerCase()),
+  };
+  return withId(draft);
+}
+
+/** The transaction with the id that follows from its bytes. */
+export function withId(draft: Transaction): Transaction {
+  return { ...draft, id: idOf(transactionBytes(draft)) };
+}

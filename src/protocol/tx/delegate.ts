@@ -1,0 +1,56 @@
+/** Delegate: the sender takes a name and can be voted for. */
+
+import { emptyAccount, type StateWriter } from '../state.ts';
+import type { Payload, Transaction } from '../types.ts';
+import { transactionError, type TransactionError } from '../verdict.ts';
+import type { Dialect } from './apply-context.ts';
+import { member } from './json.ts';
+import { assetErrors, type ShapeCompiler } from './schema.ts';
+import { isPlainAsset } from './second-signature.ts';
+import type { AssetReading } from './transaction-type.ts';
+
+type Registration = Extract<Payload, { kind: 'delegate' }>;
+
+/** Schema of the object that holds the name. */
+export const DELEGATE_SCHEMA = {
+  type: 'object',
+  required: ['username'],
+  properties: { username: { type: 'string', minLength: 1, maxLength: 20, format: 'username' } },
+} as const;
+
+export function createDelegateReader(compiler: ShapeCompiler): (asset: unknown, id: string) => AssetReading {
+  const shape = compiler.compile(DELEGATE_SCHEMA);
+  return (asset, id) => {
+    const username = member(asset, 'username');
+    const errors = assetErrors(shape, isPlainAsset(asset) ? { username } : asset, id);
+    return { errors, payload: typeof username === 'string' ? { kind: 'delegate', username } : undefined };
+  };
+}
+
+export function applyDelegate(
+  state: StateWriter,
+  transaction: Transaction,
+  { username }: Registration,
+  dialect: Dialect,
+): TransactionError[] {
+  const sender = state.account(transaction.senderId) ?? emptyAccount(transaction.senderId);
+  const errors: TransactionError[] = [];
+  if (state.delegateKeyByUsername(username) !== undefined) {
+    errors.push(transactionError(transaction.id, 'Username is not unique.', dialect.usernamePath));
+  }
+  if (sender.username !== undefined) {
+    errors.push(transactionError(transaction.id, 'Account is already a delegate', dialect.usernamePath));
+  }
+  // No known exception lets such an error pass, and a name with two holders would have no place in the state.
+  if (errors.length > 0) return errors;
+  state.setAccount({ ...sender, username });
+  state.setDelegate({
+    publicKey: transaction.senderPublicKey,
+    address: sender.address,
+    username,
+    voteWeight: 0n,
+    pendingVoteWeight: 0n,
+    rank: 0,
+  });
+  return errors;
+}

@@ -1,0 +1,55 @@
+/** Signatures that members of a group add to a transaction in the pool. */
+
+import type { StateReader } from '../state.ts';
+import type { MemberSignature, Transaction } from '../types.ts';
+import { transactionError, type TransactionError } from '../verdict.ts';
+import type { ApplyTransactionContext } from './apply-context.ts';
+import { membersOf } from './multisignature.ts';
+import { groupStanding, isSignedBy } from './signatures.ts';
+
+/**
+ * Adds a member's signature.
+ *
+ * @param added hexadecimal texts of either letter case, their formats checked
+ * @returns the transaction with it and whether the group's signatures are complete, or the errors that refuse it
+ */
+export function addMemberSignature(
+  state: StateReader,
+  transaction: Transaction,
+  added: MemberSignature,
+  context: ApplyTransactionContext,
+):
+  { readonly transaction: Transaction; readonly complete: boolean } | { readonly errors: readonly TransactionError[] } {
+  const publicKey = added.publicKey.toLowerCase();
+  const signature = added.signature.toLowerCase();
+  const fault = faultOf(state, transaction, { ...added, publicKey, signature }, context);
+  if (fault !== undefined) return { errors: [fault] };
+  const signed = { ...transaction, signatures: [...transaction.signatures, signature] };
+  const standing = groupStanding(signed, state.account(transaction.senderId), context);
+  if (standing.status === 'fail') return { errors: standing.errors };
+  return { transaction: signed, complete: standing.status === 'ready' };
+}
+
+function faultOf(
+  state: StateReader,
+  transaction: Transaction,
+  { publicKey, signature }: MemberSignature,
+  context: ApplyTransactionContext,
+): TransactionError | undefined {
+  const { id, payload, senderId, signatures } = transaction;
+  const registers = payload.kind === 'multisignature';
+  const members = registers ? membersOf(payload.keysgroup) : state.account(senderId)?.group?.members;
+  if (members !== undefined && !members.includes(publicKey)) {
+    const owner = registers ? '' : ` for account '${senderId}'`;
+    return transactionError(id, `Public Key '${publicKey}' is not a member${owner}.`, '');
+  }
+  if (signatures.includes(signature)) {
+    const message = registers
+      ? 'Encountered duplicate signature in transaction'
+      : `Signature '${signature}' already present in transaction.`;
+    return transactionError(id, message, '');
+  }
+  if (isSignedBy(publicKey, signature, context.digests.signingDigest(transaction), context.verify)) return undefined;
+  const quoted = registers ? signature : `'${signature}'`;
+  return transactionError(id, `Failed to add signature ${quoted}.`, '.signatures');
+}

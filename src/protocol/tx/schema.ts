@@ -1,0 +1,95 @@
+/**
+ * Shapes of transactions as JSON schemas. The words of a refusal are part of the interface (clients show them), and they
+ * are those of Ajv 6 with all errors collected, so this is what checks here.
+ */
+
+import Ajv from 'ajv';
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import { addressFault } from '../../crypto/keys.ts';
+import { isHex } from '../../primitives/bytes.ts';
+import { transactionError, type TransactionError } from '../verdict.ts';
+import { canonicalDigits } from './json.ts';
+
+/** A compiled schema. */
+export type Shape = ValidateFunction;
+
+/** Compiles schemas of one generation, whose idea of a forbidden NUL character goes into the formats. */
+export interface ShapeCompiler {
+  compile(schema: object): Shape;
+}
+
+/** @param containsNul whether a text holds what this generation takes for a NUL character */
+export function createShapeCompiler(containsNul: (text: string) => boolean): ShapeCompiler {
+  const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false });
+  ajv.addFormat('id', isLooseId);
+  ajv.addFormat('address', (text: string) => addressFault(text) === undefined);
+  ajv.addFormat('amount', (text: string) => canonicalDigits(text) !== undefined);
+  ajv.addFormat('publicKey', isPublicKey);
+  ajv.addFormat('signature', (text: string) => text.length === 128 && isHex(text));
+  ajv.addFormat('signedPublicKey', (text: string) => /^[+-]/.test(text) && isPublicKey(text.slice(1)));
+  ajv.addFormat('additionPublicKey', (text: string) => text.startsWith('+') && isPublicKey(text.slice(1)));
+  ajv.addFormat('username', (text: string) => !containsNul(text) && isUsername(text));
+  ajv.addFormat('transferData', (text: string) => !containsNul(text) && Buffer.byteLength(text, 'utf8') <= 64);
+  ajv.addKeyword('uniqueSignedPublicKeys', { type: 'array', validate: haveDistinctKeys, errors: false });
+  return { compile: (schema) => ajv.compile(schema) };
+}
+
+/** Members that all transactions share; both generations build their base schema on it. */
+export const BASE_PROPERTIES = {
+  id: { type: 'string', format: 'id' },
+  blockId: { type: 'string', format: 'id' },
+  height: { type: 'integer', minimum: 0 },
+  confirmations: { type: 'integer', minimum: 0 },
+  type: { type: 'integer', minimum: 0 },
+  timestamp: { type: 'integer', minimum: -2_147_483_648, maximum: 2_147_483_647 },
+  senderPublicKey: { type: 'string', format: 'publicKey' },
+  signature: { type: 'string', format: 'signature' },
+  signSignature: { type: 'string', format: 'signature' },
+  signatures: {
+    type: 'array',
+    uniqueItems: true,
+    items: { type: 'string', format: 'signature' },
+    minItems: 0,
+    maxItems: 15,
+  },
+  asset: { type: 'object' },
+} as const;
+
+/** Errors of a whole transaction's shape. */
+export function baseErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
+  return errorsOf(shape, value).map((error) =>
+    transactionError(id, `'${error.dataPath}' ${error.message ?? ''}`, error.dataPath),
+  );
+}
+
+/** Errors of an asset's shape: paths are relative to the asset, and the asset itself is `.asset`. */
+export function assetErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
+  return errorsOf(shape, value).map((error) => {
+    const path = error.dataPath === '' ? '.asset' : error.dataPath;
+    return transactionError(id, `'${path}' ${error.message ?? ''}`, path);
+  });
+}
+
+function errorsOf(shape: Shape, value: unknown): readonly ErrorObject[] {
+  return shape(value) === true ? [] : (shape.errors ?? []);
+}
+
+function isPublicKey(text: string): boolean {
+  return text.length === 64 && isHex(text);
+}
+
+/** The published format of ids lets a sign and leading zeros pass; ids are recomputed, so nothing follows from it. */
+function isLooseId(text: string): boolean {
+  const digits = canonicalDigits(text.replace(/^[+-]/, ''));
+  if (digits === undefined) return false;
+  return text.startsWith('-') || (digits.length <= 20 && BigInt(digits) <= 18_446_744_073_709_551_615n);
+}
+
+function isUsername(text: string): boolean {
+  return text === text.trim().toLowerCase() && !/^[0-9]{1,21}[Ll|]$/.test(text) && /^[a-z0-9!@$&_.]+$/.test(text);
+}
+
+function haveDistinctKeys(_schema: unknown, votes: readonly unknown[]): boolean {
+  const keys = votes.filter((vote) => typeof vote === 'string').map((vote) => vote.slice(1));
+  return new Set(keys).size === votes.length;
+}

@@ -1,0 +1,53 @@
+/** Second signature: the key that must sign every later transaction of the sender too. */
+
+import { emptyAccount, type StateWriter } from '../state.ts';
+import type { Payload, Transaction } from '../types.ts';
+import { transactionError, type TransactionError } from '../verdict.ts';
+import { isCanonicalHex } from '../../primitives/bytes.ts';
+import { member } from './json.ts';
+import { assetErrors, type ShapeCompiler } from './schema.ts';
+import type { AssetReading } from './transaction-type.ts';
+
+type SecondSignature = Extract<Payload, { kind: 'secondSignature' }>;
+
+/** Schema of the object that holds the key. */
+export const SECOND_SIGNATURE_SCHEMA = {
+  type: 'object',
+  required: ['publicKey'],
+  properties: { publicKey: { type: 'string', format: 'publicKey' } },
+} as const;
+
+export function createSecondSignatureReader(compiler: ShapeCompiler): (asset: unknown, id: string) => AssetReading {
+  const shape = compiler.compile(SECOND_SIGNATURE_SCHEMA);
+  return (asset, id) => {
+    const publicKey = member(asset, 'publicKey');
+    const errors = assetErrors(shape, isPlainAsset(asset) ? { publicKey } : asset, id);
+    return { errors, payload: secondSignatureOf(publicKey) };
+  };
+}
+
+/** False for values that the schema must see as they are to refuse them by their type; absent assets count as empty. */
+export function isPlainAsset(asset: unknown): boolean {
+  return !asset || (typeof asset === 'object' && !Array.isArray(asset));
+}
+
+function secondSignatureOf(publicKey: unknown): SecondSignature | undefined {
+  if (typeof publicKey !== 'string') return undefined;
+  const key = publicKey.toLowerCase();
+  return isCanonicalHex(key, 32) ? { kind: 'secondSignature', publicKey: key } : undefined;
+}
+
+export function applySecondSignature(
+  state: StateWriter,
+  transaction: Transaction,
+  payload: SecondSignature,
+): TransactionError[] {
+  const sender = state.account(transaction.senderId) ?? emptyAccount(transaction.senderId);
+  const errors: TransactionError[] = [];
+  if (sender.secondPublicKey !== undefined) {
+    const message = 'Register second signature only allowed once per account.';
+    errors.push(transactionError(transaction.id, message, '.secondPublicKey'));
+  }
+  state.setAccount({ ...sender, secondPublicKey: payload.publicKey });
+  return errors;
+}

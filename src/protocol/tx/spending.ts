@@ -1,0 +1,33 @@
+/** The spending rule: what a sender spends in one batch must be covered by the balance before the batch. */
+
+import type { StateReader } from '../state.ts';
+import type { Address, Transaction } from '../types.ts';
+import { transactionError, type TransactionError } from '../verdict.ts';
+import { amountOf } from './vote-weight.ts';
+
+/**
+ * Errors of the transactions that overspend, in batch order. Senders of a single transaction are left to its own check; a
+ * refused transaction does not count against the sender's later ones.
+ */
+export function spendingErrors(
+  state: StateReader,
+  transactions: readonly Transaction[],
+): ReadonlyMap<Transaction, TransactionError> {
+  const counts = new Map<Address, number>();
+  for (const { senderId } of transactions) counts.set(senderId, (counts.get(senderId) ?? 0) + 1);
+  const spent = new Map<Address, bigint>();
+  const errors = new Map<Transaction, TransactionError>();
+  for (const transaction of transactions) {
+    const { senderId } = transaction;
+    if ((counts.get(senderId) ?? 0) < 2) continue;
+    const balance = state.account(senderId)?.balance ?? 0n;
+    const spending = (spent.get(senderId) ?? 0n) + amountOf(transaction.payload) + transaction.fee;
+    if (balance >= spending) {
+      spent.set(senderId, spending);
+      continue;
+    }
+    const message = `Account does not have enough LSK for total spending. balance: ${balance}, spending: ${spending}`;
+    errors.set(transaction, transactionError(transaction.id, message, '.amount'));
+  }
+  return errors;
+}

@@ -1,0 +1,96 @@
+/** Transfer: an amount from the sender to a recipient, who need not exist yet. */
+
+import { AMOUNT_MAX, lskText } from '../../primitives/amount.ts';
+import { emptyAccount, type StateWriter } from '../state.ts';
+import type { Address, Payload, Transaction } from '../types.ts';
+import { transactionError, type TransactionError } from '../verdict.ts';
+import { addressFault } from '../../crypto/keys.ts';
+import { canonicalDigits, member } from './json.ts';
+import { assetErrors, type ShapeCompiler } from './schema.ts';
+import type { AssetReading } from './transaction-type.ts';
+
+type Transfer = Extract<Payload, { kind: 'transfer' }>;
+
+/** Schema of the text that may go with a transfer. */
+export const TRANSFER_DATA = { type: 'string', format: 'transferData', maxLength: 64 } as const;
+
+/**
+ * Reader of the asset that carries amount and recipient itself (generation 3). An amount that is no string of digits
+ * counts as 0, and so is refused as an amount.
+ */
+export function createTransferReader(compiler: ShapeCompiler): (asset: unknown, id: string) => AssetReading {
+  const shape = compiler.compile({
+    type: 'object',
+    required: ['recipientId', 'amount'],
+    properties: {
+      recipientId: { type: 'string', format: 'address' },
+      amount: { type: 'string', format: 'amount' },
+      data: TRANSFER_DATA,
+    },
+  });
+  return (asset, id) => {
+    const amount = canonicalDigits(member(asset, 'amount')) ?? '0';
+    const recipientId = asset ? member(asset, 'recipientId') : '';
+    const data = member(asset, 'data');
+    const errors = assetErrors(shape, { data, amount, recipientId }, id);
+    if (!isTransferAmount(amount)) {
+      const message = 'Amount must be a valid number in string format.';
+      errors.push(transactionError(id, message, '.asset.amount', amount));
+    }
+    if (!recipientId) errors.push(transactionError(id, '`recipientId` must be provided.', '.asset.recipientId'));
+    return { errors, payload: transferOf(amount, recipientId, data) };
+  };
+}
+
+/** True for canonical digits of an amount that a transfer may move: above 0 and at most 2^63 - 1. */
+export function isTransferAmount(digits: string): boolean {
+  return digits !== '0' && digits.length <= 19 && BigInt(digits) <= AMOUNT_MAX;
+}
+
+/** Text as its UTF-8 bytes give it back (half of a surrogate pair does not survive); empty counts as absent. */
+export function storableText(text: string): string {
+  return /[\ud800-\udfff]/.test(text) ? Buffer.from(text, 'utf8').toString('utf8') : text;
+}
+
+function transferOf(amount: string, recipientId: unknown, data: unknown): Transfer | undefined {
+  if (!isTransferAmount(amount) || typeof recipientId !== 'string' || addressFault(recipientId) !== undefined) {
+    return undefined;
+  }
+  if (data !== undefined && typeof data !== 'string') return undefined;
+  const transfer = { kind: 'transfer', amount: BigInt(amount), recipientId } as const;
+  return data === undefined || data === '' ? transfer : { ...transfer, data: storableText(data) };
+}
+
+/** Moves the amount. The sender has paid the fee already. */
+export function applyTransfer(
+  state: StateWriter,
+  transaction: Transaction,
+  { amount, recipientId }: { readonly amount: bigint; readonly recipientId: Address },
+): TransactionError[] {
+  const errors: TransactionError[] = [];
+  const sender = state.account(transaction.senderId) ?? emptyAccount(transaction.senderId);
+  errors.push(...amountErrors(transaction, sender.balance, amount));
+  state.setAccount({ ...sender, balance: sender.balance - amount });
+  const recipient = state.account(recipientId) ?? emptyAccount(recipientId);
+  const balance = recipient.balance + amount;
+  if (balance > AMOUNT_MAX) {
+    errors.push(transactionError(transaction.id, 'Invalid amount', '.amount', amount.toString()));
+  }
+  state.setAccount({ ...recipient, balance });
+  return errors;
+}
+
+/**
+ * The sender can pay the amount. A balance that the fee took below zero was refused before and is not refused twice; the
+ * text names the balance before the fee.
+ */
+export function amountErrors(transaction: Transaction, balance: bigint, amount: bigint): TransactionError[] {
+  if (balance < 0n || balance >= amount) return [];
+  return [balanceError(transaction, balance + transaction.fee)];
+}
+
+/** @param balance beddows, shown in LSK */
+export function balanceError(transaction: Transaction, balance: bigint): TransactionError {
+  const text = `Account does not have enough LSK: ${transaction.senderId}, balance: ${lskText(balance)}`;
+  return transactionError(transaction.id, text, '.balance');
+}

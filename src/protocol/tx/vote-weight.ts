@@ -1,0 +1,76 @@
+/**
+ * What a transaction does to the weights of delegates. At every round boundary a weight is the sum of the balances that
+ * vote for the delegate; between them it is kept by adding up these changes.
+ */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { Exceptions } from '../params.ts';
+import type { StateWriter } from '../state.ts';
+import type { Payload, PublicKey, Transaction } from '../types.ts';
+import { keysWithSign } from './vote.ts';
+
+/** `live`: visible at once. `pending`: gathered until the end of the round. */
+export type VoteWeightMode = 'live' | 'pending';
+
+/**
+ * Books a transaction that has been applied to `state`.
+ *
+ * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`: only a genesis block can get here with such a vote
+ */
+export function bookVoteWeight(
+  state: StateWriter,
+  transaction: Transaction,
+  mode: VoteWeightMode,
+  exceptions: Exceptions,
+): void {
+  const { payload } = transaction;
+  const changes = new Map<PublicKey, bigint>();
+  const add = (publicKey: PublicKey, by: bigint): void => {
+    changes.set(publicKey, (changes.get(publicKey) ?? 0n) + by);
+  };
+  const amount = amountOf(payload);
+  const recipientId = 'recipientId' in payload ? payload.recipientId : undefined;
+  if (recipientId !== undefined && amount !== 0n) {
+    for (const publicKey of state.account(recipientId)?.votes ?? []) add(publicKey, amount);
+  }
+  const sender = state.account(transaction.senderId);
+  if (sender !== undefined) {
+    const votes = payload.kind === 'vote' ? payload.votes : [];
+    const upvotes = keysWithSign(votes, '+');
+    const unvotes = keysWithSign(votes, '-');
+    const own = exceptions.roundVotes.has(transaction.id) ? { upvotes: [], unvotes: [] } : { upvotes, unvotes };
+    for (const publicKey of votesBefore(sender.votes, own)) add(publicKey, -(amount + transaction.fee));
+    for (const publicKey of upvotes) add(publicKey, sender.balance);
+    for (const publicKey of unvotes) add(publicKey, -sender.balance);
+  }
+  for (const [publicKey, by] of changes) if (by !== 0n) addVoteWeight(state, publicKey, by, mode);
+}
+
+/**
+ * Adds to a delegate's weight.
+ *
+ * @param by beddows, may be negative
+ * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`
+ */
+export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigint, mode: VoteWeightMode): void {
+  const delegate = state.delegate(publicKey);
+  if (delegate === undefined) throw new ProtocolError('VOTED_KEY_IS_NO_DELEGATE', { publicKey });
+  state.setDelegate(
+    mode === 'live'
+      ? { ...delegate, voteWeight: delegate.voteWeight + by }
+      : { ...delegate, pendingVoteWeight: delegate.pendingVoteWeight + by },
+  );
+}
+
+/** Beddows that a transaction moves beside its fee. */
+export function amountOf(payload: Payload): bigint {
+  return 'amount' in payload ? payload.amount : 0n;
+}
+
+function votesBefore(
+  votes: readonly PublicKey[],
+  own: { readonly upvotes: readonly PublicKey[]; readonly unvotes: readonly PublicKey[] },
+): readonly PublicKey[] {
+  if (own.upvotes.length === 0 && own.unvotes.length === 0) return votes;
+  return [...votes.filter((publicKey) => !own.upvotes.includes(publicKey)), ...own.unvotes];
+}
