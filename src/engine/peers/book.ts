@@ -1,0 +1,243 @@
+/**
+ * The peer book: addresses heard of (new), addresses that were connected to (tried), addresses that are banned. Both lists
+ * are cut into buckets by a secret, so that nobody can crowd others out at will, and everything has a maximum.
+ */
+
+import { hexOf, utf8 } from '../../primitives/bytes.ts';
+import type { Random } from '../../ports/clock.ts';
+import type { PeerId, PeerInfo } from '../../ports/transport.ts';
+import { BUCKET_SIZE, isIpv4, netgroupOf, newBucketOf, peerIdOf, triedBucketOf } from './addresses.ts';
+
+/** Age after which an entry of a full bucket makes room before any other. */
+const STALE_MS = 86_400_000;
+/** Failed dials after which a tried peer is as good as a new one. */
+const FAILURES_MAX = 3;
+const BANS_MAX = 10_000;
+const SECRET_BYTES = 4;
+const NOTE_VERSION = 1;
+
+export interface KnownPeer {
+  readonly info: PeerInfo;
+  readonly list: 'new' | 'tried';
+  /** Unix time in milliseconds. */
+  readonly addedMs: number;
+  /** Failed dials since the last success. */
+  readonly failures: number;
+}
+
+export interface Ban {
+  readonly ip: string;
+  /** Unix time in milliseconds. */
+  readonly untilMs: number;
+  readonly reason: string;
+}
+
+interface Entry {
+  info: PeerInfo;
+  list: 'new' | 'tried';
+  bucket: number;
+  addedMs: number;
+  failures: number;
+}
+
+export interface PeerBookOptions {
+  readonly random: Random;
+  nowMs(): number;
+  /** Peers that are never pushed out of their list. */
+  isPinned(peerId: PeerId): boolean;
+}
+
+export class PeerBook {
+  readonly #options: PeerBookOptions;
+  readonly #entries = new Map<PeerId, Entry>();
+  readonly #buckets = { new: new Map<number, Set<PeerId>>(), tried: new Map<number, Set<PeerId>>() };
+  readonly #bans = new Map<string, Ban>();
+  #secret: Uint8Array;
+
+  constructor(options: PeerBookOptions) {
+    this.#options = options;
+    this.#secret = options.random.bytes(SECRET_BYTES);
+  }
+
+  /** Known peers, those of one list or all. */
+  peers(list?: 'new' | 'tried'): KnownPeer[] {
+    const all = [...this.#entries.values()];
+    return list === undefined ? all : all.filter((entry) => entry.list === list);
+  }
+
+  get(peerId: PeerId): KnownPeer | undefined {
+    return this.#entries.get(peerId);
+  }
+
+  /** A number that the peers of one netgroup share. */
+  netgroupOf(ip: string): number {
+    return netgroupOf(this.#secret, ip);
+  }
+
+  /**
+   * Notes a peer heard of. What is known already stays where it is; only a missing info is filled in.
+   *
+   * @param sourceIp who told, undefined for the peer itself
+   */
+  add(info: PeerInfo, sourceIp?: string): void {
+    const known = this.#entries.get(peerIdOf(info));
+    if (known === undefined) this.#place(info, 'new', newBucketOf(this.#secret, info.ip, sourceIp), 0);
+    else if (known.info.version === undefined) known.info = info;
+  }
+
+  /** Notes that a peer was connected to. */
+  promote(info: PeerInfo): void {
+    const peerId = peerIdOf(info);
+    const known = this.#entries.get(peerId);
+    if (known?.list === 'tried') {
+      known.info = info;
+      known.failures = 0;
+      return;
+    }
+    this.remove(peerId);
+    this.#place(info, 'tried', triedBucketOf(this.#secret, info.ip), 0);
+  }
+
+  /** Replaces what a known peer says of itself. */
+  update(info: PeerInfo): void {
+    const known = this.#entries.get(peerIdOf(info));
+    if (known !== undefined) known.info = info;
+  }
+
+  /** Notes that a peer could not be reached: a new one is forgotten, a tried one becomes new after three times. */
+  fail(peerId: PeerId): void {
+    const known = this.#entries.get(peerId);
+    if (known === undefined || this.#options.isPinned(peerId)) return;
+    known.failures += 1;
+    if (known.list === 'new') this.remove(peerId);
+    else if (known.failures >= FAILURES_MAX) {
+      this.remove(peerId);
+      this.add(known.info);
+    }
+  }
+
+  remove(peerId: PeerId): void {
+    const entry = this.#entries.get(peerId);
+    if (entry === undefined) return;
+    this.#entries.delete(peerId);
+    this.#buckets[entry.list].get(entry.bucket)?.delete(peerId);
+  }
+
+  // ---- bans ----------------------------------------------------------------------------------------------------------
+
+  ban(ip: string, untilMs: number, reason: string): void {
+    this.#bans.delete(ip);
+    this.#bans.set(ip, { ip, untilMs, reason });
+    const oldest = this.#bans.keys().next();
+    if (this.#bans.size > BANS_MAX && !oldest.done) this.#bans.delete(oldest.value);
+    for (const entry of this.peers()) {
+      const peerId = peerIdOf(entry.info);
+      if (entry.info.ip === ip && !this.#options.isPinned(peerId)) this.remove(peerId);
+    }
+  }
+
+  unban(ip: string): void {
+    this.#bans.delete(ip);
+  }
+
+  isBanned(ip: string): boolean {
+    const ban = this.#bans.get(ip);
+    return ban !== undefined && ban.untilMs > this.#options.nowMs();
+  }
+
+  /** Bans in force. */
+  bans(): Ban[] {
+    return [...this.#bans.values()].filter((ban) => ban.untilMs > this.#options.nowMs());
+  }
+
+  /** Forgets bans whose time is over. */
+  expireBans(): void {
+    for (const ban of [...this.#bans.values()]) if (ban.untilMs <= this.#options.nowMs()) this.#bans.delete(ban.ip);
+  }
+
+  // ---- between runs ----------------------------------------------------------------------------------------------------
+
+  /** Everything as a note: JSON with the secret, both lists and the bans. */
+  toNote(): Uint8Array {
+    const peers = this.peers().map(({ info, list, addedMs, failures }) => ({ info, list, addedMs, failures }));
+    return utf8(JSON.stringify({ version: NOTE_VERSION, secret: hexOf(this.#secret), peers, bans: this.bans() }));
+  }
+
+  /**
+   * Takes up a note of an earlier run in place of what is known.
+   *
+   * @returns false, with nothing changed, when it is not a note of this version; single bad entries are left out
+   */
+  load(note: Uint8Array): boolean {
+    const said = fieldsOf(parsed(note));
+    const secret = said['secret'];
+    if (said['version'] !== NOTE_VERSION || typeof secret !== 'string' || !/^[0-9a-f]{8}$/.test(secret)) return false;
+    this.#entries.clear();
+    this.#buckets.new.clear();
+    this.#buckets.tried.clear();
+    this.#bans.clear();
+    this.#secret = Buffer.from(secret, 'hex');
+    for (const item of listOf(said['peers'])) this.#restore(fieldsOf(item));
+    for (const item of listOf(said['bans'])) {
+      const { ip, untilMs, reason } = fieldsOf(item);
+      if (isIpv4(ip) && typeof untilMs === 'number' && typeof reason === 'string') this.ban(ip, untilMs, reason);
+    }
+    return true;
+  }
+
+  #restore(said: Record<string, unknown>): void {
+    const info = fieldsOf(said['info']);
+    const wsPort = info['wsPort'];
+    const addedMs = said['addedMs'];
+    if (!isIpv4(info['ip']) || typeof wsPort !== 'number' || !(wsPort >= 1 && wsPort <= 65_535)) return;
+    if (typeof addedMs !== 'number') return;
+    const isTried = said['list'] === 'tried';
+    const bucket = isTried
+      ? triedBucketOf(this.#secret, info['ip'])
+      : newBucketOf(this.#secret, info['ip'], undefined);
+    this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, 0, addedMs);
+  }
+
+  #place(
+    info: PeerInfo,
+    list: 'new' | 'tried',
+    bucket: number,
+    failures: number,
+    addedMs = this.#options.nowMs(),
+  ): void {
+    let members = this.#buckets[list].get(bucket);
+    if (members === undefined) this.#buckets[list].set(bucket, (members = new Set()));
+    if (members.size >= BUCKET_SIZE && !this.#makeRoom(list, members)) return;
+    const peerId = peerIdOf(info);
+    members.add(peerId);
+    this.#entries.set(peerId, { info, list, bucket, failures, addedMs });
+  }
+
+  /** Pushes one out of a full bucket: of new peers a stale one first, else a random one. */
+  #makeRoom(list: 'new' | 'tried', members: ReadonlySet<PeerId>): boolean {
+    const candidates = [...members].filter((peerId) => !this.#options.isPinned(peerId));
+    const staleMs = this.#options.nowMs() - STALE_MS;
+    const stale =
+      list === 'new' ? candidates.find((id) => (this.#entries.get(id)?.addedMs ?? 0) < staleMs) : undefined;
+    const victim = stale ?? candidates[this.#options.random.below(Math.max(1, candidates.length))];
+    if (victim === undefined) return false;
+    this.remove(victim);
+    return true;
+  }
+}
+
+function parsed(note: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(note).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}

@@ -1,0 +1,60 @@
+/**
+ * What an offence costs. A peer begins with 100 points of reputation; at 0 it is disconnected and its address banned for a
+ * day. Only what an honest node can never do costs everything: of blocks, what is wrong whatever the chain of the reader.
+ */
+
+import type { PeerFaultCode } from '../../ports/transport.ts';
+import type { BlockRejectionCode, TransactionRejectionCode } from '../../protocol/verdict.ts';
+
+export const REPUTATION_FULL = 100;
+export const BAN_MS = 86_400_000;
+
+/** Offences that only synchronisation can see. */
+export type SyncFaultCode =
+  /** No common block, or one that would revert what is final. */
+  | 'SYNC_NO_COMMON_BLOCK'
+  /** Blocks that do not follow each other. */
+  | 'SYNC_BLOCKS_UNLINKED';
+
+export type OffenceCode = PeerFaultCode | BlockRejectionCode | TransactionRejectionCode | SyncFaultCode;
+
+const POINTS: Readonly<Record<OffenceCode, number>> = {
+  MALFORMED_MESSAGE: 100,
+  MALFORMED_PEER_LIST: 100,
+  INFO_TOO_LARGE: 100,
+  // Ten such windows end a connection: a burst may happen, a habit not.
+  MESSAGE_RATE: 10,
+  PROCEDURE_RATE: 10,
+
+  BLOCK_MALFORMED: 100,
+  BLOCK_SIGNATURE_INVALID: 100,
+  BLOCK_PAYLOAD_INVALID: 100,
+  // Everything below depends on the chain, the clock or the configuration of the reader: honest nodes on another branch
+  // send such blocks.
+  BLOCK_VERSION_INVALID: 0,
+  BLOCK_PREVIOUS_INVALID: 0,
+  BLOCK_TIMESTAMP_INVALID: 0,
+  BLOCK_REWARD_INVALID: 0,
+  BLOCK_FORGER_INVALID: 0,
+  BLOCK_BFT_INVALID: 0,
+  BLOCK_FORGER_LEAVES: 0,
+  BLOCK_KNOWN: 0,
+  BLOCK_TRANSACTION_INVALID: 0,
+
+  // Served after an announcement: the server had it in its pool, so it passed the same check there or was never checked.
+  TRANSACTION_INVALID: 100,
+  TRANSACTION_TYPE_UNKNOWN: 0,
+  TRANSACTION_TYPE_NOT_ALLOWED: 0,
+  TRANSACTION_KNOWN: 0,
+  TRANSACTION_IN_FUTURE: 0,
+  TRANSACTION_NOT_APPLICABLE: 0,
+  POOL_FULL: 0,
+
+  SYNC_NO_COMMON_BLOCK: 100,
+  SYNC_BLOCKS_UNLINKED: 100,
+};
+
+/** Points that an offence costs; 0 for a code that is no offence. */
+export function pointsOf(code: string): number {
+  return Object.hasOwn(POINTS, code) ? POINTS[code as OffenceCode] : 0;
+}

@@ -1,0 +1,88 @@
+/** Who is dialled, told, listed and given up: pure choices over lists, with chance handed in. */
+
+import type { Random } from '../../ports/clock.ts';
+import type { Connection, PeerId } from '../../ports/transport.ts';
+
+/** Below this many tried peers a new one is as likely to be dialled as a tried one. */
+export const TRIED_ENOUGH = 100;
+/** Entries of a peer list. */
+const LISTED_MAX = 1_000;
+const LISTED_MIN = 100;
+/** Shares of inbound connections that are safe from eviction. */
+const NETGROUP_SHARE = 0.034;
+const LATENCY_SHARE = 0.068;
+
+/**
+ * Draws up to `free` distinct peers to dial (LIP-0004): each draw takes a tried peer with a chance that grows with the share
+ * of tried peers, but is at least a half.
+ */
+export function selectToDial<P>(newPeers: readonly P[], triedPeers: readonly P[], free: number, random: Random): P[] {
+  if (free <= 0) return [];
+  const fresh = [...newPeers];
+  const tried = [...triedPeers];
+  const total = fresh.length + tried.length;
+  if (free >= total) return [...tried, ...fresh];
+  const chance = tried.length < TRIED_ENOUGH ? 0.5 : Math.max(0.5, tried.length / total);
+  const chosen: P[] = [];
+  while (chosen.length < free) {
+    const fromTried = random.fraction() < chance;
+    const list = (fromTried && tried.length > 0) || fresh.length === 0 ? tried : fresh;
+    chosen.push(...list.splice(random.below(list.length), 1));
+  }
+  return chosen;
+}
+
+/**
+ * Up to `limit` peers for a message that not everybody gets: half of them from the direction with fewer connections, the rest
+ * from the other, so that a crowd of inbound connections cannot crowd out the peers that we chose ourselves.
+ */
+export function selectToTell(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
+  const mixed = shuffled(connections, random);
+  const inbound = mixed.filter((connection) => connection.direction === 'inbound');
+  const outbound = mixed.filter((connection) => connection.direction === 'outbound');
+  const [fewer, more] = inbound.length < outbound.length ? [inbound, outbound] : [outbound, inbound];
+  const first = fewer.slice(0, Math.round(limit / 2));
+  return [...first, ...more.slice(0, limit - first.length)].map((connection) => connection.peerId);
+}
+
+/** How many and which peers an asker is told: all up to a hundred, else a random quarter to half. */
+export function selectToList<P>(peers: readonly P[], random: Random): P[] {
+  const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));
+  const most = Math.floor(Math.min(LISTED_MAX, peers.length / 2));
+  const drawn = least + random.below(Math.max(1, most - least + 1));
+  return shuffled(peers, random).slice(0, Math.max(drawn, Math.min(LISTED_MIN, peers.length)));
+}
+
+/**
+ * The inbound connection to give up for a newcomer. Safe are a few of rare netgroups, those with the shortest round trips and
+ * the older half of the rest: what an attacker cannot have at will. Of the others a random one goes; where the shares save
+ * everybody (few connections), the youngest.
+ *
+ * @param netgroupOf must not be foreseeable by others
+ */
+export function selectToEvict(
+  inbound: readonly Connection[],
+  netgroupOf: (ip: string) => number,
+  random: Random,
+): PeerId | undefined {
+  const byAge = [...inbound].sort((a, b) => a.sinceMs - b.sinceMs);
+  const safeFew = Math.ceil(inbound.length * NETGROUP_SHARE);
+  const safeFast = Math.ceil(inbound.length * LATENCY_SHARE);
+  let rest = [...inbound].sort((a, b) => netgroupOf(b.info.ip) - netgroupOf(a.info.ip)).slice(safeFew);
+  rest = rest.sort((a, b) => (a.latencyMs ?? Infinity) - (b.latencyMs ?? Infinity)).slice(safeFast);
+  rest = rest.sort((a, b) => a.sinceMs - b.sinceMs).slice(Math.ceil(rest.length / 2));
+  const victim = rest.length > 0 ? rest[random.below(rest.length)] : byAge.at(-1);
+  return victim?.peerId;
+}
+
+/** The items in random order. */
+export function shuffled<T>(items: readonly T[], random: Random): T[] {
+  const mixed = [...items];
+  for (let last = mixed.length - 1; last > 0; last -= 1) {
+    const other = random.below(last + 1);
+    const item = mixed[last] as T;
+    mixed[last] = mixed[other] as T;
+    mixed[other] = item;
+  }
+  return mixed;
+}
