@@ -13,7 +13,7 @@ import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Transport } from '../ports/transport.ts';
 import { createTransport } from '../p2p/transport.ts';
-import { createGen3Dialect } from '../p2p/messages-gen3.ts';
+import { gen3Dialect } from '../p2p/messages-gen3.ts';
 import { createGen3Rules } from '../protocol/gen3/rules.ts';
 import { openChainStore } from '../store/open.ts';
 import { createQueries } from '../store/queries.ts';
@@ -22,6 +22,7 @@ import { startHousekeeping } from './housekeeping.ts';
 import { openJournal } from './journal-file.ts';
 import { createLoneTransport } from './lone-transport.ts';
 import { createNodeApi } from './node-api.ts';
+import { resolveSeeds } from './seeds.ts';
 import { systemClock, systemRandom } from './system.ts';
 
 export interface NodeOptions {
@@ -93,7 +94,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         transactionsPerQueueMax: config.pool.transactionsPerQueueMax,
         peers: {
           fixedPeers: config.p2p.fixedPeers,
-          seedPeers: config.p2p.seedPeers,
+          seedPeers: await resolveSeeds(config.p2p.seedPeers, observer.room('peers')),
           whitelistedPeers: config.p2p.whitelistedPeers,
           blacklistedIps: config.p2p.blacklistedIps,
           outboundMax: config.p2p.outboundMax,
@@ -155,7 +156,10 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
 function transportOf({ network, config, observer }: NodeOptions, identity: NodeIdentity): Transport {
   if (!config.p2p.enabled) return createLoneTransport();
   return createTransport({
-    dialect: createGen3Dialect(network.params),
+    dialect: gen3Dialect({
+      networkIdentifier: network.params.networkIdentifier,
+      protocolVersion: network.protocolVersion,
+    }),
     host: config.p2p.host,
     wsPort: config.p2p.port,
     inboundMax: config.p2p.inboundMax,
