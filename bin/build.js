@@ -29,6 +29,11 @@ process.exitCode = await build();
 
 async function build() {
   if (stamped() === fingerprint()) return 0;
+  const compiler = compilerFile();
+  if (compiler === undefined) {
+    console.error('the TypeScript compiler is not installed: run "npm ci" first');
+    return 1;
+  }
   mkdirSync(DIST, { recursive: true });
   await lock();
   try {
@@ -36,7 +41,7 @@ async function build() {
     const wanted = fingerprint();
     if (stamped() === wanted) return 0;
     rmSync(STAMP, { force: true });
-    const code = await compile();
+    const code = await compile(compiler);
     if (code !== 0) return 1;
     removeOrphans();
     writeFileSync(STAMP, wanted);
@@ -69,11 +74,19 @@ function filesIn(folder, extension) {
     .sort();
 }
 
+function compilerFile() {
+  try {
+    return createRequire(import.meta.url).resolve('typescript/bin/tsc');
+  } catch (error) {
+    if (error.code === 'MODULE_NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
 /** Its own record of increments, so that it is gone when `dist/` is, and no other use of the compiler disturbs it. */
-function compile() {
+function compile(compiler) {
   const record = path.join(DIST, '.tsbuildinfo');
   if (!existsSync(path.join(DIST, 'src'))) rmSync(record, { force: true });
-  const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
   console.error('building dist/');
   const child = spawn(
     process.execPath,
