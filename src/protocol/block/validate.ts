@@ -4,6 +4,7 @@ import { sha256 } from '../../crypto/hash.ts';
 import { bytesOfHex, hexOf } from '../../primitives/bytes.ts';
 import { PAYLOAD_BYTES_MAX, type ChainParams } from '../params.ts';
 import type { Rules } from '../rules.ts';
+import { amountOf } from '../tx/vote-weight.ts';
 import type { Block, BlockHeader, SignatureCheck, SignatureOracle, Transaction, TransactionId } from '../types.ts';
 import { BlockRejected, textOfTransactionError } from '../verdict.ts';
 import type { TransactionError } from '../verdict.ts';
@@ -14,11 +15,6 @@ export interface BlockFormat {
   headerBytes(header: BlockHeader): Uint8Array;
   /** Bytes of a transaction as they enter its id: with its signatures, without those of group members. */
   transactionBytes(transaction: Transaction): Uint8Array;
-}
-
-/** Beddows that a transaction moves, as the totals of a block count them. */
-export function amountOf(transaction: Transaction): bigint {
-  return 'amount' in transaction.payload ? transaction.payload.amount : 0n;
 }
 
 /** SHA-256 of the transactions' bytes in their order, hexadecimal. */
@@ -60,8 +56,8 @@ export function* payloadFaults(
   if (payloadHashOf(transactions, format) !== block.payloadHash) yield 'Invalid payload hash';
   const sum = (of: (transaction: Transaction) => bigint): bigint =>
     transactions.reduce((total, transaction) => total + of(transaction), 0n);
-  if (sum(amountOf) !== block.totalAmount) yield 'Invalid total amount';
-  if (sum((transaction) => transaction.fee) !== block.totalFee) yield 'Invalid total fee';
+  if (sum(({ payload }) => amountOf(payload)) !== block.totalAmount) yield 'Invalid total amount';
+  if (sum(({ fee }) => fee) !== block.totalFee) yield 'Invalid total fee';
 }
 
 /**

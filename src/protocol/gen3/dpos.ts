@@ -6,7 +6,8 @@ import type { ChainParams } from '../params.ts';
 import { countMissedBlocks, countProducedBlock, earningsOfRound, headersOfRound, payEarnings } from '../payout.ts';
 import { delegatesByWeight, isLastOfRound, listIndexOf, roundOf } from '../rounds.ts';
 import type { StateWriter } from '../state.ts';
-import type { BlockHeader, PublicKey } from '../types.ts';
+import { addVoteWeight } from '../tx/vote-weight.ts';
+import type { BlockHeader } from '../types.ts';
 
 /**
  * Frozen lists that are kept: finality looks back five from the newest, and a rival chain may stand two rounds behind. The
@@ -30,7 +31,9 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
   assert(list !== undefined, `the list of round ${round} is known at its end`);
   const headers = headersOfRound(state, block);
   countMissedBlocks(state, list, headers, addressOf);
-  payEarnings(state, earningsOfRound(headers, round, params.exceptions), addressOf, addVoteWeight);
+  payEarnings(state, earningsOfRound(headers, round, params.exceptions), addressOf, (to, delegate, beddows) => {
+    addVoteWeight(to, delegate, beddows, 'live');
+  });
   state.setRoundList(round + 1, delegatesByWeight(state));
   const obsolete = round + 1 - LISTS_KEPT;
   if (obsolete >= 1) state.setRoundList(obsolete, undefined);
@@ -39,10 +42,4 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
 /** Index of the newest frozen list once the block of this height is applied. */
 export function newestListAfter(height: number): number {
   return roundOf(height) + (isLastOfRound(height) ? 1 : 0);
-}
-
-function addVoteWeight(state: StateWriter, publicKey: PublicKey, beddows: bigint): void {
-  const delegate = state.delegate(publicKey);
-  assert(delegate !== undefined, 'votes are for delegates');
-  state.setDelegate({ ...delegate, voteWeight: delegate.voteWeight + beddows });
 }

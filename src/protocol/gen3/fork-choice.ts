@@ -1,7 +1,7 @@
 /** The cases of LIP-0014's fork choice rule, one predicate each. */
 
 import type { ChainParams } from '../params.ts';
-import type { TipView } from '../rules.ts';
+import type { AnnouncedTip, TipView } from '../rules.ts';
 import { slotAt } from '../slots.ts';
 import type { BlockHeader } from '../types.ts';
 import type { ForkStatus } from '../verdict.ts';
@@ -45,7 +45,8 @@ export function isTieBreak(tip: TipView, received: TipView, params: Timing): boo
   );
 }
 
-export function isBetterChain(tip: BlockHeader, received: BlockHeader): boolean {
+/** Also decides between tips that peers merely announce. */
+export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolean {
   return (
     tip.maxHeightPrevoted < received.maxHeightPrevoted ||
     (tip.maxHeightPrevoted === received.maxHeightPrevoted && tip.height < received.height)

@@ -1,0 +1,21 @@
+/** The genesis block: its content is given, so every mutation is kept and no refusal counts (chain.md 11.3). */
+
+import type { StateWriter } from '../state.ts';
+import type { ApplyTransactionContext } from '../tx/apply-context.ts';
+import { applyTransaction } from '../tx/apply.ts';
+import { bookVoteWeight } from '../tx/vote-weight.ts';
+import type { Block } from '../types.ts';
+
+/**
+ * Applies the transactions of a genesis block in their order, votes after all others. Accounts that fund it end below zero.
+ *
+ * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` for a vote for somebody whom the block does not register
+ */
+export function applyGenesisTransactions(state: StateWriter, genesis: Block, context: ApplyTransactionContext): void {
+  const votes = genesis.transactions.filter(({ payload }) => payload.kind === 'vote');
+  const others = genesis.transactions.filter(({ payload }) => payload.kind !== 'vote');
+  for (const transaction of [...others, ...votes]) {
+    applyTransaction(state, transaction, context);
+    bookVoteWeight(state, transaction, context.dialect.voteWeight, context.exceptions);
+  }
+}

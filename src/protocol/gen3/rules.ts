@@ -1,0 +1,53 @@
+/** Generation 3 behind the door: block version 2, transaction types 8 to 12, network identifier, finality. */
+
+import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
+import type { ChainParams } from '../params.ts';
+import type { Rules } from '../rules.ts';
+import { contradictionOf } from './bft.ts';
+import { createBlockRules } from './blocks.ts';
+import { createGen3Codec, headerBytes, transactionBytes } from './codec.ts';
+import { forgeBlock } from './forge.ts';
+import { forkStatus, isBetterChain } from './fork-choice.ts';
+import { finalityOf } from './ledger.ts';
+import { createTransactionRules } from './transactions.ts';
+
+export interface Gen3Options {
+  /** Signs forged blocks and rehearses them; the process's back end unless given. */
+  readonly ed25519?: Ed25519;
+  /**
+   * Refuse the last block of a round when its generator is not active in the next one, as release 3.0.2 does; on unless
+   * told. All nodes of a network must agree.
+   */
+  readonly refuseLeavingForgers?: boolean;
+}
+
+export function createGen3Rules(params: ChainParams, options: Gen3Options = {}): Rules {
+  const codec = createGen3Codec(params);
+  const format = { headerBytes, transactionBytes };
+  const { applyInSequence, applyGenesisTransactions, ...transactionRules } = createTransactionRules(params, codec);
+  const appliers = { ...transactionRules, applyInSequence, applyGenesisTransactions };
+  const { rewardOwed, ...blockRules } = createBlockRules(params, format, appliers, {
+    refuseLeavingForgers: options.refuseLeavingForgers ?? true,
+  });
+
+  return {
+    params,
+    codec,
+    ...transactionRules,
+    ...blockRules,
+    forkStatus: (tip, received) => forkStatus(tip, received, params),
+    prefersTip: (announced, than) => isBetterChain(than, announced),
+    finalizedHeight: (state) => finalityOf(state).finalized,
+    maxHeightPrevoted: (state) => finalityOf(state).maxPrevoted,
+    forge: (state, tip, request) =>
+      forgeBlock(state, tip, request, {
+        params,
+        format,
+        ed25519: options.ed25519 ?? defaultEd25519(),
+        blockRules: { ...blockRules, rewardOwed },
+        transactionRules: appliers,
+      }),
+    contradiction: (earlier, header) =>
+      earlier.blockId === header.blockId ? undefined : contradictionOf(earlier, header),
+  };
+}

@@ -1,0 +1,164 @@
+/**
+ * Building the genesis block of a new network. The same request gives the same bytes. Nobody verifies signatures of a genesis
+ * block: its transactions are signed over their bare bytes, as the network identifier follows from the payload hash, which
+ * follows from the signatures.
+ */
+
+import type { Ed25519 } from '../crypto/ed25519.ts';
+import { idOf, sha256 } from '../crypto/hash.ts';
+import { addressOf } from '../crypto/keys.ts';
+import { hexOf, utf8 } from '../primitives/bytes.ts';
+import { ProtocolError } from '../primitives/errors.ts';
+import { payloadHashOf, type BlockFormat } from './block/validate.ts';
+import { GENESIS_SUPPLY } from './params.ts';
+import { amountOf } from './tx/vote-weight.ts';
+import type { Address, Block, JsonObject, KeyPair, Payload, PayloadKind, PublicKey, Transaction } from './types.ts';
+
+/** How a generation writes a genesis block. */
+export interface GenesisFormat extends BlockFormat {
+  readonly blockVersion: number;
+  /** Type number of a kind of transaction. */
+  typeOf(kind: PayloadKind): number;
+  /** Bytes of a transaction without signatures and network identifier. */
+  basicBytes(transaction: Transaction): Uint8Array;
+  /** A vote as the generation has it. */
+  votePayload(votes: readonly string[], voter: Address): Payload;
+  /** The file format of the reference. */
+  toJson(genesis: Block, communityIdentifier: string): JsonObject;
+}
+
+export interface GenesisDelegate {
+  readonly keyPair: KeyPair;
+  readonly username: string;
+}
+
+export interface GenesisRequest {
+  readonly communityIdentifier: string;
+  /** Signs the block and hands out the supply; its balance ends that much below zero. */
+  readonly generator: KeyPair;
+  /** Receives the whole supply, funds the accounts and votes for every delegate. */
+  readonly funder: KeyPair;
+  readonly delegates: readonly GenesisDelegate[];
+  /** Further accounts with what the funder gives them, in beddows. */
+  readonly accounts?: readonly { readonly address: Address; readonly amount: bigint }[];
+  /** Further votes, of accounts that the block funds. */
+  readonly votes?: readonly { readonly voter: KeyPair; readonly delegates: readonly PublicKey[] }[];
+}
+
+export interface Genesis {
+  readonly block: Block;
+  /** `genesis.json` of a network folder. */
+  readonly json: JsonObject;
+  /** Payload hash: the network's identity in generation 2. */
+  readonly nethash: string;
+  /** The network's identity in generation 3, hexadecimal. */
+  readonly networkIdentifier: string;
+}
+
+/**
+ * @throws ProtocolError `GENESIS_INVALID` for no delegates, an account funded twice with the same amount or with none, equal
+ *   delegates or usernames, or more funding than the supply
+ */
+export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
+  const transactions = orders(request, format).map(({ sender, payload }) =>
+    signedTransaction(sender, payload, format, ed25519),
+  );
+  checkDistinct(transactions);
+  const generatorPublicKey = hexOf(request.generator.publicKey);
+  const unsigned: Block = {
+    id: '',
+    version: format.blockVersion,
+    height: 1,
+    timestamp: 0,
+    numberOfTransactions: transactions.length,
+    totalAmount: transactions.reduce((total, { payload }) => total + amountOf(payload), 0n),
+    totalFee: 0n,
+    reward: 0n,
+    payloadLength: transactions.reduce((total, each) => total + format.transactionBytes(each).length, 0),
+    payloadHash: payloadHashOf(transactions, format),
+    generatorPublicKey,
+    blockSignature: '',
+    maxHeightPreviouslyForged: 0,
+    maxHeightPrevoted: 0,
+    transactions,
+  };
+  const bytes = format.headerBytes(unsigned);
+  const signature = ed25519.sign(sha256(bytes), request.generator.privateKey);
+  const block = { ...unsigned, id: idOf(Buffer.concat([bytes, signature])), blockSignature: hexOf(signature) };
+  return {
+    block,
+    json: format.toJson(block, request.communityIdentifier),
+    nethash: block.payloadHash,
+    networkIdentifier: networkIdentifierOf(block.payloadHash, request.communityIdentifier),
+  };
+}
+
+/** SHA-256 of the two texts one after the other, hexadecimal. */
+export function networkIdentifierOf(nethash: string, communityIdentifier: string): string {
+  return hexOf(sha256(utf8(nethash + communityIdentifier)));
+}
+
+interface Order {
+  readonly sender: KeyPair;
+  readonly payload: Payload;
+}
+
+function orders(request: GenesisRequest, format: GenesisFormat): Order[] {
+  const { generator, funder, delegates, accounts = [], votes = [] } = request;
+  const given = accounts.reduce((total, { amount }) => total + amount, 0n);
+  if (given > GENESIS_SUPPLY) throw invalid('the accounts are given more than the supply', { given });
+  if (accounts.some(({ amount }) => amount <= 0n)) throw invalid('an account is given nothing', {});
+  if (delegates.length === 0) throw invalid('no delegate is registered', {});
+  const keys = delegates.map(({ keyPair }) => hexOf(keyPair.publicKey));
+  const voters = [{ voter: funder, delegates: keys }, ...votes];
+  const transfer = (recipientId: Address, amount: bigint): Payload => ({ kind: 'transfer', amount, recipientId });
+  return [
+    { sender: generator, payload: transfer(addressOf(hexOf(funder.publicKey)), GENESIS_SUPPLY) },
+    ...accounts.map(({ address, amount }) => ({ sender: funder, payload: transfer(address, amount) })),
+    ...delegates.map(({ keyPair, username }): Order => ({ sender: keyPair, payload: { kind: 'delegate', username } })),
+    ...voters.map((each) => ({
+      sender: each.voter,
+      payload: format.votePayload(
+        each.delegates.map((key) => `+${key}`),
+        addressOf(hexOf(each.voter.publicKey)),
+      ),
+    })),
+  ];
+}
+
+function signedTransaction(sender: KeyPair, payload: Payload, format: GenesisFormat, ed25519: Ed25519): Transaction {
+  const senderPublicKey = hexOf(sender.publicKey);
+  const unsigned: Transaction = {
+    id: '',
+    type: format.typeOf(payload.kind),
+    timestamp: 0,
+    senderPublicKey,
+    senderId: addressOf(senderPublicKey),
+    fee: 0n,
+    payload,
+    signature: '',
+    signatures: [],
+  };
+  const signature = hexOf(ed25519.sign(sha256(format.basicBytes(unsigned)), sender.privateKey));
+  const signed = { ...unsigned, signature };
+  return { ...signed, id: idOf(format.transactionBytes(signed)) };
+}
+
+function checkDistinct(transactions: readonly Transaction[]): void {
+  const ids = new Set<string>();
+  const usernames = new Set<string>();
+  const delegates = new Set<PublicKey>();
+  for (const { id, payload, senderPublicKey } of transactions) {
+    if (ids.has(id)) throw invalid('two of its transactions are equal', { id });
+    ids.add(id);
+    if (payload.kind !== 'delegate') continue;
+    if (usernames.has(payload.username)) throw invalid('a username is given twice', { username: payload.username });
+    if (delegates.has(senderPublicKey)) throw invalid('a delegate is registered twice', { senderPublicKey });
+    usernames.add(payload.username);
+    delegates.add(senderPublicKey);
+  }
+}
+
+function invalid(reason: string, data: Readonly<Record<string, unknown>>): ProtocolError {
+  return new ProtocolError('GENESIS_INVALID', data, `A genesis block cannot be built: ${reason}.`);
+}
