@@ -6,6 +6,13 @@ import { ProtocolError } from '../primitives/errors.ts';
 import { defaultEd25519, type Ed25519KeyPair } from './ed25519.ts';
 import { sha256 } from './hash.ts';
 
+export {
+  decryptPassphrase,
+  encryptPassphrase,
+  parseEncryptedPassphrase,
+  type EncryptedPassphrase,
+} from './encrypted-passphrase.ts';
+
 /** Key pair of a passphrase, which is taken as it is: neither trimmed nor normalised. */
 export function keyPairOfPassphrase(passphrase: string): Ed25519KeyPair {
   return defaultEd25519().keyPairOfSeed(sha256(utf8(passphrase)));
