@@ -192,10 +192,15 @@ export class TransactionPool {
     }));
   }
 
-  /** Candidates of the next block, newest arrival first, at most as many as fit a block. */
+  /**
+   * Candidates of the next block, at most as many as fit a block, in the order in which they were found to be applicable
+   * one after the other.
+   *
+   * The reference offers the newest first. A transfer and then a second signature of one sender would be tried the other
+   * way round, and the transfer lost for want of the new signature.
+   */
   readyForForging(): readonly Transaction[] {
-    const newestFirst = this.#queues.list('ready').reverse();
-    return transactionsOf(newestFirst.slice(0, this.#context.rules.params.transactionsPerBlockMax));
+    return transactionsOf(this.#queues.oldest('ready', this.#context.rules.params.transactionsPerBlockMax));
   }
 
   /** What a peer gets that asks for the pool, at most `limit`: ready, then pending, then verified, each oldest first. */

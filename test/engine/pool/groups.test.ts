@@ -1,0 +1,196 @@
+import test from 'ava';
+import type { SubmitResult } from '../../../src/ports/node-api.ts';
+import { person, PoolWorld } from '../../support/pool-world.ts';
+
+const alice = person('alice');
+const stranger = person('stranger');
+const members = ['mary', 'mike', 'mia'].map((name) => person(name));
+const [mary, mike, mia] = members as [typeof alice, typeof alice, typeof alice];
+
+function groupWorld(): PoolWorld {
+  const world = new PoolWorld();
+  const group = { min: 2, lifetime: 1, members: members.map(({ publicKey }) => publicKey) };
+  world.setAccount(alice, { group });
+  return world;
+}
+
+function reasons(result: SubmitResult): readonly string[] {
+  return result.accepted ? [] : result.errors.map(({ message, dataPath }) => `${message} @ ${dataPath}`);
+}
+
+test('a transaction of a group waits in pending, is told of, and is not ready', (t) => {
+  const world = groupWorld();
+  const id = world.submit(world.transfer(alice, stranger));
+  t.deepEqual(world.verified, [id]);
+  t.is(world.pool.entries('pending')[0]?.ready, false);
+  world.pool.step();
+  t.is(world.pool.sizes().pending, 1);
+});
+
+for (const signers of [
+  [mary, mike],
+  [mike, mary],
+  [mia, mary],
+]) {
+  test(`enough members make it ready, in the order ${signers.map(({ passphrase }) => passphrase).join(', ')}`, (t) => {
+    const world = groupWorld();
+    const json = world.transfer(alice, stranger);
+    const id = world.submit(json);
+    const [first, second] = signers.map((member) => world.signatureOf(member, json));
+    t.true(world.pool.addSignature(first!).accepted);
+    world.pool.step();
+    t.is(world.pool.sizes().pending, 1);
+    t.true(world.pool.submitSignature(second).accepted);
+    t.is(world.pool.entries('pending')[0]?.ready, true);
+    world.pool.step();
+    t.deepEqual(
+      world.pool
+        .entries('ready')
+        .map(({ transaction, ready }) => [transaction.id, transaction.signatures.length, ready]),
+      [[id, 2, true]],
+    );
+    t.deepEqual(
+      world.signatures.map(({ publicKey }) => publicKey),
+      signers.map(({ publicKey }) => publicKey),
+    );
+    t.deepEqual(world.verified, [id]);
+  });
+}
+
+test('a registration waits for all members', (t) => {
+  const world = new PoolWorld();
+  world.setAccount(alice);
+  const json = world.multisignature(alice, members, 2);
+  const id = world.submit(json);
+  for (const member of [mia, mary]) {
+    t.true(world.pool.addSignature(world.signatureOf(member, json)).accepted);
+    t.is(world.pool.entries('pending')[0]?.ready, false);
+  }
+  t.true(world.pool.addSignature(world.signatureOf(mike, json)).accepted);
+  world.pool.step();
+  t.is(world.pool.readyForForging()[0]?.id, id);
+  t.is(world.pool.readyForForging()[0]?.signatures.length, 3);
+});
+
+test('a complete transaction of a group is verified at once', (t) => {
+  const world = groupWorld();
+  const json = world.transfer(alice, stranger);
+  const signatures = [mary, mia].map((member) => world.signatureOf(member, json).signature);
+  world.submit({ ...json, signatures });
+  t.is(world.pool.entries('verified')[0]?.ready, true);
+});
+
+test('a signature for a transaction that is not pending is refused', (t) => {
+  const world = new PoolWorld();
+  world.setAccount(alice);
+  const json = world.transfer(alice, stranger);
+  world.submit(json);
+  const expected = 'Unable to process signature, corresponding transaction not found @ .signature';
+  const result = world.pool.addSignature(world.signatureOf(mary, json));
+  t.deepEqual(reasons(result), [expected]);
+  t.is(result.accepted ? '' : result.message, 'Error processing signature');
+  t.deepEqual(reasons(world.pool.addSignature({ ...world.signatureOf(mary, json), transactionId: '5' })), [expected]);
+  t.deepEqual(world.signatures, []);
+});
+
+test('signatures that a group’s transaction cannot take are refused with their reasons', (t) => {
+  const world = groupWorld();
+  const json = world.transfer(alice, stranger);
+  world.submit(json);
+  const good = world.signatureOf(mary, json);
+  const wrong = { ...good, publicKey: mike.publicKey };
+  t.deepEqual(reasons(world.pool.addSignature(world.signatureOf(stranger, json))), [
+    `Public Key '${stranger.publicKey}' is not a member for account '${alice.address}'. @ `,
+  ]);
+  t.deepEqual(reasons(world.pool.addSignature(wrong)), [`Failed to add signature '${good.signature}'. @ .signatures`]);
+  t.true(world.pool.addSignature(good).accepted);
+  t.deepEqual(reasons(world.pool.addSignature(good)), [
+    `Signature '${good.signature}' already present in transaction. @ `,
+  ]);
+  t.is(world.pool.entries('pending')[0]?.transaction.signatures.length, 1);
+});
+
+test('signatures that a registration cannot take are refused with their reasons', (t) => {
+  const world = new PoolWorld();
+  world.setAccount(alice);
+  const json = world.multisignature(alice, members, 2);
+  world.submit(json);
+  const good = world.signatureOf(mary, json);
+  t.deepEqual(reasons(world.pool.addSignature(world.signatureOf(stranger, json))), [
+    `Public Key '${stranger.publicKey}' is not a member. @ `,
+  ]);
+  t.deepEqual(reasons(world.pool.addSignature({ ...good, publicKey: mike.publicKey })), [
+    `Failed to add signature ${good.signature}. @ .signatures`,
+  ]);
+  t.true(world.pool.addSignature(good).accepted);
+  t.deepEqual(reasons(world.pool.addSignature(good)), ['Encountered duplicate signature in transaction @ ']);
+});
+
+test('the same signature in capitals does not spoil the transaction', (t) => {
+  const world = groupWorld();
+  const json = world.transfer(alice, stranger);
+  world.submit(json);
+  const good = world.signatureOf(mary, json);
+  t.true(world.pool.addSignature(good).accepted);
+  t.false(world.pool.addSignature({ ...good, signature: good.signature.toUpperCase() }).accepted);
+  t.true(world.pool.addSignature(world.signatureOf(mike, json)).accepted);
+  world.pool.step();
+  t.is(world.pool.sizes().ready, 1);
+});
+
+for (const json of [
+  undefined,
+  null,
+  'text',
+  {},
+  [],
+  { transactionId: 5, publicKey: mary.publicKey, signature: 'ab'.repeat(64) },
+  { transactionId: '-1', publicKey: mary.publicKey, signature: 'ab'.repeat(64) },
+  { transactionId: '5', publicKey: 'zz', signature: 'ab'.repeat(64) },
+  { transactionId: '5', publicKey: mary.publicKey, signature: 'ab' },
+]) {
+  test(`what is no signature object is refused: ${JSON.stringify(json)?.slice(0, 60)}`, (t) => {
+    const result = groupWorld().pool.submitSignature(json);
+    t.is(result.accepted ? '' : result.code, 'SIGNATURE_MALFORMED');
+    t.is(reasons(result).length, 1);
+  });
+}
+
+test('a transaction of a group may wait 86400 seconds', (t) => {
+  const world = groupWorld();
+  const id = world.submit(world.transfer(alice, stranger));
+  world.nowS += 86_400;
+  t.deepEqual(world.pool.expire(), []);
+  world.nowS += 1;
+  t.deepEqual(world.pool.expire(), [id]);
+});
+
+test('the signatures of pending transactions are shared, oldest transaction first', (t) => {
+  const world = groupWorld();
+  const jsons = Array.from({ length: 3 }, () => world.transfer(alice, stranger));
+  for (const json of jsons) world.submit(json);
+  for (const json of [jsons[2]!, jsons[1]!]) world.pool.addSignature(world.signatureOf(mary, json));
+  t.deepEqual(world.pool.pendingSignatures(25), [
+    { transaction: String(jsons[1]!['id']), signatures: [world.signatureOf(mary, jsons[1]!).signature] },
+    { transaction: String(jsons[2]!['id']), signatures: [world.signatureOf(mary, jsons[2]!).signature] },
+  ]);
+  t.is(world.pool.pendingSignatures(1).length, 1);
+});
+
+test('a peer gets ready, then pending, then verified transactions, each oldest first', (t) => {
+  const world = groupWorld();
+  world.setAccount(mary);
+  const ready = [world.submit(world.transfer(mary, mike)), world.submit(world.transfer(mary, mike))];
+  world.pool.step();
+  const verified = [world.submit(world.transfer(mary, mike)), world.submit(world.transfer(mary, mike))];
+  const pending = [world.submit(world.transfer(alice, mike)), world.submit(world.transfer(alice, mike))];
+  const all = [...ready, ...pending, ...verified];
+  t.deepEqual(
+    world.pool.forSharing(25).map(({ id }) => id),
+    all,
+  );
+  t.deepEqual(
+    world.pool.forSharing(5).map(({ id }) => id),
+    all.slice(0, 5),
+  );
+});
