@@ -51,8 +51,13 @@ async function build() {
   }
 }
 
+/** The fingerprint that was built; undefined when there is none, or when part of its output is gone. */
 function stamped() {
-  return existsSync(STAMP) ? readFileSync(STAMP, 'utf8') : undefined;
+  return existsSync(STAMP) && outputIsThere() ? readFileSync(STAMP, 'utf8') : undefined;
+}
+
+function outputIsThere() {
+  return SOURCES.every((folder) => existsSync(path.join(DIST, folder)));
 }
 
 function fingerprint() {
@@ -86,7 +91,7 @@ function compilerFile() {
 /** Its own record of increments, so that it is gone when `dist/` is, and no other use of the compiler disturbs it. */
 function compile(compiler) {
   const record = path.join(DIST, '.tsbuildinfo');
-  if (!existsSync(path.join(DIST, 'src'))) rmSync(record, { force: true });
+  if (!outputIsThere()) rmSync(record, { force: true });
   console.error('building dist/');
   const child = spawn(
     process.execPath,
