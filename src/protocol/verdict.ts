@@ -64,7 +64,7 @@ export type TransactionRejectionCode =
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /** Wrong shape, format or signature: can never become valid. Costs the peer that served it its place. */
   | 'TRANSACTION_INVALID'
-  /** In a queue of the pool already. */
+  /** In a queue of the pool or in the chain already. */
   | 'TRANSACTION_KNOWN'
   /** Its timestamp lies in a later slot. */
   | 'TRANSACTION_IN_FUTURE'
