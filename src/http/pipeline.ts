@@ -149,7 +149,7 @@ function problemOfReading(error: unknown): Problem | undefined {
   if (error instanceof URIError) return pageNotFound();
   const { type, status } = error as { type?: unknown; status?: unknown };
   if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${error.message}`);
-  if (typeof type !== 'string' || typeof status !== 'number' || status < 400 || status > 499) return undefined;
+  if (typeof status !== 'number' || status < 400 || status > 499) return undefined;
   const sentence = `API error: ${error.name}: ${error.message}`;
   return new Problem(status, { success: false, error: sentence, message: sentence });
 }

@@ -1,0 +1,240 @@
+/** A node made of values: small data, every query recorded, answers that a test may replace. */
+
+import type { ExecutionContext } from 'ava';
+import { createHttpServer } from '../../src/http/app.ts';
+import type { HttpOptions } from '../../src/http/options.ts';
+import type { ForgingDelegate, NodeApi, PeerEntry, PoolEntry, PoolState } from '../../src/ports/node-api.ts';
+import type { ChainQueries, DelegateEntry, Page, TransactionEntry } from '../../src/ports/queries.ts';
+import { addressOf } from '../../src/crypto/keys.ts';
+import type { Generation } from '../../src/protocol/params.ts';
+import { emptyAccount, type Account } from '../../src/protocol/state.ts';
+import type { BlockHeader, JsonObject, Payload, Transaction } from '../../src/protocol/types.ts';
+import { headerWith, keyNumber, paramsWith } from '../support/fixtures.ts';
+
+export const ALICE_KEY = keyNumber(0xa);
+export const BOB_ADDRESS = '12345L';
+export const GROUP_KEY = keyNumber(0xc);
+export const ALICE: Account = {
+  ...emptyAccount(addressOf(ALICE_KEY)),
+  publicKey: ALICE_KEY,
+  secondPublicKey: keyNumber(0xaa),
+  username: 'alice',
+  balance: 5_000_000_000n,
+  votes: [ALICE_KEY],
+  producedBlocks: 2,
+  missedBlocks: 1,
+  forgedRewards: 500_000_000n,
+  forgedFees: 7n,
+};
+/** Never sent anything: no key. */
+export const BOB: Account = { ...emptyAccount(BOB_ADDRESS), balance: 3n };
+export const GROUP: Account = {
+  ...emptyAccount(addressOf(GROUP_KEY)),
+  publicKey: GROUP_KEY,
+  balance: -1n,
+  group: { min: 2, lifetime: 24, members: [ALICE_KEY, keyNumber(0xb)] },
+};
+export const ALICE_STANDING: DelegateEntry = {
+  account: ALICE,
+  delegate: {
+    publicKey: ALICE_KEY,
+    address: ALICE.address,
+    username: 'alice',
+    voteWeight: 5_000_000_000n,
+    pendingVoteWeight: 0n,
+    rank: 1,
+  },
+  rank: 1,
+  productivity: 66.67,
+  approval: 12.5,
+};
+export const GENESIS: BlockHeader = (() => {
+  const { previousBlockId: _none, ...rest } = headerWith({ id: '1', height: 1, timestamp: 0, totalAmount: 100n });
+  return rest;
+})();
+export const TIP: BlockHeader = headerWith({
+  id: '18446744073709551615',
+  height: 2,
+  timestamp: 200,
+  previousBlockId: '1',
+  numberOfTransactions: 1,
+  totalFee: 10n,
+  reward: 5n,
+  maxHeightPrevoted: 1,
+  generatorPublicKey: ALICE_KEY,
+});
+
+/** Type numbers by kind. */
+const TYPES: Readonly<Record<Generation, Partial<Record<Payload['kind'], number>>>> = {
+  2: {
+    transfer: 0,
+    secondSignature: 1,
+    delegate: 2,
+    vote: 3,
+    multisignature: 4,
+    dapp: 5,
+    inTransfer: 6,
+    outTransfer: 7,
+  },
+  3: { transfer: 8, secondSignature: 9, delegate: 10, vote: 11, multisignature: 12 },
+};
+
+export function transactionOf(
+  generation: Generation,
+  payload: Payload,
+  changes: Partial<Transaction> = {},
+): Transaction {
+  return {
+    id: '77',
+    type: TYPES[generation][payload.kind] ?? 99,
+    timestamp: 100,
+    senderPublicKey: ALICE_KEY,
+    senderId: ALICE.address,
+    fee: 10_000_000n,
+    payload,
+    signature: 'ab'.repeat(64),
+    signatures: [],
+    ...changes,
+  };
+}
+
+export const TRANSFER: Payload = { kind: 'transfer', amount: 25n, recipientId: BOB_ADDRESS, data: 'hi' };
+
+/** Everything a test may replace. */
+export interface Fake {
+  readonly api: NodeApi;
+  /** Queries asked of the chain, with their method names, in order. */
+  readonly asked: unknown[][];
+  transactions: TransactionEntry[];
+  pool: Partial<Record<PoolState, PoolEntry[]>>;
+  peers: PeerEntry[];
+  forging: ForgingDelegate[];
+  submit: NodeApi['submitTransaction'];
+  submitSignature: NodeApi['submitSignature'];
+  setForging: NodeApi['setForging'];
+  readyOf: NodeApi['readyOf'];
+  /** Makes every list of accounts fail. */
+  failure: Error | undefined;
+}
+
+export function fakeNode(generation: Generation): Fake {
+  const asked: unknown[][] = [];
+  const page = <T>(method: string, items: readonly T[], query: unknown): Page<T> => {
+    asked.push([method, query]);
+    return { items, total: items.length };
+  };
+  const accountBy: ChainQueries['accountBy'] = (identity) => {
+    asked.push(['accountBy', identity]);
+    return [ALICE, BOB, GROUP].find((account) =>
+      Object.entries(identity).every(([key, value]) => account[key as keyof Account] === value),
+    );
+  };
+  const chain: ChainQueries = {
+    tip: () => TIP,
+    latestHeaders: () => [TIP, GENESIS],
+    blockByHeight: () => undefined,
+    accounts: (query) => {
+      if (fake.failure !== undefined) throw fake.failure;
+      return page('accounts', [{ account: ALICE, delegate: ALICE_STANDING }, { account: BOB }], query);
+    },
+    delegates: (query) => page('delegates', [ALICE_STANDING], query),
+    blocks: (query) => page('blocks', [TIP, GENESIS], query),
+    transactions: (query) => page('transactions', fake.transactions, query),
+    accountBy,
+    voters: (publicKey, query) => page('voters', publicKey === ALICE_KEY ? [ALICE] : [], query),
+    votes: (account, query) => page('votes', account === ALICE ? [ALICE] : [], query),
+    group: (address) => (address === GROUP.address ? { account: GROUP, members: [ALICE, BOB] } : undefined),
+    memberships: (account) => (account === ALICE ? [{ account: GROUP, members: [ALICE, BOB] }] : []),
+    transactionCount: () => 104,
+    blockForgingStatistics: () => ({ feesBeddows: 0n, rewardsBeddows: 0n, blocks: 0 }),
+  };
+  const fake: Fake = {
+    api: {
+      params: paramsWith({ generation, blockTimeS: 10 }),
+      identity: {
+        networkName: 'test',
+        version: '0.1.0',
+        protocolVersion: generation === 2 ? '1.1' : '2.0',
+        build: 'v0.1.0',
+        commit: '',
+        nonce: 'abcdefghij012345',
+      },
+      chain,
+      status: () => ({
+        height: 2,
+        finalizedHeight: 1,
+        syncing: false,
+        currentTimeMs: 1_464_109_505_000,
+        secondsSinceEpoch: 305,
+        broadhash: 'cd'.repeat(32),
+        consensusPercent: 67,
+        networkHeight: 3,
+        pool: { ready: 1, verified: 2, pending: 3, validated: 4, received: 5 },
+      }),
+      transactionJson: (transaction) => ({ id: transaction.id, asset: { submitted: true } }) as JsonObject,
+      poolEntries: (state) => fake.pool[state] ?? [],
+      readyOf: (transaction) => fake.readyOf(transaction),
+      peers: () => fake.peers,
+      forgers: (limit, offset) => {
+        asked.push(['forgers', limit, offset]);
+        return {
+          items: [{ publicKey: ALICE_KEY, address: ALICE.address, username: 'alice', nextSlot: 31 + offset }],
+          total: 101,
+        };
+      },
+      submitTransaction: (json) => fake.submit(json),
+      submitSignature: (json) => fake.submitSignature(json),
+      forgingDelegates: () => fake.forging,
+      setForging: (publicKey, password, forging) => fake.setForging(publicKey, password, forging),
+      stateDigest: () => ({ height: 2, blockId: TIP.id, digest: 'ef'.repeat(32) }),
+    },
+    asked,
+    transactions: [],
+    pool: {},
+    peers: [],
+    forging: [],
+    submit: () =>
+      Promise.resolve({ accepted: true, transaction: transactionOf(generation, TRANSFER), receivedAtMs: 0 }),
+    submitSignature: () =>
+      Promise.resolve({ accepted: true, transaction: transactionOf(generation, TRANSFER), receivedAtMs: 0 }),
+    setForging: (publicKey, _password, forging) => Promise.resolve({ publicKey, forging }),
+    readyOf: () => undefined,
+    failure: undefined,
+  };
+  return fake;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed text; undefined when it is no JSON. */
+  readonly body: unknown;
+}
+
+export type Ask = (target: string, init?: RequestInit) => Promise<Answer>;
+
+/** Serves a fake node on a free loopback port until the test ends. */
+export async function serve(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}): Promise<Ask> {
+  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', ...options });
+  const { port } = await server.start();
+  t.teardown(() => server.close());
+  return async (target, init) => {
+    const response = await fetch(`http://127.0.0.1:${port}${target}`, { redirect: 'manual', ...init });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: parsed(text) };
+  };
+}
+
+/** Posts JSON, or puts it when `method` says so. */
+export function withBody(body: unknown, method: 'POST' | 'PUT' = 'POST'): RequestInit {
+  return { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

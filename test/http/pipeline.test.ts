@@ -1,0 +1,277 @@
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test from 'ava';
+import { createHttpServer } from '../../src/http/app.ts';
+import { HTTP_DEFAULTS } from '../../src/http/options.ts';
+import { SILENT, type LogFields, type Observer } from '../../src/ports/observer.ts';
+import { fakeNode, serve, withBody } from './fake-node.ts';
+
+const { limits } = HTTP_DEFAULTS;
+
+test('every route is served below /api and without the prefix', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  for (const path of ['/api/accounts', '/accounts', '/api/node/status', '/node/status', '/api/blocks/', '/blocks/'])
+    t.is((await ask(path)).status, 200, path);
+  for (const path of ['/api/api/accounts', '/api', '/', '/api/nosuch', '/api//accounts', '/api/accounts/1L'])
+    t.is((await ask(path)).status, 404, path);
+});
+
+test('generation 2 matches paths in any letter case, generation 3 as written', async (t) => {
+  t.is((await (await serve(t, fakeNode(2)))('/API/Node/status')).status, 200);
+  t.is((await (await serve(t, fakeNode(3)))('/API/Node/status')).status, 404);
+});
+
+test('an unknown path answers 404 whatever the method', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
+    const answer = await ask('/api/nosuch', { method });
+    t.is(answer.status, 404);
+    t.deepEqual(answer.body, { description: 'Page not found' });
+    t.is(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+    t.is(answer.headers.get('x-ratelimit-limit'), null);
+  }
+});
+
+test('a path that cannot be decoded is unknown', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  t.is((await ask('/api/accounts/%E0%A4%A/multisignature_groups')).status, 404);
+  t.is((await ask('/api/accounts/1%2F2/multisignature_groups')).status, 400);
+});
+
+test('a routed answer carries the headers that clients know', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  for (const path of ['/api/node/status', '/api/accounts?limit=0', '/api/accounts/1L/multisignature_groups']) {
+    const { headers } = await ask(path);
+    t.is(headers.get('content-type'), 'application/json');
+    t.is(headers.get('x-frame-options'), 'DENY');
+    t.is(headers.get('content-security-policy'), "frame-ancestors 'none'");
+    t.is(headers.get('x-ratelimit-limit'), '0');
+    t.is(headers.get('x-ratelimit-remaining'), '0');
+    t.is(headers.get('access-control-allow-origin'), '*');
+    t.is(headers.get('vary'), 'Accept-Encoding');
+    for (const absent of ['x-powered-by', 'etag', 'cache-control']) t.is(headers.get(absent), null, absent);
+  }
+});
+
+test('a preflight request answers 204 and echoes the wanted headers', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  const headers = { origin: 'http://x.test', 'access-control-request-headers': 'content-type,x-foo' };
+  const answer = await ask('/api/transactions', { method: 'OPTIONS', headers });
+  t.is(answer.status, 204);
+  t.is(answer.text, '');
+  t.is(answer.headers.get('access-control-allow-origin'), '*');
+  t.is(answer.headers.get('access-control-allow-methods'), 'GET,POST,PUT');
+  t.is(answer.headers.get('access-control-allow-headers'), 'content-type,x-foo');
+});
+
+test('a configured origin is sent as it is, with Vary; true reflects; false sends none', async (t) => {
+  const cors = (origin: string | boolean) => ({ cors: { origin, methods: ['GET'] } });
+  const headers = { origin: 'http://asker.test' };
+  const fixed = await (await serve(t, fakeNode(3), cors('http://a.test')))('/api/node/status', { headers });
+  t.is(fixed.headers.get('access-control-allow-origin'), 'http://a.test');
+  t.is(fixed.headers.get('vary'), 'Origin, Accept-Encoding');
+  const reflecting = await (await serve(t, fakeNode(3), cors(true)))('/api/node/status', { headers });
+  t.is(reflecting.headers.get('access-control-allow-origin'), 'http://asker.test');
+  const ask = await serve(t, fakeNode(3), cors(false));
+  t.is((await ask('/api/node/status', { headers })).headers.get('access-control-allow-origin'), null);
+  t.is((await ask('/api/node/status', { method: 'OPTIONS' })).status, 405);
+});
+
+test('a known path with another method answers 405 and names the methods it has', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  for (const [method, path, allow] of [
+    ['PUT', '/api/accounts', 'GET'],
+    ['DELETE', '/api/transactions', 'GET, POST'],
+    ['POST', '/api/node/status/forging', 'GET, PUT'],
+    ['PUT', '/api/signatures', 'POST'],
+    ['PATCH', '/signatures/', 'POST'],
+  ] as const) {
+    const answer = await ask(path, { method });
+    t.is(answer.status, 405, path);
+    t.is(answer.headers.get('allow'), allow);
+    t.deepEqual(answer.body, { message: 'Method not allowed' });
+  }
+  const head = await ask('/api/accounts', { method: 'HEAD' });
+  t.is(head.status, 405);
+  t.is(head.headers.get('allow'), 'GET');
+});
+
+test('a POST may ask to be treated as a PUT', async (t) => {
+  const fake = fakeNode(3);
+  const ask = await serve(t, fake);
+  const init = withBody({ publicKey: '', password: 'elephant', forging: true });
+  const headers = { ...(init.headers as object), 'X-HTTP-Method-Override': 'PUT' };
+  const answer = await ask('/api/node/status/forging', { ...init, headers });
+  t.is(answer.status, 200);
+  t.is(answer.headers.get('vary'), 'X-HTTP-Method-Override, Accept-Encoding');
+});
+
+test('a body that is no JSON object or list answers 400 before any route', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  for (const path of ['/api/transactions', '/api/nosuch', '/api/accounts'])
+    for (const body of ['{bad', '"x"', '1', 'null', '{"a":}']) {
+      const answer = await ask(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      t.is(answer.status, 400, `${path} ${body}`);
+      const { message, errors } = answer.body as { message: string; errors: Record<string, string>[] };
+      t.is(message, 'Parse errors');
+      t.like(errors[0], { code: 'INVALID_REQUEST_PAYLOAD', name: 'payload', in: 'query' });
+      t.true(errors[0]?.['message']?.startsWith('SyntaxError: '));
+      t.is(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+    }
+});
+
+test('a body over 2 MB is refused, one below is read', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  const large = await ask('/api/transactions', withBody({ text: 'x'.repeat(2 * 1024 * 1024) }));
+  t.is(large.status, 413);
+  const sentence = 'API error: PayloadTooLargeError: request entity too large';
+  t.deepEqual(large.body, { success: false, error: sentence, message: sentence });
+  t.is((await ask('/api/transactions', withBody({ text: 'x'.repeat(1024 * 1024) }))).status, 400);
+});
+
+test('an unknown charset or encoding of the body is refused as the fault of the client', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  const charset = { 'content-type': 'application/json; charset=klingon' };
+  t.is((await ask('/api/transactions', { method: 'POST', headers: charset, body: '{}' })).status, 415);
+  const encoding = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+  t.is((await ask('/api/transactions', { method: 'POST', headers: encoding, body: '{}' })).status, 400);
+});
+
+test('headers of older clients do not matter, on GET neither a content type', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  const headers = { nethash: 'x', version: '0', minVersion: '>=9', os: '1', port: '99999', 'content-type': 'text/x' };
+  t.is((await ask('/api/accounts', { headers })).status, 200);
+});
+
+test('who is not listed gets 403 on every path, unless access is public', async (t) => {
+  const closed = await serve(t, fakeNode(3), { access: { public: false, whiteList: ['10.0.0.0/8'] } });
+  for (const path of ['/api/accounts', '/api/nosuch']) {
+    const answer = await closed(path);
+    t.is(answer.status, 403);
+    t.deepEqual(answer.body, { message: 'API access denied', errors: ['API access blocked.'] });
+  }
+  const nobody = await serve(t, fakeNode(3), { access: { public: false, whiteList: [] } });
+  t.is((await nobody('/api/accounts')).status, 403);
+  const open = await serve(t, fakeNode(3), { access: { public: true, whiteList: [] } });
+  t.is((await open('/api/accounts')).status, 200);
+});
+
+test('a disabled interface refuses everything, a read-only one all but GET', async (t) => {
+  const off = await serve(t, fakeNode(3), { enabled: false });
+  t.deepEqual((await off('/api/accounts')).body, {
+    message: 'API access disabled',
+    errors: ['API is not enabled in this node.'],
+  });
+  const readOnly = await serve(t, fakeNode(3), { readOnly: true });
+  t.is((await readOnly('/api/accounts')).status, 200);
+  const refused = await readOnly('/api/transactions', withBody({}));
+  t.is(refused.status, 403);
+  t.deepEqual(refused.body, { message: 'API write access denied', errors: ['API write access blocked.'] });
+});
+
+test('the address that a proxy names counts only where proxies are trusted', async (t) => {
+  const headers = { 'x-forwarded-for': '10.1.2.3' };
+  const access = { public: false, whiteList: ['10.1.2.3'] };
+  t.is((await (await serve(t, fakeNode(3), { access }))('/api/accounts', { headers })).status, 403);
+  const trusting = await serve(t, fakeNode(3), { access, trustProxy: true });
+  t.is((await trusting('/api/accounts', { headers })).status, 200);
+});
+
+test('the state digest is told to this machine alone', async (t) => {
+  const digest = { height: 2, blockId: '18446744073709551615', digest: 'ef'.repeat(32) };
+  const ask = await serve(t, fakeNode(3));
+  t.deepEqual((await ask('/api/node/digest')).body, { meta: {}, data: digest, links: {} });
+  const trusting = await serve(t, fakeNode(3), { trustProxy: true, access: { public: true, whiteList: [] } });
+  t.is((await trusting('/api/node/digest', { headers: { 'x-forwarded-for': '10.0.0.1' } })).status, 403);
+});
+
+test('past the limit of a window a client gets 429, shared by all routes and not counting unknown paths', async (t) => {
+  const ask = await serve(t, fakeNode(3), { limits: { ...limits, max: 2 } });
+  t.is((await ask('/api/accounts')).headers.get('x-ratelimit-remaining'), '1');
+  await ask('/api/nosuch');
+  t.is((await ask('/api/blocks')).headers.get('x-ratelimit-remaining'), '0');
+  const refused = await ask('/api/accounts', { headers: { accept: 'application/json' } });
+  t.is(refused.status, 429);
+  t.deepEqual(refused.body, { message: 'Too many requests, please try again later.' });
+  t.is(refused.headers.get('x-ratelimit-limit'), '2');
+  t.is(refused.headers.get('access-control-allow-origin'), null);
+  const page = await ask('/blocks');
+  t.is(page.status, 429);
+  t.is(page.text, 'Too many requests, please try again later.');
+  t.is(page.headers.get('content-type'), 'text/html; charset=utf-8');
+});
+
+test('a new window starts from zero', async (t) => {
+  const ask = await serve(t, fakeNode(3), { limits: { ...limits, max: 1, windowMs: 50 } });
+  const deadline = Date.now() + 5_000;
+  t.is((await ask('/api/blocks')).status, 200);
+  let status = 429;
+  while (status === 429 && Date.now() < deadline) ({ status } = await ask('/api/blocks'));
+  t.is(status, 200);
+});
+
+test('past delayAfter each request waits longer', async (t) => {
+  const ask = await serve(t, fakeNode(3), { limits: { ...limits, delayAfter: 1, delayMs: 40 } });
+  const startMs = Date.now();
+  for (let request = 0; request < 3; request++) t.is((await ask('/api/blocks')).status, 200);
+  t.true(Date.now() - startMs >= 110);
+});
+
+test('a body of 1 KB and more is compressed for who asks', async (t) => {
+  const fake = fakeNode(3);
+  fake.forging = Array.from({ length: 20 }, () => ({ publicKey: 'ab'.repeat(32), forging: true }));
+  const ask = await serve(t, fake);
+  const headers = { 'accept-encoding': 'gzip' };
+  const large = await ask('/api/node/status/forging', { headers });
+  t.is(large.headers.get('content-encoding'), 'gzip');
+  t.is((large.body as { data: unknown[] }).data.length, 20);
+  t.is((await ask('/api/delegates/forgers', { headers })).headers.get('content-encoding'), null);
+});
+
+test('a failure of the node answers 500 with the standard text and a log line, and the server goes on', async (t) => {
+  const lines: [string, LogFields | undefined][] = [];
+  const observer: Observer = { ...SILENT, log: (_level, code, _message, fields) => lines.push([code, fields]) };
+  const fake = fakeNode(3);
+  const ask = await serve(t, fake, { observer });
+  fake.failure = new Error('disk on fire');
+  const answer = await ask('/api/accounts?username=secret');
+  t.is(answer.status, 500);
+  t.deepEqual(answer.body, { message: 'An unexpected error occurred while handling this request' });
+  t.is(lines[0]?.[0], 'HTTP_REQUEST_FAILED');
+  t.is(lines[0]?.[1]?.['error'], 'disk on fire');
+  t.false(JSON.stringify(lines[0]?.[1]?.['path']).includes('secret'));
+  t.is((await ask('/api/node/status')).status, 200);
+});
+
+test('a taken port is named', async (t) => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => other.close());
+  const { port } = other.address() as AddressInfo;
+  const server = createHttpServer(fakeNode(3).api, { port, address: '127.0.0.1' });
+  const error = await t.throwsAsync(() => server.start());
+  t.like(error, { code: 'PORT_IN_USE', data: { port } });
+  await t.notThrowsAsync(() => server.close());
+});
+
+test('an address of another machine is refused with its reason', async (t) => {
+  const server = createHttpServer(fakeNode(3).api, { port: 0, address: '192.0.2.1' });
+  t.like(await t.throwsAsync(() => server.start()), { code: 'LISTEN_FAILED' });
+});
+
+test('closing ends within a second although a request hangs', async (t) => {
+  const fake = fakeNode(3);
+  fake.submitSignature = () => new Promise(() => undefined);
+  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1' });
+  const { port } = await server.start();
+  const body = JSON.stringify({ transactionId: '1', publicKey: '', signature: '' });
+  const headers = { 'content-type': 'application/json', 'content-length': body.length };
+  const hanging = httpRequest({ port, host: '127.0.0.1', path: '/api/signatures', method: 'POST', headers });
+  const cut = new Promise((resolve) => hanging.once('error', resolve));
+  hanging.end(body);
+  await fetch(`http://127.0.0.1:${port}/api/node/status`);
+  const startMs = Date.now();
+  await server.close();
+  t.true(Date.now() - startMs < 1_000);
+  t.truthy(await cut);
+});
