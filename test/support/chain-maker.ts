@@ -1,0 +1,235 @@
+/** Networks and chains made in memory: a genesis block, then blocks forged by the rules themselves. */
+
+import { selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';
+import { addressOf } from '../../src/crypto/keys.ts';
+import { sha256 } from '../../src/crypto/hash.ts';
+import { hexOf, utf8 } from '../../src/primitives/bytes.ts';
+import { secondSigningDigest, signingDigest } from '../../src/protocol/gen3/transaction-bytes.ts';
+import { withId } from '../../src/protocol/gen3/transaction-json.ts';
+import { gen3GenesisFormat } from '../../src/protocol/gen3/genesis-format.ts';
+import { createGen3Rules, type Gen3Options } from '../../src/protocol/gen3/rules.ts';
+import { GEN3_TYPES } from '../../src/protocol/gen3/transaction-types.ts';
+import { buildGenesis, type GenesisRequest } from '../../src/protocol/genesis.ts';
+import type { ChainParams } from '../../src/protocol/params.ts';
+import { ownerOfSlot } from '../../src/protocol/rounds.ts';
+import type { Rules, SignedHeader } from '../../src/protocol/rules.ts';
+import { slotAt, slotStartS } from '../../src/protocol/slots.ts';
+import type {
+  Block,
+  JsonObject,
+  KeyPair,
+  Payload,
+  PublicKey,
+  SignatureCheck,
+  Transaction,
+} from '../../src/protocol/types.ts';
+import { paramsWith } from './fixtures.ts';
+import { MemoryState } from './memory-state.ts';
+
+export const LSK = 100_000_000n;
+
+const ed25519: Ed25519 = selectEd25519();
+
+/** A signature oracle that computes every answer. */
+export const verify = (check: SignatureCheck): boolean => ed25519.verify(check);
+
+export interface TestNetwork {
+  readonly params: ChainParams;
+  readonly genesis: Block;
+  /** In the reference's file format. */
+  readonly genesisJson: JsonObject;
+  /** Signs the genesis block. */
+  readonly generator: KeyPair;
+  /** Holds what the supply leaves over and votes for all delegates. */
+  readonly funder: KeyPair;
+  readonly delegates: readonly KeyPair[];
+  /** Accounts with funds. */
+  readonly accounts: readonly KeyPair[];
+}
+
+export interface NetworkOptions extends Partial<ChainParams> {
+  /** Registered delegates, 101 unless told. */
+  readonly delegates?: number;
+  /** Funded accounts, 10 unless told. */
+  readonly accounts?: number;
+  /** Beddows of a funded account, 10,000 LSK unless told. */
+  readonly accountBalance?: bigint;
+  /** Votes beside the funder's, by the number of a funded account. */
+  readonly votes?: readonly { readonly account: number; readonly delegates: readonly number[] }[];
+}
+
+/** Key pair of a name: the same every time. */
+export function keyPairOf(name: string): KeyPair {
+  return ed25519.keyPairOfSeed(sha256(utf8(name)));
+}
+
+export function publicKeyOf(keyPair: KeyPair): PublicKey {
+  return hexOf(keyPair.publicKey);
+}
+
+export function addressOfPair(keyPair: KeyPair): string {
+  return addressOf(publicKeyOf(keyPair));
+}
+
+/** A devnet-like network; equal options make equal networks. */
+export function makeNetwork(options: NetworkOptions = {}): TestNetwork {
+  const { delegates: delegateCount = 101, accounts: accountCount = 10, accountBalance, votes, ...changes } = options;
+  const amount = accountBalance ?? 10_000n * LSK;
+  const numbered = (count: number, name: string): KeyPair[] =>
+    Array.from({ length: count }, (_, index) => keyPairOf(`${name} ${index + 1}`));
+  const generator = keyPairOf('generator');
+  const funder = keyPairOf('genesis');
+  const delegates = numbered(delegateCount, 'delegate');
+  const accounts = numbered(accountCount, 'account');
+  const base = paramsWith(changes);
+  const request: GenesisRequest = {
+    communityIdentifier: base.communityIdentifier,
+    generator,
+    funder,
+    delegates: delegates.map((keyPair, index) => ({ keyPair, username: `genesis_${index + 1}` })),
+    accounts: accounts.map((keyPair) => ({ address: addressOfPair(keyPair), amount })),
+    votes: (votes ?? []).map((vote) => ({
+      voter: pick(accounts, vote.account),
+      delegates: vote.delegates.map((index) => publicKeyOf(pick(delegates, index))),
+    })),
+  };
+  const { block, json, nethash, networkIdentifier } = buildGenesis(request, gen3GenesisFormat, ed25519);
+  const params = { ...base, genesisBlockId: block.id, nethash, networkIdentifier };
+  return { params, genesis: block, genesisJson: json, generator, funder, delegates, accounts };
+}
+
+export interface TransactionOptions {
+  readonly timestamp?: number;
+  /** Second key pair of the sender. */
+  readonly second?: KeyPair;
+  /** Members of the sender's group, or of the group that is registered, that sign. */
+  readonly members?: readonly KeyPair[];
+}
+
+export interface ForgeOptions {
+  /** Candidates; those that do not fit are left out. */
+  readonly transactions?: readonly Transaction[];
+  /** Slots that pass unused before this block. */
+  readonly missedSlots?: number;
+  /** Pretends that the forger's journal holds this. */
+  readonly previouslyForged?: SignedHeader;
+}
+
+/** Grows one chain from the genesis block. */
+export class ChainMaker {
+  readonly network: TestNetwork;
+  readonly rules: Rules;
+  readonly state = new MemoryState();
+  readonly #keyPairs = new Map<PublicKey, KeyPair>();
+  readonly #journal = new Map<PublicKey, SignedHeader>();
+
+  constructor(network: TestNetwork = makeNetwork(), options: Gen3Options = {}) {
+    this.network = network;
+    this.rules = createGen3Rules(network.params, options);
+    this.state.append(network.genesis, (state) => {
+      this.rules.applyGenesis(state, network.genesis);
+    });
+    for (const keyPair of [...network.delegates, ...network.accounts]) this.know(keyPair);
+  }
+
+  get tip(): Block {
+    return this.state.tip();
+  }
+
+  /** Lets the maker forge with the keys of a delegate that the genesis block does not name. */
+  know(keyPair: KeyPair): void {
+    this.#keyPairs.set(publicKeyOf(keyPair), keyPair);
+  }
+
+  /** The first slot after the tip, and after the missed ones, whose owner's keys are known. */
+  nextSlot(missedSlots = 0): { readonly slot: number; readonly keyPair: KeyPair } {
+    const { params } = this.network;
+    const order = this.rules.forgers(this.state, this.tip.height + 1);
+    const first = slotAt(this.tip.timestamp, params) + 1 + missedSlots;
+    for (let slot = first; slot < first + 1000; slot += 1) {
+      const keyPair = this.#keyPairs.get(ownerOfSlot(order, slot) ?? '');
+      if (keyPair !== undefined) return { slot, keyPair };
+    }
+    throw new Error('nobody can forge');
+  }
+
+  /** Forges the next block without applying it. */
+  build(options: ForgeOptions = {}): Block {
+    const { slot, keyPair } = this.nextSlot(options.missedSlots);
+    return this.rules.forge(this.state, this.tip, {
+      keyPair,
+      timestamp: slotStartS(slot, this.network.params),
+      transactions: options.transactions ?? [],
+      previouslyForged: options.previouslyForged ?? this.#journal.get(publicKeyOf(keyPair)),
+    });
+  }
+
+  /** Validates and applies a block as a node does that receives it in its slot. */
+  apply(block: Block): void {
+    this.rules.validateBlock(block, verify);
+    this.state.append(block, (state) => {
+      this.rules.applyBlock(state, block, { nowS: block.timestamp, verify });
+    });
+    this.#journal.set(block.generatorPublicKey, { ...block, blockId: block.id });
+  }
+
+  forge(options: ForgeOptions = {}): Block {
+    const block = this.build(options);
+    this.apply(block);
+    return block;
+  }
+
+  /** Forges empty blocks until the tip has this height. */
+  growTo(height: number): Block {
+    while (this.tip.height < height) this.forge();
+    return this.tip;
+  }
+
+  /** Signs a transaction for this network, timestamped at the tip unless told. */
+  transaction(sender: KeyPair, payload: Payload, options: TransactionOptions = {}): Transaction {
+    return makeTransaction(this.network.params, sender, payload, { timestamp: this.tip.timestamp, ...options });
+  }
+
+  transfer(sender: KeyPair, recipient: KeyPair, amount: bigint, options: TransactionOptions = {}): Transaction {
+    return this.transaction(sender, { kind: 'transfer', amount, recipientId: addressOfPair(recipient) }, options);
+  }
+}
+
+/** Signs a transaction of any kind. */
+export function makeTransaction(
+  params: ChainParams,
+  sender: KeyPair,
+  payload: Payload,
+  options: TransactionOptions = {},
+): Transaction {
+  const type = [...GEN3_TYPES.values()].find((each) => each.kind === payload.kind);
+  if (type === undefined) throw new Error(`generation 3 has no ${payload.kind} transactions`);
+  const senderPublicKey = publicKeyOf(sender);
+  const draft: Transaction = {
+    id: '',
+    type: type.type,
+    timestamp: options.timestamp ?? 0,
+    senderPublicKey,
+    senderId: addressOf(senderPublicKey),
+    fee: type.fee(payload),
+    payload,
+    signature: '',
+    signatures: [],
+  };
+  const sign = (digest: Uint8Array, keyPair: KeyPair): string => hexOf(ed25519.sign(digest, keyPair.privateKey));
+  const digest = signingDigest(draft, params.networkIdentifier);
+  const signed = { ...draft, signature: sign(digest, sender) };
+  return withId({
+    ...signed,
+    ...(options.second === undefined
+      ? {}
+      : { signSignature: sign(secondSigningDigest(signed, params.networkIdentifier), options.second) }),
+    signatures: (options.members ?? []).map((member) => sign(digest, member)),
+  });
+}
+
+function pick<T>(list: readonly T[], index: number): T {
+  const item = list[index];
+  if (item === undefined) throw new Error(`there is no number ${index}`);
+  return item;
+}
