@@ -88,7 +88,11 @@ interface DelegateJson {
 
 function baseOf(url: string): string {
   if (!/^https?:\/\/[^/\s]+/.test(url) || !URL.canParse(url)) {
-    throw new ProtocolError('USAGE', { url }, `\`${url}\` is no address of a node: give one such as http://127.0.0.1:4000`);
+    throw new ProtocolError(
+      'USAGE',
+      { url },
+      `\`${url}\` is no address of a node: give one such as http://127.0.0.1:4000`,
+    );
   }
   return url.replace(/\/+$/, '').replace(/\/api$/, '');
 }

@@ -27,7 +27,9 @@ export function usageError(message: string): ProtocolError {
 
 /** The line and exit code of anything thrown by a command. */
 export function problemOf(error: unknown): Problem {
-  const text = textOf(error).replace(/\s*[\r\n]+\s*/g, ' ').trim();
+  const text = textOf(error)
+    .replace(/\s*[\r\n]+\s*/g, ' ')
+    .trim();
   return { line: `bloomery: ${text}`, exitCode: exitCodeOf(error) };
 }
 

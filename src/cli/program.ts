@@ -84,7 +84,10 @@ ${EXIT_CODES}`,
     .requiredOption('--out <dir>', 'folder to write; must not exist or be empty')
     .option('--delegates <count>', 'delegates registered in the genesis block', integerFrom(1, 101), 101)
     .option('--block-time <seconds>', 'length of a slot', integerFrom(2, 3600), 10)
-    .option('--seed <text>', 'text that all keys are derived from: the same text gives the same files (default: random)')
+    .option(
+      '--seed <text>',
+      'text that all keys are derived from: the same text gives the same files (default: random)',
+    )
     .addHelpText(
       'after',
       `

@@ -6,12 +6,13 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { sha256 } from '../crypto/hash.ts';
-import { isCanonicalHex, utf8 } from '../primitives/bytes.ts';
+import { isCanonicalHex } from '../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
+import { networkIdentifierOf } from '../protocol/genesis.ts';
 import { NO_EXCEPTIONS, type ChainParams, type Exceptions } from '../protocol/params.ts';
 import type { JsonObject, PublicKey } from '../protocol/types.ts';
 import { readExceptions } from './exceptions.ts';
+import { checkGenesis } from './genesis-check.ts';
 import { packageDirectory } from './package.ts';
 import { RecordReader } from './record.ts';
 
@@ -122,6 +123,7 @@ export function loadNetwork(directory: string): Network {
     networkIdentifier: networkIdentifierOf(nethash, communityIdentifier),
     exceptions: exceptionsOf(folder),
   };
+  checkGenesis(genesisJson, params, genesisFile);
   const forgers = forgersOf(folder);
   return {
     name,
@@ -135,11 +137,6 @@ export function loadNetwork(directory: string): Network {
     seeds,
     ...(forgers === undefined ? {} : { forgers }),
   };
-}
-
-/** SHA-256 over the hexadecimal text of the genesis payload hash followed by the community identifier (chain.md 1.10). */
-export function networkIdentifierOf(nethash: string, communityIdentifier: string): string {
-  return sha256(utf8(nethash + communityIdentifier)).toString('hex');
 }
 
 /** Home of everything that belongs to a user: `BLOOMERY_HOME`, else `.bloomery` in the home folder. */

@@ -37,7 +37,7 @@ export function takeLock(file: string): LockFile {
       const content = readIfPresent(file);
       if (content === undefined) continue;
       const owner = ownerOf(content);
-      if (owner !== undefined && content !== own && isAlive(owner)) {
+      if (owner !== undefined && isAlive(owner)) {
         throw new ProtocolError('LOCKED', { file, pid: owner.pid }, `${file}: in use by process ${owner.pid}`);
       }
       setAside(file, content);

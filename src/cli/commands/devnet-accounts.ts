@@ -14,6 +14,8 @@ export function devnetAccounts(flags: AccountsFlags): void {
   }
   process.stdout.write('Devnet only: everybody knows these passphrases.\n\n');
   for (const { name, address, publicKey, passphrase } of accounts) {
-    process.stdout.write(`${name}\n  address     ${address}\n  public key  ${publicKey}\n  passphrase  ${passphrase}\n`);
+    process.stdout.write(
+      `${name}\n  address     ${address}\n  public key  ${publicKey}\n  passphrase  ${passphrase}\n`,
+    );
   }
 }

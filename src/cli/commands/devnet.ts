@@ -17,10 +17,13 @@ const SUMMARY_INTERVAL_MS = 10_000;
 /** @throws ProtocolError for what is wrong with the flags, a port that is taken, or a devnet that fails */
 export async function devnet(flags: DevnetFlags): Promise<void> {
   const packaged = loadNetwork(packagedNetworkDirectory(devnetNetworkName(flags.generation)));
-  const directory = flags.dataDir === undefined ? join(bloomeryHome(process.env), packaged.name) : resolve(flags.dataDir);
+  const directory =
+    flags.dataDir === undefined ? join(bloomeryHome(process.env), packaged.name) : resolve(flags.dataDir);
   const network = withBlockTime(packaged, flags.blockTime, directory);
   const nodes = planDevnet({ nodes: flags.nodes, httpPort: flags.httpPort, wsPort: flags.wsPort, directory, network });
-  await checkPortsFree(nodes.flatMap(({ httpPort, wsPort }) => [httpPort, wsPort]).map((port) => ({ host: DEVNET_HOST, port })));
+  await checkPortsFree(
+    nodes.flatMap(({ httpPort, wsPort }) => [httpPort, wsPort]).map((port) => ({ host: DEVNET_HOST, port })),
+  );
   if (flags.fresh !== true) checkDevnetFolder(directory, nodes.length, network);
 
   const lock = takeLock(join(directory, 'devnet.lock'));
@@ -48,7 +51,8 @@ export async function devnet(flags: DevnetFlags): Promise<void> {
       ...(flags.json === true && flags.untilHeight === undefined ? { onReady: print } : {}),
     });
     if (result !== undefined && flags.json === true) print(result);
-    else if (result !== undefined) say(`all nodes hold block ${result.nodes[0]?.blockId} at height ${flags.untilHeight}`);
+    else if (result !== undefined)
+      say(`all nodes hold block ${result.nodes[0]?.blockId} at height ${flags.untilHeight}`);
     else if (flags.untilHeight !== undefined) process.exitCode = EXIT.failed;
   } finally {
     lock.release();

@@ -26,6 +26,7 @@ export async function status(flags: StatusFlags): Promise<void> {
     ['consensus', `${state.consensus} %`],
     ['transactions', `${state.transactions.confirmed} confirmed, ${state.transactions.total} in all`],
   ];
-  if (digest !== undefined) rows.push(['digest', `${digest.digest} (height ${digest.height}, block ${digest.blockId})`]);
+  if (digest !== undefined)
+    rows.push(['digest', `${digest.digest} (height ${digest.height}, block ${digest.blockId})`]);
   for (const [label, value] of rows) process.stdout.write(`${label.padEnd(16)}${value}\n`);
 }

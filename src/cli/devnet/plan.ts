@@ -94,13 +94,5 @@ export function deadlineMs(height: number, blockTimeS: number): number {
 
 /** Arguments of `bloomery` that run a planned node. */
 export function startArguments(node: PlannedNode, networkDirectory: string): readonly string[] {
-  return [
-    'start',
-    '--network',
-    networkDirectory,
-    '--data-dir',
-    node.directory,
-    '--config',
-    node.configFile,
-  ];
+  return ['start', '--network', networkDirectory, '--data-dir', node.directory, '--config', node.configFile];
 }

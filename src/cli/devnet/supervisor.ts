@@ -145,13 +145,21 @@ function agree(result: DevnetResult): boolean {
 async function ended(process: NodeProcess): Promise<ProtocolError> {
   const { index, logFile } = process.node;
   const reason = await process.ended;
-  return new ProtocolError('DEVNET_NODE_ENDED', { index, reason }, `node ${index} ended: ${reason}: its log is ${logFile}`);
+  return new ProtocolError(
+    'DEVNET_NODE_ENDED',
+    { index, reason },
+    `node ${index} ended: ${reason}: its log is ${logFile}`,
+  );
 }
 
 function tooLate(run: DevnetRun, rows: readonly NodeRow[], allowedMs: number): ProtocolError {
-  const heights = rows.map(({ index, state }) => `node ${index} ${state === undefined ? 'silent' : `at ${state.height}`}`);
+  const heights = rows.map(
+    ({ index, state }) => `node ${index} ${state === undefined ? 'silent' : `at ${state.height}`}`,
+  );
   const goal =
-    run.untilHeight === undefined ? 'not all nodes answer' : `the nodes do not hold the same block at ${run.untilHeight}`;
+    run.untilHeight === undefined
+      ? 'not all nodes answer'
+      : `the nodes do not hold the same block at ${run.untilHeight}`;
   const logs = run.nodes[0]?.logFile ?? '';
   return new ProtocolError(
     'DEVNET_TOO_LATE',

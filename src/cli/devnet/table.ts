@@ -28,7 +28,12 @@ export function tableLines(rows: readonly NodeRow[]): readonly string[] {
         : [state.height, state.finalized, state.peers, state.forged, state.missed];
     return [index, httpPort, wsPort, ...figures];
   });
-  return [COLUMNS, ...body].map((cells) => cells.map((cell) => String(cell).padStart(WIDTH)).join('').trimEnd());
+  return [COLUMNS, ...body].map((cells) =>
+    cells
+      .map((cell) => String(cell).padStart(WIDTH))
+      .join('')
+      .trimEnd(),
+  );
 }
 
 /** One line that sums the table up. */

@@ -1,0 +1,50 @@
+/** Known accounts of a network, all derived from one text: the same text gives the same passphrases and keys. */
+
+import { entropyToMnemonic } from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english.js';
+import { sha256 } from '../../crypto/hash.ts';
+import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { hexOf, utf8 } from '../../primitives/bytes.ts';
+import type { KeyPair } from '../../protocol/types.ts';
+import type { KnownAccount } from './accounts-file.ts';
+
+export interface DerivedAccount extends KnownAccount {
+  readonly keyPair: KeyPair;
+}
+
+export interface DerivedAccounts {
+  /** Forges the genesis block and pays the supply out, which leaves it in debt for ever: of no use to anybody. */
+  readonly generator: DerivedAccount;
+  /** Receives the supply and votes for all delegates. */
+  readonly genesis: DerivedAccount;
+  /** Funded from `genesis`. */
+  readonly funded: readonly DerivedAccount[];
+  readonly delegates: readonly DerivedAccount[];
+}
+
+export const FUNDED_ACCOUNTS = 10;
+/** Entropy of twelve words. */
+const ENTROPY_BYTES = 16;
+
+export function deriveAccounts(seed: string, delegates: number): DerivedAccounts {
+  const many = (count: number, role: string, prefix: string): readonly DerivedAccount[] =>
+    Array.from({ length: count }, (_, index) => derive(seed, role, index + 1, `${prefix}${index + 1}`));
+  return {
+    generator: derive(seed, 'generator', 0, 'generator'),
+    genesis: derive(seed, 'genesis', 0, 'genesis'),
+    funded: many(FUNDED_ACCOUNTS, 'account', 'account_'),
+    delegates: many(delegates, 'delegate', 'genesis_'),
+  };
+}
+
+/** Bytes that belong to the seed and a purpose. */
+export function seededBytes(seed: string, purpose: string, index: number, count: number): Buffer {
+  return sha256(utf8(`${seed}|${purpose}|${index}`)).subarray(0, count);
+}
+
+function derive(seed: string, role: string, index: number, name: string): DerivedAccount {
+  const passphrase = entropyToMnemonic(seededBytes(seed, role, index, ENTROPY_BYTES), wordlist);
+  const keyPair = keyPairOfPassphrase(passphrase);
+  const publicKey = hexOf(keyPair.publicKey);
+  return { name, address: addressOf(publicKey), publicKey, passphrase, keyPair };
+}

@@ -1,0 +1,98 @@
+/** The files of a new network, from its name and a seed. */
+
+import { encryptPassphrase } from '../../crypto/keys.ts';
+import { defaultEd25519 } from '../../crypto/ed25519.ts';
+import { buildGenesis } from '../../protocol/genesis.ts';
+import { gen3GenesisFormat } from '../../protocol/gen3/genesis-format.ts';
+import { ACCOUNTS_FILE, type KnownAccount } from './accounts-file.ts';
+import { deriveAccounts, seededBytes, type DerivedAccount } from './derive.ts';
+
+export interface NetworkRequest {
+  readonly name: string;
+  readonly blockTimeS: number;
+  /** From 1 to 101. */
+  readonly delegates: number;
+  readonly seed: string;
+}
+
+/** Texts by file name. */
+export type NetworkFiles = ReadonlyMap<string, string>;
+
+const COMMUNITY_IDENTIFIER = 'Lisk';
+const EPOCH = '2016-05-24T17:00:00.000Z';
+/** Version that nodes of the network tell: peers and clients of the family expect one of theirs. */
+const APP_VERSION = '3.0.2';
+const PROTOCOL_VERSION = '2.0';
+/** 100,000 LSK for each known account: enough for any try. */
+const FUNDED_BEDDOWS = 10_000_000_000_000n;
+/** The passphrases stand in clear beside them, so more rounds would only cost time. */
+const PBKDF2_ITERATIONS = 10;
+/** The password of the family's own devnets. */
+const DEFAULT_PASSWORD = 'elephant tree paris dragon chair galaxy';
+const NOTICE = 'devnet only: everybody knows these keys';
+
+/** The same request gives the same texts. */
+export async function makeNetwork(request: NetworkRequest): Promise<NetworkFiles> {
+  const { name, blockTimeS, seed } = request;
+  const accounts = deriveAccounts(seed, request.delegates);
+  const { generator, genesis: funder, funded, delegates } = accounts;
+  const genesis = buildGenesis(
+    {
+      communityIdentifier: COMMUNITY_IDENTIFIER,
+      generator: generator.keyPair,
+      funder: funder.keyPair,
+      accounts: funded.map(({ address }) => ({ address, amount: FUNDED_BEDDOWS })),
+      delegates: delegates.map((delegate) => ({ keyPair: delegate.keyPair, username: delegate.name })),
+    },
+    gen3GenesisFormat,
+    defaultEd25519(),
+  );
+  const network = {
+    name,
+    generation: 3,
+    epoch: EPOCH,
+    blockTimeS,
+    transactionsPerBlockMax: 25,
+    rewards: {
+      milestones: ['500000000', '400000000', '300000000', '200000000', '100000000'],
+      offset: 2160,
+      distance: 3_000_000,
+    },
+    delegateListRoundOffset: 2,
+    communityIdentifier: COMMUNITY_IDENTIFIER,
+    protocolVersion: PROTOCOL_VERSION,
+    appVersion: APP_VERSION,
+    wsPort: 5000,
+    httpPort: 4000,
+    seeds: [],
+  };
+  const forgers = {
+    notice: NOTICE,
+    defaultPassword: DEFAULT_PASSWORD,
+    delegates: await Promise.all(delegates.map((delegate, index) => encrypted(delegate, index, seed))),
+  };
+  const known = { notice: NOTICE, accounts: [funder, ...funded, ...delegates].map(publicPart) };
+  return new Map([
+    ['network.json', text(network)],
+    ['genesis.json', text(genesis.json)],
+    ['forgers.json', text(forgers)],
+    [ACCOUNTS_FILE, text(known)],
+  ]);
+}
+
+async function encrypted(delegate: DerivedAccount, index: number, seed: string) {
+  const encryptedPassphrase = await encryptPassphrase(delegate.passphrase, DEFAULT_PASSWORD, {
+    iterations: PBKDF2_ITERATIONS,
+    salt: seededBytes(seed, 'salt', index, 16),
+    iv: seededBytes(seed, 'iv', index, 12),
+  });
+  return { publicKey: delegate.publicKey, encryptedPassphrase };
+}
+
+function publicPart({ name, address, publicKey, passphrase }: DerivedAccount): KnownAccount {
+  return { name, address, publicKey, passphrase };
+}
+
+function text(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

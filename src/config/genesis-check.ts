@@ -1,0 +1,32 @@
+/** Whether the parts of a genesis block belong together. Its signatures are given facts that nobody verifies. */
+
+import { ProtocolError, messageOf } from '../primitives/errors.ts';
+import { payloadHashOf } from '../protocol/block/validate.ts';
+import { createGen3Codec, headerBytes, transactionBytes } from '../protocol/gen3/codec.ts';
+import { headerId } from '../protocol/gen3/header.ts';
+import type { ChainParams } from '../protocol/params.ts';
+import type { Block } from '../protocol/types.ts';
+
+/** @throws ProtocolError `NETWORK_INVALID` when the id is not that of the header, or the payload hash not that of the content */
+export function checkGenesis(json: unknown, params: ChainParams, file: string): void {
+  const block = read(json, params, file);
+  if (block.height !== 1) throw wrong(file, 'height', '1');
+  const id = headerId(block);
+  if (id !== params.genesisBlockId) throw wrong(file, 'id', `${id}, which the header has`);
+  const payloadHash = payloadHashOf(block.transactions, { headerBytes, transactionBytes });
+  if (payloadHash !== params.nethash) throw wrong(file, 'payloadHash', `${payloadHash}, which the transactions have`);
+}
+
+function read(json: unknown, params: ChainParams, file: string): Block {
+  try {
+    return createGen3Codec(params).genesisFromJson(json);
+  } catch (error) {
+    throw new ProtocolError('NETWORK_INVALID', { file }, `${file}: is no genesis block: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function wrong(file: string, key: string, expected: string): ProtocolError {
+  return new ProtocolError('NETWORK_INVALID', { file, key, expected }, `${file}: ${key} must be ${expected}`);
+}

@@ -1,0 +1,136 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { loadConfig } from '../../src/config/load.ts';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+const network = loadNetwork(packagedNetworkDirectory('devnet'));
+const KEY = 'ab'.repeat(32);
+const SECRET = 'iterations=10&salt=00&cipherText=00&iv=00&tag=00&version=1';
+
+function file(t: ExecutionContext, content: string): string {
+  const path = join(temporaryFolder(t), 'config.json5');
+  writeFileSync(path, content);
+  return path;
+}
+
+test('without sources the defaults and the network’s own values hold', (t) => {
+  const config = loadConfig({ network, environment: {} });
+  t.is(config.http.port, network.httpPort);
+  t.is(config.p2p.port, network.wsPort);
+  t.is(config.http.accessPublic, false);
+  t.deepEqual(config.http.accessWhitelist, ['127.0.0.1']);
+  t.is(config.forging.force, false);
+  t.is(config.forging.delegates.length, 101);
+  t.is(config.log.level, 'info');
+});
+
+test('the wait threshold is below the block time unless told', (t) => {
+  t.is(loadConfig({ network, environment: {} }).forging.waitThresholdS, 1);
+  const slow = { ...network, params: { ...network.params, blockTimeS: 10 } };
+  t.is(loadConfig({ network: slow, environment: {} }).forging.waitThresholdS, 2);
+});
+
+test('later sources win: network, file, environment, flags', (t) => {
+  const path = file(t, "{ http: { port: 1, host: '127.0.0.2' }, /* a comment */ log: { level: 'warn' }, }");
+  const environment = { BLOOMERY_HTTP_PORT: '2', BLOOMERY_LOG_LEVEL: 'error', PATH: '/bin' };
+  t.is(loadConfig({ network, environment: {}, file: path }).http.port, 1);
+  t.is(loadConfig({ network, environment, file: path }).http.port, 2);
+  const config = loadConfig({ network, environment, file: path, flags: new Map([['http.port', 3]]) });
+  t.is(config.http.port, 3);
+  t.is(config.http.host, '127.0.0.2');
+  t.is(config.log.level, 'error');
+});
+
+test('lists, peers and delegates are read from variables', (t) => {
+  const config = loadConfig({
+    network,
+    environment: {
+      BLOOMERY_P2P_FIXED_PEERS: '127.0.0.1:5001, 10.0.0.1:5000',
+      BLOOMERY_P2P_SEED_PEERS: 'seed.example:5000',
+      BLOOMERY_HTTP_ACCESS_WHITELIST: '10.0.0.0/8,::1',
+      BLOOMERY_HTTP_TRUST_PROXY: 'true',
+      BLOOMERY_FORGING_DELEGATES: `${KEY}|${SECRET}`,
+      BLOOMERY_P2P_BLACKLISTED_IPS: '',
+    },
+  });
+  t.deepEqual(config.p2p.fixedPeers, [
+    { ip: '127.0.0.1', wsPort: 5001 },
+    { ip: '10.0.0.1', wsPort: 5000 },
+  ]);
+  t.deepEqual(config.p2p.seedPeers, [{ host: 'seed.example', wsPort: 5000 }]);
+  t.deepEqual(config.http.accessWhitelist, ['10.0.0.0/8', '::1']);
+  t.true(config.http.trustProxy);
+  t.deepEqual(config.forging.delegates, [{ publicKey: KEY, encryptedPassphrase: SECRET }]);
+  t.deepEqual(config.p2p.blacklistedIps, []);
+});
+
+const wrongFiles: readonly (readonly [what: string, content: string, message: RegExp])[] = [
+  ['an unknown section', '{ htpp: {} }', /config\.json5: htpp is not a known key$/],
+  ['an unknown key', '{ http: { prot: 1 } }', /config\.json5: http\.prot is not a known key$/],
+  ['a port as a text', "{ http: { port: '80' } }", /config\.json5: http\.port must be an integer from 0 to 65535$/],
+  ['a port that is no port', '{ p2p: { port: 70000 } }', /p2p\.port must be an integer/],
+  ['a section that is no object', '{ http: [] }', /config\.json5: http must be an object$/],
+  ['a host name to listen on', "{ http: { host: 'localhost' } }", /http\.host must be an IPv4 address/],
+  ['an address beyond 255', "{ p2p: { host: '127.0.0.256' } }", /p2p\.host must be an IPv4 address/],
+  ['a peer without a port', "{ p2p: { fixedPeers: ['127.0.0.1'] } }", /p2p\.fixedPeers must be a list of IP:PORT$/],
+  ['a log level of no kind', "{ log: { level: 'loud' } }", /log\.level must be one of trace, debug/],
+  [
+    'a block of addresses with 33 bits',
+    "{ http: { accessWhitelist: ['10.0.0.0/33'] } }",
+    /accessWhitelist must be a list/,
+  ],
+  [
+    'a delegate without a passphrase',
+    `{ forging: { delegates: [{ publicKey: '${KEY}' }] } }`,
+    /forging\.delegates must be a list/,
+  ],
+  [
+    'a wait threshold of the whole slot',
+    '{ forging: { waitThresholdS: 2 } }',
+    /forging\.waitThresholdS must be below the block time of 2 s$/,
+  ],
+  ['forced forging without a password', '{ forging: { force: true } }', /forging\.defaultPassword must be given/],
+  ['the same port twice', '{ http: { port: 7 }, p2p: { port: 7 } }', /http\.port and p2p\.port must be different/],
+];
+
+for (const [what, content, message] of wrongFiles) {
+  test(`a configuration file with ${what} is refused`, (t) => {
+    const error = t.throws(() => loadConfig({ network, environment: {}, file: file(t, content) }), {
+      instanceOf: ProtocolError,
+    });
+    t.is(error?.code, 'CONFIG_INVALID');
+    t.regex(error?.message ?? '', message);
+    t.false(error?.message.includes('\n'));
+  });
+}
+
+test('a configuration file that is missing or broken is named', (t) => {
+  const broken = file(t, '{ http: ');
+  t.regex(
+    t.throws(() => loadConfig({ network, environment: {}, file: broken })).message,
+    /config\.json5: cannot be read/,
+  );
+  const missing = join(temporaryFolder(t), 'none.json5');
+  t.throws(() => loadConfig({ network, environment: {}, file: missing }), { code: 'CONFIG_UNREADABLE' });
+});
+
+test('a variable with a wrong value or of no option is refused by its name', (t) => {
+  const load = (environment: Record<string, string>) => () => loadConfig({ network, environment });
+  t.regex(
+    t.throws(load({ BLOOMERY_HTTP_PORT: 'http' })).message,
+    /^environment: BLOOMERY_HTTP_PORT must be an integer from 0 to 65535$/,
+  );
+  t.regex(
+    t.throws(load({ BLOOMERY_HTTP_PROT: '1' })).message,
+    /^environment: BLOOMERY_HTTP_PROT is not a known variable$/,
+  );
+  t.notThrows(load({ BLOOMERY_HOME: '/x', BLOOMERY_SUPERVISED: '1' }));
+});
+
+test('no message repeats a secret', (t) => {
+  const error = t.throws(() => loadConfig({ network, environment: { BLOOMERY_FORGING_DELEGATES: 'hunter2' } }));
+  t.false(error.message.includes('hunter2'));
+});

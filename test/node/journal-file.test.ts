@@ -1,0 +1,130 @@
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { openJournal } from '../../src/node/journal-file.ts';
+import type { SignedHeader } from '../../src/protocol/rules.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+const A = 'aa'.repeat(32);
+const B = 'bb'.repeat(32);
+
+function header(height: number): SignedHeader {
+  return {
+    blockId: `${height}00`,
+    height,
+    timestamp: height * 10,
+    maxHeightPrevoted: height - 1,
+    maxHeightPreviouslyForged: 0,
+  };
+}
+
+test('a journal answers with the last header of each delegate, also after it was opened again', (t) => {
+  const file = join(temporaryFolder(t), 'deep', 'journal');
+  const journal = openJournal(file);
+  t.is(journal.last(A), undefined);
+  journal.record(A, header(1));
+  journal.record(B, header(2));
+  journal.record(A, header(3));
+  t.deepEqual(journal.last(A), header(3));
+  journal.close();
+  const again = openJournal(file);
+  t.deepEqual(again.last(A), header(3));
+  t.deepEqual(again.last(B), header(2));
+  again.close();
+});
+
+test('a header is in the file when record returns', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file);
+  journal.record(A, header(7));
+  t.true(readFileSync(file, 'utf8').includes('"height":7'));
+  journal.close();
+});
+
+test('a last line cut short anywhere is dropped and writing goes on behind the whole ones', (t) => {
+  const folder = temporaryFolder(t);
+  const whole = join(folder, 'whole');
+  const journal = openJournal(whole);
+  journal.record(A, header(1));
+  const firstLine = statSync(whole).size;
+  journal.record(A, header(2));
+  journal.close();
+  const bytes = readFileSync(whole);
+  for (let cut = firstLine; cut < bytes.length; cut += 7) {
+    const file = join(folder, `cut-${cut}`);
+    writeFileSync(file, bytes.subarray(0, cut));
+    const torn = openJournal(file);
+    t.deepEqual(torn.last(A), header(1));
+    torn.record(A, header(5));
+    torn.close();
+    const again = openJournal(file);
+    t.deepEqual(again.last(A), header(5));
+    again.close();
+  }
+});
+
+test('a last line of zeros, as a power cut leaves it, is dropped', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file);
+  journal.record(A, header(1));
+  journal.close();
+  appendFileSync(file, Buffer.concat([Buffer.alloc(200), Buffer.from('\n')]));
+  const again = openJournal(file);
+  t.deepEqual(again.last(A), header(1));
+  again.close();
+});
+
+test('a damaged line before the last is refused with its number, and nothing is changed', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file);
+  for (const height of [1, 2, 3]) journal.record(A, header(height));
+  journal.close();
+  const damaged = readFileSync(file, 'utf8').replace('"height":2', '"height":9');
+  writeFileSync(file, damaged);
+  const error = t.throws(() => openJournal(file), { code: 'JOURNAL_UNREADABLE' });
+  t.regex(error.message, /line 2 is damaged; restore/);
+  t.is(readFileSync(file, 'utf8'), damaged);
+  t.throws(() => openJournal(file), { code: 'JOURNAL_UNREADABLE' }, 'the lock was given back');
+});
+
+test('a long journal is rewritten with the last header of each delegate', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file, { spareLinesMax: 10 });
+  for (let height = 1; height <= 100; height++) journal.record(height % 2 === 0 ? A : B, header(height));
+  t.true(readFileSync(file, 'utf8').trimEnd().split('\n').length <= 13);
+  t.deepEqual(journal.last(A), header(100));
+  journal.close();
+  const again = openJournal(file);
+  t.deepEqual(again.last(A), header(100));
+  t.deepEqual(again.last(B), header(99));
+  again.close();
+});
+
+test('a second opener is refused while the journal is open, and welcome afterwards', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file);
+  journal.record(A, header(1));
+  journal.close();
+  t.false(existsSync(`${file}.lock`));
+  openJournal(file).close();
+  t.throws(() => journal.record(A, header(2)), { code: 'JOURNAL_CLOSED' });
+});
+
+test('another process is kept out while the owner lives, and not after it was killed', async (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const holder = fork(fileURLToPath(new URL('../support/journal-holder.js', import.meta.url)), [file], {
+    execArgv: [],
+  });
+  await once(holder, 'message');
+  const error = t.throws(() => openJournal(file), { code: 'JOURNAL_IN_USE' });
+  t.true(error.message.includes(`process ${holder.pid}`));
+  const gone = once(holder, 'exit');
+  holder.kill('SIGKILL');
+  await gone;
+  const journal = openJournal(file);
+  t.deepEqual(journal.last(A), header(1));
+  journal.close();
+});

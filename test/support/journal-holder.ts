@@ -1,0 +1,14 @@
+/** A process that holds a journal open until it is killed. */
+
+import { openJournal } from '../../src/node/journal-file.ts';
+
+const journal = openJournal(process.argv[2] ?? '');
+journal.record('aa'.repeat(32), {
+  blockId: '100',
+  height: 1,
+  timestamp: 10,
+  maxHeightPrevoted: 0,
+  maxHeightPreviouslyForged: 0,
+});
+process.send?.('open');
+setInterval(() => undefined, 1000);

@@ -1,0 +1,29 @@
+/** Copies of the packaged devnet's folder that a test may spoil. */
+
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { packagedNetworkDirectory } from '../../src/config/network.ts';
+
+/** A temporary folder that is removed with the test. */
+export function temporaryFolder(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'bloomery-test-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A copy of the devnet's folder. */
+export function devnetCopy(t: ExecutionContext): string {
+  const folder = join(temporaryFolder(t), 'network');
+  cpSync(packagedNetworkDirectory('devnet'), folder, { recursive: true });
+  return folder;
+}
+
+/** Changes one JSON file of a folder. */
+export function editJson(folder: string, file: string, edit: (json: any) => unknown): void {
+  const path = join(folder, file);
+  const json = JSON.parse(readFileSync(path, 'utf8'));
+  const edited = edit(json) ?? json;
+  writeFileSync(path, JSON.stringify(edited));
+}
