@@ -42,6 +42,8 @@ export interface RunningNode {
   close(): Promise<void>;
 }
 
+/** Peers that a block is sent to, as the releases have it: enough to reach all in a few steps. */
+const GOSSIP_PEERS_MAX = 16;
 /** Signature answers remembered: some blocks' worth, so that what the pool verified costs nothing in a block. */
 const SIGNATURE_ANSWERS_MAX = 20_000;
 
@@ -93,12 +95,13 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         broadcastIntervalMs: config.pool.broadcastIntervalMs,
         transactionsPerQueueMax: config.pool.transactionsPerQueueMax,
         peers: {
+          own: { ip: config.p2p.host, wsPort: config.p2p.port },
+          gossipPeersMax: GOSSIP_PEERS_MAX,
           fixedPeers: config.p2p.fixedPeers,
           seedPeers: await resolveSeeds(config.p2p.seedPeers, observer.room('peers')),
           whitelistedPeers: config.p2p.whitelistedPeers,
           blacklistedIps: config.p2p.blacklistedIps,
           outboundMax: config.p2p.outboundMax,
-          inboundMax: config.p2p.inboundMax,
         },
       },
     );
