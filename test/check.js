@@ -1,0 +1,27 @@
+/**
+ * Runs the fast checks at the same time: `npm run check`. Prints nothing but what is wrong; exit code 1 when anything is.
+ */
+
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** Each is a script of package.json, so that one can be run alone. */
+const CHECKS = ['check:lint', 'check:types', 'check:format', 'check:floors'];
+
+const results = await Promise.all(CHECKS.map(run));
+for (const { name, code, output } of results) {
+  if (code === 0) continue;
+  process.exitCode = 1;
+  console.error(`${name} failed:\n${output.trimEnd()}\n`);
+}
+
+function run(name) {
+  const child = spawn('npm', ['run', '-s', name], { cwd: fileURLToPath(new URL('..', import.meta.url)) });
+  const chunks = [];
+  child.stdout.on('data', (chunk) => chunks.push(chunk));
+  child.stderr.on('data', (chunk) => chunks.push(chunk));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ name, code, output: Buffer.concat(chunks).toString('utf8') }));
+  });
+}
