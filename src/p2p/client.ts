@@ -46,7 +46,10 @@ export function dial(options: DialOptions): Dialled {
     connectTimeout: timeoutMs,
     ackTimeout: timeoutMs,
     // The gate parses and cleans; the codec must never throw, as the library calls it inside a socket event.
-    codecEngine: { decode: (message: unknown) => gate.admit(message), encode: (value: unknown) => JSON.stringify(value) },
+    codecEngine: {
+      decode: (message: unknown) => gate.admit(message),
+      encode: (value: unknown) => JSON.stringify(value),
+    },
     wsOptions: {
       maxPayload: FRAME_BYTES_MAX,
       perMessageDeflate: false,

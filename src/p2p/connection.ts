@@ -209,7 +209,9 @@ export class PeerConnection implements Connection {
       const result = await this.#resultOf(call);
       answer.end(dialect.packAnswer(call satisfies AnsweredCall, result, this.peerId));
     } catch (error) {
-      this.#fail(answer, { message: error instanceof ProtocolError || error instanceof PeerFault ? error.message : 'Internal error' });
+      this.#fail(answer, {
+        message: error instanceof ProtocolError || error instanceof PeerFault ? error.message : 'Internal error',
+      });
       this.#raised(call.name, error);
     }
   }

@@ -29,7 +29,11 @@ export type Fields = Readonly<Record<string, unknown>>;
 /** A frame that the message layer may see. */
 export type Frame =
   | { readonly event: string; readonly data: unknown; readonly cid?: number }
-  | { readonly rid: number; readonly data?: unknown; readonly error?: { readonly message: string; readonly name: string } };
+  | {
+      readonly rid: number;
+      readonly data?: unknown;
+      readonly error?: { readonly message: string; readonly name: string };
+    };
 
 /**
  * The JSON value of a text frame; undefined when it is no JSON or nests too deep. Members named `__proto__` are removed: no

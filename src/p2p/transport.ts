@@ -29,7 +29,8 @@ export interface TransportOptions {
   readonly host: string;
   /** 0 takes a free port, which the node then announces. */
   readonly wsPort: number;
-  readonly info: NodeInfo;
+  /** What the node says of itself; `announce` must have been called before `start` without it. */
+  readonly info?: NodeInfo;
   /** Accepted connections at a time. */
   readonly inboundMax: number;
   readonly clock: Clock;
@@ -73,8 +74,8 @@ class SocketTransport implements ListeningTransport {
   /** Every link whose WebSocket is not closed yet. */
   readonly #links = new Set<Link>();
   readonly #owners = new WeakMap<Link, PeerConnection>();
-  #info: NodeInfo;
-  #packedInfo: object;
+  #info: NodeInfo | undefined;
+  #packedInfo: object = {};
   #context: ConnectionContext | undefined;
   #listener: Listener | undefined;
   #closed = false;
@@ -83,8 +84,7 @@ class SocketTransport implements ListeningTransport {
     this.#options = options;
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
     this.#observer = (options.observer ?? SILENT).room('p2p');
-    this.#info = options.info;
-    this.#packedInfo = options.dialect.packInfo(options.info);
+    if (options.info !== undefined) this.announce(options.info);
   }
 
   get wsPort(): number {
@@ -93,6 +93,8 @@ class SocketTransport implements ListeningTransport {
 
   async start(handlers: TransportHandlers): Promise<void> {
     assert(this.#context === undefined, 'a transport starts once');
+    const info = this.#info;
+    assert(info !== undefined, 'a transport knows what to say of its node before it starts');
     const { dialect, clock, random } = this.#options;
     this.#context = {
       dialect,
@@ -111,7 +113,7 @@ class SocketTransport implements ListeningTransport {
       handshakeTimeoutMs: this.#timeouts.handshakeMs,
       handshakesPendingMax: HANDSHAKES_PENDING_MAX,
       socketsMax: this.#options.inboundMax + 2 * HANDSHAKES_PENDING_MAX,
-      nonce: this.#info.nonce,
+      nonce: info.nonce,
       on: {
         admits: (ip) => !this.#closed && handlers.admits(ip),
         accept: (link, info) => this.#accept(link, info),
@@ -125,7 +127,7 @@ class SocketTransport implements ListeningTransport {
         },
       },
     });
-    this.announce(this.#info);
+    this.announce(info);
     const fields = { host: this.#options.host, wsPort: this.wsPort };
     this.#observer.log('info', 'PEER_LISTENER_OPEN', 'Listening for peers', fields);
   }
@@ -134,14 +136,16 @@ class SocketTransport implements ListeningTransport {
     const peerId = peerIdOf(address);
     const failed = (close: CloseReason, cause?: unknown): ProtocolError =>
       new ProtocolError('DIAL_FAILED', { peerId, ...close }, undefined, { cause });
-    if (this.#closed || this.#context === undefined) throw failed({ code: 1000, reason: 'The transport is closed' });
+    const info = this.#info;
+    if (this.#closed || this.#context === undefined || info === undefined)
+      throw failed({ code: 1000, reason: 'The transport is closed' });
     if (this.#peers.has(peerId) || this.#dials.has(peerId)) throw failed(CLOSE.duplicate);
 
     const connection = new PeerConnection('outbound', address, this.#context);
     const { link, outcome } = dial({
       address,
       dialect: this.#options.dialect,
-      info: this.#info,
+      info,
       clock: this.#options.clock,
       timeoutMs: this.#timeouts.dialMs,
       on: {
@@ -272,7 +276,8 @@ class SocketTransport implements ListeningTransport {
   #wins(dialled: PeerConnection): boolean {
     const rival = this.#peers.get(dialled.peerId);
     if (rival === undefined) return true;
-    if (rival.info.nonce === undefined || this.#info.nonce >= rival.info.nonce) return false;
+    const ownNonce = this.#info?.nonce ?? '';
+    if (rival.info.nonce === undefined || ownNonce >= rival.info.nonce) return false;
     rival.close(CLOSE.duplicate);
     return true;
   }

@@ -192,9 +192,7 @@ export class PeerBook {
     if (!isIpv4(info['ip']) || typeof wsPort !== 'number' || !(wsPort >= 1 && wsPort <= 65_535)) return;
     if (typeof addedMs !== 'number') return;
     const isTried = said['list'] === 'tried';
-    const bucket = isTried
-      ? triedBucketOf(this.#secret, info['ip'])
-      : newBucketOf(this.#secret, info['ip'], undefined);
+    const bucket = isTried ? triedBucketOf(this.#secret, info['ip']) : newBucketOf(this.#secret, info['ip'], undefined);
     this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, 0, addedMs);
   }
 
@@ -217,8 +215,7 @@ export class PeerBook {
   #makeRoom(list: 'new' | 'tried', members: ReadonlySet<PeerId>): boolean {
     const candidates = [...members].filter((peerId) => !this.#options.isPinned(peerId));
     const staleMs = this.#options.nowMs() - STALE_MS;
-    const stale =
-      list === 'new' ? candidates.find((id) => (this.#entries.get(id)?.addedMs ?? 0) < staleMs) : undefined;
+    const stale = list === 'new' ? candidates.find((id) => (this.#entries.get(id)?.addedMs ?? 0) < staleMs) : undefined;
     const victim = stale ?? candidates[this.#options.random.below(Math.max(1, candidates.length))];
     if (victim === undefined) return false;
     this.remove(victim);

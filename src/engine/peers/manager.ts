@@ -382,7 +382,11 @@ export class PeerManager {
       this.#transport.disconnect(peerId, FORBIDDEN);
       return;
     }
-    this.#observer.log('info', 'PEER_CONNECTED', 'A peer is connected', { peer: peerId, direction, height: info.height });
+    this.#observer.log('info', 'PEER_CONNECTED', 'A peer is connected', {
+      peer: peerId,
+      direction,
+      height: info.height,
+    });
     this.#observer.gauge('peers_connected', this.#transport.connections().length);
     if (direction === 'outbound') {
       if (!this.#seeds.has(peerId)) this.#book.promote(info);

@@ -1,0 +1,28 @@
+import { createServer } from 'node:net';
+
+import test from 'ava';
+
+import { closeAll, HOST, pair, pause, rawPeer } from './support.ts';
+
+// Alone in its file, and so in its process: what is left over can only be this test's.
+test('closing ends everything under way and leaves nothing that keeps a process alive', async (t) => {
+  const silent = createServer((socket) => socket.resume());
+  await new Promise<void>((settle) => silent.listen(0, HOST, settle));
+  const before = left();
+  const [a, b] = await pair();
+  const ungreeted = await rawPeer(b.address.wsPort);
+  const dial = a.transport.connect({ ip: HOST, wsPort: (silent.address() as { port: number }).port });
+  const failed = t.throwsAsync(dial, { code: 'DIAL_FAILED', message: /shutting down/ });
+  await pause(20);
+  await closeAll(a, b);
+  await a.transport.close();
+  await failed;
+  await pause(50);
+  t.truthy(ungreeted.closed());
+  t.deepEqual(left(), before);
+  silent.close();
+});
+
+function left(): string[] {
+  return process.getActiveResourcesInfo().filter((name) => /Timeout|TCP/.test(name));
+}

@@ -1,0 +1,188 @@
+/** Transports, raw sockets and waiting for the tests of this room. */
+
+import { randomBytes, randomInt } from 'node:crypto';
+
+import { WebSocket } from 'ws';
+
+import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
+import { createTransport, type ListeningTransport, type TransportOptions } from '../../src/p2p/transport.ts';
+import type { Clock, Random } from '../../src/ports/clock.ts';
+import type {
+  CloseReason,
+  Connection,
+  NodeInfo,
+  PeerFaultCode,
+  PeerId,
+  PeerInfo,
+  PeerMessage,
+  PeerRequest,
+  TransportHandlers,
+} from '../../src/ports/transport.ts';
+
+export const NETWORK = '9ee11e9df416b18bf69dbd1a920442e08c6ca319e69926bc843a561782ca17ee';
+export const HOST = '127.0.0.1';
+
+export const clock: Clock = {
+  nowMs: () => Date.now(),
+  after: (delayMs, work) => {
+    const timer = setTimeout(work, delayMs);
+    return {
+      cancel: () => {
+        clearTimeout(timer);
+      },
+    };
+  },
+};
+
+export const random: Random = {
+  bytes: (count) => randomBytes(count),
+  fraction: () => randomInt(2 ** 32) / 2 ** 32,
+  below: (below) => randomInt(below),
+};
+
+export function nodeInfo(changes: Partial<NodeInfo> = {}): NodeInfo {
+  return {
+    os: 'linux4.15.0',
+    version: '3.0.2',
+    wsPort: 0,
+    httpPort: 4000,
+    protocolVersion: '2.0',
+    nonce: randomBytes(8).toString('hex'),
+    height: 1234,
+    blockVersion: 2,
+    maxHeightPrevoted: 1200,
+    lastBlockId: '12345678901234567890',
+    advertiseAddress: true,
+    ...changes,
+  };
+}
+
+/** What a node under test was told. */
+export interface Seen {
+  connected: Connection[];
+  disconnected: { peerId: PeerId; direction: string; reason: CloseReason }[];
+  updated: { peerId: PeerId; info: PeerInfo }[];
+  faults: { peerId: PeerId; fault: PeerFaultCode; detail: string }[];
+  messages: { peerId: PeerId; message: PeerMessage }[];
+  requests: { peerId: PeerId; request: PeerRequest }[];
+}
+
+export interface TestNode {
+  readonly transport: ListeningTransport;
+  readonly seen: Seen;
+  readonly address: { ip: string; wsPort: number };
+  readonly id: PeerId;
+  readonly info: NodeInfo;
+}
+
+/** Starts a node on a free loopback port. */
+export async function startNode(
+  handlers: Partial<TransportHandlers> = {},
+  options: Partial<TransportOptions> & { networkIdentifier?: string; protocolVersion?: string } = {},
+): Promise<TestNode> {
+  const { networkIdentifier = NETWORK, protocolVersion = '2.0', ...rest } = options;
+  const info = rest.info ?? nodeInfo({ protocolVersion });
+  const transport = createTransport({
+    dialect: gen3Dialect({ networkIdentifier, protocolVersion }),
+    host: HOST,
+    wsPort: 0,
+    inboundMax: 100,
+    clock,
+    random,
+    ...rest,
+    info,
+  });
+  const seen: Seen = { connected: [], disconnected: [], updated: [], faults: [], messages: [], requests: [] };
+  await transport.start({
+    answer: (peerId, request) => {
+      seen.requests.push({ peerId, request });
+      return Promise.resolve([]);
+    },
+    peerList: () => [],
+    message: (peerId, message) => seen.messages.push({ peerId, message }),
+    connected: (connection) => seen.connected.push(connection),
+    disconnected: (peerId, direction, reason) => seen.disconnected.push({ peerId, direction, reason }),
+    updated: (peerId, peerInfo) => seen.updated.push({ peerId, info: peerInfo }),
+    fault: (peerId, fault, detail) => seen.faults.push({ peerId, fault, detail }),
+    admits: () => true,
+    evict: () => undefined,
+    ...handlers,
+  });
+  const address = { ip: HOST, wsPort: transport.wsPort };
+  return { transport, seen, address, id: `${HOST}:${String(address.wsPort)}`, info };
+}
+
+/** Starts two nodes and connects the first to the second. */
+export async function pair(
+  b: Parameters<typeof startNode> = [],
+  a: Parameters<typeof startNode> = [],
+): Promise<[TestNode, TestNode]> {
+  const nodes: [TestNode, TestNode] = [await startNode(...a), await startNode(...b)];
+  await nodes[0].transport.connect(nodes[1].address);
+  await until(() => nodes[1].transport.connections().length === 1, 'b sees a');
+  return nodes;
+}
+
+export async function closeAll(...nodes: readonly TestNode[]): Promise<void> {
+  await Promise.all(nodes.map((node) => node.transport.close()));
+}
+
+/** Polls until `claim` holds. */
+export async function until(claim: () => boolean, what: string, deadlineMs = 8_000): Promise<void> {
+  const endMs = Date.now() + deadlineMs;
+  while (!claim()) {
+    if (Date.now() > endMs) throw new Error(`never came true: ${what}`);
+    await pause(5);
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((settle) => setTimeout(settle, ms));
+}
+
+/** A client of bare frames. */
+export interface RawPeer {
+  readonly webSocket: WebSocket;
+  readonly frames: string[];
+  readonly closed: () => { code: number; reason: string } | undefined;
+  say(frame: unknown): void;
+  /** Waits for the frame of this place. */
+  frame(index: number): Promise<unknown>;
+}
+
+export const SMALLEST_QUERY = `wsPort=5301&version=3.0.2&networkId=${NETWORK}&protocolVersion=2.0`;
+
+export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc/'): Promise<RawPeer> {
+  const webSocket = new WebSocket(`ws://${HOST}:${String(port)}${path}?${query}`, { perMessageDeflate: false });
+  const frames: string[] = [];
+  let end: { code: number; reason: string } | undefined;
+  webSocket.on('message', (data) => frames.push((data as Buffer).toString()));
+  webSocket.on('close', (code, reason) => (end = { code, reason: reason.toString() }));
+  webSocket.on('error', () => undefined);
+  await new Promise<void>((settle) => {
+    webSocket.once('open', settle);
+    webSocket.once('close', () => {
+      settle();
+    });
+  });
+  return {
+    webSocket,
+    frames,
+    closed: () => end,
+    say: (frame) => {
+      webSocket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
+    },
+    frame: async (index) => {
+      await until(() => frames.length > index, `frame ${String(index)} (has ${frames.join(' | ')})`);
+      return JSON.parse(frames[index] ?? 'null') as unknown;
+    },
+  };
+}
+
+/** A raw peer whose handshake is answered. */
+export async function greetedPeer(port: number, query = SMALLEST_QUERY): Promise<RawPeer> {
+  const peer = await rawPeer(port, query);
+  peer.say({ event: '#handshake', data: { authToken: null }, cid: 1 });
+  await peer.frame(1);
+  return peer;
+}

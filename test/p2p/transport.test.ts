@@ -1,0 +1,270 @@
+import { createServer } from 'node:net';
+
+import test from 'ava';
+
+import { ProtocolError } from '../../src/primitives/errors.ts';
+import { PeerFault, type PeerInfo, type PeerRequest } from '../../src/ports/transport.ts';
+import { closeAll, HOST, nodeInfo, pair, pause, startNode, until } from './support.ts';
+
+const OTHER_NETWORK = 'ab'.repeat(32);
+
+test('two nodes connect, know each other by address and port, and tell the news of their tip', async (t) => {
+  const [a, b] = await pair();
+  t.like(a.transport.connections()[0], { peerId: b.id, direction: 'outbound' });
+  t.like(b.transport.connections()[0], { peerId: a.id, direction: 'inbound' });
+  t.like(a.transport.connections()[0]?.info, { height: 1234, version: '3.0.2', nonce: b.info.nonce, ip: HOST });
+  t.is(typeof a.transport.connections()[0]?.latencyMs, 'number');
+
+  a.transport.announce({ ...a.info, height: 1235, lastBlockId: '5' });
+  await until(() => b.seen.updated.some((news) => news.info.height === 1235), 'news of a');
+  b.transport.announce({ ...b.info, height: 1236 });
+  await until(() => a.seen.updated.some((news) => news.info.height === 1236), 'news of b');
+  t.is(b.transport.connections()[0]?.info.lastBlockId, '5');
+  t.is(b.transport.connections()[0]?.info.wsPort, a.address.wsPort);
+
+  await a.transport.close();
+  await until(() => b.seen.disconnected.length === 1, 'b sees a leave');
+  t.like(b.seen.disconnected[0], { peerId: a.id, direction: 'inbound', reason: { code: 1000 } });
+  await b.transport.close();
+  t.deepEqual([...a.seen.faults, ...b.seen.faults], []);
+});
+
+test('questions of every kind are answered in both directions', async (t) => {
+  const listed: PeerInfo[] = [{ ip: '1.2.3.4', wsPort: 5000, height: 7, version: '3.0.2' }];
+  const answers = {
+    tip: { id: '9', height: 3 },
+    blocksAfter: [{ id: '10' }, { id: '11' }],
+    highestCommonBlock: { id: '9', height: 3, timestamp: 5 },
+    transactions: [{ id: '4' }],
+    signatures: [{ transaction: '4', signatures: ['ab'.repeat(64)] }],
+  };
+  const asked: PeerRequest[] = [];
+  const handlers: Parameters<typeof startNode>[0] = {
+    answer: (_peerId, request) => {
+      asked.push(request);
+      return Promise.resolve(answers[request.kind]);
+    },
+    peerList: () => listed,
+  };
+  const [a, b] = await pair([handlers], [handlers]);
+  for (const [asker, other] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    const ask = asker.transport;
+    t.deepEqual(await ask.request(other.id, { kind: 'tip' }), answers.tip);
+    t.deepEqual(await ask.request(other.id, { kind: 'blocksAfter', blockId: '9' }), answers.blocksAfter);
+    const common = await ask.request(other.id, { kind: 'highestCommonBlock', blockIds: ['8', '9'] });
+    t.deepEqual(common, { id: '9', height: 3 });
+    t.deepEqual(await ask.request(other.id, { kind: 'transactions', ids: ['4'] }), answers.transactions);
+    t.deepEqual(await ask.request(other.id, { kind: 'transactions' }), answers.transactions);
+    t.deepEqual(await ask.request(other.id, { kind: 'signatures' }), answers.signatures);
+    t.deepEqual(await ask.request(other.id, { kind: 'peers' }), listed);
+  }
+  t.deepEqual(asked.slice(0, 6), [
+    { kind: 'tip' },
+    { kind: 'blocksAfter', blockId: '9' },
+    { kind: 'highestCommonBlock', blockIds: ['8', '9'] },
+    { kind: 'transactions', ids: ['4'] },
+    { kind: 'transactions' },
+    { kind: 'signatures' },
+  ]);
+  await closeAll(a, b);
+  t.deepEqual([...a.seen.faults, ...b.seen.faults], []);
+});
+
+test('an unknown common block is no block, not an error', async (t) => {
+  const [a, b] = await pair([{ answer: () => Promise.resolve(undefined) }]);
+  t.is(await a.transport.request(b.id, { kind: 'highestCommonBlock', blockIds: ['8'] }), undefined);
+  await closeAll(a, b);
+});
+
+test('a refusal reaches the asker with its text; a broken rule of the conversation is also reported', async (t) => {
+  const [a, b] = await pair([
+    {
+      answer: (_peerId, request) => {
+        if (request.kind === 'tip') throw new PeerFault('MALFORMED_MESSAGE', 'not like this');
+        if (request.kind === 'signatures') throw new TypeError('a mistake with secrets in its text');
+        return Promise.reject(new ProtocolError('BLOCK_UNKNOWN', {}, 'Invalid lastBlockId requested: 9'));
+      },
+    },
+  ]);
+  const refused = await t.throwsAsync(a.transport.request(b.id, { kind: 'blocksAfter', blockId: '9' }));
+  t.like(refused, { code: 'REQUEST_FAILED', data: { peerId: b.id, reason: 'Invalid lastBlockId requested: 9' } });
+  t.deepEqual(b.seen.faults, []);
+  await t.throwsAsync(a.transport.request(b.id, { kind: 'tip' }), { message: /not like this/ });
+  t.deepEqual(b.seen.faults, [{ peerId: a.id, fault: 'MALFORMED_MESSAGE', detail: 'not like this' }]);
+  await t.throwsAsync(a.transport.request(b.id, { kind: 'signatures' }), { message: /Internal error/ });
+  await closeAll(a, b);
+});
+
+test('an answer of the wrong shape fails the question and is reported', async (t) => {
+  const [a, b] = await pair([
+    {
+      answer: () => Promise.resolve('nonsense'),
+      peerList: () => [{ ip: 'not an address', wsPort: 5 }],
+    },
+  ]);
+  await t.throwsAsync(a.transport.request(b.id, { kind: 'blocksAfter', blockId: '1' }), { code: 'REQUEST_FAILED' });
+  await t.throwsAsync(a.transport.request(b.id, { kind: 'peers' }), { code: 'REQUEST_FAILED' });
+  t.deepEqual(
+    a.seen.faults.map(({ fault }) => fault),
+    ['MALFORMED_MESSAGE', 'MALFORMED_PEER_LIST'],
+  );
+  await closeAll(a, b);
+});
+
+test('a question that nobody answers fails in time, and so do questions to strangers', async (t) => {
+  const [a, b] = await pair([{ answer: () => new Promise(() => undefined) }], [{}, { timeouts: { requestMs: 150 } }]);
+  await t.throwsAsync(a.transport.request(b.id, { kind: 'tip' }), { code: 'REQUEST_FAILED', message: /timed out/ });
+  await t.throwsAsync(a.transport.request('127.0.0.1:1', { kind: 'tip' }), { message: /not connected/ });
+  await closeAll(a, b);
+});
+
+test('open questions fail when the connection ends, and only so many may wait', async (t) => {
+  const [a, b] = await pair([{ answer: () => new Promise(() => undefined) }]);
+  const asked = Array.from({ length: 33 }, () => a.transport.request(b.id, { kind: 'tip' }));
+  await t.throwsAsync(asked[32] ?? Promise.resolve(), { message: /too many questions/ });
+  const failures = Promise.allSettled(asked);
+  b.transport.disconnect(a.id, { code: 4418, reason: 'Evicted' });
+  t.true((await failures).every(({ status }) => status === 'rejected'));
+  await until(() => a.seen.disconnected.length === 1, 'a sees the end');
+  t.deepEqual(a.seen.disconnected[0], {
+    peerId: b.id,
+    direction: 'outbound',
+    reason: { code: 4418, reason: 'Evicted' },
+  });
+  await closeAll(a, b);
+});
+
+test('messages arrive as they were sent, and whole transactions are never sent in this generation', async (t) => {
+  const [a, b] = await pair();
+  const signature = { transactionId: '3', publicKey: 'ab'.repeat(32), signature: 'cd'.repeat(64) };
+  a.transport.send(b.id, { kind: 'block', block: { version: 2, height: 5 } });
+  a.transport.send(b.id, { kind: 'transactionIds', ids: ['1', '2'] });
+  a.transport.send(b.id, { kind: 'transactions', transactions: [{}] });
+  a.transport.send(b.id, { kind: 'signatures', signatures: [signature] });
+  a.transport.send('127.0.0.1:1', { kind: 'transactionIds', ids: ['1'] });
+  b.transport.send(a.id, { kind: 'transactionIds', ids: ['18446744073709551615'] });
+  await until(() => b.seen.messages.length === 3 && a.seen.messages.length === 1, 'messages');
+  t.deepEqual(
+    b.seen.messages.map(({ message }) => message),
+    [
+      { kind: 'block', block: { version: 2, height: 5 } },
+      { kind: 'transactionIds', ids: ['1', '2'] },
+      { kind: 'signatures', signatures: [signature] },
+    ],
+  );
+  await closeAll(a, b);
+});
+
+test('a node of another network or protocol is refused with the code and text of the family', async (t) => {
+  const a = await startNode();
+  const foreign = await startNode({}, { networkIdentifier: OTHER_NETWORK });
+  const later = await startNode({}, { protocolVersion: '3.0' });
+  t.like(await t.throwsAsync(foreign.transport.connect(a.address)), {
+    code: 'DIAL_FAILED',
+    data: { peerId: a.id, code: 4104, reason: 'Peer networkId did not match our own' },
+  });
+  t.like(await t.throwsAsync(later.transport.connect(a.address)), {
+    data: { code: 4104, reason: 'Peer has incompatible protocol version' },
+  });
+  t.deepEqual(a.seen.connected, []);
+  await closeAll(a, foreign, later);
+});
+
+test('a node that dials itself finds out', async (t) => {
+  const a = await startNode();
+  t.like(await t.throwsAsync(a.transport.connect(a.address)), {
+    data: { code: 4101, reason: 'Peer cannot connect to itself' },
+  });
+  t.deepEqual([a.seen.connected, a.seen.disconnected], [[], []]);
+  await a.transport.close();
+});
+
+test('a second connection to a connected peer is refused from either side', async (t) => {
+  const [a, b] = await pair();
+  t.like(await t.throwsAsync(a.transport.connect(b.address)), { data: { code: 4404 } });
+  t.like(await t.throwsAsync(b.transport.connect(a.address)), { data: { code: 4404 } });
+  const twin = await startNode({}, { info: nodeInfo() });
+  await twin.transport.connect(a.address);
+  t.is(a.transport.connections().length, 2);
+  await closeAll(a, b, twin);
+});
+
+test('two nodes that dial each other at once end with one and the same connection', async (t) => {
+  for (let round = 0; round < 5; round += 1) {
+    const [a, b] = [await startNode(), await startNode()];
+    await Promise.allSettled([a.transport.connect(b.address), b.transport.connect(a.address)]);
+    await pause(50);
+    t.is(a.transport.connections().length, 1);
+    t.is(b.transport.connections().length, 1);
+    t.not(a.transport.connections()[0]?.direction, b.transport.connections()[0]?.direction);
+    await closeAll(a, b);
+  }
+});
+
+test('a banned address is refused before its handshake', async (t) => {
+  const a = await startNode({ admits: (ip) => ip !== HOST });
+  const b = await startNode();
+  t.like(await t.throwsAsync(b.transport.connect(a.address)), {
+    data: { code: 4403, reason: 'Peer is not allowed to connect' },
+  });
+  await closeAll(a, b);
+});
+
+test('at the inbound limit one connection makes room for the newcomer', async (t) => {
+  const a = await startNode({ evict: (inbound) => inbound[0]?.peerId }, { inboundMax: 2 });
+  const [b, c, d] = [await startNode(), await startNode(), await startNode()];
+  await b.transport.connect(a.address);
+  await c.transport.connect(a.address);
+  await until(() => a.seen.connected.length === 2, 'both seen');
+  await d.transport.connect(a.address);
+  await until(() => b.seen.disconnected.length === 1, 'b is evicted');
+  t.deepEqual(b.seen.disconnected[0]?.reason, { code: 4418, reason: `Evicted inbound peer ${b.id}` });
+  t.deepEqual(
+    a.transport
+      .connections()
+      .map(({ peerId }) => peerId)
+      .sort(),
+    [c.id, d.id].sort(),
+  );
+  await closeAll(a, b, c, d);
+});
+
+test('where the engine gives nobody up the newcomer is turned away', async (t) => {
+  const a = await startNode({}, { inboundMax: 1 });
+  const [b, c] = [await startNode(), await startNode()];
+  await b.transport.connect(a.address);
+  t.like(await t.throwsAsync(c.transport.connect(a.address)), { data: { code: 1000 } });
+  t.is(a.transport.connections().length, 1);
+  await closeAll(a, b, c);
+});
+
+test('a taken port is named', async (t) => {
+  const a = await startNode();
+  const error = await t.throwsAsync(startNode({}, { wsPort: a.address.wsPort }));
+  t.like(error, { code: 'PORT_IN_USE', data: { port: a.address.wsPort, host: HOST } });
+  await a.transport.close();
+});
+
+test('dialling nobody, a silent listener or a stranger fails with a reason in time', async (t) => {
+  const silent = createServer((socket) => socket.resume());
+  const web = createServer((socket) => socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n'));
+  const ports: number[] = [];
+  for (const server of [silent, web]) {
+    await new Promise<void>((settle) => server.listen(0, HOST, settle));
+    ports.push((server.address() as { port: number }).port);
+  }
+  const a = await startNode({}, { timeouts: { dialMs: 200 } });
+  const b = await startNode();
+  await b.transport.close();
+  const dial = (wsPort: number) => a.transport.connect({ ip: HOST, wsPort });
+  await t.throwsAsync(a.transport.connect(b.address), { code: 'DIAL_FAILED', message: /code: 1006.*ECONNREFUSED/ });
+  t.like(await t.throwsAsync(dial(ports[0] ?? 0)), { code: 'DIAL_FAILED' });
+  t.like(await t.throwsAsync(dial(ports[1] ?? 0)), { data: { code: 4403, reason: 'HTTP 401' } });
+  t.like(await t.throwsAsync(b.transport.connect(a.address)), { data: { reason: 'The transport is closed' } });
+  await a.transport.close();
+  silent.close();
+  web.close();
+});
