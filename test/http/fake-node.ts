@@ -8,7 +8,7 @@ import type { ChainQueries, DelegateEntry, Page, TransactionEntry } from '../../
 import { addressOf } from '../../src/crypto/keys.ts';
 import type { Generation } from '../../src/protocol/params.ts';
 import { emptyAccount, type Account } from '../../src/protocol/state.ts';
-import type { BlockHeader, JsonObject, Payload, Transaction } from '../../src/protocol/types.ts';
+import type { BlockHeader, Payload, Transaction } from '../../src/protocol/types.ts';
 import { headerWith, keyNumber, paramsWith } from '../support/fixtures.ts';
 
 export const ALICE_KEY = keyNumber(0xa);
@@ -171,7 +171,7 @@ export function fakeNode(generation: Generation): Fake {
         networkHeight: 3,
         pool: { ready: 1, verified: 2, pending: 3, validated: 4, received: 5 },
       }),
-      transactionJson: (transaction) => ({ id: transaction.id, asset: { submitted: true } }) as JsonObject,
+      transactionJson: (transaction) => ({ id: transaction.id, asset: { submitted: true } }),
       poolEntries: (state) => fake.pool[state] ?? [],
       readyOf: (transaction) => fake.readyOf(transaction),
       peers: () => fake.peers,
@@ -210,6 +210,19 @@ export interface Answer {
   readonly text: string;
   /** The parsed text; undefined when it is no JSON. */
   readonly body: unknown;
+}
+
+/** What a 200 answer carries. */
+export interface Envelope {
+  readonly meta: unknown;
+  readonly data: unknown;
+  readonly links: unknown;
+}
+
+/** The first element of a list, or the object itself. */
+export function firstOf(body: unknown): Record<string, unknown> {
+  const { data } = body as Envelope;
+  return (Array.isArray(data) ? (data as unknown[])[0] : data) as Record<string, unknown>;
 }
 
 export type Ask = (target: string, init?: RequestInit) => Promise<Answer>;

@@ -1,0 +1,48 @@
+import test from 'ava';
+import type { Payload, Transaction } from '../../src/protocol/types.ts';
+import { ALICE, ALICE_KEY, fakeNode, GROUP, serve, transactionOf } from './fake-node.ts';
+
+test('the pool is filtered, sorted stably, and counted before filtering', async (t) => {
+  const fake = fakeNode(3);
+  const entry = (id: string, payload: Payload, changes: Partial<Transaction> = {}) => {
+    return { transaction: transactionOf(3, payload, { id, ...changes }), receivedAtMs: 0 };
+  };
+  const pay = (amount: bigint, recipientId = '1L'): Payload => ({ kind: 'transfer', amount, recipientId });
+  fake.pool = {
+    ready: [
+      entry('1', pay(5n)),
+      entry('2', pay(9n, '2L'), { fee: 1n }),
+      entry('3', { kind: 'vote', votes: [], amount: 0n }, { timestamp: 1 }),
+      entry('4', pay(5n), { senderId: '7L' }),
+    ],
+  };
+  const ask = await serve(t, fake);
+  const idsOf = async (query: string) => {
+    const { body } = await ask(`/node/transactions/ready${query}`);
+    const { meta, data } = body as { meta: { count: number }; data: { id: string }[] };
+    t.is(meta.count, 4, query);
+    return data.map(({ id }) => id).join('');
+  };
+  t.is(await idsOf(''), '2143');
+  t.is(await idsOf('?sort=amount:asc'), '3142');
+  t.is(await idsOf('?sort=timestamp:asc'), '3124');
+  t.is(await idsOf('?sort=fee:asc'), '2134');
+  t.is(await idsOf('?limit=2&offset=1'), '14');
+  t.is(await idsOf('?type=11'), '3');
+  t.is(await idsOf('?recipientId=1L&senderId=7L'), '4');
+  t.is(await idsOf('?id=2&type=11'), '');
+  t.is(await idsOf(`?senderPublicKey=${ALICE_KEY}`), '2143');
+  t.is(await idsOf(`?senderPublicKey=${ALICE_KEY.toUpperCase()}`), '');
+});
+
+test('generation 2 finds the recipient in the pool by public key too', async (t) => {
+  const fake = fakeNode(2);
+  const payload: Payload = { kind: 'transfer', amount: 1n, recipientId: ALICE.address };
+  fake.pool = { ready: [{ transaction: transactionOf(2, payload), receivedAtMs: 0 }] };
+  const ask = await serve(t, fake);
+  const found = async (query: string) =>
+    ((await ask(`/node/transactions/ready?${query}`)).body as { data: unknown[] }).data.length;
+  t.is(await found(`recipientPublicKey=${ALICE_KEY}`), 1);
+  t.is(await found(`recipientPublicKey=${GROUP.publicKey ?? ''}&recipientId=${ALICE.address}`), 0);
+  t.is(await found('recipientPublicKey='), 1);
+});
