@@ -25,7 +25,7 @@ export async function withStore<T>(
   work: (store: StoredChain) => T | Promise<T>,
   { codec = FAKE_CODEC, params = paramsWith() }: OpenOptions = {},
 ): Promise<T> {
-  if (backend === 'memory') return await work(openMemoryChainStore({ codec, params }));
+  if (backend === 'memory') return work(openMemoryChainStore({ codec, params }));
   const directory = temporaryFolder();
   const store = await openChainStore({ directory, codec, params });
   try {

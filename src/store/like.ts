@@ -1,0 +1,65 @@
+/** Patterns of SQL LIKE, matched in time proportional to pattern times subject: no pattern makes it search for long. */
+
+const MANY = -1;
+const ONE = -2;
+
+const PERCENT = 0x25;
+const UNDERSCORE = 0x5f;
+const BACKSLASH = 0x5c;
+
+/** A pattern over numbers: code points for `_` as any one character, bytes for `_` as any one byte. */
+export class LikePattern {
+  readonly #tokens: readonly number[];
+
+  /** `%` stands for any sequence, `_` for any one, a backslash makes the next literal; alone at the end it is literal. */
+  constructor(pattern: Iterable<number>) {
+    const tokens: number[] = [];
+    let escaped = false;
+    for (const unit of pattern) {
+      if (escaped || (unit !== PERCENT && unit !== UNDERSCORE && unit !== BACKSLASH)) {
+        tokens.push(unit);
+        escaped = false;
+      } else if (unit === BACKSLASH) escaped = true;
+      else tokens.push(unit === PERCENT ? MANY : ONE);
+    }
+    if (escaped) tokens.push(BACKSLASH);
+    this.#tokens = tokens;
+  }
+
+  /** True when the pattern covers the whole subject. */
+  matches(subject: ArrayLike<number>): boolean {
+    const tokens = this.#tokens;
+    let token = 0;
+    let at = 0;
+    // Where to go on when it fails: only the last `%` can ever have to take more.
+    let lastMany = -1;
+    let takenUpTo = 0;
+    while (at < subject.length) {
+      if (tokens[token] === MANY) {
+        lastMany = token;
+        takenUpTo = at;
+        token += 1;
+      } else if (token < tokens.length && (tokens[token] === ONE || tokens[token] === subject[at])) {
+        token += 1;
+        at += 1;
+      } else if (lastMany >= 0) {
+        takenUpTo += 1;
+        at = takenUpTo;
+        token = lastMany + 1;
+      } else return false;
+    }
+    while (tokens[token] === MANY) token += 1;
+    return token === tokens.length;
+  }
+
+  /** What each subject that matches begins with. */
+  literalPrefix(): readonly number[] {
+    const end = this.#tokens.findIndex((token) => token < 0);
+    return end < 0 ? this.#tokens : this.#tokens.slice(0, end);
+  }
+}
+
+/** Code points of a text, for patterns over characters. */
+export function codePoints(text: string): number[] {
+  return Array.from(text, (character) => character.codePointAt(0) ?? 0);
+}

@@ -1,0 +1,101 @@
+/** Queries answered from plain lists: filter all, sort all, cut. What the store answers is compared with it. */
+
+import fc from 'fast-check';
+
+import { addressOf } from '../../src/crypto/keys.ts';
+import type { Direction, PageRequest } from '../../src/ports/queries.ts';
+import { emptyAccount, type Account } from '../../src/protocol/state.ts';
+import type { Block } from '../../src/protocol/types.ts';
+import type { StoredChain } from '../../src/store/chain-store.ts';
+import { keyOf, nextStep, PEOPLE, type Dice } from './world.ts';
+
+export interface World {
+  readonly store: StoredChain;
+  readonly blocks: readonly Block[];
+  readonly accounts: readonly Account[];
+}
+
+export const ADDRESSES = [...PEOPLE.map(addressOf), '0001L'];
+
+/** A chain of random blocks, now and then one taken back. */
+export function build(store: StoredChain, dice: Dice, length: number): World {
+  const blocks: Block[] = [];
+  for (let i = 0; i < length; i += 1) {
+    store.transact((writer) => {
+      if (blocks.length > 1 && dice.chance(20)) {
+        writer.revert();
+        blocks.pop();
+      }
+      const { block, apply } = nextStep(dice, writer.tip());
+      writer.append(block, apply);
+      blocks.push(block);
+    });
+  }
+  const accounts = ADDRESSES.map((address) => store.account(address)).filter((account) => account !== undefined);
+  return { store, blocks, accounts };
+}
+
+export type Value = bigint | number | string | null | undefined;
+
+function isUnknown(value: Value): value is null | undefined {
+  return value === null || value === undefined;
+}
+
+/** Sorts by a value (unknown ones are the largest), ties by `tie` ascending, and cuts the page. */
+export function page<T>(
+  items: readonly T[],
+  value: (item: T) => Value,
+  direction: Direction,
+  tie: (a: T, b: T) => number,
+  { limit, offset }: PageRequest,
+): { readonly items: readonly T[]; readonly total: number } {
+  const compare = (a: Value, b: Value): number => {
+    if (isUnknown(a) || isUnknown(b)) return Number(isUnknown(a)) - Number(isUnknown(b));
+    return a < b ? -1 : a > b ? 1 : 0;
+  };
+  const sign = direction === 'asc' ? 1 : -1;
+  const sorted = [...items].sort((a, b) => sign * compare(value(a), value(b)) || tie(a, b));
+  return { items: sorted.slice(offset, offset + limit), total: items.length };
+}
+
+/** LIKE over bytes, by a regular expression. */
+export function like(pattern: string, subject: Buffer): boolean {
+  const source = Array.from(Buffer.from(pattern), (byte) =>
+    byte === 0x25 ? '[^]*' : byte === 0x5f ? '[^]' : `\\x${byte.toString(16).padStart(2, '0')}`,
+  ).join('');
+  return new RegExp(`^${source}$`).test(subject.toString('latin1'));
+}
+
+export const byAddress = (a: Account, b: Account): number =>
+  a.address < b.address ? -1 : a.address > b.address ? 1 : 0;
+export const byBalance = (a: Account, b: Account): number =>
+  Number(a.balance > b.balance) - Number(a.balance < b.balance);
+/** These names sort as their letters and digits do. */
+export const letters = (name: string | undefined): string | undefined =>
+  name === undefined
+    ? undefined
+    : `${name.toLowerCase().replace(/[^a-z0-9]/g, '')} ${Buffer.from(name).toString('hex')}`;
+
+export const direction = fc.constantFrom<Direction>('asc', 'desc');
+export const request = { limit: fc.integer({ min: 1, max: 12 }), offset: fc.integer({ min: 0, max: 15 }) };
+export const person = fc.constantFrom(...PEOPLE);
+export const address = fc.constantFrom(...ADDRESSES, '7L');
+export const secondKey = fc.integer({ min: 0, max: 4 }).map((i) => keyOf(`second ${i}`));
+
+/** Few filters at a time: with many nothing fits. */
+export function some<T extends Record<string, unknown>>(all: {
+  [K in keyof T]: fc.Arbitrary<T[K]>;
+}): fc.Arbitrary<object> {
+  const chosen = fc.subarray(Object.keys(all), { maxLength: 3 });
+  return fc
+    .tuple(chosen, fc.record(all))
+    .map(([names, values]) => Object.fromEntries(names.map((n) => [n, values[n]])));
+}
+
+export const seconds = fc.integer({ min: -40, max: 300 });
+
+/** The account of a key, known or not. */
+export function ownerOf(accounts: readonly Account[], publicKey: string): Account {
+  const address = addressOf(publicKey);
+  return { ...(accounts.find((account) => account.address === address) ?? emptyAccount(address)), publicKey };
+}
