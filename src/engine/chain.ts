@@ -107,6 +107,11 @@ export class Chain {
         case 'extends':
           return this.#take(block, receivedAtS, () => {
             appendBlocks(this.#store, this.rules, [block], this.#context());
+            this.#observer.log('info', 'BLOCK_APPLIED', 'applied a block', {
+              height: block.height,
+              blockId: block.id,
+              transactions: block.numberOfTransactions,
+            });
             this.#tell([], [block], 'received');
           });
         case 'tieBreak':
@@ -114,6 +119,11 @@ export class Chain {
           return this.#take(block, receivedAtS, () => {
             const common = tip.header.height - 1;
             const reverted = switchBranch(this.#store, this.rules, common, [block], this.#context());
+            this.#observer.log('info', 'TIE_BROKEN', 'replaced the tip by a block that came in its slot', {
+              height: block.height,
+              blockId: block.id,
+              replacedId: tip.header.id,
+            });
             this.#tell(reverted, [block], 'received');
           });
         case 'betterChain':

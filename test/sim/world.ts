@@ -9,14 +9,17 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { SigningJournal } from '../../src/ports/journal.ts';
 import { SILENT, type LogFields, type LogLevel, type Observer } from '../../src/ports/observer.ts';
-import type { ChainStore } from '../../src/ports/store.ts';
 import type { PeerAddress, PeerId } from '../../src/ports/transport.ts';
 import type { Verifier } from '../../src/ports/verifier.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
 import type { ChainParams } from '../../src/protocol/params.ts';
 import type { Rules, SignedHeader } from '../../src/protocol/rules.ts';
 import type { Block, KeyPair, PublicKey } from '../../src/protocol/types.ts';
+import type { StoredChain } from '../../src/store/chain-store.ts';
+import { prefixRange } from '../../src/store/key-value.ts';
+import { tablePrefix } from '../../src/store/layout.ts';
 import { openMemoryChainStore } from '../../src/store/open.ts';
+import { decodeAccount } from '../../src/store/records.ts';
 import { makeNetwork, type TestNetwork } from '../support/chain-maker.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { VirtualTime } from './virtual-clock.ts';
@@ -103,7 +106,9 @@ export class World {
 export class SimNode {
   readonly index: number;
   readonly peerId: PeerId;
-  readonly store: ChainStore;
+  readonly store: StoredChain;
+  /** Promises are asked of honest nodes only. */
+  readonly isHonest: boolean = true;
   readonly journal: MemoryJournal;
   readonly keys: readonly KeyPair[];
   /** Milliseconds by which its clock is off. */
@@ -128,6 +133,15 @@ export class SimNode {
     this.keys = world.options.forgersOf
       ? world.options.forgersOf(index, delegates)
       : delegates.filter((_, delegate) => delegate % world.options.nodes === index);
+  }
+
+  /** Sum of all balances in beddows. */
+  balancesTotal(): bigint {
+    let total = 0n;
+    for (const { key, value } of this.store.tables.entries(prefixRange(tablePrefix('accounts')))) {
+      total += decodeAccount(key.toString('utf8', 1), value, () => []).balance;
+    }
+    return total;
   }
 
   get isRunning(): boolean {
@@ -174,7 +188,15 @@ export class SimNode {
         waitThresholdMs: 2000,
         broadcastIntervalMs: 5000,
         transactionsPerQueueMax: 1000,
-        peers: { fixedPeers: this.#others, self: this.#address },
+        peers: {
+          own: this.#address,
+          outboundMax: 20,
+          gossipPeersMax: 16,
+          fixedPeers: this.#others,
+          seedPeers: [],
+          whitelistedPeers: [],
+          blacklistedIps: [],
+        },
       },
     );
     await this.#engine.start({ wsPort: this.#address.wsPort, httpPort: 0 });
