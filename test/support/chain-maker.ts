@@ -4,6 +4,7 @@ import { selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { sha256 } from '../../src/crypto/hash.ts';
 import { hexOf, utf8 } from '../../src/primitives/bytes.ts';
+import { headerBytes, headerId } from '../../src/protocol/gen3/header.ts';
 import { secondSigningDigest, signingDigest } from '../../src/protocol/gen3/transaction-bytes.ts';
 import { withId } from '../../src/protocol/gen3/transaction-json.ts';
 import { gen3GenesisFormat } from '../../src/protocol/gen3/genesis-format.ts';
@@ -226,6 +227,14 @@ export function makeTransaction(
       : { signSignature: sign(secondSigningDigest(signed, params.networkIdentifier), options.second) }),
     signatures: (options.members ?? []).map((member) => sign(digest, member)),
   });
+}
+
+/** A block with other members, signed again by its generator or somebody else, so that nothing but the change is wrong. */
+export function signBlock(block: Block, changes: Partial<Block>, keyPair: KeyPair): Block {
+  const changed = { ...block, ...changes, generatorPublicKey: publicKeyOf(keyPair) };
+  const signature = ed25519.sign(sha256(headerBytes(changed)), keyPair.privateKey);
+  const signed = { ...changed, blockSignature: hexOf(signature) };
+  return { ...signed, id: headerId(signed) };
 }
 
 function pick<T>(list: readonly T[], index: number): T {

@@ -1,0 +1,90 @@
+import test, { type ExecutionContext } from 'ava';
+import fc from 'fast-check';
+import { GENESIS_SUPPLY } from '../../../src/protocol/params.ts';
+import { isLastOfRound } from '../../../src/protocol/rounds.ts';
+import type { Block } from '../../../src/protocol/types.ts';
+import { ChainMaker, makeNetwork, publicKeyOf } from '../../support/chain-maker.ts';
+import { randomTransactions } from '../../support/random-transactions.ts';
+
+const network = makeNetwork({
+  rewards: { milestones: [503n, 401n], offset: 20, distance: 90 },
+  votes: [
+    { account: 0, delegates: [0, 1, 2] },
+    { account: 1, delegates: [2, 3] },
+  ],
+});
+
+/** Everybody's balance: the generator of the genesis block owes what it handed out. */
+function supplyOf(maker: ChainMaker): bigint {
+  return GENESIS_SUPPLY + [...maker.state.accounts()].reduce((sum, { balance }) => sum + balance, 0n);
+}
+
+/** Fees and rewards of the running round that nobody has been paid yet. */
+function owed(blocks: readonly Block[]): { fees: bigint; rewards: bigint } {
+  const running = blocks.slice(blocks.findLastIndex(({ height }) => isLastOfRound(height)) + 1);
+  return {
+    fees: running.reduce((sum, { totalFee }) => sum + totalFee, 0n),
+    rewards: running.reduce((sum, { reward }) => sum + reward, 0n),
+  };
+}
+
+function checkWeights(t: ExecutionContext, maker: ChainMaker): void {
+  const expected = new Map<string, bigint>();
+  for (const { votes, balance } of maker.state.accounts()) {
+    for (const key of votes) expected.set(key, (expected.get(key) ?? 0n) + balance);
+  }
+  for (const { publicKey, voteWeight } of maker.state.delegates()) {
+    if (voteWeight !== (expected.get(publicKey) ?? 0n)) t.fail(`weight of ${publicKey}`);
+  }
+}
+
+test('forged blocks always apply, whatever is offered to the forger, and no beddow appears or vanishes', (t) => {
+  let included = 0;
+  const kinds = new Set<string>();
+  const step = fc.record({
+    candidates: fc.integer({ min: 0, max: 12 }),
+    missedSlots: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 30 })),
+    seed: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 10, maxLength: 30, size: 'max' }), fc.boolean(), (steps, long) => {
+      const maker = new ChainMaker(network);
+      for (const person of network.accounts) maker.know(person);
+      // Half of the runs cross the end of a round.
+      if (long) maker.growTo(90);
+      const blocks = Array.from({ length: maker.tip.height }, (_, index) => maker.state.block(index + 1) as Block);
+      for (const { candidates, missedSlots, seed } of steps) {
+        const transactions = randomTransactions(maker, candidates, belowFrom(seed));
+        const block = maker.forge({ transactions, missedSlots });
+        blocks.push(block);
+        included += block.transactions.length;
+        for (const { payload } of block.transactions) kinds.add(payload.kind);
+        const { fees, rewards } = owed(blocks);
+        const created = blocks.reduce((sum, { reward }) => sum + reward, 0n);
+        if (supplyOf(maker) + fees + rewards !== GENESIS_SUPPLY + created) t.fail(`supply at ${block.height}`);
+        checkWeights(t, maker);
+      }
+    }),
+    { numRuns: 12 },
+  );
+  t.true(included > 200, `only ${included} transactions were included`);
+  t.is(kinds.size, 5);
+});
+
+test('a chain without missed slots finalizes what is two rounds deep', (t) => {
+  const maker = new ChainMaker(network);
+  maker.growTo(300);
+  const finalized = maker.rules.finalizedHeight(maker.state);
+  t.true(finalized > 300 - 2 * 101 && finalized < 300 - 101, String(finalized));
+  t.true(maker.rules.maxHeightPrevoted(maker.state) > finalized);
+  t.is(new Set(network.delegates.map(publicKeyOf)).size, 101);
+});
+
+/** A small generator of repeatable chance. */
+function belowFrom(seed: number): (limit: number) => number {
+  let state = seed;
+  return (limit) => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % limit;
+  };
+}
