@@ -78,7 +78,7 @@ export class Gate {
     // Binary frames are never sent by a node; control characters alone are no JSON.
     const value = typeof message === 'string' ? parseJson(message) : undefined;
     if (!Array.isArray(value)) return this.#frame(value);
-    if (value.length > BATCH_FRAMES_MAX) return this.#drop();
+    if (value.length === 0 || value.length > BATCH_FRAMES_MAX) return this.#drop();
     for (let extra = 1; extra < value.length; extra += 1) this.count();
     return this.#closed ? null : value.map((frame) => this.#frame(frame));
   }

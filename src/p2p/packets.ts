@@ -133,6 +133,16 @@ export function distinctTexts(
   return new Set(texts).size === texts.length ? texts : undefined;
 }
 
+/** True for a list of JSON objects with no more than `max` of them. */
+export function isListOfRecords(value: unknown, max: number): value is readonly Fields[] {
+  return Array.isArray(value) && value.length <= max && value.every(isRecord);
+}
+
+/** True for 64 bytes in hexadecimal of either letter case. */
+export function isSignatureText(text: string): boolean {
+  return /^[0-9a-fA-F]{128}$/.test(text);
+}
+
 function isCallId(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
 }

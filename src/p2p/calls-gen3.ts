@@ -1,0 +1,199 @@
+/** Questions of generation 3 and their answers. */
+
+import { isU64Decimal } from '../primitives/bytes.ts';
+import type { PeerAnswers, PeerId, PeerInfo, PeerRequest } from '../ports/transport.ts';
+import type { AnsweredCall, AnswerVerdict, IncomingCall, Outgoing } from './dialect.ts';
+import { INFO_MEMBERS, infoOf } from './info-gen3.ts';
+import {
+  distinctTexts,
+  type Fields,
+  INFO_BYTES_MAX,
+  isIpv4,
+  isListOfRecords,
+  isRecord,
+  isSignatureText,
+  jsonBytes,
+  own,
+  PEER_LIST_MAX,
+  portOf,
+} from './packets.ts';
+
+export const CALL = 'rpc-request';
+
+/** Items of an announcement, of a signatures message and of a request by ids. */
+export const ITEMS_MAX = 25;
+/** A peer sends 34; more than this many in one answer is no answer of a node. */
+const BLOCKS_PER_ANSWER_MAX = 100;
+const TRANSACTIONS_PER_ANSWER_MAX = 100;
+/** The reference asks for 202 ids at most and sets no bound of its own. */
+const COMMON_BLOCK_IDS_MAX = 1_000;
+
+export function packRequest(request: PeerRequest): Outgoing {
+  const call = (procedure: string, data?: object): Outgoing => ({
+    event: CALL,
+    data: data === undefined ? { procedure } : { procedure, data },
+    call: true,
+  });
+  switch (request.kind) {
+    case 'peers':
+      return call('getPeers');
+    case 'tip':
+      return call('getLastBlock');
+    case 'blocksAfter':
+      return call('getBlocksFromId', { blockId: request.blockId });
+    case 'highestCommonBlock':
+      return call('getHighestCommonBlock', { ids: request.blockIds });
+    case 'transactions':
+      return call('getTransactions', request.ids === undefined ? undefined : { transactionIds: request.ids });
+    case 'signatures':
+      return call('getSignatures');
+  }
+}
+
+export function readCall(data: unknown): IncomingCall {
+  if (!isRecord(data)) return { kind: 'refused', name: '', error: { message: 'Invalid request' } };
+  const procedure = own(data, 'procedure');
+  if (typeof procedure !== 'string') {
+    const error = { message: 'Request procedure name is not a string', name: 'InvalidRPCRequestError' };
+    return { kind: 'refused', name: '', error };
+  }
+  const name = procedure.startsWith('chain:') ? procedure.slice('chain:'.length) : procedure;
+  const argument = own(data, 'data');
+  const fields = isRecord(argument) ? argument : {};
+  const malformed: IncomingCall = {
+    kind: 'refused',
+    name,
+    error: { message: 'Received invalid request.' },
+    fault: 'MALFORMED_MESSAGE',
+  };
+  switch (name) {
+    case 'getNodeInfo':
+      return { kind: 'info', name };
+    case 'getPeers':
+      return { kind: 'peers', name };
+    case 'getLastBlock':
+      return { kind: 'request', name, request: { kind: 'tip' } };
+    case 'getBlocksFromId': {
+      const blockId = own(fields, 'blockId');
+      if (typeof blockId !== 'string' || !isU64Decimal(blockId)) return malformed;
+      return { kind: 'request', name, request: { kind: 'blocksAfter', blockId } };
+    }
+    case 'getHighestCommonBlock': {
+      const blockIds = distinctTexts(own(fields, 'ids'), 1, COMMON_BLOCK_IDS_MAX, isU64Decimal);
+      if (blockIds === undefined) return malformed;
+      return { kind: 'request', name, request: { kind: 'highestCommonBlock', blockIds } };
+    }
+    case 'getTransactions': {
+      const given = own(fields, 'transactionIds');
+      if (given === undefined) return { kind: 'request', name, request: { kind: 'transactions' } };
+      const ids = distinctTexts(given, 0, ITEMS_MAX, isU64Decimal);
+      return ids === undefined ? malformed : { kind: 'request', name, request: { kind: 'transactions', ids } };
+    }
+    case 'getSignatures':
+      return { kind: 'request', name, request: { kind: 'signatures' } };
+    default: {
+      const action = (procedure.includes(':') ? procedure : `chain:${procedure}`).slice(0, 128);
+      return { kind: 'refused', name: '', error: { message: `Action '${action}' is not registered to bus.` } };
+    }
+  }
+}
+
+export function packAnswer(call: AnsweredCall, result: unknown, peerId: PeerId): object {
+  return { data: packResult(call, result), peerId };
+}
+
+function packResult(call: AnsweredCall, result: unknown): unknown {
+  if (call.kind === 'peers') {
+    return { success: true, peers: (result as readonly PeerInfo[]).slice(0, PEER_LIST_MAX).map(packPeer) };
+  }
+  if (call.kind === 'request' && call.request.kind === 'transactions') return { transactions: result };
+  if (call.kind === 'request' && call.request.kind === 'signatures') return { signatures: result };
+  return result;
+}
+
+/** A list entry: address and height first, then what else is known, in the order of the reference. */
+function packPeer(peer: PeerInfo): object {
+  const entry: Record<string, unknown> = { ipAddress: peer.ip, wsPort: peer.wsPort };
+  if (peer.height !== undefined) entry['height'] = peer.height;
+  const known = peer as unknown as Fields;
+  for (const name of INFO_MEMBERS) {
+    if (name !== 'wsPort' && name !== 'height' && known[name] !== undefined) entry[name] = known[name];
+  }
+  return entry;
+}
+
+// ---- answers ----------------------------------------------------------------------------------------------------------
+
+export function resultOf(answer: unknown): unknown {
+  return isRecord(answer) ? own(answer, 'data') : undefined;
+}
+
+export function readAnswer<R extends PeerRequest>(request: R, answer: unknown): AnswerVerdict<PeerAnswers[R['kind']]> {
+  // Each branch gives the answer of its own kind of question, which the compiler cannot follow through the union.
+  return readResult(request, resultOf(answer)) as AnswerVerdict<PeerAnswers[R['kind']]>;
+}
+
+function readResult(request: PeerRequest, result: unknown): AnswerVerdict<unknown> {
+  const fields: Fields = isRecord(result) ? result : {};
+  switch (request.kind) {
+    case 'peers':
+      return readPeerList(own(fields, 'peers'));
+    case 'tip':
+      return isRecord(result) ? answered(result) : malformed('the last block is not an object');
+    case 'blocksAfter':
+      return isListOfRecords(result, BLOCKS_PER_ANSWER_MAX) ? answered(result) : malformed('blocks are not a list');
+    case 'highestCommonBlock': {
+      if (result === undefined || result === null) return answered(undefined);
+      const id = own(fields, 'id');
+      const height = own(fields, 'height');
+      if (typeof id !== 'string' || !isU64Decimal(id) || typeof height !== 'number' || !Number.isSafeInteger(height)) {
+        return malformed('the common block has no id or height');
+      }
+      return answered({ id, height });
+    }
+    case 'transactions': {
+      const transactions = own(fields, 'transactions');
+      if (!isListOfRecords(transactions, TRANSACTIONS_PER_ANSWER_MAX)) return malformed('transactions are not a list');
+      return answered(transactions);
+    }
+    case 'signatures': {
+      const signatures = own(fields, 'signatures');
+      if (!isListOfRecords(signatures, TRANSACTIONS_PER_ANSWER_MAX)) return malformed('signatures are not a list');
+      const read = signatures.map(readPendingSignatures);
+      return read.includes(undefined) ? malformed('signatures without transaction') : answered(read);
+    }
+  }
+}
+
+function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
+  const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', fault: 'MALFORMED_PEER_LIST', reason });
+  if (!Array.isArray(entries)) return bad('the peer list is no list');
+  if (entries.length > PEER_LIST_MAX) return bad(`${String(entries.length)} peers in one list`);
+  const peers: PeerInfo[] = [];
+  for (const entry of entries as readonly unknown[]) {
+    if (!isRecord(entry)) return bad('a listed peer is not an object');
+    const ip = own(entry, 'ipAddress');
+    const wsPort = portOf(own(entry, 'wsPort'));
+    if (wsPort === undefined) return bad('a listed peer has no possible port');
+    if (jsonBytes(entry) > INFO_BYTES_MAX) return bad('a listed peer is too large');
+    if (isIpv4(ip)) peers.push(infoOf(entry, { ip, wsPort }));
+    // Generation 3 accepts IPv6 in lists without being able to use it; it is passed over, not punished.
+    else if (typeof ip !== 'string' || !/^[0-9a-f.:]{2,45}$/i.test(ip)) return bad('a listed peer has no address');
+  }
+  return answered(peers);
+}
+
+function readPendingSignatures(value: Fields): PeerAnswers['signatures'][number] | undefined {
+  const transaction = own(value, 'transaction');
+  const signatures = distinctTexts(own(value, 'signatures'), 0, 64, isSignatureText);
+  if (typeof transaction !== 'string' || !isU64Decimal(transaction) || signatures === undefined) return undefined;
+  return { transaction, signatures };
+}
+
+function answered<A>(answer: A): AnswerVerdict<A> {
+  return { kind: 'answer', answer };
+}
+
+function malformed(reason: string): AnswerVerdict<never> {
+  return { kind: 'malformed', fault: 'MALFORMED_MESSAGE', reason };
+}

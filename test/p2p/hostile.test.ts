@@ -1,0 +1,427 @@
+/** What strangers may send without harm. */
+
+import { connect } from 'node:net';
+
+import test from 'ava';
+
+import { FRAMES_PER_SECOND_CUT } from '../../src/p2p/gate.ts';
+import { PeerFault } from '../../src/ports/transport.ts';
+import { greetedPeer, HOST, NETWORK, nodeInfo, pause, rawPeer, type RawPeer, startNode, until } from './support.ts';
+
+let cid = 10;
+
+/** Asks for the node's tip and waits for the answer: the connection still works. */
+async function works(peer: RawPeer): Promise<boolean> {
+  cid += 1;
+  const rid = cid;
+  peer.say({ event: 'rpc-request', data: { procedure: 'getLastBlock' }, cid: rid });
+  await until(() => peer.frames.some((frame) => frame.startsWith(`{"rid":${String(rid)},`)), 'an answer');
+  return peer.closed() === undefined;
+}
+
+function message(event: unknown, data?: unknown): object {
+  return { event: 'remote-message', data: { event, data } };
+}
+
+test('frames that are no frames of ours are passed over', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  const before = peer.frames.length;
+  const odd: unknown[] = [
+    '',
+    '#1',
+    '#2',
+    '#3',
+    'not json',
+    '{',
+    '[]',
+    '5',
+    'null',
+    'true',
+    '"text"',
+    '[[[]]]',
+    '[null,5,{"event":"nosuch"}]',
+    { event: 'nosuch', data: 'x', cid: 9 },
+    { event: 'x'.repeat(5_000), cid: 9 },
+    { event: 'constructor', cid: 9 },
+    { event: '__proto__', data: {}, cid: 9 },
+    { event: 'toString', data: {} },
+    { event: '#subscribe', data: { channel: 'all' }, cid: 9 },
+    { event: '#unsubscribe', data: 'all', cid: 9 },
+    { event: '#publish', data: { channel: 'all', data: 'x' }, cid: 9 },
+    { event: '#authenticate', data: 'token', cid: 9 },
+    { event: '#removeAuthToken' },
+    { event: '#handshake', data: { authToken: 'x' }, cid: 9 },
+    { event: '#handshake' },
+    { event: '#setAuthToken', data: { token: 'a.b.c' }, cid: 9 },
+    { event: '#kickOut', data: {} },
+    { event: 'rpc-request', data: { procedure: 'getLastBlock' }, cid: 'text' },
+    { event: 'rpc-request', data: { procedure: 'getLastBlock' }, cid: -1 },
+    { event: 'rpc-request', data: { procedure: 'getLastBlock' }, cid: 1.5 },
+    { event: 'rpc-request', data: { procedure: 'getLastBlock' } },
+    { rid: 1 },
+    { rid: 99, data: {} },
+    { rid: 99, error: { message: 'x', stack: 'y', __proto__: null } },
+    { rid: '1', error: 5 },
+    { event: 5, data: {} },
+    { data: {} },
+    message(undefined),
+    message(5, {}),
+    message('nosuch', {}),
+    message('constructor', {}),
+    message('__proto__', {}),
+    { event: 'remote-message' },
+    { event: 'remote-message', data: 'text' },
+    { event: 'remote-message', data: [] },
+    { event: 'remote-message', data: null },
+  ];
+  for (const frame of odd) peer.say(frame);
+  peer.webSocket.send(
+    Buffer.from(JSON.stringify({ event: 'rpc-request', data: { procedure: 'getNodeInfo' }, cid: 9 })),
+  );
+  t.true(await works(peer));
+  t.deepEqual(
+    peer.frames.slice(before).map((frame) => frame.slice(0, 7)),
+    ['{"rid":'],
+  );
+  t.deepEqual([node.seen.messages, node.seen.faults], [[], []]);
+  await node.transport.close();
+});
+
+test('calls without sense are answered with the errors of the reference', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  const nameless = { message: 'Request procedure name is not a string', name: 'InvalidRPCRequestError' };
+  const cases: [unknown, object][] = [
+    [{ x: 1 }, nameless],
+    [{ procedure: 5 }, nameless],
+    [{ procedure: null }, nameless],
+    [undefined, { message: 'Invalid request' }],
+    [null, { message: 'Invalid request' }],
+    ['getPeers', { message: 'Invalid request' }],
+    [[], { message: 'Invalid request' }],
+    [{ procedure: 'nosuch' }, { message: "Action 'chain:nosuch' is not registered to bus." }],
+    [{ procedure: 'app:getConfig' }, { message: "Action 'app:getConfig' is not registered to bus." }],
+    [{ procedure: 'constructor' }, { message: "Action 'chain:constructor' is not registered to bus." }],
+    [{ procedure: '__proto__' }, { message: "Action 'chain:__proto__' is not registered to bus." }],
+  ];
+  for (const [data, error] of cases) {
+    const place = peer.frames.length;
+    peer.say({ event: 'rpc-request', data, cid: 7 });
+    t.deepEqual(await peer.frame(place), { rid: 7, error }, JSON.stringify(data));
+  }
+  t.deepEqual(node.seen.faults, []);
+  await node.transport.close();
+});
+
+test('a chain question or message of the wrong shape is an offence', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
+  const questions: [string, unknown][] = [
+    ['getBlocksFromId', undefined],
+    ['getBlocksFromId', { blockId: 5 }],
+    ['getBlocksFromId', { blockId: '' }],
+    ['getBlocksFromId', { blockId: '18446744073709551616' }],
+    ['chain:getBlocksFromId', { blockId: ['1'] }],
+    ['getHighestCommonBlock', {}],
+    ['getHighestCommonBlock', { ids: [] }],
+    ['getHighestCommonBlock', { ids: '1,2' }],
+    ['getHighestCommonBlock', { ids: ['1', '1'] }],
+    ['getHighestCommonBlock', { ids: ids(1_001) }],
+    ['getHighestCommonBlock', { ids: [null] }],
+  ];
+  for (const [procedure, data] of questions) {
+    const place = peer.frames.length;
+    peer.say({ event: 'rpc-request', data: { procedure, data }, cid: 7 });
+    t.deepEqual(await peer.frame(place), { rid: 7, error: { message: 'Received invalid request.' } });
+  }
+  t.is(node.seen.faults.filter(({ fault }) => fault === 'MALFORMED_MESSAGE').length, questions.length);
+  t.deepEqual(node.seen.requests, []);
+
+  const key = 'ab'.repeat(32);
+  const good = { transactionId: '1', publicKey: key, signature: 'cd'.repeat(64) };
+  const messages: [string, unknown][] = [
+    ['postBlock', undefined],
+    ['postBlock', { block: 'text' }],
+    ['postBlock', { block: [] }],
+    ['postBlock', { block: null }],
+  ];
+  for (const [event, data] of messages) peer.say(message(event, data));
+  await until(() => node.seen.faults.length === questions.length + messages.length, 'message faults');
+
+  const budgeted: [string, unknown][] = [
+    ['postTransactionsAnnouncement', { transactionIds: [] }],
+    ['postTransactionsAnnouncement', { transactionIds: ids(26) }],
+    ['postTransactionsAnnouncement', { transactionIds: ['1', 2] }],
+    ['postSignatures', { signatures: [] }],
+    ['postSignatures', { signatures: [{ ...good, signature: 'short' }] }],
+    ['postSignatures', { signatures: [{ ...good, publicKey: 5 }] }],
+  ];
+  for (const [event, data] of budgeted) peer.say(message(event, data));
+  await until(() => node.seen.faults.length === questions.length + messages.length + budgeted.length, 'more faults');
+  t.deepEqual(node.seen.messages, []);
+  t.true(await works(peer));
+  await node.transport.close();
+});
+
+test('more than 25 ids in one pull are refused and cost', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  const transactionIds = Array.from({ length: 26 }, (_, index) => String(index));
+  peer.say({ event: 'rpc-request', data: { procedure: 'getTransactions', data: { transactionIds } }, cid: 7 });
+  t.deepEqual(await peer.frame(2), { rid: 7, error: { message: 'Received invalid request.' } });
+  t.like(node.seen.faults[0], { fault: 'MALFORMED_MESSAGE' });
+  await node.transport.close();
+});
+
+test('a second info or peer list within a second gets no answer and costs once per window', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  for (const procedure of ['getNodeInfo', 'getPeers', 'getNodeInfo', 'getPeers', 'getNodeInfo']) {
+    peer.say({ event: 'rpc-request', data: { procedure }, cid: 7 });
+  }
+  t.true(await works(peer));
+  t.is(peer.frames.filter((frame) => frame.startsWith('{"rid":7')).length, 2);
+  t.deepEqual(
+    node.seen.faults.map(({ fault }) => fault),
+    ['PROCEDURE_RATE', 'PROCEDURE_RATE'],
+  );
+  await pause(1_050);
+  const place = peer.frames.length;
+  peer.say({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 8 });
+  t.like(await peer.frame(place), { rid: 8 });
+  await node.transport.close();
+});
+
+test('the fourth announcement within ten seconds is heard, but costs', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  for (const id of ['1', '2', '3', '4', '5']) {
+    peer.say(message('postTransactionsAnnouncement', { transactionIds: [id] }));
+  }
+  await until(() => node.seen.messages.length === 5, 'messages');
+  t.deepEqual(
+    node.seen.faults.map(({ fault }) => fault),
+    ['PROCEDURE_RATE', 'PROCEDURE_RATE'],
+  );
+  await node.transport.close();
+});
+
+test('frames above a hundred in a second are counted, batches by what is in them', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  for (let index = 0; index < 120; index += 1) peer.say({ event: 'nosuch' });
+  await until(() => node.seen.faults.length === 1, 'first fault');
+  t.like(node.seen.faults[0], { peerId: '127.0.0.1:5301', fault: 'MESSAGE_RATE' });
+  for (let index = 0; index < 2; index += 1) peer.say(Array.from({ length: 60 }, () => ({ event: 'nosuch' })));
+  await until(() => node.seen.faults.length === 2, 'second fault at two hundred');
+  t.is(peer.closed(), undefined);
+  await node.transport.close();
+});
+
+test('a batch is understood', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  const announcement = message('postTransactionsAnnouncement', { transactionIds: ['1'] });
+  peer.say([announcement, null, { event: 'nosuch' }, { event: 'ping', cid: 4 }]);
+  t.deepEqual(await peer.frame(2), { rid: 4, data: 'pong' });
+  t.is(node.seen.messages.length, 1);
+  peer.say(Array.from({ length: 101 }, () => announcement));
+  t.true(await works(peer));
+  t.is(node.seen.messages.length, 1);
+  await node.transport.close();
+});
+
+test('a flood is cut off', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  for (let index = 0; index < FRAMES_PER_SECOND_CUT + 50; index += 1) peer.say('#2');
+  await until(() => peer.closed() !== undefined, 'cut');
+  t.is(peer.closed()?.code, 1006);
+  await until(() => node.seen.disconnected.length === 1, 'reported');
+  t.is(node.seen.faults.length, 14);
+  await node.transport.close();
+});
+
+test('control frames end a connection, as with the reference', async (t) => {
+  const node = await startNode();
+  for (const send of ['ping', 'pong'] as const) {
+    const peer = await greetedPeer(node.address.wsPort);
+    peer.webSocket[send]();
+    await until(() => peer.closed() !== undefined, 'cut');
+    t.is(peer.closed()?.code, 1006);
+    await until(() => node.transport.connections().length === 0, 'gone');
+  }
+  t.deepEqual(node.seen.faults, []);
+  await node.transport.close();
+});
+
+test('a message above the limit drops the connection without an offence', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  peer.say(JSON.stringify('x'.repeat(3_048_576)));
+  await until(() => peer.closed() !== undefined, 'dropped');
+  await until(() => node.seen.disconnected.length === 1, 'reported');
+  t.deepEqual(node.seen.faults, []);
+  await node.transport.close();
+});
+
+test('members named __proto__ are removed and depth is bounded', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  peer.say(
+    '{"event":"remote-message","data":{"event":"postBlock","data":{"block":{"a":1,"__proto__":{"b":2},"c":[{"\\u005f_proto__":1}]}}}}',
+  );
+  await until(() => node.seen.messages.length === 1, 'message');
+  t.is(JSON.stringify(node.seen.messages[0]?.message), '{"kind":"block","block":{"a":1,"c":[{}]}}');
+  const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  const block = (depth: number): string =>
+    `{"event":"remote-message","data":{"event":"postBlock","data":{"block":{"deep":${nested(depth)}}}}}`;
+  peer.say(block(300));
+  peer.say(block(1_000_000));
+  peer.say(block(200));
+  await until(() => node.seen.messages.length === 2, 'second message');
+  t.true(await works(peer));
+  t.is(node.seen.messages.length, 2);
+  await node.transport.close();
+});
+
+test('an info push is believed only when it is whole and of this network', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  const base = { networkId: NETWORK, protocolVersion: '2.1', version: '3.0.2' };
+  const push = (data: unknown): void => {
+    peer.say(message('postNodeInfo', data));
+  };
+  push({ ...base, height: 5, wsPort: 1, ip: '8.8.8.8', extra: { more: 1 }, os: 'x'.repeat(500) });
+  await until(() => node.seen.updated.length === 1, 'update');
+  t.deepEqual(node.seen.updated[0]?.info, { ip: HOST, wsPort: 5301, ...base, height: 5 });
+  push({ ...base, height: 6, networkId: 'cd'.repeat(32) });
+  push({ ...base, height: 6, protocolVersion: '1.0' });
+  push({ ...base, height: '7', blockVersion: {}, maxHeightPrevoted: 1e300, nonce: [] });
+  await until(() => node.seen.updated.length === 2, 'second update');
+  t.deepEqual(node.seen.updated[1]?.info, { ip: HOST, wsPort: 5301, ...base, height: 7 });
+  t.deepEqual(node.seen.faults, []);
+  push('text');
+  push({ ...base, padding: 'x'.repeat(20_480) });
+  await until(() => node.seen.faults.length === 2, 'faults');
+  t.deepEqual(
+    node.seen.faults.map(({ fault }) => fault),
+    ['MALFORMED_MESSAGE', 'INFO_TOO_LARGE'],
+  );
+  await node.transport.close();
+});
+
+test('a frame before the handshake, or none at all, ends the connection', async (t) => {
+  const node = await startNode({}, { timeouts: { handshakeMs: 300 } });
+  for (const frame of ['#2', 'nonsense', { event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 1 }, '[]']) {
+    const early = await rawPeer(node.address.wsPort);
+    early.say(frame);
+    await until(() => early.closed() !== undefined, 'closed');
+    t.is(early.closed()?.code, 4009, String(frame));
+  }
+  const slow = await rawPeer(node.address.wsPort);
+  await until(() => slow.closed() !== undefined, 'closed');
+  t.is(slow.closed()?.code, 4005);
+  t.deepEqual(node.seen.connected, []);
+  await node.transport.close();
+});
+
+test('connections without a handshake do not pile up', async (t) => {
+  const node = await startNode();
+  const strangers = await Promise.all(Array.from({ length: 80 }, () => rawPeer(node.address.wsPort)));
+  await until(() => strangers.filter((peer) => peer.closed() !== undefined).length === 16, 'the surplus is cut');
+  for (const stranger of strangers) stranger.webSocket.terminate();
+  await pause(50);
+  const peer = await greetedPeer(node.address.wsPort);
+  t.true(await works(peer));
+  await node.transport.close();
+});
+
+test('rubbish on the bare port harms nobody', async (t) => {
+  const node = await startNode();
+  for (const bytes of [
+    '\0\0\0\0',
+    'GET',
+    'GET / HTTP/1.1\r\n\r\n',
+    `GET /rpc/?${'x'.repeat(70_000)} HTTP/1.1\r\n\r\n`,
+  ]) {
+    const socket = connect(node.address.wsPort, HOST);
+    socket.on('error', () => undefined);
+    socket.end(bytes);
+    await pause(10);
+    socket.destroy();
+  }
+  const peer = await greetedPeer(node.address.wsPort);
+  peer.webSocket.on('error', () => undefined);
+  (peer.webSocket as unknown as { _socket: { write(bytes: Buffer): void } })._socket.write(Buffer.from([0xff, 0xff]));
+  await until(() => peer.closed() !== undefined, 'closed');
+  t.true(await works(await greetedPeer(node.address.wsPort)));
+  await node.transport.close();
+});
+
+test('a handler that throws costs an answer, not the node', async (t) => {
+  const node = await startNode({
+    message: (_peerId, { kind }) => {
+      if (kind === 'block') throw new PeerFault('MALFORMED_MESSAGE', 'no block');
+      throw new TypeError('a mistake');
+    },
+  });
+  const peer = await greetedPeer(node.address.wsPort);
+  peer.say(message('postBlock', { block: {} }));
+  peer.say(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
+  t.true(await works(peer));
+  t.deepEqual(
+    node.seen.faults.map(({ detail }) => detail),
+    ['no block'],
+  );
+  await node.transport.close();
+});
+
+test('a peer that asks without end waits in a line of bounded length', async (t) => {
+  const node = await startNode({ answer: () => new Promise(() => undefined) });
+  const peer = await greetedPeer(node.address.wsPort);
+  for (let index = 1; index <= 40; index += 1) {
+    peer.say({ event: 'rpc-request', data: { procedure: 'getLastBlock' }, cid: index });
+  }
+  await until(() => peer.frames.length === 10, 'refusals');
+  t.deepEqual(await peer.frame(2), { rid: 33, error: { message: 'Too many requests wait for an answer' } });
+  await node.transport.close();
+});
+
+test('a dialled peer that lies is survived', async (t) => {
+  const { WebSocketServer } = await import('ws');
+  const lies: ((data: string) => string[])[] = [
+    () => ['{"rid":1,"data":{}}'],
+    () => ['{"rid":1}'],
+    () => ['{"rid":1,"error":{"message":"no","name":"__proto__"}}'],
+    () => ['{"rid":1,"data":{"pingTimeout":"x","isAuthenticated":true,"authError":{"name":5}}}'],
+    () => ['nonsense', '{"event":"constructor","cid":1}', '{"event":"__proto__","data":{}}'],
+    () => ['{"event":"#publish","data":{"channel":5}}', '{"event":"#setAuthToken","data":{"token":5},"cid":1}'],
+    () => ['{"event":"#disconnect","data":{"code":4104,"data":"Peer networkId did not match our own"}}'],
+    (text) => (text.includes('getNodeInfo') ? ['{"rid":2,"data":{"data":{"networkId":5}}}'] : WELCOME),
+    (text) => (text.includes('getNodeInfo') ? ['{"rid":2,"data":null}'] : WELCOME),
+    (text) => (text.includes('getNodeInfo') ? ['{"rid":2,"error":5}'] : WELCOME),
+    (text) => (text.includes('getNodeInfo') ? ['{"rid":2,"data":{"data":"text"}}'] : WELCOME),
+  ];
+  const node = await startNode({}, { info: nodeInfo(), timeouts: { dialMs: 300, requestMs: 300 } });
+  for (const lie of lies) {
+    const server = new WebSocketServer({ host: HOST, port: 0 });
+    await new Promise((settle) => server.once('listening', settle));
+    server.on('connection', (webSocket) => {
+      webSocket.on('error', () => undefined);
+      webSocket.on('message', (data) => {
+        for (const frame of lie((data as Buffer).toString())) webSocket.send(frame);
+      });
+    });
+    const { port } = server.address() as { port: number };
+    await t.throwsAsync(node.transport.connect({ ip: HOST, wsPort: port }), { code: 'DIAL_FAILED' });
+    for (const client of server.clients) client.terminate();
+    server.close();
+  }
+  t.deepEqual(node.seen.connected, []);
+  await node.transport.close();
+});
+
+const WELCOME = ['{"rid":1,"data":{"id":"x","pingTimeout":20000,"isAuthenticated":false}}'];
