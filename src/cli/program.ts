@@ -2,6 +2,7 @@
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { packageVersion } from '../config/package.ts';
+import { usageError } from './problems.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 done; 1 failed; 2 wrong flag, configuration or network folder.
@@ -17,11 +18,10 @@ export function createProgram(): Command {
     .version(packageVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'describe a command')
     .helpCommand(false)
-    .addHelpText('after', `\nEvery command has --help.\n${EXIT_CODES}`)
-    .action(() => program.outputHelp());
+    .addHelpText('after', `\nEvery command has --help.\n${EXIT_CODES}`);
+  onlyCommands(program);
 
   const devnet = command(program, 'devnet', 'run a private network of several nodes on this machine')
-    .enablePositionalOptions()
     .option('--nodes <count>', 'number of nodes', integerFrom(1, 32), 4)
     .option('--block-time <seconds>', "length of a slot (default: the network's, 2)", integerFrom(2, 3600))
     .addOption(generationOption())
@@ -77,7 +77,8 @@ ${EXIT_CODES}`,
     .addHelpText('after', EXIT_CODES)
     .action(async (options: StatusFlags) => (await import('./commands/status.ts')).status(options));
 
-  const genesis = command(program, 'genesis', 'make networks').action(() => genesis.outputHelp());
+  const genesis = command(program, 'genesis', 'make networks');
+  onlyCommands(genesis);
   command(genesis, 'create', 'write the folder of a new network with known accounts')
     .addOption(generationOption())
     .requiredOption('--name <name>', 'name of the network')
@@ -154,11 +155,26 @@ function command(parent: Command, name: string, description: string): Command {
   return quiet(parent.command(name)).description(description);
 }
 
-/** Commander writes errors of several lines; `main` writes ours. */
+/** Without a command it describes itself. */
+function onlyCommands(parent: Command): void {
+  parent.allowExcessArguments().action(() => {
+    const [name] = parent.args;
+    if (name !== undefined) throw usageError(`unknown command \`${name}\`: see \`${pathOf(parent)} --help\``);
+    parent.outputHelp();
+  });
+}
+
+/**
+ * Commander writes errors of several lines; `main` writes ours. Options belong to the command that they follow: a parent
+ * must not take those of its subcommand.
+ */
 function quiet(program: Command): Command {
   return program
+    .enablePositionalOptions()
+    .allowExcessArguments(false)
     .exitOverride((error) => {
-      if (error.exitCode !== 0) error.message += `: see \`${pathOf(program)} --help\``;
+      if (error.exitCode !== 0)
+        error.message = `${error.message.replace(/\.$/, '')}: see \`${pathOf(program)} --help\``;
       throw error;
     })
     .showSuggestionAfterError(false)

@@ -1,0 +1,93 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import test from 'ava';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { decryptPassphrase } from '../../src/crypto/keys.ts';
+import { isProblemLine, runCli } from '../support/cli.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+const reference = createRequire(import.meta.url)('lisk-cryptography-2');
+
+test('the packaged devnet is what genesis create makes of its seed', async (t) => {
+  const out = join(temporaryFolder(t), 'made', 'devnet');
+  const args = ['--generation', '3', '--name', 'devnet', '--out', out, '--seed', 'devnet', '--block-time', '2'];
+  const { code, stdout, stderr } = await runCli(['genesis', 'create', ...args]);
+  t.is(code, 0, stderr);
+  t.regex(stdout, /genesis block \d+/);
+  const packaged = packagedNetworkDirectory('devnet');
+  t.deepEqual(readdirSync(out).sort(), readdirSync(packaged).sort());
+  for (const file of readdirSync(packaged)) {
+    t.is(readFileSync(join(out, file), 'utf8'), readFileSync(join(packaged, file), 'utf8'), file);
+  }
+});
+
+test('without a seed two networks of the same name differ', async (t) => {
+  const folder = temporaryFolder(t);
+  for (const out of ['a', 'b']) {
+    const { code } = await runCli([
+      'genesis',
+      'create',
+      '--name',
+      'mine',
+      '--out',
+      join(folder, out),
+      '--delegates',
+      '5',
+    ]);
+    t.is(code, 0);
+  }
+  const [a, b] = [loadNetwork(join(folder, 'a')), loadNetwork(join(folder, 'b'))];
+  t.not(a.params.genesisBlockId, b.params.genesisBlockId);
+  t.is(a.forgers?.delegates.length, 5);
+  t.is(a.params.blockTimeS, 10);
+});
+
+test('a folder that holds something is not written to', async (t) => {
+  const out = join(temporaryFolder(t), 'out');
+  mkdirSync(out);
+  writeFileSync(join(out, 'mine'), 'x');
+  const { code, stderr } = await runCli(['genesis', 'create', '--name', 'mine', '--out', out]);
+  t.is(code, 1);
+  t.true(isProblemLine(stderr), stderr);
+  t.deepEqual(readdirSync(out), ['mine']);
+});
+
+test('a failed genesis create leaves nothing behind', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  const { code, stderr } = await runCli(['genesis', 'create', '--name', 'mine', '--out', join(file, 'out')]);
+  t.is(code, 1);
+  t.true(isProblemLine(stderr), stderr);
+  t.deepEqual(readdirSync(folder), ['file']);
+});
+
+test('devnet accounts lists genesis, ten accounts and all delegates with keys that the reference derives too', async (t) => {
+  const { code, stdout } = await runCli(['devnet', 'accounts', '--json']);
+  t.is(code, 0);
+  const { accounts } = JSON.parse(stdout);
+  t.is(accounts.length, 112);
+  t.deepEqual(
+    accounts.slice(0, 11).map((account: { name: string }) => account.name),
+    ['genesis', ...Array.from({ length: 10 }, (_, index) => `account_${index + 1}`)],
+  );
+  for (const account of accounts) {
+    t.deepEqual(Object.keys(account), ['name', 'address', 'publicKey', 'passphrase']);
+    const expected = reference.getAddressAndPublicKeyFromPassphrase(account.passphrase);
+    t.like(account, expected);
+  }
+  const text = await runCli(['devnet', 'accounts']);
+  t.regex(text.stdout, /^Devnet only/);
+  t.true(text.stdout.includes(accounts[5].passphrase));
+});
+
+test('the forgers of the devnet open with its password and belong to its delegates', async (t) => {
+  const { forgers } = loadNetwork(packagedNetworkDirectory('devnet'));
+  const { accounts } = JSON.parse(readFileSync(join(packagedNetworkDirectory('devnet'), 'accounts.json'), 'utf8'));
+  const byKey = new Map<string, string>(accounts.map((account: any) => [account.publicKey, account.passphrase]));
+  for (const { publicKey, encryptedPassphrase } of forgers?.delegates ?? []) {
+    t.is(await decryptPassphrase(encryptedPassphrase, forgers?.defaultPassword ?? ''), byKey.get(publicKey) ?? 'none');
+  }
+  t.false(existsSync(join(packagedNetworkDirectory('devnet'), 'exceptions.json')));
+});

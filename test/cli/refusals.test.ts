@@ -1,0 +1,144 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { freePortRanges, isProblemLine, runCli, takePort } from '../support/cli.ts';
+import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
+
+test('start on a taken HTTP or peer port names it and writes nothing', async (t) => {
+  const taken = await takePort(t);
+  const data = join(temporaryFolder(t), 'data');
+  for (const [flag, other] of [
+    ['--http-port', '--ws-port'],
+    ['--ws-port', '--http-port'],
+  ] as const) {
+    const args = ['start', '--network', 'devnet', flag, `${taken}`, other, '0', '--data-dir', data];
+    const { code, stderr } = await runCli(args);
+    t.is(code, 1);
+    t.is(stderr, `bloomery: port ${taken} is in use: stop the program that has it or choose another port\n`);
+    t.false(existsSync(data));
+  }
+});
+
+test('devnet with one taken port names it before anything starts', async (t) => {
+  const taken = await takePort(t);
+  const { ws } = await freePortRanges(4);
+  const data = join(temporaryFolder(t), 'data');
+  const first = `${taken - 2}`;
+  const { code, stdout, stderr } = await runCli([
+    'devnet',
+    '--http-port',
+    first,
+    '--ws-port',
+    `${ws}`,
+    '--data-dir',
+    data,
+  ]);
+  t.is(code, 1);
+  t.is(stdout, '');
+  t.true(isProblemLine(stderr), stderr);
+  t.regex(stderr, /port \d+ is in use/);
+  t.false(existsSync(data));
+});
+
+test('an encrypted passphrase that the password does not open is named by its key, and nothing is written', async (t) => {
+  const folder = temporaryFolder(t);
+  const config = join(folder, 'config.json5');
+  writeFileSync(config, "{ forging: { force: true, defaultPassword: 'wrong' } }");
+  const data = join(folder, 'data');
+  const ports = ['--http-port', '0', '--ws-port', '0'];
+  const { code, stderr } = await runCli([
+    'start',
+    '--network',
+    'devnet',
+    '--config',
+    config,
+    '--data-dir',
+    data,
+    ...ports,
+  ]);
+  t.is(code, 1);
+  t.true(isProblemLine(stderr), stderr);
+  t.regex(stderr, /the encrypted passphrase of [0-9a-f]{64} cannot be used .*--no-forging/);
+  t.false(stderr.includes('wrong)'));
+  t.false(existsSync(data));
+});
+
+test('a network folder with a broken genesis block is refused with file and key', async (t) => {
+  const network = devnetCopy(t);
+  editJson(network, 'genesis.json', (json) => void (json.payloadLength = 1));
+  const data = join(temporaryFolder(t), 'data');
+  const { code, stderr } = await runCli(['start', '--network', network, '--data-dir', data]);
+  t.is(code, 2);
+  t.true(isProblemLine(stderr), stderr);
+  t.regex(stderr, /genesis\.json: id must be \d+, which the header has/);
+  t.false(existsSync(data));
+});
+
+test('a configuration file with a misspelt key is refused with file and key', async (t) => {
+  const folder = temporaryFolder(t);
+  const config = join(folder, 'config.json5');
+  writeFileSync(config, '{ forging: { delegate: [] } }');
+  const { code, stderr } = await runCli(['start', '--network', 'devnet', '--config', config, '--data-dir', folder]);
+  t.is(code, 2);
+  t.is(stderr, `bloomery: ${config}: forging.delegate is not a known key\n`);
+  t.deepEqual(readdirSync(folder), ['config.json5']);
+});
+
+test('a data directory that is a file is refused', async (t) => {
+  const file = join(temporaryFolder(t), 'file');
+  writeFileSync(file, '');
+  const ports = ['--http-port', '0', '--ws-port', '0'];
+  const { code, stderr } = await runCli(['start', '--network', 'devnet', '--data-dir', file, ...ports]);
+  t.is(code, 1);
+  t.true(isProblemLine(stderr), stderr);
+});
+
+test('a data directory of another network is refused with advice and left as it was', async (t) => {
+  const folder = temporaryFolder(t);
+  const data = join(folder, 'data');
+  const other = join(folder, 'other');
+  t.is((await runCli(['genesis', 'create', '--name', 'devnet', '--out', other, '--seed', 'another'])).code, 0);
+  const ports = await freePortRanges(1);
+  const devnet = ['devnet', '--nodes', '1', '--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`];
+  t.is((await runCli([...devnet, '--data-dir', data, '--until-height', '1'])).code, 0);
+  const node = join(data, 'node-0');
+  const before = readdirSync(join(node, 'devnet'), { recursive: true }).sort();
+  const start = ['start', '--network', other, '--data-dir', node, '--http-port', '0', '--ws-port', '0'];
+  const { code, stderr } = await runCli(start);
+  t.is(code, 1);
+  t.true(isProblemLine(stderr), stderr);
+  t.deepEqual(readdirSync(join(node, 'devnet'), { recursive: true }).sort(), before);
+});
+
+test('a devnet is not continued with other terms, and --fresh forgets it without touching anything else', async (t) => {
+  const data = temporaryFolder(t);
+  const ports = await freePortRanges(2);
+  const devnet = ['devnet', '--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`, '--data-dir', data];
+  writeFileSync(join(data, 'mine'), 'x');
+  t.is((await runCli([...devnet, '--nodes', '1', '--until-height', '1'])).code, 0);
+  const others: readonly (readonly [string[], RegExp])[] = [
+    [['--nodes', '2'], /holds a devnet with 1 nodes/],
+    [['--nodes', '1', '--block-time', '3'], /holds a devnet with a block time of 2 s/],
+  ];
+  for (const [flags, message] of others) {
+    const { code, stderr } = await runCli([...devnet, ...flags, '--until-height', '1']);
+    t.is(code, 1);
+    t.true(isProblemLine(stderr), stderr);
+    t.regex(stderr, message);
+    t.regex(stderr, /--fresh/);
+  }
+  const fresh = await runCli([...devnet, '--nodes', '1', '--block-time', '3', '--fresh', '--until-height', '1']);
+  t.is(fresh.code, 0, fresh.stderr);
+  t.true(existsSync(join(data, 'mine')));
+  t.true(existsSync(join(data, 'network', 'genesis.json')));
+});
+
+test('a copy of the network folder in the home is found by its name', async (t) => {
+  const home = temporaryFolder(t);
+  mkdirSync(join(home, 'networks'));
+  cpSync(devnetCopy(t), join(home, 'networks', 'mine'), { recursive: true });
+  editJson(join(home, 'networks', 'mine'), 'network.json', (json) => void (json.wsPort = 0));
+  const { code, stderr } = await runCli(['start', '--network', 'mine'], { env: { BLOOMERY_HOME: home } });
+  t.is(code, 2);
+  t.true(stderr.includes(join(home, 'networks', 'mine', 'network.json')), stderr);
+});

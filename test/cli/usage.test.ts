@@ -1,0 +1,81 @@
+import test from 'ava';
+import { isProblemLine, runCli } from '../support/cli.ts';
+
+for (const args of [
+  ['--help'],
+  ['start', '--help'],
+  ['devnet', '--help'],
+  ['devnet', 'accounts', '--help'],
+  ['status', '--help'],
+  ['genesis', '--help'],
+  ['genesis', 'create', '--help'],
+  ['version', '--help'],
+  [],
+]) {
+  test(`bloomery ${args.join(' ')} describes itself and succeeds`, async (t) => {
+    const { code, stdout, stderr } = await runCli(args);
+    t.is(code, 0);
+    t.is(stderr, '');
+    t.regex(stdout, /Usage: bloomery/);
+  });
+}
+
+const wrongUses: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+  [['frobnicate'], /frobnicate/],
+  [['--frobnicate'], /unknown option '--frobnicate': see `bloomery --help`/],
+  [['start'], /required option '--network <name\|dir>' not specified: see `bloomery start --help`/],
+  [['start', '--network'], /argument missing/],
+  [['start', '--network', 'devnet', '--http-port', 'eighty'], /--http-port .*must be an integer from 0 to 65535/],
+  [['start', '--network', 'devnet', '--ws-port', '70000'], /--ws-port .*must be an integer/],
+  [['start', '--network', 'devnet', '--frob'], /unknown option '--frob': see `bloomery start --help`/],
+  [['start', '--network', 'devnet', 'more'], /too many arguments/],
+  [
+    ['start', '--network', 'nowhere'],
+    /unknown network `nowhere`.*give the name of a network or the path of its folder/,
+  ],
+  [['start', '--network', './nowhere'], /unknown network `\.\/nowhere`: no network\.json in/],
+  [['start', '--network', 'devnet', '--peer', '127.0.0.1'], /p2p\.fixedPeers must be a list of IP:PORT/],
+  [['start', '--network', 'devnet', '--config', '/nowhere.json5'], /\/nowhere\.json5: cannot be read: does not exist/],
+  [['devnet', '--nodes', '0'], /--nodes .*must be an integer from 1 to 32/],
+  [['devnet', '--block-time', '1'], /--block-time .*must be an integer from 2/],
+  [['devnet', '--generation', '4'], /--generation .*must be an integer from 2 to 3/],
+  [['devnet', '--generation', '2'], /generation 2 is not available in this version/],
+  [['devnet', '--http-port', '4000', '--ws-port', '4003'], /HTTP ports from 4000 and peer ports from 4003 overlap/],
+  [['devnet', '--http-port', '65533'], /pass port 65535/],
+  [['devnet', 'accounts', '--frob'], /unknown option '--frob': see `bloomery devnet accounts --help`/],
+  [['devnet', 'accounts', '--generation', '2'], /generation 2 is not available in this version/],
+  [['genesis', 'create', '--name', 'a'], /required option '--out <dir>' not specified/],
+  [['genesis', 'create', '--name', 'A b', '--out', '/tmp/none'], /--name `A b` must be lower-case letters/],
+  [['genesis', 'create', '--name', 'a', '--out', '/tmp/none', '--delegates', '102'], /--delegates .*from 1 to 101/],
+  [['status', '--node', 'somewhere'], /`somewhere` is no address of a node/],
+];
+
+for (const [args, message] of wrongUses) {
+  test(`bloomery ${args.join(' ')} is refused in one line with exit code 2`, async (t) => {
+    const { code, stdout, stderr } = await runCli(args);
+    t.is(code, 2);
+    t.is(stdout, '');
+    t.true(isProblemLine(stderr), stderr);
+    t.regex(stderr, message);
+  });
+}
+
+test('a variable of the environment with a wrong value is named', async (t) => {
+  const { code, stderr } = await runCli(['start', '--network', 'devnet'], { env: { BLOOMERY_HTTP_PORT: 'x' } });
+  t.is(code, 2);
+  t.is(stderr, 'bloomery: environment: BLOOMERY_HTTP_PORT must be an integer from 0 to 65535\n');
+});
+
+test('the version is printed as text, as JSON and by the flag', async (t) => {
+  const text = await runCli(['version']);
+  t.regex(text.stdout, /^\d+\.\d+\.\d+\n$/);
+  t.deepEqual(JSON.parse((await runCli(['version', '--json'])).stdout), { version: text.stdout.trim() });
+  t.is((await runCli(['--version'])).stdout, text.stdout);
+});
+
+test('the status of a node that is not there fails with exit code 1', async (t) => {
+  const { code, stderr } = await runCli(['status', '--node', 'http://127.0.0.1:9']);
+  t.is(code, 1);
+  t.true(isProblemLine(stderr), stderr);
+  t.regex(stderr, /no node answers at http:\/\/127\.0\.0\.1:9 .*--node/);
+});

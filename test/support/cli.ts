@@ -1,0 +1,95 @@
+/** Runs `bloomery` commands as real processes. */
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ExecutionContext } from 'ava';
+
+/** What the executable loads, as compiled beside this file. */
+export const CLI_ENTRY = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
+
+export interface CliResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** The process is ended after this time. */
+  readonly timeoutMs?: number;
+}
+
+/** Runs a command to its end. `BLOOMERY_HOME` is an empty folder unless given. */
+export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const home = mkdtempSync(join(tmpdir(), 'bloomery-home-'));
+  const child = spawn(process.execPath, [CLI_ENTRY, ...args], {
+    env: { PATH: process.env['PATH'], HOME: home, BLOOMERY_HOME: home, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 30_000);
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  try {
+    const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+    return { code, stdout, stderr };
+  } finally {
+    clearTimeout(timer);
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** True for the one line that every error of a command is. */
+export function isProblemLine(stderr: string): boolean {
+  return /^bloomery: [^\n]+\n$/.test(stderr) && !stderr.includes('    at ');
+}
+
+/** Ports that were free a moment ago, `count` in a row, twice. */
+export async function freePortRanges(count: number): Promise<{ readonly http: number; readonly ws: number }> {
+  return { http: await freeRange(count), ws: await freeRange(count) };
+}
+
+/** Keeps a port of the loopback address taken until the test ends. */
+export async function takePort(t: ExecutionContext): Promise<number> {
+  const server = await listen(0);
+  t.teardown(() => void server.close());
+  return portOf(server);
+}
+
+const RANGE_ATTEMPTS_MAX = 50;
+
+async function freeRange(count: number): Promise<number> {
+  for (let attempt = 0; attempt < RANGE_ATTEMPTS_MAX; attempt++) {
+    // Below the range from which the system takes ports for outgoing connections.
+    const first = 10_000 + Math.floor(Math.random() * 20_000);
+    const servers: Server[] = [];
+    try {
+      for (let port = first; port < first + count; port++) servers.push(await listen(port));
+      return first;
+    } catch {
+      // Taken: try elsewhere.
+    } finally {
+      await Promise.all(servers.map((server) => new Promise<unknown>((done) => server.close(done))));
+    }
+  }
+  throw new Error(`no ${count} free ports in a row`);
+}
+
+function listen(port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen({ host: '127.0.0.1', port }, () => resolve(server));
+  });
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return address.port;
+}
