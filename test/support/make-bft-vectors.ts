@@ -1,0 +1,84 @@
+/**
+ * Writes `test/vectors/gen3/bft.json` anew: runs of the finality protocol as the plain model answers them, never as the
+ * implementation does. `node dist/test/support/make-bft-vectors.js > test/vectors/gen3/bft.json`
+ */
+
+import { BftModel } from './bft-model.ts';
+
+/** A block by a delegate; `previous` where its header does not name the delegate's newest block. */
+interface Turn {
+  readonly forger: number;
+  readonly previous?: number;
+}
+
+interface Story {
+  readonly title: string;
+  readonly delegates: number;
+  /** First height of each delegate's active rounds, 1 where not given. */
+  readonly activeSince?: Readonly<Record<number, number>>;
+  readonly turns: readonly Turn[];
+}
+
+const inTurn = (delegates: number, blocks: number, from = 0): Turn[] =>
+  Array.from({ length: blocks }, (_, index) => ({ forger: from + (index % delegates) }));
+
+const STORIES: readonly Story[] = [
+  { title: 'four delegates in turn', delegates: 4, turns: inTurn(4, 16) },
+  {
+    title: 'one of four delegates is away and returns',
+    delegates: 4,
+    turns: [...inTurn(3, 12), { forger: 3 }, ...inTurn(4, 12)],
+  },
+  { title: 'too few of seven delegates forge, so nothing is prevoted', delegates: 7, turns: inTurn(4, 20) },
+  {
+    title: 'seven delegates whose silence outlasts the window',
+    delegates: 7,
+    turns: [...inTurn(7, 14), ...inTurn(2, 40), ...inTurn(7, 35)],
+  },
+  {
+    title: 'a new set of delegates takes over',
+    delegates: 5,
+    activeSince: { 10: 11, 11: 11, 12: 11, 13: 11, 14: 11 },
+    turns: [...inTurn(5, 10), ...inTurn(5, 20, 10)],
+  },
+  {
+    title: 'two of eleven delegates name a block that is not theirs',
+    delegates: 11,
+    turns: [...inTurn(11, 11), { forger: 0, previous: 9 }, { forger: 1, previous: 40 }, ...inTurn(11, 33, 0)],
+  },
+];
+
+const runs = STORIES.map(({ title, delegates, activeSince, turns }) => {
+  const model = new BftModel(delegates);
+  const newest = new Map<number, number>();
+  const steps = turns.map(({ forger, previous }, index) => {
+    const height = index + 1;
+    const header = {
+      height,
+      generatorPublicKey: String(forger),
+      maxHeightPreviouslyForged: previous ?? newest.get(forger) ?? 0,
+      maxHeightPrevoted: model.maxPrevoted,
+      minHeightActive: activeSince?.[forger] ?? 1,
+    };
+    newest.set(forger, height);
+    model.add(header);
+    return { header, maxPrevoted: model.maxPrevoted, finalized: model.finalized };
+  });
+  return {
+    title,
+    delegates,
+    steps,
+    prevotes: Object.fromEntries(model.prevotes),
+    precommits: Object.fromEntries(model.precommits),
+  };
+});
+
+const source =
+  'Made by test/support/make-bft-vectors.ts from the plain model in test/support/bft-model.ts. Apache-2.0.';
+// One step a line keeps the file readable and its changes small.
+const lines = runs.map((run) => {
+  const steps = run.steps.map((step) => `    ${JSON.stringify(step)}`).join(',\n');
+  const { steps: _, ...rest } = run;
+  return `  ${JSON.stringify(rest).slice(0, -1)},"steps":[\n${steps}\n  ]}`;
+});
+console.log(`{"source":${JSON.stringify(source)},"runs":[\n${lines.join(',\n')}\n]}`);
