@@ -183,7 +183,9 @@ export class Chain {
       for (let at = 0; at < blocks.length; at += BLOCKS_PER_TRANSACTION) {
         this.#appendGroup(blocks.slice(at, at + BLOCKS_PER_TRANSACTION));
         // Lets timers and sockets have their turn between two commits.
-        await Promise.resolve();
+        await new Promise<void>((resolve) => {
+          this.#clock.after(0, resolve);
+        });
       }
     });
   }

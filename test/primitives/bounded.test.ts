@@ -1,0 +1,52 @@
+import test from 'ava';
+import { BoundedQueue, LruMap } from '../../src/primitives/bounded.ts';
+
+test('a map never holds more than its maximum', (t) => {
+  const map = new LruMap<number, number>(10);
+  for (let key = 0; key < 1000; key += 1) {
+    map.set(key, key);
+    t.true(map.size <= 10);
+  }
+  t.is(map.get(999), 999);
+  t.is(map.get(1), undefined);
+});
+
+test('an entry in use outlives any number of others', (t) => {
+  const map = new LruMap<string, number>(10);
+  map.set('used', 1);
+  for (let key = 0; key < 1000; key += 1) {
+    map.set(`other ${key}`, key);
+    t.is(map.get('used'), 1);
+  }
+});
+
+test('an entry not used for a whole maximum of others is forgotten', (t) => {
+  const map = new LruMap<string, number>(10);
+  map.set('unused', 1);
+  for (let key = 0; key < 10; key += 1) map.set(`other ${key}`, key);
+  t.false(map.has('unused'));
+});
+
+test('a changed value replaces the old one, wherever that was', (t) => {
+  const map = new LruMap<string, number>(4);
+  map.set('a', 1);
+  map.set('b', 2);
+  map.set('a', 3);
+  t.is(map.get('a'), 3);
+  t.true(map.delete('a'));
+  t.false(map.has('a'));
+  t.false(map.delete('a'));
+  map.clear();
+  t.is(map.size, 0);
+});
+
+test('a queue refuses what is too much and gives the oldest first', (t) => {
+  const queue = new BoundedQueue<number>(3);
+  t.deepEqual(
+    [1, 2, 3, 4].map((item) => queue.push(item)),
+    [true, true, true, false],
+  );
+  queue.filter((item) => item !== 2);
+  t.deepEqual(queue.take(5), [1, 3]);
+  t.is(queue.size, 0);
+});
