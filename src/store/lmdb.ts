@@ -141,13 +141,16 @@ function lmdbRange({ gte, lt, reverse, limit, offset }: KeyRange): Parameters<Da
   };
 }
 
-// Places in the first page of an LMDB data file, as lmdb 3.5 lays it out on 64-bit machines.
+// Places in the two first pages of an LMDB data file, as lmdb 3.5 lays them out on 64-bit machines.
 const MAGIC_AT = 24;
 const MAGIC = 0xbeefc0de;
 const PAGE_BYTES_AT = 48;
-const HEADER_BYTES = 160;
+const ROOTS_AT = [88, 136] as const;
+const TRANSACTION_AT = 152;
+const META_BYTES = 160;
 const PAGE_BYTES_MIN = 256;
 const PAGE_BYTES_MAX = 65_536;
+const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 
 /** The library maps the file: a foreign or cut one would end the process with a signal where an error is due. */
 function refuseDamagedFile(directory: string, dataFile: string): void {
@@ -157,19 +160,32 @@ function refuseDamagedFile(directory: string, dataFile: string): void {
     const sizeBytes = fstatSync(file).size;
     // An empty file is what a kill right after its creation leaves behind.
     if (sizeBytes === 0) return;
-    const header = Buffer.alloc(HEADER_BYTES);
-    const readBytes = readSync(file, header, 0, HEADER_BYTES, 0);
-    if (readBytes < HEADER_BYTES || header.readUInt32LE(MAGIC_AT) !== MAGIC) {
-      throw unreadable(directory, `${DATA_FILE} is not an LMDB file`);
-    }
-    const pageBytes = header.readUInt32LE(PAGE_BYTES_AT);
+    const first = metaAt(file, 0);
+    if (first === undefined) throw unreadable(directory, `${DATA_FILE} is not an LMDB file`);
+    const pageBytes = first.readUInt32LE(PAGE_BYTES_AT);
     if (pageBytes < PAGE_BYTES_MIN || pageBytes > PAGE_BYTES_MAX) {
       throw unreadable(directory, `${DATA_FILE} is damaged (page size ${pageBytes})`);
     }
-    if (sizeBytes < 2 * pageBytes) throw unreadable(directory, `${DATA_FILE} is cut off`);
+    const second = metaAt(file, pageBytes);
+    if (second === undefined) throw unreadable(directory, `${DATA_FILE} is cut off`);
+    const isFirstNewer = first.readBigUInt64LE(TRANSACTION_AT) > second.readBigUInt64LE(TRANSACTION_AT);
+    const newest = isFirstNewer ? first : second;
+    for (const at of ROOTS_AT) {
+      const root = newest.readBigUInt64LE(at);
+      if (root !== NO_PAGE && (root + 1n) * BigInt(pageBytes) > BigInt(sizeBytes)) {
+        throw unreadable(directory, `${DATA_FILE} is cut off`);
+      }
+    }
   } finally {
     closeSync(file);
   }
+}
+
+/** The description of the tree that begins at a page; undefined when there is none. */
+function metaAt(file: number, offset: number): Buffer | undefined {
+  const meta = Buffer.alloc(META_BYTES);
+  const readBytes = readSync(file, meta, 0, META_BYTES, offset);
+  return readBytes === META_BYTES && meta.readUInt32LE(MAGIC_AT) === MAGIC ? meta : undefined;
 }
 
 function unreadable(directory: string, why: string, cause?: unknown): ProtocolError {

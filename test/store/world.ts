@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 
+import type { ChainStore } from '../../src/ports/store.ts';
 import { emptyAccount, type Account, type Delegate, type StateWriter } from '../../src/protocol/state.ts';
 import type { Block, BlockHeader, Payload, PublicKey, Transaction } from '../../src/protocol/types.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
@@ -168,4 +169,20 @@ function randomAccount(dice: Dice, state: StateWriter): Account {
       ? { group: { min: 2, lifetime: 24, members: PEOPLE.filter((key) => key !== publicKey && dice.chance(30)) } }
       : {}),
   };
+}
+
+/** Brings a store up to a height of one fixed history, from wherever it stands; each block is one transaction. */
+export function followHistory(
+  store: ChainStore,
+  upTo: number,
+  written: (height: number) => void = () => undefined,
+): void {
+  for (;;) {
+    const parent = store.tip();
+    const height = (parent?.height ?? 0) + 1;
+    if (height > upTo) return;
+    const { block, apply } = nextStep(new Dice(height), parent);
+    store.transact((writer) => writer.append(block, apply));
+    written(height);
+  }
 }

@@ -1,0 +1,175 @@
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import test from 'ava';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+import type { ChainParams } from '../../src/protocol/params.ts';
+import { tablePrefix, textKey } from '../../src/store/layout.ts';
+import { openLmdb } from '../../src/store/lmdb.ts';
+import { openChainStore } from '../../src/store/open.ts';
+import { fakeBlock, FAKE_CODEC } from '../support/fake-codec.ts';
+import { paramsWith } from '../support/fixtures.ts';
+import { dump, temporaryFolder } from './backends.ts';
+import { Dice, followHistory, nextStep } from './world.ts';
+
+async function openIn(directory: string, params: ChainParams = paramsWith()) {
+  return openChainStore({ directory, codec: FAKE_CODEC, params });
+}
+
+/** Runs `work` in a folder of its own. */
+async function inFolder(work: (directory: string) => Promise<void>): Promise<void> {
+  const directory = temporaryFolder();
+  try {
+    await work(directory);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+test('a store that is opened again holds what it held, and goes on from there', async (t) => {
+  await inFolder(async (directory) => {
+    const dice = new Dice(1);
+    const first = await openIn(directory);
+    for (let i = 0; i < 20; i += 1) {
+      const { block, apply } = nextStep(dice, first.tip());
+      first.transact((writer) => writer.append(block, apply));
+    }
+    const before = { dump: dump(first), tip: first.tip(), digest: first.stateDigest(), ledger: first.ledger() };
+    await first.close();
+    const again = await openIn(directory);
+    t.deepEqual({ dump: dump(again), tip: again.tip(), digest: again.stateDigest(), ledger: again.ledger() }, before);
+    again.transact((writer) => writer.revert());
+    t.is(again.tip()?.height, 19);
+    await again.close();
+  });
+});
+
+test('a folder whose name holds a point is a folder', async (t) => {
+  await inFolder(async (parent) => {
+    const directory = join(parent, 'chain.v1');
+    const store = await openIn(directory);
+    await store.close();
+    t.true(existsSync(join(directory, 'data.mdb')));
+  });
+});
+
+for (const [change, code, words] of [
+  [{ genesisBlockId: '2' }, 'STORE_NETWORK_MISMATCH', 'belongs to another network'],
+  [{ nethash: '22'.repeat(32) }, 'STORE_NETWORK_MISMATCH', 'belongs to another network'],
+  [{ networkIdentifier: '22'.repeat(32) }, 'STORE_NETWORK_MISMATCH', 'belongs to another network'],
+  [{ generation: 2 }, 'STORE_GENERATION_MISMATCH', 'belongs to generation 3'],
+] as const) {
+  test(`a store is refused to a network with another ${Object.keys(change).join()}, and is left as it was`, async (t) => {
+    await inFolder(async (directory) => {
+      await (await openIn(directory)).close();
+      const error = await t.throwsAsync(openIn(directory, paramsWith(change)), { instanceOf: ProtocolError, code });
+      t.true(error?.message.includes(words));
+      t.true(error?.message.includes(directory));
+      t.regex(error?.message ?? '', /another data directory/);
+      await (await openIn(directory)).close();
+      t.pass('its own network can still open it');
+    });
+  });
+}
+
+test('a store of another layout is refused with advice', async (t) => {
+  await inFolder(async (directory) => {
+    await (await openIn(directory)).close();
+    const raw = openLmdb(directory, true);
+    raw.transact((writer) => writer.put(textKey('meta', 'layout'), Buffer.from('99')));
+    await raw.close();
+    const error = await t.throwsAsync(openIn(directory), { code: 'STORE_LAYOUT_MISMATCH' });
+    t.regex(error?.message ?? '', /has layout 99, and this version of the node reads layout 1\. .*download/);
+  });
+});
+
+test('a database of another program is refused', async (t) => {
+  await inFolder(async (directory) => {
+    const raw = openLmdb(directory, true);
+    raw.transact((writer) => writer.put(tablePrefix('notes'), Buffer.from('x')));
+    await raw.close();
+    const error = await t.throwsAsync(openIn(directory), { code: 'STORE_UNREADABLE' });
+    t.regex(error?.message ?? '', /is not a chain store/);
+  });
+});
+
+for (const [what, spoil] of [
+  ['a text instead of a database', (file: string) => writeFileSync(file, 'no database\n'.repeat(1000))],
+  ['a short text instead of a database', (file: string) => writeFileSync(file, 'x')],
+  ['a database that was cut off', (file: string) => truncateSync(file, 6000)],
+  ['a database that lost its end', (file: string) => truncateSync(file, 5 * 4096)],
+  ['zeros instead of a database', (file: string) => writeFileSync(file, Buffer.alloc(16_384))],
+] as const) {
+  test(`${what} is refused and left as it is`, async (t) => {
+    await inFolder(async (directory) => {
+      const store = await openIn(directory);
+      followHistory(store, 30);
+      await store.close();
+      const file = join(directory, 'data.mdb');
+      spoil(file);
+      const before = readFileSync(file);
+      const error = await t.throwsAsync(openIn(directory), { instanceOf: ProtocolError, code: 'STORE_UNREADABLE' });
+      t.true(error?.message.includes(directory));
+      t.deepEqual(readFileSync(file), before);
+    });
+  });
+}
+
+test('an empty data file, left by a kill at the first start, is taken as no store', async (t) => {
+  await inFolder(async (directory) => {
+    writeFileSync(join(directory, 'data.mdb'), '');
+    const store = await openIn(directory);
+    t.is(store.tip(), undefined);
+    await store.close();
+  });
+});
+
+test('a file in the place of the folder is refused', async (t) => {
+  await inFolder(async (parent) => {
+    const directory = join(parent, 'chain');
+    writeFileSync(directory, '');
+    const error = await t.throwsAsync(openIn(directory), { code: 'STORE_UNREADABLE' });
+    t.regex(error?.message ?? '', /is a file, not a folder/);
+  });
+});
+
+test('where nothing may be created, a missing store is named and nothing appears', async (t) => {
+  await inFolder(async (parent) => {
+    const directory = join(parent, 'chain');
+    const params = paramsWith();
+    await t.throwsAsync(openChainStore({ directory, codec: FAKE_CODEC, params, create: false }), {
+      code: 'STORE_MISSING',
+    });
+    t.false(existsSync(directory));
+  });
+});
+
+test('a store is open once at a time', async (t) => {
+  await inFolder(async (directory) => {
+    const store = await openIn(directory);
+    const error = await t.throwsAsync(openIn(directory), { code: 'STORE_IN_USE' });
+    t.regex(error?.message ?? '', new RegExp(`in use by process ${process.pid}\\b`));
+    store.transact((writer) => writer.append(fakeBlock(undefined, []), () => undefined));
+    await store.close();
+    await (await openIn(directory)).close();
+    t.deepEqual(
+      readdirSync(directory).filter((name) => name.startsWith('in-use')),
+      [],
+    );
+  });
+});
+
+test('claims of processes that are gone, or of another process with the same number, do not keep a node out', async (t) => {
+  await inFolder(async (directory) => {
+    for (const claim of [
+      'in-use.4194399.abcdef01-5',
+      `in-use.${process.pid}.abcdef01-5`,
+      `in-use.${process.ppid}.unknown`,
+    ]) {
+      writeFileSync(join(directory, claim), '');
+    }
+    const store = await openIn(directory);
+    t.is(readdirSync(directory).filter((name) => name.startsWith('in-use')).length, 1);
+    await store.close();
+  });
+});
