@@ -17,19 +17,25 @@ export interface Housekeeping {
   stop(): Promise<void>;
 }
 
-/** Six fields: the first is the second of the minute. */
-const TIMES: Readonly<Record<keyof HousekeepingJobs, string>> = {
+/** Cron patterns of six fields: the first is the second of the minute. */
+export type HousekeepingTimes = Readonly<Record<keyof HousekeepingJobs, string>>;
+
+const TIMES: HousekeepingTimes = {
   snapshotPeers: '15 */10 * * * *',
   expireBans: '45 * * * * *',
   expirePool: '0,30 * * * * *',
 };
 
 /** Starts all jobs. A job that throws is logged and runs again at its next time. */
-export function startHousekeeping(jobs: HousekeepingJobs, observer: Observer): Housekeeping {
+export function startHousekeeping(
+  jobs: HousekeepingJobs,
+  observer: Observer,
+  times: HousekeepingTimes = TIMES,
+): Housekeeping {
   const room = observer.room('housekeeping');
   const start = (name: keyof HousekeepingJobs): ScheduledTask =>
     schedule(
-      TIMES[name],
+      times[name],
       () => {
         try {
           jobs[name]();

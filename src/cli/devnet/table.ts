@@ -16,7 +16,7 @@ export interface NodeRow {
     | undefined;
 }
 
-const COLUMNS = ['node', 'http', 'peers on', 'height', 'finalized', 'peers', 'forged', 'missed'];
+const COLUMNS = ['node', 'http', 'ws', 'height', 'finalized', 'peers', 'forged', 'missed'];
 const WIDTH = 10;
 
 /** Lines of equal columns, the first of them names. */

@@ -1,0 +1,82 @@
+import test from 'ava';
+import { deadlineMs, planDevnet } from '../../src/cli/devnet/plan.ts';
+import { plainScreen, summaryLine, tableLines, type NodeRow } from '../../src/cli/devnet/table.ts';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+
+const network = loadNetwork(packagedNetworkDirectory('devnet'));
+
+test('a plan gives every delegate to exactly one node and every node all others as peers', (t) => {
+  for (const count of [1, 2, 4, 7]) {
+    const nodes = planDevnet({ nodes: count, httpPort: 4000, wsPort: 5000, directory: '/d', network });
+    const keys = nodes.flatMap(({ delegates }) => delegates.map(({ publicKey }) => publicKey));
+    t.is(keys.length, 101);
+    t.is(new Set(keys).size, 101);
+    for (const node of nodes) {
+      t.is(node.httpPort, 4000 + node.index);
+      t.is(node.directory, `/d/node-${node.index}`);
+      const { p2p } = node.config as { p2p: { port: number; fixedPeers: string[] } };
+      t.is(p2p.port, 5000 + node.index);
+      t.is(p2p.fixedPeers.length, count - 1);
+      t.false(p2p.fixedPeers.includes(`127.0.0.1:${p2p.port}`));
+    }
+  }
+});
+
+test('ports that overlap or pass the last one are refused', (t) => {
+  const plan = (httpPort: number, wsPort: number) => () =>
+    planDevnet({ nodes: 4, httpPort, wsPort, directory: '/d', network });
+  t.throws(plan(4000, 4003), { code: 'USAGE' });
+  t.throws(plan(4003, 4000), { code: 'USAGE' });
+  t.notThrows(plan(4004, 4000));
+  t.throws(plan(4000, 65_533), { code: 'USAGE' });
+  t.notThrows(plan(4000, 65_532));
+});
+
+test('the deadline grows with height and block time', (t) => {
+  t.is(deadlineMs(15, 2), 150_000);
+  t.is(deadlineMs(100, 10), 3_060_000);
+});
+
+const answering: NodeRow = {
+  index: 0,
+  httpPort: 4000,
+  wsPort: 5000,
+  state: { height: 12, finalized: 3, peers: 3, forged: 6, missed: 1 },
+};
+const silent: NodeRow = { index: 1, httpPort: 4001, wsPort: 5001, state: undefined };
+
+test('the table has a line of names and one for each node', (t) => {
+  const lines = tableLines([answering, silent]);
+  t.is(lines.length, 3);
+  t.deepEqual(lines[0]?.trim().split(/\s+/), [
+    'node',
+    'http',
+    'ws',
+    'height',
+    'finalized',
+    'peers',
+    'forged',
+    'missed',
+  ]);
+  t.deepEqual(lines[1]?.trim().split(/\s+/), ['0', '4000', '5000', '12', '3', '3', '6', '1']);
+  t.deepEqual(lines[2]?.trim().split(/\s+/), ['1', '4001', '5001', 'starting']);
+});
+
+test('the summary is written when it is new and not more often than allowed', (t) => {
+  t.is(summaryLine([silent]), '0 of 1 nodes answer');
+  t.is(summaryLine([answering, silent]), '1 of 2 nodes answer, height 12, finalized 3, forged 6, missed 1');
+  const written: string[] = [];
+  let nowMs = 0;
+  const screen = plainScreen(
+    (line) => void written.push(line),
+    1000,
+    () => nowMs,
+  );
+  screen.show([silent]);
+  screen.show([answering]);
+  nowMs = 1000;
+  screen.show([answering]);
+  nowMs = 5000;
+  screen.show([answering]);
+  t.is(written.length, 2);
+});
