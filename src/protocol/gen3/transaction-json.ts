@@ -17,6 +17,8 @@ const BASE_SHAPE = GEN3_SHAPES.compile({
 });
 
 const NO_ID = 'incalculable-id';
+/** Longer ones are not repeated in refusals. */
+const ID_CHARACTERS_MAX = 256;
 
 /**
  * Reads a transaction with all static checks but its signature. Id, fee and sender's address of the document are ignored:
@@ -27,7 +29,7 @@ const NO_ID = 'incalculable-id';
 export function transactionFromJson(json: unknown, types: ReadonlyMap<number, TransactionType>): Transaction {
   const type = typeFor(json, types);
   const base = baseMembers(json, type);
-  const id = typeof base.id === 'string' && base.id !== '' && base.id.length <= 64 ? base.id : NO_ID;
+  const id = typeof base.id === 'string' && base.id !== '' && base.id.length <= ID_CHARACTERS_MAX ? base.id : NO_ID;
   const errors = baseErrors(BASE_SHAPE, base, id);
   const reading = type.readAsset(member(json, 'asset'), id);
   errors.push(...reading.errors);
