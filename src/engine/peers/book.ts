@@ -6,7 +6,16 @@
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
 import type { Random } from '../../ports/clock.ts';
 import type { PeerId, PeerInfo } from '../../ports/transport.ts';
-import { BUCKET_SIZE, isIpv4, netgroupOf, newBucketOf, peerIdOf, triedBucketOf } from './addresses.ts';
+import {
+  BUCKET_SIZE,
+  isIpv4,
+  netgroupOf,
+  NEW_BUCKETS,
+  newBucketOf,
+  peerIdOf,
+  TRIED_BUCKETS,
+  triedBucketOf,
+} from './addresses.ts';
 
 /** Age after which an entry of a full bucket makes room before any other. */
 const STALE_MS = 86_400_000;
@@ -81,7 +90,7 @@ export class PeerBook {
    */
   add(info: PeerInfo, sourceIp?: string): void {
     const known = this.#entries.get(peerIdOf(info));
-    if (known === undefined) this.#place(info, 'new', newBucketOf(this.#secret, info.ip, sourceIp), 0);
+    if (known === undefined) this.#place(info, 'new', newBucketOf(this.#secret, info.ip, sourceIp));
     else if (known.info.version === undefined) known.info = info;
   }
 
@@ -95,7 +104,7 @@ export class PeerBook {
       return;
     }
     this.remove(peerId);
-    this.#place(info, 'tried', triedBucketOf(this.#secret, info.ip), 0);
+    this.#place(info, 'tried', triedBucketOf(this.#secret, info.ip));
   }
 
   /** Replaces what a known peer says of itself. */
@@ -159,7 +168,12 @@ export class PeerBook {
 
   /** Everything as a note: JSON with the secret, both lists and the bans. */
   toNote(): Uint8Array {
-    const peers = this.peers().map(({ info, list, addedMs, failures }) => ({ info, list, addedMs, failures }));
+    const peers = [...this.#entries.values()].map(({ info, list, bucket, addedMs }) => ({
+      info,
+      list,
+      bucket,
+      addedMs,
+    }));
     return utf8(JSON.stringify({ version: NOTE_VERSION, secret: hexOf(this.#secret), peers, bans: this.bans() }));
   }
 
@@ -192,23 +206,18 @@ export class PeerBook {
     if (!isIpv4(info['ip']) || typeof wsPort !== 'number' || !(wsPort >= 1 && wsPort <= 65_535)) return;
     if (typeof addedMs !== 'number') return;
     const isTried = said['list'] === 'tried';
-    const bucket = isTried ? triedBucketOf(this.#secret, info['ip']) : newBucketOf(this.#secret, info['ip'], undefined);
-    this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, 0, addedMs);
+    const bucket = said['bucket'];
+    if (typeof bucket !== 'number' || !(bucket >= 0 && bucket < (isTried ? TRIED_BUCKETS : NEW_BUCKETS))) return;
+    this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, addedMs);
   }
 
-  #place(
-    info: PeerInfo,
-    list: 'new' | 'tried',
-    bucket: number,
-    failures: number,
-    addedMs = this.#options.nowMs(),
-  ): void {
+  #place(info: PeerInfo, list: 'new' | 'tried', bucket: number, addedMs = this.#options.nowMs()): void {
     let members = this.#buckets[list].get(bucket);
     if (members === undefined) this.#buckets[list].set(bucket, (members = new Set()));
     if (members.size >= BUCKET_SIZE && !this.#makeRoom(list, members)) return;
     const peerId = peerIdOf(info);
     members.add(peerId);
-    this.#entries.set(peerId, { info, list, bucket, failures, addedMs });
+    this.#entries.set(peerId, { info, list, bucket, failures: 0, addedMs });
   }
 
   /** Pushes one out of a full bucket: of new peers a stale one first, else a random one. */

@@ -1,0 +1,269 @@
+/**
+ * Whom this node connects to, and when again: fixed peers always, others from the book in rounds, seeds for their lists, and
+ * now and then one for another.
+ */
+
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import type { Clock, Random, Timer } from '../../ports/clock.ts';
+import type { Observer } from '../../ports/observer.ts';
+import type { CloseReason, Connection, PeerAddress, PeerId, PeerInfo, Transport } from '../../ports/transport.ts';
+import { ipOf, isLoopback, peerIdOf } from './addresses.ts';
+import type { PeerBook } from './book.ts';
+import { DialPlan } from './dial-plan.ts';
+import { selectToDial, shuffled, TRIED_ENOUGH } from './selection.ts';
+
+export interface PeerIntervals {
+  /** Between rounds of dialling. Default 10 000, as the reference. */
+  readonly populateMs: number;
+  /** Between rounds of asking seeds. Default 30 000. */
+  readonly seedMs: number;
+  /** Between exchanges of one outbound peer for another. Default 300 000. */
+  readonly shuffleMs: number;
+}
+
+export interface DiallerOptions {
+  /** Where this node listens, so that it does not dial itself. */
+  readonly own: PeerAddress;
+  /** Connections that this node opens, fixed peers included. */
+  readonly outboundMax: number;
+  /** Always dialled, never let go. */
+  readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
+  /** Asked for others; let go when no outbound connection is free. */
+  readonly seeds: ReadonlyMap<PeerId, PeerAddress>;
+  /** Peers that stay in the book whatever a dial says. */
+  readonly pinned: ReadonlySet<PeerId>;
+  readonly intervals: PeerIntervals;
+  admits(ip: string): boolean;
+}
+
+export interface DiallerDependencies {
+  readonly transport: Pick<Transport, 'connect' | 'connections' | 'disconnect' | 'request'>;
+  readonly book: PeerBook;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly observer: Observer;
+}
+
+/** Wait after the first peers that a fresh node hears of. */
+const DISCOVERED_WAIT_MS = 1_000;
+
+export class Dialler {
+  readonly #transport: DiallerDependencies['transport'];
+  readonly #book: PeerBook;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #observer: Observer;
+  readonly #options: DiallerOptions;
+  readonly #plan: DialPlan;
+  readonly #timers = new Map<'tend' | 'seeds' | 'shuffle', Timer>();
+  #nextRoundMs = 0;
+  #stopped = true;
+
+  constructor({ transport, book, clock, random, observer }: DiallerDependencies, options: DiallerOptions) {
+    this.#transport = transport;
+    this.#book = book;
+    this.#clock = clock;
+    this.#random = random;
+    this.#observer = observer;
+    this.#options = options;
+    this.#plan = new DialPlan(clock, random);
+  }
+
+  /** Begins at once. */
+  start(): void {
+    this.#stopped = false;
+    this.#nextRoundMs = this.#clock.nowMs();
+    this.#tend();
+    this.#repeat('seeds', this.#options.intervals.seedMs, () => {
+      this.#askSeeds();
+    });
+    this.#askSeeds();
+    this.#repeat('shuffle', this.#options.intervals.shuffleMs, () => {
+      this.#shuffleOne();
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+  }
+
+  /** An outbound connection opened: its peer is asked for others. */
+  connected({ peerId }: Connection): void {
+    void this.#discover(peerId);
+  }
+
+  /** A connection ended, whoever had opened it. */
+  disconnected(peerId: PeerId, { code }: CloseReason): void {
+    this.#plan.lost(peerId, code, this.#options.fixed.has(peerId));
+    this.#arm();
+  }
+
+  /** True for addresses that lead back to this node. */
+  isOwn(address: PeerAddress): boolean {
+    return this.#plan.isOwn(peerIdOf(address)) || isOwnAddress(address, this.#options.own);
+  }
+
+  /** Dials whoever is due and sleeps until the next one is. */
+  #tend(): void {
+    if (this.#stopped) return;
+    const nowMs = this.#clock.nowMs();
+    for (const [peerId, address] of this.#options.fixed) {
+      if (this.#isMissing(peerId) && this.#plan.isDue(peerId)) this.#dial(address);
+    }
+    if (nowMs >= this.#nextRoundMs) {
+      this.#nextRoundMs = nowMs + this.#options.intervals.populateMs;
+      for (const address of this.#chosen()) this.#dial(address);
+    }
+    this.#arm();
+  }
+
+  /** Sleeps until the next round, or until a missing fixed peer may be dialled again. */
+  #arm(): void {
+    if (this.#stopped) return;
+    let dueMs = this.#nextRoundMs;
+    for (const peerId of this.#options.fixed.keys()) {
+      if (this.#isMissing(peerId)) dueMs = Math.min(dueMs, this.#plan.dueMs(peerId));
+    }
+    this.#timers.get('tend')?.cancel();
+    const delayMs = Math.max(0, dueMs - this.#clock.nowMs());
+    this.#timers.set(
+      'tend',
+      this.#clock.after(delayMs, () => {
+        this.#tend();
+      }),
+    );
+  }
+
+  /** Outbound connections that could still be opened, with one kept for each missing fixed peer. */
+  #free(): number {
+    const open = this.#transport.connections().filter((connection) => connection.direction === 'outbound').length;
+    const missing = [...this.#options.fixed.keys()].filter((peerId) => !this.#isConnected(peerId)).length;
+    const dialling = this.#plan.dialling().filter((peerId) => !this.#options.fixed.has(peerId)).length;
+    return this.#options.outboundMax - open - missing - dialling;
+  }
+
+  #chosen(): PeerAddress[] {
+    const taken = new Set(
+      this.#transport
+        .connections()
+        .filter((connection) => connection.direction === 'outbound')
+        .map((connection) => connection.info.ip),
+    );
+    const candidates = this.#book.peers().filter(({ info }) => {
+      const peerId = peerIdOf(info);
+      if (!this.#isMissing(peerId) || !this.#plan.isDue(peerId) || this.#options.fixed.has(peerId)) return false;
+      return this.#options.admits(info.ip) && !this.isOwn(info) && (isLoopback(info.ip) || !taken.has(info.ip));
+    });
+    const ofList = (list: 'new' | 'tried'): PeerInfo[] =>
+      candidates.filter((peer) => peer.list === list).map((peer) => peer.info);
+    const chosen = selectToDial(ofList('new'), ofList('tried'), this.#free(), this.#random);
+    return onePerIp(chosen);
+  }
+
+  #dial(address: PeerAddress): void {
+    const peerId = peerIdOf(address);
+    this.#plan.begin(peerId);
+    this.#transport
+      .connect({ ip: address.ip, wsPort: address.wsPort })
+      .then(() => {
+        this.#plan.succeeded(peerId);
+      })
+      .catch((error: unknown) => {
+        this.#dialFailed(peerId, error);
+      })
+      .finally(() => {
+        this.#arm();
+      });
+  }
+
+  #dialFailed(peerId: PeerId, error: unknown): void {
+    const code = error instanceof ProtocolError ? error.data['code'] : undefined;
+    const reason = error instanceof ProtocolError ? String(error.data['reason']) : messageOf(error);
+    const outcome = this.#plan.failed(peerId, typeof code === 'number' ? code : 1006, this.#options.fixed.has(peerId));
+    if (outcome === 'unreachable') this.#book.fail(peerId);
+    if (outcome === 'hopeless' && !this.#options.pinned.has(peerId)) this.#book.remove(peerId);
+    this.#observer.log('debug', 'PEER_DIAL_FAILED', 'A peer could not be dialled', { peer: peerId, code, reason });
+  }
+
+  /** Seeds are asked for others as long as there is room for these. */
+  #askSeeds(): void {
+    const free = this.#free();
+    const connected = [...this.#options.seeds.keys()].filter((peerId) => this.#isConnected(peerId));
+    if (free <= 0) {
+      const reason = { code: 1000, reason: 'Disconnect from SeedPeer after discovery' };
+      for (const peerId of connected) this.#transport.disconnect(peerId, reason);
+    } else {
+      for (const peerId of connected) void this.#discover(peerId);
+      const due = [...this.#options.seeds].filter(([peerId]) => this.#isMissing(peerId) && this.#plan.isDue(peerId));
+      const isNeeded = this.#book.peers('tried').length < TRIED_ENOUGH;
+      if (isNeeded) for (const [, address] of shuffled(due, this.#random).slice(0, free)) this.#dial(address);
+    }
+  }
+
+  async #discover(peerId: PeerId): Promise<void> {
+    try {
+      const peers = await this.#transport.request(peerId, { kind: 'peers' });
+      for (const peer of peers) {
+        if (!this.isOwn(peer) && this.#options.admits(peer.ip)) this.#book.add(peer, ipOf(peerId));
+      }
+      // The first peers that a fresh node hears of should not wait for the next round.
+      if (
+        peers.length > 0 &&
+        this.#transport.connections().length <= this.#options.fixed.size + this.#options.seeds.size
+      ) {
+        this.#nextRoundMs = Math.min(this.#nextRoundMs, this.#clock.nowMs() + DISCOVERED_WAIT_MS);
+        this.#arm();
+      }
+    } catch (error) {
+      const fields = { peer: peerId, reason: messageOf(error) };
+      this.#observer.log('debug', 'PEER_DISCOVERY_FAILED', 'A peer gave no list of peers', fields);
+    }
+  }
+
+  /** Exchanges one outbound peer, so that no fixed set of peers can surround the node. */
+  #shuffleOne(): void {
+    // With a connection to spare there is nothing to exchange it for.
+    if (this.#free() > 0) return;
+    const outbound = this.#transport
+      .connections()
+      .filter(({ direction, peerId }) => direction === 'outbound' && !this.#options.fixed.has(peerId));
+    const chosen = outbound[this.#random.below(Math.max(1, outbound.length))];
+    if (chosen === undefined) return;
+    this.#transport.disconnect(chosen.peerId, { code: 4418, reason: `Evicted outbound peer ${chosen.peerId}` });
+  }
+
+  #isConnected(peerId: PeerId): boolean {
+    return this.#transport.connections().some((connection) => connection.peerId === peerId);
+  }
+
+  #isMissing(peerId: PeerId): boolean {
+    return !this.#plan.isDialling(peerId) && !this.#isConnected(peerId);
+  }
+
+  #repeat(name: 'seeds' | 'shuffle', intervalMs: number, work: () => void): void {
+    const timer = this.#clock.after(intervalMs, () => {
+      work();
+      if (!this.#stopped) this.#repeat(name, intervalMs, work);
+    });
+    this.#timers.set(name, timer);
+  }
+}
+
+/** True when a node that listens at `own` would dial itself. */
+export function isOwnAddress(address: PeerAddress, own: PeerAddress): boolean {
+  const isHere = address.ip === own.ip || address.ip === '0.0.0.0' || (isLoopback(address.ip) && own.ip === '0.0.0.0');
+  return isHere && address.wsPort === own.wsPort;
+}
+
+/** Of several peers at one IP the highest, except on the own machine. */
+function onePerIp(peers: readonly PeerInfo[]): PeerInfo[] {
+  const best = new Map<string, PeerInfo>();
+  for (const peer of peers) {
+    const key = isLoopback(peer.ip) ? peerIdOf(peer) : peer.ip;
+    const rival = best.get(key);
+    if (rival === undefined || (peer.height ?? 0) > (rival.height ?? 0)) best.set(key, peer);
+  }
+  return [...best.values()];
+}

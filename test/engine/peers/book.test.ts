@@ -1,0 +1,162 @@
+import test from 'ava';
+import fc from 'fast-check';
+
+import { isIpv4, isLoopback, netgroupOf, newBucketOf, triedBucketOf } from '../../../src/engine/peers/addresses.ts';
+import { PeerBook } from '../../../src/engine/peers/book.ts';
+import { address, FakeClock, seeded } from './support.ts';
+
+const DAY_MS = 86_400_000;
+
+function newBook(pinned: readonly string[] = [], clock = new FakeClock()): { book: PeerBook; clock: FakeClock } {
+  const book = new PeerBook({
+    random: seeded(5),
+    nowMs: () => clock.nowMs(),
+    isPinned: (peerId) => pinned.includes(peerId),
+  });
+  return { book, clock };
+}
+
+const idsOf = (book: PeerBook, list?: 'new' | 'tried'): string[] =>
+  book.peers(list).map(({ info }) => `${info.ip}:${String(info.wsPort)}`);
+
+test('a peer heard of is new, a peer connected to is tried', (t) => {
+  const { book } = newBook();
+  book.add(address('1.2.3.4:5000'), '9.9.9.9');
+  t.deepEqual(idsOf(book, 'new'), ['1.2.3.4:5000']);
+  book.promote({ ...address('1.2.3.4:5000'), version: '3.0.2' });
+  t.deepEqual([idsOf(book, 'new'), idsOf(book, 'tried')], [[], ['1.2.3.4:5000']]);
+  book.add({ ...address('1.2.3.4:5000'), version: 'hearsay' });
+  t.is(book.get('1.2.3.4:5000')?.info.version, '3.0.2');
+  book.update({ ...address('1.2.3.4:5000'), version: '3.0.3', height: 7 });
+  t.like(book.get('1.2.3.4:5000'), { list: 'tried', info: { version: '3.0.3', height: 7 } });
+  book.update(address('5.5.5.5:5000'));
+  t.is(book.get('5.5.5.5:5000'), undefined);
+});
+
+test('several ports at one address are several peers', (t) => {
+  const { book } = newBook();
+  book.add(address('127.0.0.1:5000'));
+  book.add(address('127.0.0.1:5001'));
+  t.is(book.peers().length, 2);
+});
+
+test('a new peer that fails is forgotten, a tried one becomes new after three times', (t) => {
+  const { book } = newBook(['3.3.3.3:1']);
+  book.add(address('1.1.1.1:1'));
+  book.promote(address('2.2.2.2:1'));
+  book.promote(address('3.3.3.3:1'));
+  book.fail('1.1.1.1:1');
+  book.fail('9.9.9.9:1');
+  t.is(book.get('1.1.1.1:1'), undefined);
+  for (let failure = 0; failure < 2; failure += 1) book.fail('2.2.2.2:1');
+  t.like(book.get('2.2.2.2:1'), { list: 'tried', failures: 2 });
+  book.fail('2.2.2.2:1');
+  t.is(book.get('2.2.2.2:1')?.list, 'new');
+  for (let failure = 0; failure < 5; failure += 1) book.fail('3.3.3.3:1');
+  t.is(book.get('3.3.3.3:1')?.list, 'tried');
+});
+
+test('a success wipes earlier failures out', (t) => {
+  const { book } = newBook();
+  book.promote(address('2.2.2.2:1'));
+  book.fail('2.2.2.2:1');
+  book.promote(address('2.2.2.2:1'));
+  t.is(book.get('2.2.2.2:1')?.failures, 0);
+});
+
+test('a full bucket gives up a stale entry first, never a pinned one', (t) => {
+  const { book, clock } = newBook(['127.0.0.1:1']);
+  book.promote(address('127.0.0.1:1'));
+  for (let port = 2; port <= 200; port += 1) book.promote(address(`127.0.0.1:${String(port)}`));
+  t.is(book.peers('tried').length, 32);
+  t.truthy(book.get('127.0.0.1:1'));
+
+  book.add(address('127.0.0.2:1'));
+  return clock.advance(DAY_MS + 1).then(() => {
+    for (let port = 2; port <= 33; port += 1) book.add(address(`127.0.0.2:${String(port)}`));
+    t.is(book.get('127.0.0.2:1'), undefined);
+    t.is(book.peers('new').length, 32);
+  });
+});
+
+test('one source cannot fill the list of new peers', (t) => {
+  const { book } = newBook();
+  for (let index = 0; index < 6_000; index += 1) {
+    book.add(address(`${String(1 + (index % 9))}.${String(index % 251)}.${String(index % 241)}.7:5000`), '66.6.6.6');
+  }
+  t.true(book.peers('new').length <= 16 * 32);
+});
+
+test('a ban holds for its time, for all ports, and clears the book of the address', async (t) => {
+  const { book, clock } = newBook(['1.1.1.1:2']);
+  for (const peer of ['1.1.1.1:1', '1.1.1.1:2', '2.2.2.2:1']) book.add(address(peer));
+  book.ban('1.1.1.1', clock.nowMs() + DAY_MS, 'MESSAGE_RATE');
+  t.deepEqual(idsOf(book).sort(), ['1.1.1.1:2', '2.2.2.2:1']);
+  t.true(book.isBanned('1.1.1.1'));
+  t.false(book.isBanned('2.2.2.2'));
+  await clock.advance(DAY_MS - 1);
+  t.true(book.isBanned('1.1.1.1'));
+  t.is(book.bans().length, 1);
+  await clock.advance(1);
+  t.false(book.isBanned('1.1.1.1'));
+  book.expireBans();
+  t.deepEqual(book.bans(), []);
+  book.ban('3.3.3.3', clock.nowMs() + DAY_MS, 'x');
+  book.unban('3.3.3.3');
+  t.false(book.isBanned('3.3.3.3'));
+});
+
+test('a book comes back from its note with lists, bans and secret', (t) => {
+  const { book, clock } = newBook();
+  book.add(address('1.1.1.1:1'), '9.9.9.9');
+  book.promote({ ...address('2.2.2.2:1'), version: '3.0.2', height: 9 });
+  book.ban('4.4.4.4', clock.nowMs() + DAY_MS, 'why');
+  const { book: later } = newBook([], clock);
+  t.true(later.load(book.toNote()));
+  t.deepEqual(later.peers('tried'), book.peers('tried'));
+  t.deepEqual(idsOf(later, 'new'), ['1.1.1.1:1']);
+  t.deepEqual(later.bans(), book.bans());
+  t.is(later.netgroupOf('7.7.7.7'), book.netgroupOf('7.7.7.7'));
+});
+
+test('a note that is none changes nothing, and bad entries of a good one are left out', (t) => {
+  const { book } = newBook();
+  book.add(address('1.1.1.1:1'));
+  for (const text of ['', 'x', 'null', '[]', '5', '{}', '{"version":2}', '{"version":1,"secret":"x"}']) {
+    t.false(book.load(Buffer.from(text)), text);
+  }
+  t.deepEqual(idsOf(book), ['1.1.1.1:1']);
+  const good = { info: address('5.5.5.5:1'), list: 'tried', bucket: 3, addedMs: 5 };
+  const bad = [
+    null,
+    5,
+    {},
+    { ...good, bucket: 64, info: address('7.7.7.7:1') },
+    { ...good, info: { ip: 'x', wsPort: 1 } },
+    { ...good, info: { ip: '6.6.6.6', wsPort: 0 } },
+  ];
+  const note = { version: 1, secret: 'a1b2c3d4', peers: [good, ...bad], bans: [null, {}, { ip: 'x', untilMs: 1 }] };
+  t.true(book.load(Buffer.from(JSON.stringify(note))));
+  t.deepEqual(idsOf(book), ['5.5.5.5:1']);
+});
+
+test('buckets follow from the secret and stay in range; private and local nets share one each', (t) => {
+  const secret = Uint8Array.from([1, 2, 3, 4]);
+  const other = Uint8Array.from([4, 3, 2, 1]);
+  fc.assert(
+    fc.property(fc.ipV4(), fc.option(fc.ipV4(), { nil: undefined }), (ip, source) => {
+      const fresh = newBucketOf(secret, ip, source);
+      const tried = triedBucketOf(secret, ip);
+      t.true(fresh >= 0 && fresh < 128 && tried >= 0 && tried < 64);
+      t.is(newBucketOf(secret, ip, source), fresh);
+      t.true(isIpv4(ip));
+    }),
+    { numRuns: 300 },
+  );
+  t.is(newBucketOf(secret, '127.0.0.1', '8.8.8.8'), newBucketOf(secret, '127.9.9.9', undefined));
+  t.is(triedBucketOf(secret, '10.1.2.3'), triedBucketOf(secret, '192.168.7.7'));
+  t.is(triedBucketOf(secret, '172.16.2.3'), triedBucketOf(secret, '172.31.7.7'));
+  t.not(netgroupOf(secret, '8.8.8.8'), netgroupOf(other, '8.8.8.8'));
+  t.is(netgroupOf(secret, '8.8.8.8'), netgroupOf(secret, '8.8.1.1'));
+  t.true(isLoopback('127.0.0.5') && !isLoopback('128.0.0.1'));
+});

@@ -1,0 +1,328 @@
+import test from 'ava';
+
+import { PeerManager, type PeerManagerOptions } from '../../../src/engine/peers/manager.ts';
+import { SILENT } from '../../../src/ports/observer.ts';
+import type { ChainStore, ChainWriter } from '../../../src/ports/store.ts';
+import type { PeerInfo, TransportHandlers } from '../../../src/ports/transport.ts';
+import { address, FakeClock, FakeTransport, seeded, settle } from './support.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+interface World {
+  readonly clock: FakeClock;
+  readonly transport: FakeTransport;
+  readonly manager: PeerManager;
+  readonly notes: Map<string, Uint8Array>;
+  readonly handlers: TransportHandlers;
+}
+
+/** A started manager at 10.0.0.1:5000 among peers without sockets. */
+async function world(
+  options: Partial<PeerManagerOptions> = {},
+  prepare: (transport: FakeTransport) => void = () => undefined,
+  notes = new Map<string, Uint8Array>(),
+): Promise<World> {
+  const clock = new FakeClock();
+  const transport = new FakeTransport(clock);
+  prepare(transport);
+  const store: Pick<ChainStore, 'note' | 'transact'> = {
+    note: (key) => notes.get(key),
+    transact: (work) =>
+      work({ setNote: (key: string, value: Uint8Array) => notes.set(key, value) } as unknown as ChainWriter),
+  };
+  const manager = new PeerManager(
+    { transport, store, clock, random: seeded(11), observer: SILENT },
+    {
+      own: { ip: '10.0.0.1', wsPort: 5000 },
+      outboundMax: 20,
+      gossipPeersMax: 16,
+      fixedPeers: [],
+      seedPeers: [],
+      whitelistedPeers: [],
+      blacklistedIps: [],
+      ...options,
+    },
+  );
+  await manager.start({ answer: () => Promise.resolve(undefined), message: () => undefined });
+  await settle();
+  if (transport.handlers === undefined) throw new Error('the transport was not started');
+  return { clock, transport, manager, notes, handlers: transport.handlers };
+}
+
+const many = (count: number, prefix = '20.0'): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}.${String(index)}.1:5000`);
+
+const infos = (peerIds: readonly string[]): PeerInfo[] => peerIds.map((peerId) => address(peerId));
+
+test('fixed peers are dialled at once and again soon, however often they fail', async (t) => {
+  const peers = ['127.0.0.1:5001', '127.0.0.1:5002', '127.0.0.1:5003'];
+  const { clock, transport, manager } = await world({ fixedPeers: infos(peers) }, (fake) => {
+    fake.reachable.add('127.0.0.1:5001');
+  });
+  t.deepEqual([...transport.dials].sort(), peers);
+  await clock.advance(2_000);
+  t.is(transport.dials.filter((peerId) => peerId === '127.0.0.1:5001').length, 1);
+  t.true(transport.dials.filter((peerId) => peerId === '127.0.0.1:5002').length >= 2);
+  transport.reachable.add('127.0.0.1:5002');
+  transport.reachable.add('127.0.0.1:5003');
+  await clock.advance(11_000);
+  t.deepEqual(
+    manager
+      .connectedPeers()
+      .map(({ peerId }) => peerId)
+      .sort(),
+    peers,
+  );
+
+  transport.leave('127.0.0.1:5002');
+  await clock.advance(2_000);
+  t.true(manager.connectedPeers().some(({ peerId }) => peerId === '127.0.0.1:5002'));
+  await manager.stop();
+  t.is(clock.waiting, 0);
+  t.true(transport.isClosed);
+});
+
+test('a long absence of a fixed peer costs a dial every ten seconds, not more', async (t) => {
+  const { clock, transport, manager } = await world({ fixedPeers: infos(['127.0.0.1:5001']) });
+  await clock.advance(10 * MINUTE_MS);
+  t.true(transport.dials.length >= 55 && transport.dials.length <= 70, String(transport.dials.length));
+  await manager.stop();
+});
+
+test('a node neither dials itself nor keeps its own address among its peers', async (t) => {
+  const own = { ip: '0.0.0.0', wsPort: 5000 };
+  const { clock, transport, manager } = await world({
+    own,
+    fixedPeers: infos(['127.0.0.1:5000', '127.0.0.1:5001']),
+    seedPeers: infos(['127.0.0.1:5000']),
+  });
+  t.deepEqual(transport.dials, ['127.0.0.1:5001']);
+  transport.failures.set('127.0.0.1:5001', { code: 4101, reason: 'Peer cannot connect to itself' });
+  await clock.advance(5 * MINUTE_MS);
+  const dials = transport.dials.length;
+  await clock.advance(30 * MINUTE_MS);
+  t.is(transport.dials.length, dials);
+  await manager.stop();
+});
+
+test('peers heard of through a seed are dialled, the seed is let go when no place is free', async (t) => {
+  const others = many(30);
+  const { clock, transport, manager } = await world(
+    { seedPeers: infos(['30.0.0.1:5000']), outboundMax: 10 },
+    (fake) => {
+      for (const peerId of [...others, '30.0.0.1:5000']) fake.reachable.add(peerId);
+      fake.lists.set('30.0.0.1:5000', infos(others));
+    },
+  );
+  t.deepEqual(transport.dials, ['30.0.0.1:5000']);
+  await clock.advance(11_000);
+  t.is(manager.connectedPeers().length, 10);
+  await clock.advance(20_000);
+  t.deepEqual(transport.closed, [
+    { peerId: '30.0.0.1:5000', reason: { code: 1000, reason: 'Disconnect from SeedPeer after discovery' } },
+  ]);
+  await clock.advance(20_000);
+  t.is(manager.connectedPeers().filter(({ direction }) => direction === 'outbound').length, 10);
+  t.is(new Set(transport.dials).size, transport.dials.length, 'nobody was dialled twice');
+  await manager.stop();
+});
+
+test('a connected seed is asked again while places are free', async (t) => {
+  const { clock, transport, manager } = await world({ seedPeers: infos(['30.0.0.1:5000']) }, (fake) => {
+    fake.reachable.add('30.0.0.1:5000');
+  });
+  t.deepEqual(transport.asked, ['30.0.0.1:5000']);
+  await clock.advance(61_000);
+  t.is(transport.asked.length, 3);
+  await manager.stop();
+});
+
+test('one connection per address is enough, except on the own machine', async (t) => {
+  const crowd = ['40.0.0.1:5000', '40.0.0.1:5001', '40.0.0.1:5002', '127.0.0.1:6001', '127.0.0.1:6002'];
+  const { clock, manager } = await world({ fixedPeers: infos(['127.0.0.1:6000']) }, (fake) => {
+    for (const peerId of [...crowd, '127.0.0.1:6000']) fake.reachable.add(peerId);
+    fake.lists.set(
+      '127.0.0.1:6000',
+      infos(crowd).map((info, index) => ({ ...info, height: index })),
+    );
+  });
+  await clock.advance(MINUTE_MS);
+  const connected = manager.connectedPeers().map(({ peerId }) => peerId);
+  t.is(connected.filter((peerId) => peerId.startsWith('40.')).length, 1);
+  t.is(connected.filter((peerId) => peerId.startsWith('127.')).length, 3);
+  await manager.stop();
+});
+
+test('an unreachable peer is tried again after growing waits, one of another network never', async (t) => {
+  const { clock, transport, manager } = await world(
+    { whitelistedPeers: infos(['50.0.0.1:5000', '50.1.0.1:5000']) },
+    (fake) => {
+      fake.failures.set('50.1.0.1:5000', { code: 4104, reason: 'Peer networkId did not match our own' });
+    },
+  );
+  const dialsOf = (peerId: string): number => transport.dials.filter((dialled) => dialled === peerId).length;
+  await clock.advance(60 * MINUTE_MS);
+  t.true(dialsOf('50.0.0.1:5000') > 5 && dialsOf('50.0.0.1:5000') < 15, String(dialsOf('50.0.0.1:5000')));
+  t.is(dialsOf('50.1.0.1:5000'), 1);
+  await manager.stop();
+});
+
+test('a peer that is connected already is no failure', async (t) => {
+  const { clock, transport, manager } = await world({ fixedPeers: infos(['127.0.0.1:5001']) }, (fake) => {
+    fake.failures.set('127.0.0.1:5001', { code: 4404, reason: 'Peer has a duplicate connection' });
+  });
+  transport.join('127.0.0.1:5001', 'inbound');
+  await clock.advance(5 * MINUTE_MS);
+  t.is(transport.dials.length, 1);
+  t.is(manager.knownPeers()[0]?.state, 'connected');
+  await manager.stop();
+});
+
+test('an offence that costs everything ends the connection and bans the address for a day', async (t) => {
+  const { clock, transport, manager, handlers } = await world();
+  transport.join('60.0.0.1:5000', 'inbound');
+  transport.join('60.0.0.1:5001', 'inbound');
+  transport.join('60.0.0.2:5000', 'inbound');
+  manager.penalise('60.0.0.1:5000', 'BLOCK_SIGNATURE_INVALID', 'Invalid block signature');
+  t.deepEqual(
+    manager.connectedPeers().map(({ peerId }) => peerId),
+    ['60.0.0.2:5000'],
+  );
+  t.deepEqual(transport.closed[0]?.reason, { code: 4403, reason: 'Peer is not allowed to connect' });
+  t.like(manager.bans()[0], { ip: '60.0.0.1', reason: 'BLOCK_SIGNATURE_INVALID: Invalid block signature' });
+  t.false(handlers.admits('60.0.0.1'));
+  t.true(handlers.admits('60.0.0.2'));
+  t.like(manager.droppedPeers()[0], { peerId: '60.0.0.1:5000', direction: 'inbound', code: 4403 });
+  t.false(manager.knownPeers().some(({ info }) => info.ip === '60.0.0.1'));
+  await clock.advance(DAY_MS + 1);
+  manager.expireBans();
+  t.true(handlers.admits('60.0.0.1'));
+  await manager.stop();
+});
+
+test('small offences add up, also over a reconnection', async (t) => {
+  const { transport, manager, handlers } = await world();
+  transport.join('60.0.0.1:5000', 'inbound');
+  for (let offence = 0; offence < 9; offence += 1) handlers.fault('60.0.0.1:5000', 'MESSAGE_RATE', '120 frames');
+  manager.penalise('60.0.0.1:5000', 'BLOCK_FORGER_INVALID', 'costs nothing');
+  t.is(manager.connectedPeers().length, 1);
+  transport.leave('60.0.0.1:5000');
+  transport.join('60.0.0.1:5000', 'inbound');
+  handlers.fault('60.0.0.1:5000', 'PROCEDURE_RATE', 'again');
+  t.is(manager.connectedPeers().length, 0);
+  t.is(manager.bans().length, 1);
+  await manager.stop();
+});
+
+test('the chain does not judge fixed, seed and whitelisted peers; the wire does, without shutting out their address', async (t) => {
+  const { transport, manager, handlers } = await world({
+    fixedPeers: infos(['127.0.0.1:5001']),
+    seedPeers: infos(['70.0.0.1:5000']),
+    whitelistedPeers: infos(['71.0.0.1:5000']),
+  });
+  const named = ['127.0.0.1:5001', '70.0.0.1:5000', '71.0.0.1:5000'];
+  for (const peerId of named) transport.join(peerId, 'inbound');
+  for (const peerId of named) manager.penalise(peerId, 'BLOCK_MALFORMED', 'x');
+  t.is(manager.connectedPeers().length, 3);
+  for (const peerId of named) handlers.fault(peerId, 'MALFORMED_MESSAGE', 'x');
+  t.is(manager.connectedPeers().length, 0);
+  t.deepEqual(manager.bans(), []);
+  await manager.stop();
+});
+
+test('blacklisted addresses are neither admitted nor dialled', async (t) => {
+  const { clock, transport, manager, handlers } = await world(
+    { fixedPeers: infos(['80.0.0.1:5000', '80.0.0.2:5000']), blacklistedIps: ['80.0.0.1'] },
+    (fake) => {
+      fake.reachable.add('80.0.0.2:5000');
+      fake.lists.set('80.0.0.2:5000', infos(['80.0.0.1:5001']));
+    },
+  );
+  await clock.advance(MINUTE_MS);
+  t.deepEqual(transport.dials, ['80.0.0.2:5000']);
+  t.false(handlers.admits('80.0.0.1'));
+  await manager.stop();
+});
+
+test('one outbound peer is exchanged now and then, but only when all places are taken', async (t) => {
+  const others = many(6);
+  const whitelistedPeers = infos(others);
+  const { clock, transport, manager } = await world({ whitelistedPeers, outboundMax: 3 }, (fake) => {
+    for (const peerId of others) fake.reachable.add(peerId);
+  });
+  await clock.advance(5 * MINUTE_MS + 1);
+  t.is(transport.closed.length, 1);
+  t.is(transport.closed[0]?.reason.code, 4418);
+  t.regex(transport.closed[0]?.reason.reason ?? '', /^Evicted outbound peer 20\.0\./);
+  await clock.advance(11_000);
+  t.is(manager.connectedPeers().length, 3);
+  await manager.stop();
+
+  const idle = await world({ whitelistedPeers, outboundMax: 10 }, (fake) => {
+    for (const peerId of others) fake.reachable.add(peerId);
+  });
+  await idle.clock.advance(11 * MINUTE_MS);
+  t.deepEqual(idle.transport.closed, []);
+  await idle.manager.stop();
+});
+
+test('the book survives a restart, and a broken note does not prevent one', async (t) => {
+  const first = await world();
+  first.transport.join('90.0.0.1:5000', 'outbound');
+  first.manager.ban('91.0.0.1', 'by hand');
+  await first.manager.stop();
+
+  const second = await world({}, undefined, first.notes);
+  t.deepEqual(second.transport.dials, ['90.0.0.1:5000']);
+  t.false(second.handlers.admits('91.0.0.1'));
+  t.deepEqual(
+    second.manager.knownPeers().map(({ info, state }) => [info.ip, info.height, state]),
+    [['90.0.0.1', 5, 'disconnected']],
+  );
+  second.manager.unban('91.0.0.1');
+  t.true(second.handlers.admits('91.0.0.1'));
+  await second.manager.stop();
+
+  const broken = await world({}, undefined, new Map([['peers/book', Buffer.from('{')]]));
+  t.deepEqual(broken.manager.knownPeers(), []);
+  await broken.manager.stop();
+});
+
+test('an asker is told of peers that do not mind', async (t) => {
+  const { transport, manager, handlers } = await world();
+  transport.join('90.0.0.1:5000', 'inbound', { advertiseAddress: false });
+  transport.join('90.0.0.2:5000', 'inbound', { advertiseAddress: true });
+  transport.join('90.0.0.3:5000', 'outbound');
+  handlers.updated('90.0.0.3:5000', { ...address('90.0.0.3:5000'), height: 77 });
+  const listed = handlers.peerList('90.0.0.2:5000');
+  t.deepEqual(listed.map(({ ip }) => ip).sort(), ['90.0.0.2', '90.0.0.3']);
+  t.is(listed.find(({ ip }) => ip === '90.0.0.3')?.height, 77);
+  await manager.stop();
+});
+
+test('gossip goes to both directions, and the victim of an eviction is never a named peer', async (t) => {
+  const { transport, manager, handlers } = await world({
+    whitelistedPeers: infos(['90.0.0.1:5000']),
+    gossipPeersMax: 2,
+  });
+  for (const peerId of ['90.0.0.1:5000', '90.0.0.2:5000', '90.0.0.3:5000']) transport.join(peerId, 'inbound');
+  transport.join('90.0.0.4:5000', 'outbound');
+  t.is(manager.gossipTargets().length, 2);
+  t.true(manager.gossipTargets().includes('90.0.0.4:5000'));
+  const inbound = manager.connectedPeers().filter(({ direction }) => direction === 'inbound');
+  for (let round = 0; round < 20; round += 1) t.not(handlers.evict(inbound), '90.0.0.1:5000');
+  t.is(handlers.evict(inbound.slice(0, 1)), undefined);
+  await manager.stop();
+});
+
+test('the record of lost peers is bounded', async (t) => {
+  const { transport, manager } = await world();
+  for (let index = 0; index < 250; index += 1) {
+    transport.join(`92.0.0.1:${String(5_000 + index)}`, 'inbound');
+    transport.leave(`92.0.0.1:${String(5_000 + index)}`, { code: 1000, reason: 'bye' });
+  }
+  t.is(manager.droppedPeers().length, 200);
+  t.is(manager.droppedPeers().at(-1)?.peerId, '92.0.0.1:5249');
+  await manager.stop();
+});

@@ -1,0 +1,27 @@
+import test from 'ava';
+
+import { pointsOf } from '../../../src/engine/peers/penalties.ts';
+
+test('what an honest node can never send costs everything', (t) => {
+  for (const code of ['MALFORMED_MESSAGE', 'MALFORMED_PEER_LIST', 'INFO_TOO_LARGE', 'BLOCK_MALFORMED']) {
+    t.is(pointsOf(code), 100, code);
+  }
+  for (const code of ['BLOCK_SIGNATURE_INVALID', 'BLOCK_PAYLOAD_INVALID', 'TRANSACTION_INVALID']) {
+    t.is(pointsOf(code), 100, code);
+  }
+});
+
+test('what depends on the chain or clock of the reader costs nothing', (t) => {
+  for (const code of ['BLOCK_TIMESTAMP_INVALID', 'BLOCK_FORGER_INVALID', 'TRANSACTION_NOT_APPLICABLE', 'POOL_FULL']) {
+    t.is(pointsOf(code), 0, code);
+  }
+});
+
+test('too much traffic costs a tenth', (t) => {
+  t.is(pointsOf('MESSAGE_RATE'), 10);
+  t.is(pointsOf('PROCEDURE_RATE'), 10);
+});
+
+test('codes that are no offence cost nothing, whatever they are called', (t) => {
+  for (const code of ['', 'CHAIN_BUSY', 'constructor', '__proto__', 'toString']) t.is(pointsOf(code), 0, code);
+});

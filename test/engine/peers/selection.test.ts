@@ -1,0 +1,120 @@
+import test from 'ava';
+import fc from 'fast-check';
+
+import {
+  selectToDial,
+  selectToEvict,
+  selectToList,
+  selectToTell,
+  shuffled,
+} from '../../../src/engine/peers/selection.ts';
+import { connection, seeded } from './support.ts';
+
+const ids = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${String(index)}`);
+
+test('with room for all every candidate is dialled, with none nobody is', (t) => {
+  t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), 4, seeded(1)).sort(), ['n0', 'n1', 't0', 't1']);
+  t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), 0, seeded(1)), []);
+  t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), -3, seeded(1)), []);
+});
+
+test('tried peers are taken with the chance of their share, but at least half of the time', (t) => {
+  const share = (fresh: number, tried: number): number => {
+    let fromTried = 0;
+    const random = seeded(7);
+    for (let round = 0; round < 2_000; round += 1) {
+      if (selectToDial(ids('n', fresh), ids('t', tried), 1, random)[0]?.startsWith('t')) fromTried += 1;
+    }
+    return fromTried / 2_000;
+  };
+  t.true(Math.abs(share(300, 50) - 0.5) < 0.05);
+  t.true(Math.abs(share(900, 100) - 0.5) < 0.05);
+  t.true(Math.abs(share(100, 300) - 0.75) < 0.05);
+  t.true(Math.abs(share(10, 50) - 0.5) < 0.05, 'few tried peers are trusted no more than new ones');
+});
+
+test('a draw from an empty list falls back to the other', (t) => {
+  t.is(selectToDial([], ids('t', 5), 3, seeded(2)).length, 3);
+  t.is(selectToDial(ids('n', 5), [], 3, seeded(2)).length, 3);
+});
+
+test('what is drawn is distinct and known', (t) => {
+  fc.assert(
+    fc.property(fc.nat(40), fc.nat(40), fc.nat(50), fc.nat(), (fresh, tried, free, seed) => {
+      const all = [...ids('n', fresh), ...ids('t', tried)];
+      const chosen = selectToDial(ids('n', fresh), ids('t', tried), free, seeded(seed));
+      t.is(chosen.length, Math.min(free, all.length));
+      t.is(new Set(chosen).size, chosen.length);
+      t.true(chosen.every((id) => all.includes(id)));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('half of a message goes to the direction with fewer connections', (t) => {
+  const inbound = ids('i', 30).map((id) => connection(id));
+  const outbound = ids('o', 10).map((id) => connection(id, { direction: 'outbound' }));
+  const split = (chosen: readonly string[]): [number, number] => [
+    chosen.filter((id) => id.startsWith('i')).length,
+    chosen.filter((id) => id.startsWith('o')).length,
+  ];
+  t.deepEqual(split(selectToTell([...inbound, ...outbound], 16, seeded(1))), [8, 8]);
+  t.deepEqual(split(selectToTell([...inbound, ...outbound], 25, seeded(1))), [15, 10]);
+  t.deepEqual(split(selectToTell([...inbound, ...outbound.slice(0, 3)], 16, seeded(1))), [13, 3]);
+  t.deepEqual(split(selectToTell([...inbound.slice(0, 2), ...outbound], 16, seeded(1))), [2, 10]);
+  t.deepEqual(selectToTell([], 16, seeded(1)), []);
+});
+
+test('an asker is told of everybody up to a hundred peers, then of a quarter to half but not fewer', (t) => {
+  t.is(selectToList(ids('p', 0), seeded(1)).length, 0);
+  t.is(selectToList(ids('p', 1), seeded(1)).length, 1);
+  t.is(selectToList(ids('p', 100), seeded(1)).length, 100);
+  for (let seed = 0; seed < 20; seed += 1) {
+    const some = selectToList(ids('p', 1_000), seeded(seed)).length;
+    t.true(some >= 250 && some <= 500);
+    t.true(selectToList(ids('p', 9_000), seeded(seed)).length <= 1_000);
+  }
+});
+
+test('fast and old connections and rare netgroups are safe from eviction', (t) => {
+  const inbound = ids('p', 100).map((id, index) =>
+    connection(id, {
+      sinceMs: index,
+      latencyMs: index < 50 ? 500 : index,
+      info: { ip: `9.${String(index)}.0.1`, wsPort: 1 },
+    }),
+  );
+  const netgroup = (ip: string): number => Number(ip.split('.')[1]);
+  for (let seed = 0; seed < 50; seed += 1) {
+    const victim = Number(selectToEvict(inbound, netgroup, seeded(seed))?.slice(1));
+    t.false(victim >= 96, 'rare netgroups stay');
+    t.false(victim >= 50 && victim < 57, 'the fastest stay');
+    t.false(victim < 44, 'the oldest half of the rest stays');
+  }
+});
+
+test('of a few connections the youngest goes, of none nobody', (t) => {
+  const inbound = [connection('a', { sinceMs: 1 }), connection('c', { sinceMs: 3 }), connection('b', { sinceMs: 2 })];
+  t.truthy(selectToEvict(inbound, () => 0, seeded(1)));
+  t.is(
+    selectToEvict(inbound.slice(0, 1), () => 0, seeded(1)),
+    'a',
+  );
+  t.is(
+    selectToEvict(inbound.slice(0, 2), () => 0, seeded(1)),
+    'c',
+  );
+  t.is(
+    selectToEvict([], () => 0, seeded(1)),
+    undefined,
+  );
+});
+
+test('shuffling keeps every item and the list it was given', (t) => {
+  const items = ids('x', 50);
+  const mixed = shuffled(items, seeded(3));
+  t.deepEqual([...mixed].sort(), [...items].sort());
+  t.notDeepEqual(mixed, items);
+  t.is(items[0], 'x0');
+});
