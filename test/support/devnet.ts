@@ -1,0 +1,211 @@
+/** Devnets of real processes: started, killed, restarted, asked over HTTP, waited for with deadlines. */
+
+import { readFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writeDevnetFolder } from '../../src/cli/devnet/folder.ts';
+import { startNodeProcess, type NodeProcess } from '../../src/cli/devnet/node-process.ts';
+import { planDevnet, type PlannedNode } from '../../src/cli/devnet/plan.ts';
+import { nodeClient, type NodeClient, type NodeState } from '../../src/cli/node-client.ts';
+import { loadNetwork, packagedNetworkDirectory, type Network } from '../../src/config/network.ts';
+import { contradictionOf } from '../../src/protocol/gen3/bft.ts';
+import type { SignedHeader } from '../../src/protocol/rules.ts';
+import { CLI_ENTRY, freePortRanges } from './cli.ts';
+
+export interface TestNode {
+  readonly plan: PlannedNode;
+  readonly url: string;
+  readonly client: NodeClient;
+  start(): void;
+  /** SIGKILL. Resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM. Resolves when the process is gone, with what it said. */
+  stop(): Promise<string>;
+  isRunning(): boolean;
+}
+
+export interface TestDevnet {
+  readonly directory: string;
+  readonly network: Network;
+  readonly nodes: readonly TestNode[];
+  /** Ends all nodes and removes the folder. */
+  close(): Promise<void>;
+}
+
+export interface TestDevnetOptions {
+  readonly nodes: number;
+  /** Of them, the last ones that forge nothing and are not started; 0 unless given. */
+  readonly spectators?: number;
+}
+
+/** Starts all nodes but the spectators and waits until they answer. */
+export async function startTestDevnet(options: TestDevnetOptions): Promise<TestDevnet> {
+  const { nodes: count, spectators = 0 } = options;
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-devnet-'));
+  const network = loadNetwork(packagedNetworkDirectory('devnet'));
+  const ports = await freePortRanges(count + spectators);
+  const plans = planDevnet({ nodes: count, httpPort: ports.http, wsPort: ports.ws, directory, network });
+  const late = Array.from({ length: spectators }, (_, index) => spectatorOf(plans, count + index, ports, directory));
+  writeDevnetFolder(directory, [...plans, ...late], network, network);
+  const nodes = [...plans, ...late].map((plan) => testNode(plan, network));
+  const close = async (): Promise<void> => {
+    await Promise.all(nodes.map((node) => node.kill()));
+    rmSync(directory, { recursive: true, force: true });
+  };
+  try {
+    for (const node of nodes.slice(0, count)) node.start();
+    for (const node of nodes.slice(0, count)) await waitForAnswer(node, 30_000);
+  } catch (error) {
+    const log = readFileSync(plans[0]?.logFile ?? '', 'utf8');
+    await close();
+    throw new Error(`the devnet did not start; log of node 0: ${log.slice(-2000)}`, { cause: error });
+  }
+  return { directory, network, nodes, close };
+}
+
+function testNode(plan: PlannedNode, network: Network): TestNode {
+  let process: NodeProcess | undefined;
+  const end = async (how: 'kill' | 'stop'): Promise<string> => {
+    if (process?.isRunning() !== true) return 'not running';
+    process[how]();
+    return process.ended;
+  };
+  return {
+    plan,
+    url: `http://127.0.0.1:${plan.httpPort}`,
+    client: nodeClient(`http://127.0.0.1:${plan.httpPort}`),
+    start: () => void (process = startNodeProcess(plan, network.directory, CLI_ENTRY)),
+    kill: async () => void (await end('kill')),
+    stop: () => end('stop'),
+    isRunning: () => process?.isRunning() === true,
+  };
+}
+
+/** A node that knows all others, forges nothing and is known to nobody. */
+function spectatorOf(
+  plans: readonly PlannedNode[],
+  index: number,
+  ports: { readonly http: number; readonly ws: number },
+  directory: string,
+): PlannedNode {
+  const folder = join(directory, `node-${index}`);
+  return {
+    index,
+    httpPort: ports.http + index,
+    wsPort: ports.ws + index,
+    directory: folder,
+    configFile: join(folder, 'config.json'),
+    logFile: join(folder, 'node.log'),
+    delegates: [],
+    config: {
+      http: { port: ports.http + index, host: '127.0.0.1' },
+      p2p: { port: ports.ws + index, host: '127.0.0.1', fixedPeers: plans.map(({ wsPort }) => `127.0.0.1:${wsPort}`) },
+      forging: { enabled: false },
+      verifier: { threads: 0 },
+    },
+  };
+}
+
+/** Polls until the condition gives a value, and fails with `what` at the deadline. */
+export async function waitFor<T>(
+  what: string,
+  condition: () => Promise<T | undefined | false>,
+  deadlineMs: number,
+): Promise<T> {
+  const startedMs = Date.now();
+  for (;;) {
+    const value = await condition().catch((error: unknown) => {
+      // A node that is down or busy is asked again.
+      if (Date.now() - startedMs > deadlineMs) throw error;
+      return undefined;
+    });
+    if (value !== undefined && value !== false) return value;
+    if (Date.now() - startedMs > deadlineMs) throw new Error(`${what}: not within ${deadlineMs} ms`);
+    await sleep(150);
+  }
+}
+
+/** Resolves with the node's first answer. */
+export function waitForAnswer(node: TestNode, deadlineMs: number): Promise<NodeState> {
+  return waitFor(`answer of node ${node.plan.index}`, () => node.client.status(), deadlineMs);
+}
+
+/** Resolves when all nodes have at least this height, and the same block there. */
+export async function waitForCommonBlock(
+  nodes: readonly TestNode[],
+  height: number,
+  deadlineMs: number,
+): Promise<string> {
+  return waitFor(
+    `the same block at height ${height}`,
+    async () => {
+      const ids = await Promise.all(nodes.map((node) => node.client.blockId(height)));
+      return new Set(ids).size === 1 ? ids[0] : undefined;
+    },
+    deadlineMs,
+  );
+}
+
+/** Height of the highest node that answers. */
+export async function highestHeight(nodes: readonly TestNode[]): Promise<number> {
+  const heights = await Promise.all(nodes.map((node) => node.client.status().then((state) => state.height)));
+  return Math.max(...heights);
+}
+
+/** Resolves with a digest that all nodes have at the same tip. */
+export function waitForCommonDigest(nodes: readonly TestNode[], deadlineMs: number): Promise<string> {
+  return waitFor(
+    'the same state digest',
+    async () => {
+      const digests = await Promise.all(nodes.map((node) => node.client.digest()));
+      const [first] = digests;
+      return first !== undefined &&
+        digests.every((each) => each.blockId === first.blockId && each.digest === first.digest)
+        ? first.digest
+        : undefined;
+    },
+    deadlineMs,
+  );
+}
+
+/** Pairs of headers of one delegate, signed anywhere in the devnet, of which only one may have been signed. */
+export function contradictions(devnet: TestDevnet): readonly string[] {
+  const byDelegate = new Map<string, SignedHeader[]>();
+  for (const { plan } of devnet.nodes) {
+    for (const { delegate, header } of journalEntries(plan, devnet.network.name)) {
+      byDelegate.set(delegate, [...(byDelegate.get(delegate) ?? []), header]);
+    }
+  }
+  const found: string[] = [];
+  for (const [delegate, headers] of byDelegate) {
+    for (const [index, one] of headers.entries()) {
+      for (const other of headers.slice(index + 1)) {
+        const reason = one.blockId === other.blockId ? undefined : contradictionOf(one, other);
+        if (reason !== undefined) found.push(`${delegate}: ${one.blockId} and ${other.blockId}: ${reason}`);
+      }
+    }
+  }
+  return found;
+}
+
+/** Headers in the signing journals of all nodes. */
+export function signedHeaderCount(devnet: TestDevnet): number {
+  return devnet.nodes.reduce((sum, { plan }) => sum + journalEntries(plan, devnet.network.name).length, 0);
+}
+
+function journalEntries(plan: PlannedNode, networkName: string): { delegate: string; header: SignedHeader }[] {
+  let lines: string[];
+  try {
+    lines = readFileSync(join(plan.directory, networkName, 'forging-journal'), 'utf8').split('\n');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+  return lines
+    .filter((line) => line.endsWith('}'))
+    .map((line) => {
+      const { delegate, ...header } = JSON.parse(line.slice(line.indexOf('{'))) as SignedHeader & { delegate: string };
+      return { delegate, header };
+    });
+}
