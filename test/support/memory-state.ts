@@ -1,7 +1,7 @@
 /** The consensus state in maps: what the rules need of a store, for tests that need no disk. */
 
 import { StateOverlay, writeChanges } from '../../src/protocol/state.ts';
-import type { Account, Delegate, StateReader, StateWriter } from '../../src/protocol/state.ts';
+import type { Account, Delegate, StateWriter } from '../../src/protocol/state.ts';
 import type { Address, Block, BlockHeader, PublicKey, TransactionId } from '../../src/protocol/types.ts';
 
 export class MemoryState implements StateWriter {
@@ -84,7 +84,7 @@ export class MemoryState implements StateWriter {
 
   /** Applies a block to a copy and keeps both when `apply` returns; a throw changes nothing. */
   append(block: Block, apply: (state: StateWriter) => void): void {
-    const overlay = new StateOverlay(this as StateReader);
+    const overlay = new StateOverlay(this);
     apply(overlay);
     writeChanges(overlay.changes(), this);
     this.#blocks.push(block);

@@ -5,7 +5,7 @@
 
 import { hexOf } from '../../src/primitives/bytes.ts';
 import type { KeyPair, Payload, Transaction } from '../../src/protocol/types.ts';
-import { addressOfPair, ChainMaker, keyPairOf, LSK, publicKeyOf, type TransactionOptions } from './chain-maker.ts';
+import { addressOfPair, keyPairOf, LSK, publicKeyOf, type ChainMaker, type TransactionOptions } from './chain-maker.ts';
 
 /** Numbers from 0 to below the limit. */
 export type Below = (limit: number) => number;

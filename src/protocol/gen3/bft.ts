@@ -27,10 +27,8 @@ export interface BftHeader {
   readonly maxHeightPrevoted: number;
 }
 
-/** Consecutive newest headers with their votes; entry i of each list belongs to height `firstHeight + i`. */
-export interface BftLedger {
-  readonly firstHeight: number;
-  readonly generators: readonly PublicKey[];
+/** What is known of each header; entry i of each list belongs to height `firstHeight + i`. */
+interface HeaderLists {
   readonly maxHeightPreviouslyForged: Uint32Array;
   readonly maxHeightPrevoted: Uint32Array;
   /** First height of the generator's present run of active rounds, as of its block. */
@@ -39,6 +37,12 @@ export interface BftLedger {
   readonly lastPrecommit: Uint32Array;
   readonly prevotes: Uint8Array;
   readonly precommits: Uint8Array;
+}
+
+/** Consecutive newest headers with their votes. */
+export interface BftLedger extends HeaderLists {
+  readonly firstHeight: number;
+  readonly generators: readonly PublicKey[];
   /** Highest height that ever had enough prevotes. */
   readonly maxPrevoted: number;
   /** Highest height that ever had enough precommits: never lower than before. */
@@ -53,18 +57,7 @@ export function bftLimits(delegates: number): BftLimits {
 
 /** A ledger without headers. */
 export function emptyLedger(finalized: number): BftLedger {
-  return {
-    firstHeight: 0,
-    generators: [],
-    maxHeightPreviouslyForged: new Uint32Array(),
-    maxHeightPrevoted: new Uint32Array(),
-    minHeightActive: new Uint32Array(),
-    lastPrecommit: new Uint32Array(),
-    prevotes: new Uint8Array(),
-    precommits: new Uint8Array(),
-    maxPrevoted: 0,
-    finalized,
-  };
+  return { firstHeight: 0, generators: [], ...emptyLists(0), maxPrevoted: 0, finalized };
 }
 
 /** Highest height in the ledger, `firstHeight - 1` when it holds none. */
@@ -133,19 +126,13 @@ export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive:
   const firstHeight = follows ? ledger.firstHeight + drop : header.height;
   const generators = ledger.generators.slice(drop);
   generators.push(header.generatorPublicKey);
-
-  const next = {
-    firstHeight,
-    generators,
-    maxHeightPreviouslyForged: appended(ledger.maxHeightPreviouslyForged, drop, header.maxHeightPreviouslyForged),
-    maxHeightPrevoted: appended(ledger.maxHeightPrevoted, drop, header.maxHeightPrevoted),
-    minHeightActive: appended(ledger.minHeightActive, drop, minHeightActive),
-    lastPrecommit: appended(ledger.lastPrecommit, drop, 0),
-    prevotes: appended(ledger.prevotes, drop, 0),
-    precommits: appended(ledger.precommits, drop, 0),
-    maxPrevoted: ledger.maxPrevoted,
-    finalized: ledger.finalized,
-  };
+  const lists = copyOfLists(ledger, drop);
+  const last = generators.length - 1;
+  lists.maxHeightPreviouslyForged[last] = header.maxHeightPreviouslyForged;
+  lists.maxHeightPrevoted[last] = header.maxHeightPrevoted;
+  lists.minHeightActive[last] = minHeightActive;
+  const { maxPrevoted, finalized } = ledger;
+  const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
   // A header that names a previous block at or above itself moved to this chain from a longer one: it may not vote here.
   if (header.maxHeightPreviouslyForged >= header.height) return next;
 
@@ -161,7 +148,7 @@ export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive:
     next.precommits[index] = votes;
     if (votes >= limits.threshold) next.finalized = Math.max(next.finalized, height);
   }
-  next.lastPrecommit[generators.length - 1] = lastPrecommit;
+  next.lastPrecommit[last] = lastPrecommit;
 
   const lastPrevote = own < 0 ? 0 : firstHeight + own;
   const firstPrevote = Math.max(
@@ -231,11 +218,27 @@ function at(values: Uint32Array | Uint8Array, index: number): number {
   return value;
 }
 
-/** A longer copy; without its first entry when `drop` is 1. */
-function appended<T extends Uint32Array | Uint8Array>(values: T, drop: number, last: number): T {
-  const Copy = values.constructor as new (length: number) => T;
-  const copy = new Copy(values.length + 1 - drop);
-  copy.set(drop === 0 ? values : values.subarray(drop));
-  copy[copy.length - 1] = last;
-  return copy;
+/** All lists in one piece of memory: a block makes new ones, and many small pieces would cost more than their content. */
+function emptyLists(count: number): HeaderLists {
+  const memory = new ArrayBuffer(count * 18);
+  return {
+    maxHeightPreviouslyForged: new Uint32Array(memory, 0, count),
+    maxHeightPrevoted: new Uint32Array(memory, count * 4, count),
+    minHeightActive: new Uint32Array(memory, count * 8, count),
+    lastPrecommit: new Uint32Array(memory, count * 12, count),
+    prevotes: new Uint8Array(memory, count * 16, count),
+    precommits: new Uint8Array(memory, count * 17, count),
+  };
+}
+
+/** Copies with room for one more header, without the first `drop`. */
+function copyOfLists(lists: HeaderLists, drop: number): HeaderLists {
+  const copies = emptyLists(lists.prevotes.length + 1 - drop);
+  copies.maxHeightPreviouslyForged.set(lists.maxHeightPreviouslyForged.subarray(drop));
+  copies.maxHeightPrevoted.set(lists.maxHeightPrevoted.subarray(drop));
+  copies.minHeightActive.set(lists.minHeightActive.subarray(drop));
+  copies.lastPrecommit.set(lists.lastPrecommit.subarray(drop));
+  copies.prevotes.set(lists.prevotes.subarray(drop));
+  copies.precommits.set(lists.precommits.subarray(drop));
+  return copies;
 }

@@ -6,6 +6,7 @@ import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { TransactionRules } from '../block/apply.ts';
 import { payloadFaults, payloadHashOf, type BlockFormat } from '../block/validate.ts';
+import { versionAt } from '../block/version.ts';
 import type { ChainParams } from '../params.ts';
 import type { ForgeRequest, SignedHeader } from '../rules.ts';
 import { StateOverlay, type StateReader } from '../state.ts';
@@ -110,6 +111,9 @@ function applicable(
 /** Applies the block to a copy of the state: what fails here is never signed. */
 function rehearse(state: StateReader, block: Block, parts: ForgeParts, verify: SignatureOracle): void {
   try {
+    if (versionAt(block.height, BLOCK_VERSION, parts.params) !== block.version) {
+      throw new BlockRejected('BLOCK_VERSION_INVALID', 'Invalid version');
+    }
     for (const fault of payloadFaults(block, parts.params, parts.format)) {
       throw new BlockRejected('BLOCK_PAYLOAD_INVALID', fault);
     }

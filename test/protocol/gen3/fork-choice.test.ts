@@ -1,5 +1,5 @@
 import test from 'ava';
-import { forkStatus } from '../../../src/protocol/gen3/fork-choice.ts';
+import { forkStatus, isBetterChain } from '../../../src/protocol/gen3/fork-choice.ts';
 import type { BlockHeader } from '../../../src/protocol/types.ts';
 import { headerWith, keyNumber } from '../../support/fixtures.ts';
 
@@ -56,4 +56,12 @@ test('a higher chain with equally many prevoted blocks is better', (t) => {
 test('lower chains and those with fewer prevoted blocks are discarded', (t) => {
   t.is(statusOf({}, { height: 9 }), 'discard');
   t.is(statusOf({}, { height: 12, maxHeightPrevoted: 0, previousBlockId: 'else' }), 'discard');
+});
+
+test('announced tips are compared like those of blocks', (t) => {
+  const tip = { height: 10, maxHeightPrevoted: 4 };
+  t.true(isBetterChain(tip, { height: 9, maxHeightPrevoted: 5 }));
+  t.true(isBetterChain(tip, { height: 11, maxHeightPrevoted: 4 }));
+  t.false(isBetterChain(tip, tip));
+  t.false(isBetterChain(tip, { height: 30, maxHeightPrevoted: 3 }));
 });
