@@ -1,5 +1,7 @@
 /** Collections with a maximum: nothing that a peer can fill may grow without end. */
 
+import { assert } from './errors.ts';
+
 /**
  * Map of at most `entriesMax` entries that forgets those not used lately. Kept as two halves: what is used is in the young
  * one, and when that is full it becomes the old one, whose unused entries go. So an entry outlives at least `entriesMax / 2`
@@ -11,9 +13,11 @@ export class LruMap<K, V> {
   #young = new Map<K, V>();
   #old = new Map<K, V>();
 
+  /** @param entriesMax at least 2 */
   constructor(entriesMax: number) {
+    assert(entriesMax >= 2, 'a map that forgets has room for two');
     this.entriesMax = entriesMax;
-    this.#halfMax = Math.max(1, Math.floor(entriesMax / 2));
+    this.#halfMax = Math.floor(entriesMax / 2);
   }
 
   get size(): number {
@@ -35,10 +39,11 @@ export class LruMap<K, V> {
 
   set(key: K, value: V): void {
     if (this.#old.size > 0) this.#old.delete(key);
+    if (this.#young.size >= this.#halfMax && !this.#young.has(key)) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
     this.#young.set(key, value);
-    if (this.#young.size < this.#halfMax) return;
-    this.#old = this.#young;
-    this.#young = new Map();
   }
 
   delete(key: K): boolean {
