@@ -4,7 +4,7 @@
  */
 
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
-import { broadhashOf } from '../protocol/broadhash.ts';
+import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
 import type { Clock, Random, Timer } from '../ports/clock.ts';
@@ -171,11 +171,11 @@ export class Engine {
     const { store, rules } = this.#dependencies;
     const tipHeight = this.chain.tip.header.height;
     const ids: string[] = [];
-    for (let height = tipHeight; height > Math.max(0, tipHeight - 5); height -= 1) {
+    for (let height = tipHeight; height > Math.max(0, tipHeight - BROADHASH_BLOCKS); height -= 1) {
       const header = store.header(height);
       if (header !== undefined) ids.push(header.id);
     }
-    return broadhashOf(ids, rules.params.nethash);
+    return broadhashOf(ids, rules.params);
   }
 
   /** Percent of connected peers whose announced tip is ours, two significant digits; 0 without peers. */
