@@ -62,6 +62,8 @@ export function dial(options: DialOptions): Dialled {
 
   const opened = socket.listener('connect').once();
   socket.connect();
+  // To send on a connection without heartbeats the library dials a new one, behind our back; its timer ends it as well.
+  socket.transport.isStale = () => false;
   const webSocket = socket.transport.socket;
   const link = new Link(socket, webSocket, gate);
   webSocket.prependListener('message', () => {

@@ -45,7 +45,7 @@ export interface ServerSocket extends LibrarySocket {
 
 export interface ClientSocket extends LibrarySocket {
   connect(): void;
-  readonly transport: { readonly socket: WebSocket };
+  readonly transport: { readonly socket: WebSocket; isStale: () => boolean };
 }
 
 export interface LinkEvents {

@@ -229,7 +229,7 @@ function refusePlain(_request: IncomingMessage, response: ServerResponse): void 
 
 function bound(server: Server, host: string, port: number): Promise<void> {
   return new Promise((settle, fail) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
+    server.on('error', (error: NodeJS.ErrnoException) => {
       const code = error.code === 'EADDRINUSE' ? 'PORT_IN_USE' : 'LISTEN_FAILED';
       fail(new ProtocolError(code, { port, host }, `Cannot listen on ${host}:${String(port)}: ${error.message}`));
     });

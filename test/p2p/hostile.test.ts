@@ -314,17 +314,19 @@ test('an info push is believed only when it is whole and of this network', async
 });
 
 test('a frame before the handshake, or none at all, ends the connection', async (t) => {
-  const node = await startNode({}, { timeouts: { handshakeMs: 300 } });
+  const node = await startNode();
+  const hasty = await startNode({}, { timeouts: { handshakeMs: 200 } });
   for (const frame of ['#2', 'nonsense', { event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 1 }, '[]']) {
     const early = await rawPeer(node.address.wsPort);
     early.say(frame);
     await until(() => early.closed() !== undefined, 'closed');
     t.is(early.closed()?.code, 4009, String(frame));
   }
-  const slow = await rawPeer(node.address.wsPort);
+  const slow = await rawPeer(hasty.address.wsPort);
   await until(() => slow.closed() !== undefined, 'closed');
   t.is(slow.closed()?.code, 4005);
-  t.deepEqual(node.seen.connected, []);
+  t.deepEqual([...node.seen.connected, ...hasty.seen.connected], []);
+  await hasty.transport.close();
   await node.transport.close();
 });
 

@@ -12,6 +12,7 @@ import type {
   CloseReason,
   Connection,
   PeerAddress,
+  PeerFaultCode,
   PeerId,
   PeerInfo,
   Transport,
@@ -68,6 +69,8 @@ export interface DroppedPeer {
 }
 
 const INTERVALS: PeerIntervals = { populateMs: 10_000, seedMs: 30_000, shuffleMs: 300_000 };
+/** What nobody is forgiven: it endangers the node, whoever does it. */
+const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set(['MESSAGE_RATE', 'MALFORMED_PEER_LIST', 'INFO_TOO_LARGE']);
 const NOTE = 'peers/book';
 const DROPPED_MAX = 200;
 const REPUTATIONS_MAX = 5_000;
@@ -136,7 +139,8 @@ export class PeerManager {
       admits: (ip) => this.#admits(ip),
       evict: (inbound) => this.#evict(inbound),
       fault: (peerId, fault, detail) => {
-        this.#charge(peerId, fault, detail);
+        if (WIRE_FAULTS.has(fault)) this.#charge(peerId, fault, detail);
+        else this.penalise(peerId, fault, detail);
       },
       connected: (connection) => {
         this.#connected(connection);

@@ -224,8 +224,10 @@ test('the chain does not judge fixed, seed and whitelisted peers; the wire does,
   const named = ['127.0.0.1:5001', '70.0.0.1:5000', '71.0.0.1:5000'];
   for (const peerId of named) transport.join(peerId, 'inbound');
   for (const peerId of named) manager.penalise(peerId, 'BLOCK_MALFORMED', 'x');
-  t.is(manager.connectedPeers().length, 3);
   for (const peerId of named) handlers.fault(peerId, 'MALFORMED_MESSAGE', 'x');
+  for (let use = 0; use < 20; use += 1) handlers.fault('127.0.0.1:5001', 'PROCEDURE_RATE', 'x');
+  t.is(manager.connectedPeers().length, 3);
+  for (const peerId of named) handlers.fault(peerId, 'MALFORMED_PEER_LIST', 'x');
   t.is(manager.connectedPeers().length, 0);
   t.deepEqual(manager.bans(), []);
   await manager.stop();

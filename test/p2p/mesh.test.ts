@@ -1,0 +1,83 @@
+/** The peers of a devnet: real transports on one machine, each with a manager that insists on all others. */
+
+import { createServer } from 'node:net';
+
+import test from 'ava';
+
+import { PeerManager } from '../../src/engine/peers/manager.ts';
+import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
+import { createTransport, type ListeningTransport } from '../../src/p2p/transport.ts';
+import { SILENT } from '../../src/ports/observer.ts';
+import { clock, HOST, NETWORK, nodeInfo, pause, random, until } from './support.ts';
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((settle) => server.listen(0, HOST, settle));
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((settle) => server.close(settle))));
+  return ports;
+}
+
+test('nodes that start one after the other on one machine all know each other soon, and stay so', async (t) => {
+  const ports = await freePorts(4);
+  const transports: ListeningTransport[] = [];
+  const managers: PeerManager[] = [];
+  let losses = 0;
+  for (const wsPort of ports) {
+    const transport = createTransport({
+      dialect: gen3Dialect({ networkIdentifier: NETWORK, protocolVersion: '2.0' }),
+      host: HOST,
+      wsPort,
+      info: nodeInfo({ wsPort }),
+      inboundMax: 100,
+      clock,
+      random,
+    });
+    const store = { note: () => undefined, transact: () => undefined as never };
+    const manager = new PeerManager(
+      { transport, store, clock, random, observer: SILENT },
+      {
+        own: { ip: HOST, wsPort },
+        outboundMax: 20,
+        gossipPeersMax: 16,
+        fixedPeers: ports.map((port) => ({ ip: HOST, wsPort: port })),
+        seedPeers: [],
+        whitelistedPeers: [],
+        blacklistedIps: [],
+      },
+    );
+    transports.push(transport);
+    managers.push(manager);
+  }
+  await Promise.all(
+    managers.map(async (manager, index) => {
+      await pause(index * 30);
+      await manager.start({
+        answer: () => Promise.resolve(undefined),
+        message: () => undefined,
+        disconnected: () => (losses += 1),
+      });
+    }),
+  );
+  const complete = (): boolean => managers.every((manager) => manager.connectedPeers().length === 3);
+  await until(complete, 'a mesh');
+  await pause(300);
+  t.true(complete());
+  const lossesBefore = losses;
+  await pause(1_500);
+  t.is(losses, lossesBefore, 'no connection comes and goes');
+  for (const manager of managers) {
+    t.deepEqual(
+      manager.knownPeers().map(({ state }) => state),
+      ['connected', 'connected', 'connected'],
+    );
+    t.deepEqual(manager.bans(), []);
+  }
+  await Promise.all(managers.map((manager) => manager.stop()));
+  t.true(transports.every((transport) => transport.connections().length === 0));
+});

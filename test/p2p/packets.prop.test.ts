@@ -1,0 +1,184 @@
+import test from 'ava';
+import fc from 'fast-check';
+
+import { Gate } from '../../src/p2p/gate.ts';
+import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
+import { frameOf, ipv4Of, isIpv4, parseJson } from '../../src/p2p/packets.ts';
+import type { PeerInfo, PeerRequest } from '../../src/ports/transport.ts';
+import { clock, NETWORK, nodeInfo } from './support.ts';
+
+const dialect = gen3Dialect({ networkIdentifier: NETWORK, protocolVersion: '2.0' });
+const REQUESTS: readonly PeerRequest[] = [
+  { kind: 'peers' },
+  { kind: 'tip' },
+  { kind: 'blocksAfter', blockId: '1' },
+  { kind: 'highestCommonBlock', blockIds: ['1'] },
+  { kind: 'transactions' },
+  { kind: 'signatures' },
+];
+/** Members that the wire knows, so that chance comes near to real frames. */
+const KEYS = [
+  'event',
+  'data',
+  'cid',
+  'rid',
+  'error',
+  'procedure',
+  'peers',
+  'ids',
+  'blockId',
+  'transactionIds',
+  'block',
+];
+const NAMES = [
+  'remote-message',
+  'rpc-request',
+  'getPeers',
+  'getBlocksFromId',
+  'postBlock',
+  'postNodeInfo',
+  '#handshake',
+];
+const { value: anything } = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 5, withCrossShrink: true },
+    fc.jsonValue(),
+    fc.constantFrom<unknown>(...NAMES, 1, 2, null, '__proto__', 'constructor'),
+    fc.dictionary(fc.constantFrom(...KEYS, '__proto__', 'toString'), tie('value'), { maxKeys: 6 }),
+    fc.array(tie('value'), { maxLength: 4 }),
+  ),
+}));
+/** Frames with a few members wrong, missing or too many. */
+const nearFrame = fc.oneof(
+  anything,
+  fc.record(
+    {
+      event: fc.oneof(fc.constantFrom(...NAMES), anything),
+      data: fc.oneof(
+        anything,
+        fc.record(
+          { event: fc.constantFrom(...NAMES), procedure: fc.constantFrom(...NAMES), data: anything },
+          { requiredKeys: [] },
+        ),
+      ),
+      cid: fc.oneof(fc.nat(), anything),
+      extra: anything,
+    },
+    { requiredKeys: [] },
+  ),
+  fc.record({ rid: fc.oneof(fc.nat(), anything), data: anything, error: anything }, { requiredKeys: ['rid'] }),
+);
+
+test('nothing that is read from the wire throws', (t) => {
+  fc.assert(
+    fc.property(nearFrame, fc.constantFrom('acceptor', 'dialer'), (value, role) => {
+      const text = JSON.stringify(value) ?? '';
+      const gate = new Gate(role, dialect.events, clock, { tooMany: () => undefined, flooded: () => undefined });
+      gate.count();
+      gate.admit(text);
+      const { data } = (value ?? {}) as { data?: unknown };
+      dialect.readCall(data);
+      dialect.readEvent('remote-message', data);
+      dialect.readInfo(data, { ip: '1.2.3.4', wsPort: 5000 });
+      for (const request of REQUESTS) dialect.readAnswer(request, value);
+      dialect.readQuery(new URLSearchParams({ options: text, wsPort: '1' }), '1.2.3.4', 'nonce');
+      t.pass();
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('what passes as a frame holds the members of the message layer and nothing else', (t) => {
+  const events = new Set(['remote-message', 'rpc-request']);
+  fc.assert(
+    fc.property(nearFrame, (value) => {
+      const frame = frameOf(parseJson(JSON.stringify(value) ?? ''), events);
+      if (frame === undefined) return;
+      const members = 'event' in frame ? ['event', 'data', 'cid'] : ['rid', 'data', 'error'];
+      t.true(Object.keys(frame).every((name) => members.includes(name)));
+      if ('event' in frame) t.true(events.has(frame.event));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('an info, a query and a list entry say the same about a peer', (t) => {
+  const text = fc.string({ maxLength: 40 });
+  const count = fc.nat();
+  fc.assert(
+    fc.property(
+      fc.record({ os: text, version: text.filter((version) => version !== ''), httpPort: count, height: count }),
+      fc.record({ blockVersion: count, maxHeightPrevoted: count, advertiseAddress: fc.boolean() }),
+      (some, more) => {
+        const info = nodeInfo({ ...some, ...more, wsPort: 5001, nonce: 'ab'.repeat(8) });
+        const ip = '1.2.3.4';
+        const query = dialect.readQuery(new URLSearchParams(dialect.query(info)), ip, 'other');
+        const pushed = dialect.readInfo(dialect.packInfo(info), { ip, wsPort: 5001 });
+        if (!query.accepted || pushed.kind !== 'accepted') return t.fail();
+        t.deepEqual(query.info, pushed.info);
+        const { wsPort: _, ...said } = info;
+        t.like(pushed.info, said);
+        const packed: unknown = JSON.parse(JSON.stringify(dialect.packAnswer({ kind: 'peers' }, [pushed.info], 'x')));
+        const listed = dialect.readAnswer({ kind: 'peers' }, packed);
+        t.deepEqual(listed, { kind: 'answer', answer: [pushed.info] as readonly PeerInfo[] });
+        return undefined;
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+test('a peer list is taken whole or refused whole', (t) => {
+  const read = (peers: unknown): string => {
+    const verdict = dialect.readAnswer({ kind: 'peers' }, { data: { success: true, peers } });
+    return verdict.kind === 'answer' ? String(verdict.answer.length) : verdict.fault;
+  };
+  const entry = { ipAddress: '1.2.3.4', wsPort: 5000 };
+  t.is(read([]), '0');
+  t.is(read([entry, { ...entry, wsPort: '5001', extra: 1 }]), '2');
+  t.is(read([entry, { ...entry, ipAddress: '2001:db8::1' }]), '1');
+  t.is(read(Array.from({ length: 1_000 }, () => entry)), '1000');
+  const bad: unknown[] = [
+    undefined,
+    {},
+    'text',
+    [null],
+    [[]],
+    [{}],
+    [{ ...entry, ipAddress: 'example.com' }],
+    [{ ...entry, ipAddress: '256.1.1.1' }.ipAddress],
+    [{ ...entry, ipAddress: 5 }],
+    [{ ...entry, wsPort: 0 }],
+    [{ ...entry, wsPort: 65_536 }],
+    [{ ...entry, wsPort: 1.5 }],
+    [{ ...entry, padding: 'x'.repeat(20_480) }],
+    Array.from({ length: 1_001 }, () => entry),
+  ];
+  for (const peers of bad) t.is(read(peers), 'MALFORMED_PEER_LIST', JSON.stringify(peers)?.slice(0, 80));
+});
+
+test('addresses are dotted IPv4, also where the system maps them', (t) => {
+  fc.assert(
+    fc.property(fc.ipV4(), (ip) => {
+      t.true(isIpv4(ip));
+      t.is(ipv4Of(ip), ip);
+      t.is(ipv4Of(`::ffff:${ip}`), ip);
+    }),
+    { numRuns: 100 },
+  );
+  for (const text of [
+    '1.2.3',
+    '1.2.3.4.5',
+    '1.2.3.4.',
+    '.1.2.3.4',
+    '01.2.3.4',
+    '1.2.3.256',
+    '1.2.3.-4',
+    '',
+    'a.b.c.d',
+  ]) {
+    t.false(isIpv4(text), text);
+  }
+  t.is(ipv4Of('2001:db8::1'), undefined);
+  t.is(ipv4Of(undefined), undefined);
+});
