@@ -2,6 +2,7 @@
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { packageVersion } from '../config/package.ts';
+import type { AccountsFlags, DevnetFlags, GenesisFlags, StartFlags, StatusFlags } from './flags.ts';
 import { usageError } from './problems.ts';
 
 const EXIT_CODES = `
@@ -105,49 +106,6 @@ ${EXIT_CODES}`,
     });
 
   return program;
-}
-
-export interface DevnetFlags {
-  readonly nodes: number;
-  readonly blockTime?: number;
-  readonly generation: number;
-  readonly httpPort: number;
-  readonly wsPort: number;
-  readonly dataDir?: string;
-  readonly fresh?: true;
-  readonly untilHeight?: number;
-  readonly json?: true;
-}
-
-export interface AccountsFlags {
-  readonly generation: number;
-  readonly json?: true;
-}
-
-export interface StartFlags {
-  readonly network: string;
-  readonly dataDir?: string;
-  readonly httpPort?: number;
-  readonly wsPort?: number;
-  readonly peer?: readonly string[];
-  readonly peers: boolean;
-  readonly forging: boolean;
-  readonly config?: string;
-}
-
-export interface StatusFlags {
-  readonly node: string;
-  readonly digest?: true;
-  readonly json?: true;
-}
-
-export interface GenesisFlags {
-  readonly generation: number;
-  readonly name: string;
-  readonly out: string;
-  readonly delegates: number;
-  readonly blockTime: number;
-  readonly seed?: string;
 }
 
 /** A subcommand that reports its errors as the whole program does. */

@@ -6,6 +6,7 @@ import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.
 import { decryptPassphrase } from '../../src/crypto/keys.ts';
 import { isProblemLine, runCli } from '../support/cli.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
+import type { Untyped } from '../support/untyped.ts';
 
 const reference = createRequire(import.meta.url)('lisk-cryptography-2');
 
@@ -85,7 +86,7 @@ test('devnet accounts lists genesis, ten accounts and all delegates with keys th
 test('the forgers of the devnet open with its password and belong to its delegates', async (t) => {
   const { forgers } = loadNetwork(packagedNetworkDirectory('devnet'));
   const { accounts } = JSON.parse(readFileSync(join(packagedNetworkDirectory('devnet'), 'accounts.json'), 'utf8'));
-  const byKey = new Map<string, string>(accounts.map((account: any) => [account.publicKey, account.passphrase]));
+  const byKey = new Map<string, string>(accounts.map((account: Untyped) => [account.publicKey, account.passphrase]));
   for (const { publicKey, encryptedPassphrase } of forgers?.delegates ?? []) {
     t.is(await decryptPassphrase(encryptedPassphrase, forgers?.defaultPassword ?? ''), byKey.get(publicKey) ?? 'none');
   }

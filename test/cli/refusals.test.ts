@@ -102,12 +102,12 @@ test('a data directory of another network is refused with advice and left as it 
   const devnet = ['devnet', '--nodes', '1', '--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`];
   t.is((await runCli([...devnet, '--data-dir', data, '--until-height', '1'])).code, 0);
   const node = join(data, 'node-0');
-  const before = readdirSync(join(node, 'devnet'), { recursive: true }).sort();
+  const before = filesIn(join(node, 'devnet'));
   const start = ['start', '--network', other, '--data-dir', node, '--http-port', '0', '--ws-port', '0'];
   const { code, stderr } = await runCli(start);
   t.is(code, 1);
   t.true(isProblemLine(stderr), stderr);
-  t.deepEqual(readdirSync(join(node, 'devnet'), { recursive: true }).sort(), before);
+  t.deepEqual(filesIn(join(node, 'devnet')), before);
 });
 
 test('a devnet is not continued with other terms, and --fresh forgets it without touching anything else', async (t) => {
@@ -142,3 +142,7 @@ test('a copy of the network folder in the home is found by its name', async (t) 
   t.is(code, 2);
   t.true(stderr.includes(join(home, 'networks', 'mine', 'network.json')), stderr);
 });
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+}

@@ -4,6 +4,7 @@ import test from 'ava';
 import { findNetworkDirectory, loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
+import type { Untyped } from '../support/untyped.ts';
 
 test('the packaged devnet is read with its parameters', (t) => {
   const network = loadNetwork(packagedNetworkDirectory('devnet'));
@@ -18,103 +19,109 @@ test('the packaged devnet is read with its parameters', (t) => {
   t.regex(network.params.networkIdentifier, /^[0-9a-f]{64}$/);
 });
 
-const refusals: readonly (readonly [what: string, file: string, edit: (json: any) => unknown, message: RegExp])[] = [
+const refusals: readonly (readonly [what: string, file: string, edit: (json: Untyped) => unknown, message: RegExp])[] =
   [
-    'a misspelt key',
-    'network.json',
-    (json) => void (json.blocktime = 2),
-    /network\.json: blocktime is not a known key$/,
-  ],
-  [
-    'a missing block time',
-    'network.json',
-    (json) => void delete json.blockTimeS,
-    /blockTimeS must be an integer from 2 to 3600$/,
-  ],
-  ['a block time of one second', 'network.json', (json) => void (json.blockTimeS = 1), /blockTimeS must be an integer/],
-  ['a name with a slash', 'network.json', (json) => void (json.name = 'a/b'), /name must be a name of/],
-  ['an epoch that is no moment', 'network.json', (json) => void (json.epoch = 'soon'), /epoch must be a moment/],
-  [
-    'a milestone as a number',
-    'network.json',
-    (json) => void (json.rewards.milestones[1] = 4),
-    /rewards\.milestones\[1\] must be a text of decimal digits$/,
-  ],
-  ['no milestone', 'network.json', (json) => void (json.rewards.milestones = []), /rewards\.milestones must be/],
-  [
-    'a protocol version in words',
-    'network.json',
-    (json) => void (json.protocolVersion = 'two'),
-    /protocolVersion must be two numbers/,
-  ],
-  [
-    'a seed without a port',
-    'network.json',
-    (json) => void (json.seeds = [{ host: 'a.example' }]),
-    /seeds\[0\]\.wsPort must be an integer from 1 to 65535$/,
-  ],
-  ['a list instead of an object', 'network.json', () => [], /network\.json: the content must be an object$/],
-  [
-    'another community in the genesis block',
-    'genesis.json',
-    (json) => void (json.communityIdentifier = 'Else'),
-    /genesis\.json: communityIdentifier must be `Lisk`/,
-  ],
-  [
-    'a genesis id that is not the header’s',
-    'genesis.json',
-    (json) => void (json.id = '1'),
-    /genesis\.json: id must be \d+, which the header has$/,
-  ],
-  [
-    'a genesis header that was changed',
-    'genesis.json',
-    (json) => void (json.timestamp = 5),
-    /genesis\.json: id must be/,
-  ],
-  [
-    'a genesis transaction that was changed',
-    'genesis.json',
-    (json) => void (json.transactions[0].asset.amount = '1'),
-    /genesis\.json: payloadHash must be/,
-  ],
-  [
-    'a genesis block that is none',
-    'genesis.json',
-    (json) => void (json.transactions = 5),
-    /genesis\.json: is no genesis block/,
-  ],
-  [
-    'an exception id that is a number',
-    'exceptions.json',
-    () => ({ votes: [1] }),
-    /exceptions\.json: votes\[0\] must be a text of decimal digits$/,
-  ],
-  [
-    'an unknown kind of exception',
-    'exceptions.json',
-    () => ({ vote: [] }),
-    /exceptions\.json: vote is not a known key$/,
-  ],
-  [
-    'a block version range that ends before it starts',
-    'exceptions.json',
-    () => ({ blockVersions: { 0: { start: 5, end: 1 } } }),
-    /blockVersions\.0\.end must be an integer of at least 5$/,
-  ],
-  [
-    'a forger without a key',
-    'forgers.json',
-    (json) => void delete json.delegates[3].publicKey,
-    /forgers\.json: delegates\[3\]\.publicKey must be 64/,
-  ],
-  [
-    'an encrypted passphrase that is none',
-    'forgers.json',
-    (json) => void (json.delegates[0].encryptedPassphrase = 'secret'),
-    /delegates\[0\]\.encryptedPassphrase must be/,
-  ],
-];
+    [
+      'a misspelt key',
+      'network.json',
+      (json) => void (json.blocktime = 2),
+      /network\.json: blocktime is not a known key$/,
+    ],
+    [
+      'a missing block time',
+      'network.json',
+      (json) => void delete json.blockTimeS,
+      /blockTimeS must be an integer from 2 to 3600$/,
+    ],
+    [
+      'a block time of one second',
+      'network.json',
+      (json) => void (json.blockTimeS = 1),
+      /blockTimeS must be an integer/,
+    ],
+    ['a name with a slash', 'network.json', (json) => void (json.name = 'a/b'), /name must be a name of/],
+    ['an epoch that is no moment', 'network.json', (json) => void (json.epoch = 'soon'), /epoch must be a moment/],
+    [
+      'a milestone as a number',
+      'network.json',
+      (json) => void (json.rewards.milestones[1] = 4),
+      /rewards\.milestones\[1\] must be a text of decimal digits$/,
+    ],
+    ['no milestone', 'network.json', (json) => void (json.rewards.milestones = []), /rewards\.milestones must be/],
+    [
+      'a protocol version in words',
+      'network.json',
+      (json) => void (json.protocolVersion = 'two'),
+      /protocolVersion must be two numbers/,
+    ],
+    [
+      'a seed without a port',
+      'network.json',
+      (json) => void (json.seeds = [{ host: 'a.example' }]),
+      /seeds\[0\]\.wsPort must be an integer from 1 to 65535$/,
+    ],
+    ['a list instead of an object', 'network.json', () => [], /network\.json: the content must be an object$/],
+    [
+      'another community in the genesis block',
+      'genesis.json',
+      (json) => void (json.communityIdentifier = 'Else'),
+      /genesis\.json: communityIdentifier must be `Lisk`/,
+    ],
+    [
+      'a genesis id that is not the header’s',
+      'genesis.json',
+      (json) => void (json.id = '1'),
+      /genesis\.json: id must be \d+, which the header has$/,
+    ],
+    [
+      'a genesis header that was changed',
+      'genesis.json',
+      (json) => void (json.timestamp = 5),
+      /genesis\.json: id must be/,
+    ],
+    [
+      'a genesis transaction that was changed',
+      'genesis.json',
+      (json) => void (json.transactions[0].asset.amount = '1'),
+      /genesis\.json: payloadHash must be/,
+    ],
+    [
+      'a genesis block that is none',
+      'genesis.json',
+      (json) => void (json.transactions = 5),
+      /genesis\.json: is no genesis block/,
+    ],
+    [
+      'an exception id that is a number',
+      'exceptions.json',
+      () => ({ votes: [1] }),
+      /exceptions\.json: votes\[0\] must be a text of decimal digits$/,
+    ],
+    [
+      'an unknown kind of exception',
+      'exceptions.json',
+      () => ({ vote: [] }),
+      /exceptions\.json: vote is not a known key$/,
+    ],
+    [
+      'a block version range that ends before it starts',
+      'exceptions.json',
+      () => ({ blockVersions: { 0: { start: 5, end: 1 } } }),
+      /blockVersions\.0\.end must be an integer of at least 5$/,
+    ],
+    [
+      'a forger without a key',
+      'forgers.json',
+      (json) => void delete json.delegates[3].publicKey,
+      /forgers\.json: delegates\[3\]\.publicKey must be 64/,
+    ],
+    [
+      'an encrypted passphrase that is none',
+      'forgers.json',
+      (json) => void (json.delegates[0].encryptedPassphrase = 'secret'),
+      /delegates\[0\]\.encryptedPassphrase must be/,
+    ],
+  ];
 
 for (const [what, file, edit, message] of refusals) {
   test(`a network folder with ${what} is refused`, (t) => {

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import test from 'ava';
 import { readAccounts, type KnownAccount } from '../../src/cli/genesis/accounts-file.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
+import type { Untyped } from '../support/untyped.ts';
 
 const load = createRequire(import.meta.url);
 const { APIClient } = load('lisk-api-client-3');
@@ -14,7 +15,7 @@ const LSK = 100_000_000n;
 /** One devnet, one client for each of its nodes, and transactions handed to the next node each time. */
 class Wallet {
   readonly networkIdentifier: string;
-  readonly clients: readonly any[];
+  readonly clients: readonly Untyped[];
   readonly sent: string[] = [];
   #turn = 0;
 
@@ -23,12 +24,12 @@ class Wallet {
     this.clients = devnet.nodes.map((node) => new APIClient([node.url]));
   }
 
-  nextClient(): any {
+  nextClient(): Untyped {
     return this.clients[this.#turn++ % this.clients.length];
   }
 
   /** Posts to the next node and waits until every node has the transaction in a block. */
-  async include(transaction: any): Promise<void> {
+  async include(transaction: Untyped): Promise<void> {
     await this.nextClient().transactions.broadcast(transaction);
     await this.included(transaction.id);
   }
@@ -88,7 +89,9 @@ test('an existing client sends every kind of transaction to any node and reads t
   );
   const toBob = { amount: `${2n * LSK}`, recipientId: bob.address, passphrase, networkIdentifier };
   await wallet.include(transactions.transfer({ ...toBob, secondPassphrase: SECOND_PASSPHRASE }));
-  const refused = await t.throwsAsync<any>(wallet.nextClient().transactions.broadcast(transactions.transfer(toBob)));
+  const refused = await t.throwsAsync<Untyped>(
+    wallet.nextClient().transactions.broadcast(transactions.transfer(toBob)),
+  );
   t.is(refused.errno ?? refused.status ?? 409, 409);
 
   // A delegate, votes for it and others, and a vote taken back.
@@ -126,7 +129,7 @@ test('an existing client sends every kind of transaction to any node and reads t
     wallet.clients.map((client) => storyOf(client, [alice, bob, carol, dave, erin], wallet.sent)),
   );
   for (const story of stories.slice(1)) t.deepEqual(story, stories[0]);
-  const [story] = stories as [any];
+  const [story] = stories as [Untyped];
   const start = 100_000n * LSK;
   t.is(BigInt(story.balances[bob.address]), start + 7n * LSK);
   t.is(BigInt(story.balances[alice.address]), start - 5n * LSK - 2n * LSK - 52n * (LSK / 10n) + LSK);
@@ -141,7 +144,7 @@ test('an existing client sends every kind of transaction to any node and reads t
 /** Posts a transaction of a group, then each member's signature to the next node. */
 async function includeWithSignatures(
   wallet: Wallet,
-  transaction: any,
+  transaction: Untyped,
   members: readonly KnownAccount[],
 ): Promise<void> {
   const { networkIdentifier } = wallet;
@@ -155,7 +158,7 @@ async function includeWithSignatures(
   await wallet.included(transaction.id);
 }
 
-async function storyOf(client: any, accounts: readonly KnownAccount[], ids: readonly string[]): Promise<any> {
+async function storyOf(client: Untyped, accounts: readonly KnownAccount[], ids: readonly string[]): Promise<Untyped> {
   const balances: Record<string, string> = {};
   for (const { address } of accounts) balances[address] = (await client.accounts.get({ address })).data[0].balance;
   const blocks = await Promise.all(
@@ -165,7 +168,7 @@ async function storyOf(client: any, accounts: readonly KnownAccount[], ids: read
     }),
   );
   const voter = accounts[3]?.address;
-  const votes = (await client.votes.get({ address: voter })).data.votes.map((vote: any) => vote.username);
+  const votes = (await client.votes.get({ address: voter })).data.votes.map((vote: Untyped) => vote.username);
   const [delegate] = (await client.delegates.get({ username: 'newcomer' })).data;
   const [group] = (await client.accounts.getMultisignatureGroups(accounts[4]?.address)).data;
   return { balances, blocks, votes, delegate, group };

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { packagedNetworkDirectory } from '../../src/config/network.ts';
+import type { Untyped } from './untyped.ts';
 
 /** A temporary folder that is removed with the test. */
 export function temporaryFolder(t: ExecutionContext): string {
@@ -21,7 +22,7 @@ export function devnetCopy(t: ExecutionContext): string {
 }
 
 /** Changes one JSON file of a folder. */
-export function editJson(folder: string, file: string, edit: (json: any) => unknown): void {
+export function editJson(folder: string, file: string, edit: (json: Untyped) => unknown): void {
   const path = join(folder, file);
   const json = JSON.parse(readFileSync(path, 'utf8'));
   const edited = edit(json) ?? json;

@@ -3,7 +3,7 @@
 import { packagedNetworkDirectory } from '../../config/network.ts';
 import { readAccounts } from '../genesis/accounts-file.ts';
 import { devnetNetworkName } from '../devnet/plan.ts';
-import type { AccountsFlags } from '../program.ts';
+import type { AccountsFlags } from '../flags.ts';
 
 /** @throws ProtocolError `GENERATION_UNAVAILABLE`, or what reading the file throws */
 export function devnetAccounts(flags: AccountsFlags): void {

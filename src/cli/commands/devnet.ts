@@ -10,7 +10,7 @@ import { runDevnet } from '../devnet/supervisor.ts';
 import { plainScreen, terminalScreen } from '../devnet/table.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT } from '../problems.ts';
-import type { DevnetFlags } from '../program.ts';
+import type { DevnetFlags } from '../flags.ts';
 
 const SUMMARY_INTERVAL_MS = 10_000;
 

@@ -20,7 +20,7 @@ import { devnetNetworkName } from '../devnet/plan.ts';
 import { ACCOUNTS_FILE } from '../genesis/accounts-file.ts';
 import { makeNetwork } from '../genesis/make-network.ts';
 import { usageError } from '../problems.ts';
-import type { GenesisFlags } from '../program.ts';
+import type { GenesisFlags } from '../flags.ts';
 
 const SECRET_FILES: ReadonlySet<string> = new Set(['forgers.json', ACCOUNTS_FILE]);
 

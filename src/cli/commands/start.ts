@@ -11,7 +11,7 @@ import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { createObserver } from '../../telemetry/logger.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT, problemOf } from '../problems.ts';
-import type { StartFlags } from '../program.ts';
+import type { StartFlags } from '../flags.ts';
 import { stopRequest } from '../stop-request.ts';
 
 /** Longest that a graceful stop may take; the data on disk is whole at any moment. */

@@ -1,7 +1,7 @@
 /** `bloomery status`: how a running node does, read over HTTP. */
 
 import { nodeClient } from '../node-client.ts';
-import type { StatusFlags } from '../program.ts';
+import type { StatusFlags } from '../flags.ts';
 
 /** @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
 export async function status(flags: StatusFlags): Promise<void> {
