@@ -3,7 +3,7 @@
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 import { payloadHashOf } from '../protocol/block/validate.ts';
 import { createGen3Codec, headerBytes, transactionBytes } from '../protocol/gen3/codec.ts';
-import { headerId } from '../protocol/gen3/header.ts';
+import { headerId } from '../protocol/block/header.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import type { Block } from '../protocol/types.ts';
 

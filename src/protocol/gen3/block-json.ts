@@ -5,7 +5,7 @@ import type { ChainParams } from '../params.ts';
 import { canonicalDigits, member } from '../tx/json.ts';
 import type { Block, BlockHeader, Json, JsonObject, Transaction } from '../types.ts';
 import { BlockRejected, TransactionRejected } from '../verdict.ts';
-import { headerId } from './header.ts';
+import { headerId } from '../block/header.ts';
 
 const U32_MAX = 0xffff_ffff;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;

@@ -2,7 +2,6 @@
 
 import { assert } from '../../primitives/errors.ts';
 import type { GenesisFormat } from '../genesis.ts';
-import { registeredType } from './transaction-bytes.ts';
 import { basicBytes, headerBytes, transactionBytes } from './codec.ts';
 import { BLOCK_VERSION } from './blocks.ts';
 import { GEN3_TYPES } from './transaction-types.ts';
@@ -41,7 +40,7 @@ export const gen3GenesisFormat: GenesisFormat = {
       timestamp: transaction.timestamp,
       senderPublicKey: transaction.senderPublicKey,
       signature: transaction.signature,
-      asset: registeredType(transaction.type).assetToJson(transaction.payload),
+      asset: GEN3_TYPES.get(transaction.type)?.assetToJson(transaction.payload) ?? {},
     })),
   }),
 };

@@ -1,13 +1,13 @@
 /** Transactions of generation 3 as JSON. */
 
 import { addressOf } from '../../crypto/keys.ts';
-import { idOf } from '../../crypto/hash.ts';
+import { isCanonicalHex } from '../../primitives/bytes.ts';
 import { boundedList, member } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES } from '../tx/schema.ts';
 import type { TransactionType } from '../tx/transaction-type.ts';
-import type { JsonObject, Payload, Signature, Transaction } from '../types.ts';
+import type { Address, JsonObject, Payload, Signature, Transaction } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
-import { transactionBytes } from './transaction-bytes.ts';
+import { withId } from './transaction-bytes.ts';
 import { GEN3_SHAPES } from './transaction-types.ts';
 
 const BASE_SHAPE = GEN3_SHAPES.compile({
@@ -31,7 +31,7 @@ export function transactionFromJson(json: unknown, types: ReadonlyMap<number, Tr
   const base = baseMembers(json, type);
   const id = typeof base.id === 'string' && base.id !== '' && base.id.length <= ID_CHARACTERS_MAX ? base.id : NO_ID;
   const errors = baseErrors(BASE_SHAPE, base, id);
-  const reading = type.readAsset(member(json, 'asset'), id);
+  const reading = type.readAsset(member(json, 'asset'), id, senderIdOf(base.senderPublicKey));
   errors.push(...reading.errors);
   if (errors.length > 0 || reading.payload === undefined) {
     throw new TransactionRejected('TRANSACTION_INVALID', errors);
@@ -49,7 +49,7 @@ export function genesisTransactionFromJson(json: unknown, types: ReadonlyMap<num
   const type = typeFor(json, types);
   const base = baseMembers(json, type);
   const errors = baseErrors(BASE_SHAPE, base, NO_ID);
-  const { payload, errors: assetErrors } = type.readAsset(member(json, 'asset'), NO_ID);
+  const { payload, errors: assetErrors } = type.readAsset(member(json, 'asset'), NO_ID, senderIdOf(base.senderPublicKey));
   if (errors.length > 0 || payload === undefined) {
     throw new TransactionRejected('TRANSACTION_INVALID', [...errors, ...assetErrors]);
   }
@@ -122,6 +122,11 @@ function baseMembers(json: unknown, type: TransactionType): BaseMembers & JsonLi
   };
 }
 
+function senderIdOf(senderPublicKey: unknown): Address {
+  const key = typeof senderPublicKey === 'string' ? senderPublicKey.toLowerCase() : '';
+  return isCanonicalHex(key, 32) ? addressOf(key) : '';
+}
+
 type JsonLike = Readonly<Record<string, unknown>>;
 
 function sealed(type: TransactionType, base: CheckedMembers, payload: Payload, fee: bigint): Transaction {
@@ -139,9 +144,4 @@ function sealed(type: TransactionType, base: CheckedMembers, payload: Payload, f
     signatures: base.signatures.map((signature) => signature.toLowerCase()),
   };
   return withId(draft);
-}
-
-/** The transaction with the id that follows from its bytes. */
-export function withId(draft: Transaction): Transaction {
-  return { ...draft, id: idOf(transactionBytes(draft)) };
 }

@@ -1,14 +1,14 @@
 /** Shapes, bytes and fees of transaction types 8 to 12. Timestamps and amounts are big-endian, unlike those of generation 2. */
 
 import { hexOf } from '../../primitives/bytes.ts';
-import { ProtocolError } from '../../primitives/errors.ts';
 import { FEES } from '../params.ts';
 import { GEN3_DIALECT } from '../tx/apply-context.ts';
 import { createDelegateReader } from '../tx/delegate.ts';
 import { createMultisignatureReader } from '../tx/multisignature.ts';
 import { createShapeCompiler } from '../tx/schema.ts';
 import { createSecondSignatureReader } from '../tx/second-signature.ts';
-import { payloadOf, type BasicFields, type TransactionType } from '../tx/transaction-type.ts';
+import { bytesInvalid, payloadOf, signedKeysIn } from '../tx/transaction-type.ts';
+import type { BasicFields, TransactionType } from '../tx/transaction-type.ts';
 import { createTransferReader } from '../tx/transfer.ts';
 import { createVoteReader } from '../tx/vote.ts';
 import type { JsonObject, Payload, PayloadKind } from '../types.ts';
@@ -22,7 +22,6 @@ export const GEN3_SHAPES = createShapeCompiler(containsNul);
 
 /** Type, timestamp and sender's public key. */
 const HEAD_BYTES = 37;
-const SIGNED_KEY_CHARACTERS = 65;
 
 /** What one type adds to the bytes and JSON that all types of the generation share. */
 interface AssetLayout<K extends PayloadKind> {
@@ -148,18 +147,6 @@ const multisignature = typeOf({
     return { kind: 'multisignature', min, lifetime, keysgroup: signedKeysIn(bytes.subarray(2)) };
   },
 });
-
-function signedKeysIn(bytes: Buffer): string[] {
-  if (bytes.length % SIGNED_KEY_CHARACTERS !== 0) throw bytesInvalid('keys of a wrong length', bytes);
-  const text = bytes.toString('latin1');
-  const keys: string[] = [];
-  for (let at = 0; at < text.length; at += SIGNED_KEY_CHARACTERS) keys.push(text.slice(at, at + SIGNED_KEY_CHARACTERS));
-  return keys;
-}
-
-function bytesInvalid(reason: string, bytes: Buffer): ProtocolError {
-  return new ProtocolError('TRANSACTION_BYTES_INVALID', { reason, length: bytes.length });
-}
 
 /** Every type that this generation has bytes for, by its number. */
 export const GEN3_TYPES: ReadonlyMap<number, TransactionType> = new Map(

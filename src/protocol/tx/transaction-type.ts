@@ -1,9 +1,9 @@
 /** What a codec must know of one transaction type: its shape, its bytes and its fee. */
 
-import type { JsonObject, Payload, PayloadKind, PublicKey } from '../types.ts';
+import type { Address, JsonObject, Payload, PayloadKind, PublicKey } from '../types.ts';
 import type { TransactionContext } from '../rules.ts';
 import type { TransactionError } from '../verdict.ts';
-import { assert } from '../../primitives/errors.ts';
+import { assert, ProtocolError } from '../../primitives/errors.ts';
 
 /** An asset as read: every error found, and the payload where its members have the right types at all. */
 export interface AssetReading {
@@ -20,21 +20,32 @@ export interface BasicFields {
   readonly payload: Payload;
 }
 
-export interface TransactionType {
+/** Bytes and fee of a transaction type. A type number has one layout, whichever generation meets it. */
+export interface TransactionLayout {
   readonly type: number;
   readonly kind: PayloadKind;
   /** Whether signatures cover the network identifier in front of the basic bytes. */
   readonly networkBound: boolean;
   /** Static fee in beddows. */
   fee(payload: Payload): bigint;
-  /** The asset as the shape check of the whole transaction sees it. */
-  assetForBaseCheck(asset: unknown): unknown;
-  readAsset(asset: unknown, id: string): AssetReading;
-  assetToJson(payload: Payload): JsonObject;
   /** Basic bytes: what is signed, without network identifier and signatures. */
   encodeBasic(fields: BasicFields): Buffer;
-  /** @throws ProtocolError `TRANSACTION_BYTES_INVALID` */
-  decodeBasic(bytes: Buffer): BasicFields;
+  /** What the basic bytes do not tell of a payload and the stored form keeps; undefined for nothing. */
+  detail?(payload: Payload): Buffer | undefined;
+  /**
+   * @param detail what `detail` gave when the transaction was stored
+   * @throws ProtocolError `TRANSACTION_BYTES_INVALID`
+   */
+  decodeBasic(bytes: Buffer, detail?: Buffer): BasicFields;
+}
+
+/** A layout with the JSON that generation 3 writes its asset as. */
+export interface TransactionType extends TransactionLayout {
+  /** The asset as the shape check of the whole transaction sees it. */
+  assetForBaseCheck(asset: unknown): unknown;
+  /** @param senderId address of the sender, empty when its key is malformed */
+  readAsset(asset: unknown, id: string, senderId: Address): AssetReading;
+  assetToJson(payload: Payload): JsonObject;
   /** Whether the type may occur in this context; types without it may always. */
   matches?(context: TransactionContext): boolean;
 }
@@ -43,4 +54,20 @@ export interface TransactionType {
 export function payloadOf<K extends PayloadKind>(payload: Payload, kind: K): Extract<Payload, { kind: K }> {
   assert(payload.kind === kind, `payload of a ${kind} transaction is a ${payload.kind}`);
   return payload as Extract<Payload, { kind: K }>;
+}
+
+/** Bytes that no transaction of the type has. */
+export function bytesInvalid(reason: string, bytes: Uint8Array): ProtocolError {
+  return new ProtocolError('TRANSACTION_BYTES_INVALID', { reason, length: bytes.length });
+}
+
+const SIGNED_KEY_CHARACTERS = 65;
+
+/** Signs and keys (`+` or `-` and 64 characters each) out of the bytes that they were written to one after the other. */
+export function signedKeysIn(bytes: Buffer): string[] {
+  if (bytes.length % SIGNED_KEY_CHARACTERS !== 0) throw bytesInvalid('keys of a wrong length', bytes);
+  const text = bytes.toString('latin1');
+  const keys: string[] = [];
+  for (let at = 0; at < text.length; at += SIGNED_KEY_CHARACTERS) keys.push(text.slice(at, at + SIGNED_KEY_CHARACTERS));
+  return keys;
 }
