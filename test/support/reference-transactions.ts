@@ -54,7 +54,7 @@ export interface Content {
 /** The reference's object of a document, whatever the document holds. */
 export function referenceOf(json: { readonly type: Gen3Type; readonly [member: string]: unknown }): BaseTransaction {
   const Class = CLASSES[json.type];
-  return new Class({ networkIdentifier: NETWORK_IDENTIFIER, ...json } as never);
+  return new Class({ networkIdentifier: NETWORK_IDENTIFIER, ...json });
 }
 
 /** A signed transaction of the reference. A registration of a second key is never signed with a second key. */
