@@ -59,7 +59,12 @@ export interface ForgingDelegate {
 /** Result of handing something in. */
 export type SubmitResult =
   | { readonly accepted: true; readonly transaction: Transaction; readonly receivedAtMs: number }
-  | { readonly accepted: false; readonly code: string; readonly message: string; readonly errors: readonly TransactionError[] };
+  | {
+      readonly accepted: false;
+      readonly code: string;
+      readonly message: string;
+      readonly errors: readonly TransactionError[];
+    };
 
 export interface Forger {
   readonly publicKey: PublicKey;

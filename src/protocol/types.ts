@@ -41,7 +41,12 @@ export type Payload =
       readonly keysgroup: readonly string[];
     }
   | { readonly kind: 'dapp'; readonly dapp: DappDescription }
-  | { readonly kind: 'inTransfer'; readonly amount: bigint; readonly dappId: TransactionId; readonly recipientId?: Address }
+  | {
+      readonly kind: 'inTransfer';
+      readonly amount: bigint;
+      readonly dappId: TransactionId;
+      readonly recipientId?: Address;
+    }
   | {
       readonly kind: 'outTransfer';
       readonly amount: bigint;

@@ -24,8 +24,12 @@ export async function measureDevnet(): Promise<DevnetFigures> {
   const startedMs = performance.now();
   const supervisor = spawn(
     process.execPath,
-    ['bin/bloomery.js', 'devnet', '--data-dir', directory]
-      .concat(['--http-port', String(base), '--ws-port', String(base + NODES)]),
+    ['bin/bloomery.js', 'devnet', '--data-dir', directory].concat([
+      '--http-port',
+      String(base),
+      '--ws-port',
+      String(base + NODES),
+    ]),
     { stdio: 'ignore' },
   );
   const ended = new Promise((resolve) => supervisor.once('exit', resolve));

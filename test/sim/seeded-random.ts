@@ -24,10 +24,10 @@ export class SeededRandom implements Random {
     const rotated = Math.imul(rotateLeft(Math.imul(s1, 5), 7), 9) >>> 0;
     s[2] = s2 ^ s0;
     s[3] = s3 ^ s1;
-    s[1] = s1 ^ s[2]!;
-    s[0] = s0 ^ s[3]!;
-    s[2] = s[2]! ^ (s1 << 9);
-    s[3] = rotateLeft(s[3]!, 11);
+    s[1] = s1 ^ s[2];
+    s[0] = s0 ^ s[3];
+    s[2] = s[2] ^ (s1 << 9);
+    s[3] = rotateLeft(s[3], 11);
     return rotated;
   }
 

@@ -151,7 +151,12 @@ export class ForgingScheduler {
     );
     const previouslyForged = journal.last(publicKey);
     try {
-      const block = rules.forge(state, tip.header, { keyPair: turn.keyPair, timestamp, transactions, previouslyForged });
+      const block = rules.forge(state, tip.header, {
+        keyPair: turn.keyPair,
+        timestamp,
+        transactions,
+        previouslyForged,
+      });
       journal.record(publicKey, signedHeaderOf(block));
       return block;
     } catch (error) {
