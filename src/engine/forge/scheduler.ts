@@ -92,10 +92,14 @@ export class ForgingScheduler {
 
   #arm(): void {
     if (this.#stopped) return;
-    const { clock, chain } = this.#dependencies;
+    const { clock, chain, waitThresholdMs } = this.#dependencies;
+    const { params } = chain.rules;
     const nowMs = clock.nowMs();
-    const nextSlotMs = slotStartMs(slotAtMs(nowMs, chain.rules.params) + 1, chain.rules.params);
-    this.#timer = clock.after(Math.min(nextSlotMs - nowMs, SLEEP_MS_MAX), () => {
+    const slot = slotAtMs(nowMs, params);
+    // The first moment at which a late block is not waited for any more is one to be awake at.
+    const moments = [slotStartMs(slot, params) + waitThresholdMs + 1, slotStartMs(slot + 1, params), nowMs + SLEEP_MS_MAX];
+    const nextMs = Math.min(...moments.filter((moment) => moment > nowMs));
+    this.#timer = clock.after(nextMs - nowMs, () => {
       this.#wake();
     });
   }
