@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { Chain, openGenesis } from '../../src/engine/chain.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { Verifier } from '../../src/ports/verifier.ts';
 import type { Block } from '../../src/protocol/types.ts';
@@ -52,7 +53,13 @@ export async function applyChain(chain: MadeChain, verifier: Verifier): Promise<
     openGenesis(store, rules, network.genesis);
     // The clock stands after the last block, or its slot would lie in the future.
     const endMs = network.params.epochMs + ((blocks.at(-1)?.timestamp ?? 0) + 1) * 1000;
-    const clock = { nowMs: () => endMs, after: () => ({ cancel: () => undefined }) };
+    const clock: Clock = {
+      nowMs: () => endMs,
+      after: (_, work) => {
+        const turn = setImmediate(work);
+        return { cancel: () => clearImmediate(turn) };
+      },
+    };
     const node = new Chain({ store, rules, verifier, clock, observer: SILENT });
     const startedMs = performance.now();
     const batches = batchesOf(blocks, 34);
