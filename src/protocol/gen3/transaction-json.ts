@@ -49,7 +49,11 @@ export function genesisTransactionFromJson(json: unknown, types: ReadonlyMap<num
   const type = typeFor(json, types);
   const base = baseMembers(json, type);
   const errors = baseErrors(BASE_SHAPE, base, NO_ID);
-  const { payload, errors: assetErrors } = type.readAsset(member(json, 'asset'), NO_ID, senderIdOf(base.senderPublicKey));
+  const { payload, errors: assetErrors } = type.readAsset(
+    member(json, 'asset'),
+    NO_ID,
+    senderIdOf(base.senderPublicKey),
+  );
   if (errors.length > 0 || payload === undefined) {
     throw new TransactionRejected('TRANSACTION_INVALID', [...errors, ...assetErrors]);
   }

@@ -1,0 +1,201 @@
+/** The rules of single transactions and of batches, with what differs between the generations handed in. */
+
+import { applyGenesisTransactions } from '../block/apply-genesis.ts';
+import { PAYLOAD_BYTES_MAX, type ChainParams } from '../params.ts';
+import type { Rules, TransactionContext } from '../rules.ts';
+import { slotAt } from '../slots.ts';
+import { StateOverlay, writeChanges, type StateReader, type StateWriter } from '../state.ts';
+import type { Block, PayloadKind, SignatureOracle, Transaction } from '../types.ts';
+import { transactionError, type TransactionError, type TransactionVerdict } from '../verdict.ts';
+import type { ApplyTransactionContext, Dialect } from './apply-context.ts';
+import { applyTransaction } from './apply.ts';
+import { isExcepted } from './exceptions.ts';
+import { addMemberSignature } from './member-signature.ts';
+import { groupStanding } from './signatures.ts';
+import { spendingErrors } from './spending.ts';
+import type { TransactionBytes } from './transaction-bytes.ts';
+import { amountOf, bookVoteWeight } from './vote-weight.ts';
+
+/** What a generation brings along. */
+export interface TransactionRuleParts {
+  readonly dialect: Dialect;
+  readonly bytes: TransactionBytes;
+  /** Whether the type of the transaction may occur in the context. */
+  isAllowed(transaction: Transaction, context: TransactionContext): boolean;
+  /** What is wrong with a well-formed transaction beside its signature. */
+  statedErrors(transaction: Transaction): readonly TransactionError[];
+  /** Whether the network lists the transaction as valid although its shape is not: nothing else is asked of it then. */
+  isExceptedShape(transaction: Transaction): boolean;
+  /** Whether a forger takes the transaction at all. */
+  mayBeForged(transaction: Transaction): boolean;
+  /** Kinds that are looked at again when another of the kind is confirmed. */
+  readonly uniqueKinds: ReadonlySet<PayloadKind>;
+  /** Why the weights that a transaction moves cannot be booked after it was applied; undefined when they can. */
+  bookingFault?(
+    state: StateReader,
+    transaction: Transaction,
+    batch: readonly Transaction[],
+  ): TransactionError | undefined;
+}
+
+export interface TransactionRules extends Pick<
+  Rules,
+  | 'validateTransaction'
+  | 'primarySignatureChecks'
+  | 'verifyTransaction'
+  | 'processTransactions'
+  | 'addMemberSignature'
+  | 'multisignatureStatus'
+  | 'hasUniqueData'
+  | 'selectTransactions'
+> {
+  /**
+   * The spending and sequential rules over a batch in order, written to `state`, weights of delegates included: a verdict
+   * for each. What fails leaves no trace.
+   */
+  applyInSequence(
+    state: StateWriter,
+    transactions: readonly Transaction[],
+    verify: SignatureOracle,
+  ): { readonly verdicts: readonly TransactionVerdict[] };
+  /** Applies the content of a genesis block: votes last, nothing refused, nothing verified. */
+  applyGenesisTransactions(state: StateWriter, genesis: Block): void;
+}
+
+const OK: TransactionVerdict = { status: 'ok' };
+
+export function createTransactionRules(params: ChainParams, parts: TransactionRuleParts): TransactionRules {
+  const { exceptions, networkIdentifier } = params;
+  const { dialect, bytes } = parts;
+  const digests = {
+    signingDigest: (transaction: Transaction) => bytes.signingDigest(transaction, networkIdentifier),
+    secondSigningDigest: (transaction: Transaction) => bytes.secondSigningDigest(transaction, networkIdentifier),
+  };
+  const contextFor = (verify: SignatureOracle): ApplyTransactionContext => ({ dialect, digests, exceptions, verify });
+  const isInert = (transaction: Transaction): boolean => exceptions.inertTransactions.has(transaction.id);
+
+  const validateTransaction: Rules['validateTransaction'] = (transaction, context, verify) => {
+    if (!parts.isAllowed(transaction, context)) return [notAllowed(transaction)];
+    const errors = [...parts.statedErrors(transaction)];
+    if (!verify(bytes.primaryCheck(transaction, networkIdentifier))) {
+      const message = `Failed to validate signature ${transaction.signature}`;
+      errors.unshift(transactionError(transaction.id, message, '.signature'));
+    }
+    if (errors.length === 0 || isExcepted(errors, transaction, exceptions, dialect)) return [];
+    return parts.isExceptedShape(transaction) ? [] : errors;
+  };
+
+  const verifyTransaction: Rules['verifyTransaction'] = (state, transaction, nowS, verify) => {
+    if (isInert(transaction)) return OK;
+    if (state.hasTransaction(transaction.id)) return alreadyConfirmed(transaction);
+    const verdict = applyTransaction(new StateOverlay(state), transaction, contextFor(verify));
+    if (slotAt(transaction.timestamp, params) <= slotAt(nowS, params)) return verdict;
+    const message = 'Invalid transaction timestamp. Timestamp is in the future';
+    const late = transactionError(transaction.id, message, '.timestamp');
+    return { status: 'fail', errors: verdict.status === 'ok' ? [late] : [...verdict.errors, late] };
+  };
+
+  const runBatch = (
+    state: StateWriter,
+    transactions: readonly Transaction[],
+    verify: SignatureOracle,
+    afterEach: (state: StateWriter, transaction: Transaction) => TransactionError | undefined,
+  ): TransactionVerdict[] => {
+    const context = contextFor(verify);
+    const overspent = spendingErrors(
+      state,
+      transactions.filter((transaction) => !isInert(transaction)),
+    );
+    return transactions.map((transaction) => {
+      if (isInert(transaction)) return OK;
+      const error = overspent.get(transaction);
+      if (error !== undefined) return { status: 'fail', errors: [error] };
+      const scratch = new StateOverlay(state);
+      const verdict = applyTransaction(scratch, transaction, context);
+      if (verdict.status !== 'ok') return verdict;
+      const fault = afterEach(scratch, transaction);
+      if (fault !== undefined) return { status: 'fail', errors: [fault] };
+      writeChanges(scratch.changes(), state);
+      return verdict;
+    });
+  };
+
+  const applyInSequence: TransactionRules['applyInSequence'] = (state, transactions, verify) => ({
+    verdicts: runBatch(state, transactions, verify, (scratch, transaction) => {
+      const fault = parts.bookingFault?.(scratch, transaction, transactions);
+      if (fault === undefined) bookVoteWeight(scratch, transaction, dialect.voteWeight, exceptions);
+      return fault;
+    }),
+  });
+
+  const processTransactions: Rules['processTransactions'] = (state, transactions, verify) => {
+    const fresh = transactions.filter((transaction) => !state.hasTransaction(transaction.id));
+    // Weights decide nothing inside a batch, so a scratch copy goes without them.
+    const verdicts = runBatch(new StateOverlay(state), fresh, verify, () => undefined);
+    const byTransaction = new Map(fresh.map((transaction, index) => [transaction, verdicts[index] ?? OK]));
+    return transactions.map((transaction) => byTransaction.get(transaction) ?? alreadyConfirmed(transaction));
+  };
+
+  return {
+    validateTransaction,
+    verifyTransaction,
+    processTransactions,
+    primarySignatureChecks: (transaction) => [bytes.primaryCheck(transaction, networkIdentifier)],
+    applyInSequence,
+    applyGenesisTransactions: (state, genesis) =>
+      applyGenesisTransactions(
+        state,
+        genesis,
+        contextFor(() => true),
+      ),
+    addMemberSignature: (state, transaction, signature, verify) =>
+      addMemberSignature(state, transaction, signature, contextFor(verify)),
+    multisignatureStatus: (state, transaction, verify) => {
+      const { status } = groupStanding(transaction, state.account(transaction.senderId), contextFor(verify));
+      // Signatures that no longer fit (a group registered meanwhile) wait for their removal like missing ones.
+      return status === 'fail' ? 'pending' : status;
+    },
+    hasUniqueData: ({ payload }) => parts.uniqueKinds.has(payload.kind),
+    selectTransactions: (state, candidates, context, verify) => {
+      const alone = candidates.filter(
+        (transaction) =>
+          parts.isAllowed(transaction, context) && parts.mayBeForged(transaction) && !isInert(transaction),
+      );
+      const together = withVerdictOk(alone, processTransactions(state, alone, verify));
+      const ordered = together.slice(0, params.transactionsPerBlockMax).sort(forgingOrder);
+      // The order in the block is another one than the order of the check above, so it is checked as well.
+      return fitting(withVerdictOk(ordered, processTransactions(state, ordered, verify)), bytes);
+    },
+  };
+}
+
+function notAllowed({ id, type }: Transaction): TransactionError {
+  return transactionError(id, `Transaction type ${type} is currently not allowed.`, '');
+}
+
+function alreadyConfirmed({ id }: Transaction): TransactionVerdict {
+  const errors = [transactionError(id, `Transaction is already confirmed: ${id}`, '.id')];
+  return { status: 'fail', errors };
+}
+
+function withVerdictOk(transactions: readonly Transaction[], verdicts: readonly TransactionVerdict[]): Transaction[] {
+  return transactions.filter((_, index) => verdicts[index]?.status === 'ok');
+}
+
+/** Registrations of groups last, then by type, then by amount; the sort is stable, so ties keep their order. */
+function forgingOrder(a: Transaction, b: Transaction): number {
+  const groups = Number(a.payload.kind === 'multisignature') - Number(b.payload.kind === 'multisignature');
+  if (groups !== 0) return groups;
+  if (a.type !== b.type) return a.type - b.type;
+  const [amountA, amountB] = [amountOf(a.payload), amountOf(b.payload)];
+  return amountA < amountB ? -1 : amountA > amountB ? 1 : 0;
+}
+
+/** As many of the first as a block's payload can hold. */
+function fitting(transactions: readonly Transaction[], { transactionBytes }: TransactionBytes): Transaction[] {
+  let bytes = 0;
+  return transactions.filter((transaction) => {
+    bytes += transactionBytes(transaction).length;
+    return bytes <= PAYLOAD_BYTES_MAX;
+  });
+}
