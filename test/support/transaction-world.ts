@@ -4,7 +4,7 @@ import { sha256 } from '../../src/crypto/hash.ts';
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import { bytesOfHex, hexOf } from '../../src/primitives/bytes.ts';
 import { createGen3Codec, signedBytes } from '../../src/protocol/gen3/codec.ts';
-import { createTransactionRules, type Gen3TransactionRules } from '../../src/protocol/gen3/transactions.ts';
+import { createTransactionRules } from '../../src/protocol/gen3/transactions.ts';
 import type { ChainParams } from '../../src/protocol/params.ts';
 import type { Rules } from '../../src/protocol/rules.ts';
 import { emptyAccount, StateOverlay, type Account } from '../../src/protocol/state.ts';
@@ -29,7 +29,7 @@ export interface SendOptions {
 export class TransactionWorld {
   readonly state = new MemoryState();
   readonly params: ChainParams;
-  readonly rules: Gen3TransactionRules;
+  readonly rules: ReturnType<typeof createTransactionRules>;
   readonly codec: Rules['codec'];
 
   constructor(changes: Partial<ChainParams> = {}) {
