@@ -82,9 +82,8 @@ export function indexPage(
     if (batch.length === 0) break;
     for (const group of groupsOf(batch, valueEnd)) {
       const { prefix, start, end } = group;
+      // A group at the end of a full batch may go on below it: then the index is asked for the group as a whole.
       const mayGoOn = end === batch.length && batch.length === BATCH_KEYS;
-      // A group that the batch cuts off is read again from its top, unless it is larger than any batch.
-      if (mayGoOn && start > 0) break;
       const size = mayGoOn ? keys.count(prefixRange(prefix)) : end - start;
       const skip = Math.max(0, offset - passed);
       if (skip < size) {

@@ -1,8 +1,9 @@
 import test from 'ava';
 import fc from 'fast-check';
 
+import { addressOf } from '../../src/crypto/keys.ts';
 import { BACKENDS, dump, withStore } from './backends.ts';
-import { Dice, nextStep, type Step } from './world.ts';
+import { Dice, nextStep, PEOPLE, USERNAMES, type Step } from './world.ts';
 import type { StoredChain } from '../../src/store/chain-store.ts';
 
 /** Appends blocks above the tip. */
@@ -26,11 +27,13 @@ for (const backend of BACKENDS) {
           const dice = new Dice(seed);
           grow(store, dice, 1);
           const dumps = [dump(store)];
+          const views = [seen(store)];
           const digests = [store.stateDigest()];
           const steps: Step[] = [];
           for (let i = 0; i < blocks; i += 1) {
             steps.push(...grow(store, dice, 1));
             dumps.push(dump(store));
+            views.push(seen(store));
             digests.push(store.stateDigest());
           }
           for (let i = blocks - 1; i >= 0; i -= 1) {
@@ -39,6 +42,7 @@ for (const backend of BACKENDS) {
               steps[i]?.block,
             );
             t.deepEqual(dump(store), dumps[i]);
+            t.deepEqual(seen(store), views[i]);
             t.is(store.stateDigest(), digests[i] ?? '');
           }
         });
@@ -87,7 +91,7 @@ for (const backend of BACKENDS) {
         fc.integer({ min: 0, max: 3 }),
         fc.integer({ min: 0, max: 3 }),
         async (seed, back, on) => {
-          await withStore(backend, (store) => {
+          await withStore(backend, async (store) => {
             const dice = new Dice(seed);
             grow(store, dice, 5);
             const before = dump(store);
@@ -114,6 +118,14 @@ for (const backend of BACKENDS) {
             t.is(store.ledger(), ledger);
             t.is(store.tip(), tip);
             t.deepEqual(seen(store), view);
+            // It goes on as a store does that never failed.
+            grow(store, new Dice(seed + 1), 3);
+            const untroubled = await withStore('memory', (twin) => {
+              grow(twin, new Dice(seed), 5);
+              grow(twin, new Dice(seed + 1), 3);
+              return dump(twin);
+            });
+            t.deepEqual(dump(store), untroubled);
           });
         },
       ),
@@ -145,14 +157,17 @@ test('both back ends hold the same keys and digest after the same history', asyn
   );
 });
 
-/** What readers see of the state, through whatever the store keeps in memory. */
+/** Above every height that these chains reach. */
+const HEIGHT_MAX = 16;
+
+/** What readers see of chain and state, through whatever the store keeps in memory. */
 function seen(store: StoredChain): unknown {
-  const delegates = [...store.delegates()];
   return {
-    delegates,
-    accounts: delegates.map(({ address }) => store.account(address)),
-    names: delegates.map(({ username }) => store.delegateKeyByUsername(username)),
+    delegates: [...store.delegates()],
+    byKey: PEOPLE.map((publicKey) => store.delegate(publicKey)),
+    accounts: PEOPLE.map((publicKey) => store.account(addressOf(publicKey))),
+    names: USERNAMES.map((username) => store.delegateKeyByUsername(username)),
     lists: [1, 2, 3, 4].map((index) => store.roundList(index)),
-    blocks: [1, 2, 3, 4, 5].map((height) => store.block(height)),
+    blocks: Array.from({ length: HEIGHT_MAX }, (_, height) => store.block(height)),
   };
 }

@@ -41,7 +41,8 @@ export function keyOf(name: string): PublicKey {
 
 /** People of these chains: few, so that they meet often. */
 export const PEOPLE: readonly PublicKey[] = Array.from({ length: 12 }, (_, i) => keyOf(`person ${i}`));
-const USERNAMES = [
+/** The name that each of them takes as a delegate. */
+export const USERNAMES = [
   'alice',
   'bob',
   'b_ob',
