@@ -1,17 +1,10 @@
 /** Blocks of generation 3 as JSON. */
 
-import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';
+import { malformed, readCount, readHex, readPreviousId, readTotal, readTransactions } from '../block/read-json.ts';
 import type { ChainParams } from '../params.ts';
-import { canonicalDigits, member } from '../tx/json.ts';
 import type { Block, BlockHeader, Json, JsonObject, Transaction } from '../types.ts';
-import { BlockRejected, TransactionRejected } from '../verdict.ts';
+import { BlockRejected } from '../verdict.ts';
 import { headerId } from '../block/header.ts';
-
-const U32_MAX = 0xffff_ffff;
-const U64_MAX = 0xffff_ffff_ffff_ffffn;
-
-/** Far above what any network allows in a block (150), so that a rogue list costs little. */
-const TRANSACTIONS_MAX = 1000;
 
 /**
  * Reads a block. Ids are computed, members that no one knows are ignored, missing totals are 0, and the count of
@@ -24,7 +17,7 @@ export function blockFromJson(
   params: ChainParams,
   transactionFromJson: (json: unknown) => Transaction,
 ): Block {
-  const version = count(json, 'version', 0);
+  const version = readCount(json, 'version', 0);
   const registered = version === 2 || (version < 2 && params.exceptions.blockVersions.has(version));
   if (!registered) {
     throw new BlockRejected('BLOCK_VERSION_INVALID', 'Block processing version is not registered', { version });
@@ -34,7 +27,7 @@ export function blockFromJson(
 
 /** Reads a block of any version that has a layout: the genesis block, whose content is given. */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
-  const version = count(json, 'version');
+  const version = readCount(json, 'version');
   if (version > 2) throw malformed('version', 'should be <= 2');
   return readBlock(json, version, transactionFromJson);
 }
@@ -74,85 +67,28 @@ function blockJson(header: BlockHeader, transactions: { readonly transactions?: 
 }
 
 function readBlock(json: unknown, version: number, transactionFromJson: (json: unknown) => Transaction): Block {
-  const previousBlockId = previousOf(json);
+  const previousBlockId = readPreviousId(json, 'previousBlockId');
   // Only version 2 signs these heights; older blocks may come without them.
   const unsigned = version < 2 ? 0 : undefined;
   const transactions = readTransactions(json, transactionFromJson);
   const block: Block = {
     id: '',
     version,
-    height: count(json, 'height'),
-    timestamp: count(json, 'timestamp'),
+    height: readCount(json, 'height'),
+    timestamp: readCount(json, 'timestamp'),
     ...(previousBlockId === undefined ? {} : { previousBlockId }),
     numberOfTransactions: transactions.length,
-    totalAmount: total(json, 'totalAmount'),
-    totalFee: total(json, 'totalFee'),
-    reward: total(json, 'reward'),
-    payloadLength: count(json, 'payloadLength', 0),
-    payloadHash: hex(json, 'payloadHash', 32),
-    generatorPublicKey: hex(json, 'generatorPublicKey', 32),
-    blockSignature: hex(json, 'blockSignature', 64),
-    maxHeightPreviouslyForged: count(json, 'maxHeightPreviouslyForged', unsigned),
-    maxHeightPrevoted: count(json, 'maxHeightPrevoted', unsigned),
+    totalAmount: readTotal(json, 'totalAmount'),
+    totalFee: readTotal(json, 'totalFee'),
+    reward: readTotal(json, 'reward'),
+    payloadLength: readCount(json, 'payloadLength', 0),
+    payloadHash: readHex(json, 'payloadHash', 32),
+    generatorPublicKey: readHex(json, 'generatorPublicKey', 32),
+    blockSignature: readHex(json, 'blockSignature', 64),
+    maxHeightPreviouslyForged: readCount(json, 'maxHeightPreviouslyForged', unsigned),
+    maxHeightPrevoted: readCount(json, 'maxHeightPrevoted', unsigned),
     transactions,
   };
   const heights = version < 2 ? { maxHeightPreviouslyForged: 0, maxHeightPrevoted: 0 } : {};
   return { ...block, ...heights, id: headerId(block) };
-}
-
-function readTransactions(json: unknown, transactionFromJson: (json: unknown) => Transaction): Transaction[] {
-  const list = member(json, 'transactions') ?? [];
-  if (!Array.isArray(list)) throw malformed('transactions', 'should be array');
-  if (list.length > TRANSACTIONS_MAX) {
-    throw malformed('transactions', `should NOT have more than ${TRANSACTIONS_MAX} items`);
-  }
-  return list.map((each: unknown, index) => {
-    try {
-      return transactionFromJson(each);
-    } catch (error) {
-      if (!(error instanceof TransactionRejected)) throw error;
-      const data = { index, reason: error.code };
-      throw new BlockRejected('BLOCK_TRANSACTION_INVALID', error.message, data, error.errors);
-    }
-  });
-}
-
-function previousOf(json: unknown): string | undefined {
-  const id = member(json, 'previousBlockId');
-  if (id === undefined || id === null) return undefined;
-  if (typeof id !== 'string' || !isU64Decimal(id) || id === '0') {
-    throw malformed('previousBlockId', 'should match format "id"');
-  }
-  return id;
-}
-
-/** A member that is written as four unsigned bytes. */
-function count(json: unknown, name: string, missing?: number): number {
-  const value = member(json, name) ?? missing;
-  if (value === undefined) throw malformed(name, 'is required');
-  if (typeof value !== 'number' || !Number.isInteger(value)) throw malformed(name, 'should be integer');
-  if (value < 0 || value > U32_MAX) throw malformed(name, `should be >= 0 and <= ${U32_MAX}`);
-  return value === 0 ? 0 : value;
-}
-
-/** Beddows as a string of digits or, as some peers send them, as a number that is exact. */
-function total(json: unknown, name: string): bigint {
-  const value = member(json, name) ?? '0';
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value);
-  const digits = canonicalDigits(value);
-  if (digits === undefined || digits.length > 20 || BigInt(digits) > U64_MAX) {
-    throw malformed(name, 'should be an amount in beddows');
-  }
-  return BigInt(digits);
-}
-
-function hex(json: unknown, name: string, byteLength: number): string {
-  const value = member(json, name);
-  const text = typeof value === 'string' ? value.toLowerCase() : '';
-  if (!isCanonicalHex(text, byteLength)) throw malformed(name, `should be ${byteLength} bytes in hexadecimal`);
-  return text;
-}
-
-function malformed(name: string, fault: string): BlockRejected {
-  return new BlockRejected('BLOCK_MALFORMED', `'.${name}' ${fault}`, { member: name });
 }

@@ -44,8 +44,10 @@ export function createGen3Rules(params: ChainParams, options: Gen3Options = {}):
         params,
         format,
         ed25519: options.ed25519 ?? defaultEd25519(),
-        blockRules: { ...blockRules, rewardOwed },
         transactionRules: appliers,
+        applyBlock: blockRules.applyBlock,
+        rewardOwed,
+        mayBeForged: () => true,
       }),
     contradiction: (earlier, header) =>
       earlier.blockId === header.blockId ? undefined : contradictionOf(earlier, header),

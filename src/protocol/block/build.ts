@@ -1,0 +1,116 @@
+/** Building the next block: what both generations do once it is known who forges what kind of block where. */
+
+import type { Ed25519 } from '../../crypto/ed25519.ts';
+import { idOf, sha256 } from '../../crypto/hash.ts';
+import { hexOf } from '../../primitives/bytes.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { ChainParams } from '../params.ts';
+import type { ForgeRequest, Rules } from '../rules.ts';
+import { StateOverlay, type StateReader } from '../state.ts';
+import { amountOf } from '../tx/vote-weight.ts';
+import type { Block, BlockHeader, SignatureOracle, Transaction } from '../types.ts';
+import { BlockRejected, type BlockRejectionCode } from '../verdict.ts';
+import type { TransactionRules } from './apply.ts';
+import { payloadFaults, payloadHashOf, type BlockFormat } from './validate.ts';
+import { versionAt } from './version.ts';
+
+export interface BuildParts {
+  readonly params: ChainParams;
+  readonly format: BlockFormat;
+  readonly ed25519: Ed25519;
+  readonly transactionRules: TransactionRules;
+  readonly applyBlock: Rules['applyBlock'];
+  /** Whether a forger takes a transaction at all. */
+  mayBeForged(transaction: Transaction): boolean;
+}
+
+/** What the generation decides about the header. */
+export type PlacedHeader = Pick<
+  BlockHeader,
+  'version' | 'generatorPublicKey' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted' | 'reward'
+>;
+
+/** Why a block that would be refused is not forged, by the code that would refuse it. */
+const REFUSALS: Partial<Record<BlockRejectionCode, string>> = {
+  BLOCK_FORGER_LEAVES: 'FORGER_LEAVES',
+  BLOCK_FORGER_INVALID: 'FORGER_NOT_IN_TURN',
+  BLOCK_BFT_INVALID: 'FORGING_CONTRADICTS',
+  BLOCK_TIMESTAMP_INVALID: 'FORGER_SLOT_TAKEN',
+};
+
+/**
+ * Builds and signs the block after `tip`. Transactions that would make it invalid are left out; nothing is signed that
+ * `applyBlock` would refuse.
+ *
+ * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGING_CONTRADICTS`, `FORGER_SLOT_TAKEN` or
+ *   `FORGE_REFUSED` with the block's rejection as its cause
+ */
+export function buildBlock(
+  state: StateReader,
+  tip: BlockHeader,
+  request: ForgeRequest,
+  placed: PlacedHeader,
+  parts: BuildParts,
+): Block {
+  const { format, ed25519 } = parts;
+  const verify: SignatureOracle = (check) => ed25519.verify(check);
+  const transactions = applicable(state, request, parts, verify);
+  const sizes = transactions.map((transaction) => format.transactionBytes(transaction).length);
+  const unsigned: Block = {
+    id: '',
+    ...placed,
+    height: tip.height + 1,
+    timestamp: request.timestamp,
+    previousBlockId: tip.id,
+    numberOfTransactions: transactions.length,
+    totalAmount: transactions.reduce((total, { payload }) => total + amountOf(payload), 0n),
+    totalFee: transactions.reduce((total, { fee }) => total + fee, 0n),
+    payloadLength: sizes.reduce((total, size) => total + size, 0),
+    payloadHash: payloadHashOf(transactions, format),
+    blockSignature: '',
+    transactions,
+  };
+  rehearse(state, unsigned, parts, verify);
+
+  const bytes = format.headerBytes(unsigned);
+  const signature = ed25519.sign(sha256(bytes), request.keyPair.privateKey);
+  return { ...unsigned, id: idOf(Buffer.concat([bytes, signature])), blockSignature: hexOf(signature) };
+}
+
+/** The requested transactions that a block may hold, in their order. */
+function applicable(
+  state: StateReader,
+  request: ForgeRequest,
+  parts: BuildParts,
+  verify: SignatureOracle,
+): readonly Transaction[] {
+  const { params, transactionRules } = parts;
+  const distinct = new Map(request.transactions.map((transaction) => [transaction.id, transaction]));
+  const alone = [...distinct.values()].filter(
+    (transaction) =>
+      parts.mayBeForged(transaction) &&
+      !params.exceptions.inertTransactions.has(transaction.id) &&
+      transactionRules.verifyTransaction(state, transaction, request.timestamp, verify).status === 'ok',
+  );
+  const { verdicts } = transactionRules.applyInSequence(new StateOverlay(state), alone, verify);
+  const together = alone.filter((_, index) => verdicts[index]?.status === 'ok');
+  return together.slice(0, params.transactionsPerBlockMax);
+}
+
+/** Applies the block to a copy of the state: what fails here is never signed. */
+function rehearse(state: StateReader, block: Block, parts: BuildParts, verify: SignatureOracle): void {
+  try {
+    // A chain with older history knows versions that nobody forges any more.
+    if (versionAt(block.height, block.version, parts.params) !== block.version) {
+      throw new BlockRejected('BLOCK_VERSION_INVALID', 'Invalid version');
+    }
+    for (const fault of payloadFaults(block, parts.params, parts.format)) {
+      throw new BlockRejected('BLOCK_PAYLOAD_INVALID', fault);
+    }
+    parts.applyBlock(new StateOverlay(state), block, { nowS: block.timestamp, verify });
+  } catch (error) {
+    if (!(error instanceof BlockRejected)) throw error;
+    const code = REFUSALS[error.code] ?? 'FORGE_REFUSED';
+    throw new ProtocolError(code, { height: block.height, reason: error.message }, undefined, { cause: error });
+  }
+}

@@ -1,0 +1,70 @@
+/** Members of a block document, read with the same care by both generations. */
+
+import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';
+import { canonicalDigits, member } from '../tx/json.ts';
+import type { Transaction } from '../types.ts';
+import { BlockRejected, TransactionRejected } from '../verdict.ts';
+
+const U32_MAX = 0xffff_ffff;
+const U64_MAX = 0xffff_ffff_ffff_ffffn;
+
+/** Far above what any network allows in a block (150), so that a rogue list costs little. */
+const TRANSACTIONS_MAX = 1000;
+
+/** @throws BlockRejected `BLOCK_MALFORMED` or `BLOCK_TRANSACTION_INVALID` */
+export function readTransactions(json: unknown, transactionFromJson: (json: unknown) => Transaction): Transaction[] {
+  const list = member(json, 'transactions') ?? [];
+  if (!Array.isArray(list)) throw malformed('transactions', 'should be array');
+  if (list.length > TRANSACTIONS_MAX) {
+    throw malformed('transactions', `should NOT have more than ${TRANSACTIONS_MAX} items`);
+  }
+  return list.map((each: unknown, index) => {
+    try {
+      return transactionFromJson(each);
+    } catch (error) {
+      if (!(error instanceof TransactionRejected)) throw error;
+      const data = { index, reason: error.code };
+      throw new BlockRejected('BLOCK_TRANSACTION_INVALID', error.message, data, error.errors);
+    }
+  });
+}
+
+/** Id of the previous block, undefined when there is none. */
+export function readPreviousId(json: unknown, name: string): string | undefined {
+  const id = member(json, name);
+  if (id === undefined || id === null) return undefined;
+  if (typeof id !== 'string' || !isU64Decimal(id) || id === '0') throw malformed(name, 'should match format "id"');
+  return id;
+}
+
+/** A member that is written as four unsigned bytes. */
+export function readCount(json: unknown, name: string, missing?: number): number {
+  const value = member(json, name) ?? missing;
+  if (value === undefined) throw malformed(name, 'is required');
+  if (typeof value !== 'number' || !Number.isInteger(value)) throw malformed(name, 'should be integer');
+  if (value < 0 || value > U32_MAX) throw malformed(name, `should be >= 0 and <= ${U32_MAX}`);
+  return value === 0 ? 0 : value;
+}
+
+/** Beddows as a string of digits or, as some peers send them, as a number that is exact. */
+export function readTotal(json: unknown, name: string): bigint {
+  const value = member(json, name) ?? '0';
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value);
+  const digits = canonicalDigits(value);
+  if (digits === undefined || digits.length > 20 || BigInt(digits) > U64_MAX) {
+    throw malformed(name, 'should be an amount in beddows');
+  }
+  return BigInt(digits);
+}
+
+/** Lower-case hexadecimal text of so many bytes. */
+export function readHex(json: unknown, name: string, byteLength: number): string {
+  const value = member(json, name);
+  const text = typeof value === 'string' ? value.toLowerCase() : '';
+  if (!isCanonicalHex(text, byteLength)) throw malformed(name, `should be ${byteLength} bytes in hexadecimal`);
+  return text;
+}
+
+export function malformed(name: string, fault: string): BlockRejected {
+  return new BlockRejected('BLOCK_MALFORMED', `'.${name}' ${fault}`, { member: name });
+}
