@@ -120,6 +120,7 @@ export class KeyValueChainStore implements StoredChain {
       return this.#keyValue.transact((writer) => {
         const result = work(this.#writer(writer));
         assert(!isThenable(result), 'a transaction of the store is synchronous');
+        this.#state.flush(writer);
         return result;
       });
     } catch (error) {

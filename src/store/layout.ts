@@ -185,7 +185,13 @@ export type AmountTable =
 
 /** Entry of a table sorted by amount, `tail` being what it points to; without one the prefix of all entries of the amount. */
 export function amountKey(table: AmountTable, amount: bigint, tail: Uint8Array = EMPTY): Buffer {
-  return Buffer.concat([tablePrefix(table), orderedBigint(amount), tail]);
+  const magnitude = amount < 0n ? -amount : amount;
+  const size = sizeOfBigint(magnitude);
+  const key = Buffer.allocUnsafe(2 + size + tail.length);
+  key[0] = TABLES[table].number;
+  writeOrderedBigint(key, amount < 0n, magnitude, size, 1);
+  key.set(tail, 2 + size);
+  return key;
 }
 
 export function timestampKey(timestamp: number, tail: Uint8Array = EMPTY): Buffer {
@@ -240,17 +246,18 @@ export function heightAtEnd(bytes: Buffer): number {
  * the bytes; for negative values 128 minus that number, then the complement of the bytes.
  */
 export function orderedBigint(value: bigint): Buffer {
-  const size = bytesOfBigint(value < 0n ? -value : value);
-  assert(size.length < 128, 'an amount is below 2^1016');
-  const bytes = Buffer.allocUnsafe(1 + size.length);
-  if (value < 0n) {
-    bytes[0] = 128 - size.length;
-    for (const [i, byte] of size.entries()) bytes[i + 1] = 255 - byte;
-  } else {
-    bytes[0] = 128 + size.length;
-    bytes.set(size, 1);
-  }
+  const magnitude = value < 0n ? -value : value;
+  const size = sizeOfBigint(magnitude);
+  const bytes = Buffer.allocUnsafe(1 + size);
+  writeOrderedBigint(bytes, value < 0n, magnitude, size, 0);
   return bytes;
+}
+
+function writeOrderedBigint(bytes: Buffer, isNegative: boolean, magnitude: bigint, size: number, at: number): void {
+  assert(size < 128, 'an amount is below 2^1016');
+  bytes[at] = isNegative ? 128 - size : 128 + size;
+  writeBigint(bytes, magnitude, at + 1, size);
+  if (isNegative) for (let i = at + 1; i <= at + size; i += 1) bytes[i] = 255 - (bytes[i] ?? 0);
 }
 
 /** Length of the ordered integer that begins at `offset`. */
@@ -258,18 +265,31 @@ export function orderedBigintBytes(bytes: Buffer, offset: number): number {
   return 1 + Math.abs((bytes[offset] ?? 128) - 128);
 }
 
-/** The least big-endian bytes of a value that is not negative; none for zero. */
-export function bytesOfBigint(value: bigint): Buffer {
-  if (value === 0n) return EMPTY;
-  if (value <= 0xffff_ffff_ffff_ffffn) {
-    const bytes = Buffer.allocUnsafe(8);
-    bytes.writeBigUInt64BE(value);
-    let zeros = 0;
-    while (bytes[zeros] === 0) zeros += 1;
-    return bytes.subarray(zeros);
+const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** Number of the least bytes that hold a value that is not negative; 0 for zero. */
+export function sizeOfBigint(value: bigint): number {
+  if (value > SAFE_MAX) return (value.toString(16).length + 1) >> 1;
+  const number = Number(value);
+  let size = 0;
+  for (let bound = 1; bound <= number; bound *= 256) size += 1;
+  return size;
+}
+
+/**
+ * Writes a value that is not negative as `size` big-endian bytes. Nearly all amounts fit a double, and with those the
+ * arithmetic is several times as fast as with a bigint.
+ */
+export function writeBigint(bytes: Buffer, value: bigint, at: number, size: number): void {
+  if (value > SAFE_MAX) {
+    bytes.write(value.toString(16).padStart(size * 2, '0'), at, size, 'hex');
+    return;
   }
-  const hex = value.toString(16);
-  return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex');
+  let rest = Number(value);
+  for (let i = at + size - 1; i >= at; i -= 1) {
+    bytes[i] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
 }
 
 function writeU32(bytes: Buffer, value: number, at: number): void {

@@ -6,7 +6,7 @@
 import { assert } from '../primitives/errors.ts';
 import type { Account, Delegate, MultisignatureGroup } from '../protocol/state.ts';
 import type { Address, PublicKey } from '../protocol/types.ts';
-import { bytesOfBigint, EMPTY } from './layout.ts';
+import { EMPTY, sizeOfBigint, writeBigint } from './layout.ts';
 
 const KEY_BYTES = 32;
 
@@ -113,10 +113,18 @@ export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
   return Array.from({ length: bytes.length / KEY_BYTES }, (_, i) => hex.slice(i * 64, i * 64 + 64));
 }
 
-/** Grows while it is written. */
+/** Memory that a finished writer has left to the next one, unless it grew large: most records are small. */
+let spare: Buffer | undefined;
+const SPARE_BYTES_MAX = 65_536;
+
+/** Grows while it is written; `bytes` ends it. */
 export class RecordWriter {
-  #bytes = Buffer.allocUnsafe(256);
+  #bytes = spare ?? Buffer.allocUnsafeSlow(1024);
   #length = 0;
+
+  constructor() {
+    spare = undefined;
+  }
 
   byte(value: number): void {
     this.#reserve(1);
@@ -136,10 +144,13 @@ export class RecordWriter {
   }
 
   amount(value: bigint): void {
-    const size = bytesOfBigint(value < 0n ? -value : value);
-    assert(size.length < 128, 'an amount is below 2^1016');
-    this.byte(value < 0n ? 128 + size.length : size.length);
-    this.raw(size);
+    const magnitude = value < 0n ? -value : value;
+    const size = sizeOfBigint(magnitude);
+    assert(size < 128, 'an amount is below 2^1016');
+    this.byte(value < 0n ? 128 + size : size);
+    this.#reserve(size);
+    writeBigint(this.#bytes, magnitude, this.#length, size);
+    this.#length += size;
   }
 
   key(publicKey: PublicKey): void {
@@ -165,13 +176,19 @@ export class RecordWriter {
     this.#length += bytes.length;
   }
 
+  /** The record, in memory of its own. Nothing is written afterwards. */
   bytes(): Buffer {
-    return Buffer.from(this.#bytes.subarray(0, this.#length));
+    const record = Buffer.allocUnsafe(this.#length);
+    this.#bytes.copy(record, 0, 0, this.#length);
+    if (this.#bytes.length <= SPARE_BYTES_MAX) spare = this.#bytes;
+    this.#bytes = EMPTY;
+    this.#length = 0;
+    return record;
   }
 
   #reserve(bytes: number): void {
     if (this.#length + bytes <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + bytes));
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#length + bytes));
     larger.set(this.#bytes.subarray(0, this.#length), 0);
     this.#bytes = larger;
   }
@@ -210,9 +227,10 @@ export class RecordReader {
 
   amount(): bigint {
     const head = this.byte();
-    const size = this.raw(head & 127);
-    const value =
-      size.length === 0 ? 0n : size.length === 8 ? size.readBigUInt64BE() : BigInt(`0x${size.toString('hex')}`);
+    const size = head & 127;
+    const bytes = this.raw(size);
+    // Six bytes are the most that a double reads exactly.
+    const value = size === 0 ? 0n : BigInt(size <= 6 ? bytes.readUIntBE(0, size) : `0x${bytes.toString('hex')}`);
     return head > 127 ? -value : value;
   }
 

@@ -1,4 +1,8 @@
-/** The tables of consensus state, with their indexes, and the decoded values that are kept in memory. */
+/**
+ * The tables of consensus state, with their indexes, and the decoded values that are kept in memory. A transaction of the
+ * store writes each account, each delegate and the ledger once, at its end (`flush`), however many of its blocks changed
+ * them: until then the changes stand in memory, where all reads of this room look first.
+ */
 
 import { LruMap } from '../primitives/bounded.ts';
 import type { Account, Delegate, StateChanges } from '../protocol/state.ts';
@@ -28,12 +32,29 @@ const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 
+/** A value with its stored bytes, so that an undo record need not read or encode them again. */
+interface Held<T> {
+  readonly value: T;
+  readonly bytes: Buffer;
+}
+
+/** What the running transaction made of a value. */
+interface Unsaved<T> {
+  /** As it stands in the tables; undefined when it does not. */
+  readonly stored: T | undefined;
+  readonly held: Held<T>;
+}
+
 export class StateTables {
   readonly #keys: KeyValueReader;
-  readonly #accounts = new LruMap<Address, Account>(ACCOUNTS_CACHED_MAX);
-  readonly #delegates = new LruMap<PublicKey, Delegate>(DELEGATES_CACHED_MAX);
+  readonly #accounts = new LruMap<Address, Held<Account>>(ACCOUNTS_CACHED_MAX);
+  readonly #delegates = new LruMap<PublicKey, Held<Delegate>>(DELEGATES_CACHED_MAX);
+  readonly #unsavedAccounts = new Map<Address, Unsaved<Account>>();
+  /** Only delegates that stand in the tables already, so that a walk over those meets all there are. */
+  readonly #unsavedDelegates = new Map<PublicKey, Held<Delegate>>();
   readonly #roundLists = new LruMap<number, readonly PublicKey[]>(ROUND_LISTS_CACHED_MAX);
   #ledger: Uint8Array | undefined;
+  #isLedgerSaved = true;
 
   constructor(keys: KeyValueReader) {
     this.#keys = keys;
@@ -41,27 +62,11 @@ export class StateTables {
   }
 
   account(address: Address): Account | undefined {
-    const cached = this.#accounts.get(address);
-    if (cached !== undefined) return cached;
-    const bytes = this.#keys.get(textKey('accounts', address));
-    if (bytes === undefined) return undefined;
-    const account = decodeAccount(address, bytes, () => {
-      const votes = this.#keys.get(textKey('votes', address));
-      return votes === undefined ? [] : decodeKeys(votes);
-    });
-    this.#accounts.set(address, account);
-    return account;
+    return this.#heldAccount(address)?.value;
   }
 
   delegate(publicKey: PublicKey): Delegate | undefined {
-    const cached = this.#delegates.get(publicKey);
-    if (cached !== undefined) return cached;
-    if (!PUBLIC_KEY_TEXT.test(publicKey)) return undefined;
-    const bytes = this.#keys.get(publicKeyKey('delegates', publicKey));
-    if (bytes === undefined) return undefined;
-    const delegate = decodeDelegate(publicKey, bytes);
-    this.#delegates.set(publicKey, delegate);
-    return delegate;
+    return this.#heldDelegate(publicKey)?.value;
   }
 
   delegateKeyByUsername(username: string): PublicKey | undefined {
@@ -71,7 +76,8 @@ export class StateTables {
   *delegates(): Iterable<Delegate> {
     for (const { key, value } of this.#keys.entries(prefixRange(tablePrefix('delegates')))) {
       const publicKey = key.toString('hex', 1);
-      yield this.#delegates.get(publicKey) ?? decodeDelegate(publicKey, value);
+      const held = this.#unsavedDelegates.get(publicKey) ?? this.#delegates.get(publicKey);
+      yield held?.value ?? decodeDelegate(publicKey, value);
     }
   }
 
@@ -94,59 +100,51 @@ export class StateTables {
     this.#accounts.clear();
     this.#delegates.clear();
     this.#roundLists.clear();
+    this.#unsavedAccounts.clear();
+    this.#unsavedDelegates.clear();
     this.#ledger = ledger;
+    this.#isLedgerSaved = true;
   }
 
-  /** Writes the changes of a block with their index entries, and says what they overwrote. */
+  /** Takes the changes of a block over and says what they overwrite. `flush` ends what this begins. */
   save(keys: KeyValueWriter, changes: StateChanges): readonly Overwritten[] {
     const overwritten: Overwritten[] = [];
-    const put = (key: Buffer, after: Buffer | undefined): boolean => {
-      const before = keys.get(key);
-      if (before === undefined ? after === undefined : after !== undefined && before.equals(after)) return false;
-      overwritten.push({ key, before });
-      if (after === undefined) keys.remove(key);
-      else keys.put(key, after);
-      return true;
-    };
-
-    let newAccounts = 0;
-    for (const account of changes.accounts.values()) {
-      const before = this.account(account.address);
-      if (before === account) continue;
-      put(textKey('accounts', account.address), encodeAccount(account));
-      if (!sameTexts(before?.votes ?? [], account.votes)) {
-        const votes = account.votes.length === 0 ? undefined : encodeKeys(account.votes);
-        put(textKey('votes', account.address), votes);
-      }
-      writeAccountEntries(keys, before, account);
-      this.#accounts.set(account.address, account);
-      if (before === undefined) newAccounts += 1;
-    }
-    addToAccountTotal(keys, newAccounts);
-    for (const delegate of changes.delegates.values()) {
-      const before = this.delegate(delegate.publicKey);
-      if (!put(publicKeyKey('delegates', delegate.publicKey), encodeDelegate(delegate))) continue;
-      if (before?.username !== delegate.username) {
-        if (before !== undefined) keys.remove(textKey('usernames', before.username));
-        keys.put(textKey('usernames', delegate.username), Buffer.from(delegate.publicKey, 'hex'));
-      }
-      this.#delegates.set(delegate.publicKey, delegate);
-    }
+    for (const account of changes.accounts.values()) this.#saveAccount(keys, account, overwritten);
+    for (const delegate of changes.delegates.values()) this.#saveDelegate(keys, delegate, overwritten);
     for (const [index, list] of changes.roundLists) {
-      put(heightKey('roundLists', index), list === undefined ? undefined : encodeKeys(list));
+      const key = heightKey('roundLists', index);
+      put(keys, key, list === undefined ? undefined : encodeKeys(list), overwritten);
       if (list === undefined) this.#roundLists.delete(index);
       else this.#roundLists.set(index, list);
     }
     const { ledger } = changes;
     if (ledger !== undefined && ledger !== this.#ledger) {
-      put(ledgerKey(), Buffer.from(ledger.buffer, ledger.byteOffset, ledger.byteLength));
+      overwritten.push({ key: ledgerKey(), before: this.#ledger === undefined ? undefined : bufferOf(this.#ledger) });
       this.#ledger = ledger;
+      this.#isLedgerSaved = false;
     }
     return overwritten;
   }
 
+  /** Writes what the blocks of a transaction have left behind. */
+  flush(keys: KeyValueWriter): void {
+    let newAccounts = 0;
+    for (const [address, { stored, held }] of this.#unsavedAccounts) {
+      keys.put(textKey('accounts', address), held.bytes);
+      writeAccountEntries(keys, stored, held.value);
+      if (stored === undefined) newAccounts += 1;
+    }
+    this.#unsavedAccounts.clear();
+    addToAccountTotal(keys, newAccounts);
+    for (const [publicKey, { bytes }] of this.#unsavedDelegates) keys.put(publicKeyKey('delegates', publicKey), bytes);
+    this.#unsavedDelegates.clear();
+    if (!this.#isLedgerSaved && this.#ledger !== undefined) keys.put(ledgerKey(), bufferOf(this.#ledger));
+    this.#isLedgerSaved = true;
+  }
+
   /** Plays an undo record back, index entries included. */
   restore(keys: KeyValueWriter, overwritten: readonly Overwritten[]): void {
+    this.flush(keys);
     const accounts = new Map<Address, Account | undefined>();
     for (const { key } of overwritten) {
       if (key[0] !== TABLES.accounts.number && key[0] !== TABLES.votes.number) continue;
@@ -170,6 +168,65 @@ export class StateTables {
     addToAccountTotal(keys, -removedAccounts);
   }
 
+  #heldAccount(address: Address): Held<Account> | undefined {
+    const held = this.#unsavedAccounts.get(address)?.held ?? this.#accounts.get(address);
+    if (held !== undefined) return held;
+    const bytes = this.#keys.get(textKey('accounts', address));
+    if (bytes === undefined) return undefined;
+    const value = decodeAccount(address, bytes, () => {
+      const votes = this.#keys.get(textKey('votes', address));
+      return votes === undefined ? [] : decodeKeys(votes);
+    });
+    const read = { value, bytes };
+    this.#accounts.set(address, read);
+    return read;
+  }
+
+  #heldDelegate(publicKey: PublicKey): Held<Delegate> | undefined {
+    const held = this.#unsavedDelegates.get(publicKey) ?? this.#delegates.get(publicKey);
+    if (held !== undefined) return held;
+    if (!PUBLIC_KEY_TEXT.test(publicKey)) return undefined;
+    const bytes = this.#keys.get(publicKeyKey('delegates', publicKey));
+    if (bytes === undefined) return undefined;
+    const read = { value: decodeDelegate(publicKey, bytes), bytes };
+    this.#delegates.set(publicKey, read);
+    return read;
+  }
+
+  #saveAccount(keys: KeyValueWriter, account: Account, overwritten: Overwritten[]): void {
+    const { address } = account;
+    const before = this.#heldAccount(address);
+    if (before?.value === account) return;
+    const held = { value: account, bytes: encodeAccount(account) };
+    const hasSameVotes = sameTexts(before?.value.votes ?? [], account.votes);
+    const hasSameBytes = before?.bytes.equals(held.bytes) === true;
+    if (hasSameVotes && hasSameBytes) return;
+    if (!hasSameBytes) overwritten.push({ key: textKey('accounts', address), before: before?.bytes });
+    if (!hasSameVotes) {
+      const votes = account.votes.length === 0 ? undefined : encodeKeys(account.votes);
+      put(keys, textKey('votes', address), votes, overwritten);
+    }
+    const unsaved = this.#unsavedAccounts.get(address);
+    this.#unsavedAccounts.set(address, { stored: unsaved === undefined ? before?.value : unsaved.stored, held });
+    this.#accounts.set(address, held);
+  }
+
+  #saveDelegate(keys: KeyValueWriter, delegate: Delegate, overwritten: Overwritten[]): void {
+    const { publicKey } = delegate;
+    const before = this.#heldDelegate(publicKey);
+    if (before?.value === delegate) return;
+    const held = { value: delegate, bytes: encodeDelegate(delegate) };
+    if (before?.bytes.equals(held.bytes) === true) return;
+    overwritten.push({ key: publicKeyKey('delegates', publicKey), before: before?.bytes });
+    if (before === undefined) keys.put(publicKeyKey('delegates', publicKey), held.bytes);
+    else this.#unsavedDelegates.set(publicKey, held);
+    if (before?.value.username !== delegate.username) {
+      if (before !== undefined) keys.remove(textKey('usernames', before.value.username));
+      keys.put(textKey('usernames', delegate.username), Buffer.from(publicKey, 'hex'));
+    }
+    this.#delegates.set(publicKey, held);
+  }
+
   #restoreDelegate(keys: KeyValueWriter, key: Buffer, before: Buffer | undefined): void {
     const publicKey = key.toString('hex', 1);
     const after = this.delegate(publicKey);
@@ -179,6 +236,19 @@ export class StateTables {
     if (after !== undefined) keys.remove(textKey('usernames', after.username));
     if (restored !== undefined) keys.put(textKey('usernames', restored.username), Buffer.from(publicKey, 'hex'));
   }
+}
+
+/** Writes a value, or removes it, and notes what stood there, if that was something else. */
+function put(keys: KeyValueWriter, key: Buffer, after: Buffer | undefined, overwritten: Overwritten[]): void {
+  const before = keys.get(key);
+  if (before === undefined ? after === undefined : after !== undefined && before.equals(after)) return;
+  overwritten.push({ key, before });
+  if (after === undefined) keys.remove(key);
+  else keys.put(key, after);
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function writeAccountEntries(keys: KeyValueWriter, before: Account | undefined, after: Account | undefined): void {
