@@ -2,8 +2,19 @@
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { PeerAnswers, PeerId, PeerInfo, PeerRequest } from '../ports/transport.ts';
-import type { AnsweredCall, AnswerVerdict, IncomingCall, Outgoing } from './dialect.ts';
+import type { AnsweredCall, AnswerVerdict, Conversation, IncomingCall, Outgoing } from './dialect.ts';
 import { INFO_MEMBERS, infoOf } from './info-gen3.ts';
+import {
+  answered,
+  BLOCKS_PER_ANSWER_MAX,
+  CALL,
+  COMMON_BLOCK_IDS_MAX,
+  ITEMS_MAX,
+  malformed,
+  readCommonBlock,
+  readPendingSignatures,
+  readTransactions,
+} from './items.ts';
 import {
   distinctTexts,
   type Fields,
@@ -11,24 +22,18 @@ import {
   isIpv4,
   isListOfRecords,
   isRecord,
-  isSignatureText,
   jsonBytes,
   own,
   PEER_LIST_MAX,
   portOf,
 } from './packets.ts';
 
-export const CALL = 'rpc-request';
+/** One call and its answer. */
+export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
+  return readAnswer(request, yield packRequest(request));
+}
 
-/** Items of an announcement, of a signatures message and of a request by ids. */
-export const ITEMS_MAX = 25;
-/** A peer sends 34; more than this many in one answer is no answer of a node. */
-const BLOCKS_PER_ANSWER_MAX = 100;
-const TRANSACTIONS_PER_ANSWER_MAX = 100;
-/** The reference asks for 202 ids at most and sets no bound of its own. */
-const COMMON_BLOCK_IDS_MAX = 1_000;
-
-export function packRequest(request: PeerRequest): Outgoing {
+function packRequest(request: PeerRequest): Outgoing {
   const call = (procedure: string, data?: object): Outgoing => ({
     event: CALL,
     data: data === undefined ? { procedure } : { procedure, data },
@@ -60,7 +65,7 @@ export function readCall(data: unknown): IncomingCall {
   const name = procedure.startsWith('chain:') ? procedure.slice('chain:'.length) : procedure;
   const argument = own(data, 'data');
   const fields = isRecord(argument) ? argument : {};
-  const malformed: IncomingCall = {
+  const refused: IncomingCall = {
     kind: 'refused',
     name,
     error: { message: 'Received invalid request.' },
@@ -75,19 +80,19 @@ export function readCall(data: unknown): IncomingCall {
       return { kind: 'request', name, request: { kind: 'tip' } };
     case 'getBlocksFromId': {
       const blockId = own(fields, 'blockId');
-      if (typeof blockId !== 'string' || !isU64Decimal(blockId)) return malformed;
+      if (typeof blockId !== 'string' || !isU64Decimal(blockId)) return refused;
       return { kind: 'request', name, request: { kind: 'blocksAfter', blockId } };
     }
     case 'getHighestCommonBlock': {
       const blockIds = distinctTexts(own(fields, 'ids'), 1, COMMON_BLOCK_IDS_MAX, isU64Decimal);
-      if (blockIds === undefined) return malformed;
+      if (blockIds === undefined) return refused;
       return { kind: 'request', name, request: { kind: 'highestCommonBlock', blockIds } };
     }
     case 'getTransactions': {
       const given = own(fields, 'transactionIds');
       if (given === undefined) return { kind: 'request', name, request: { kind: 'transactions' } };
       const ids = distinctTexts(given, 0, ITEMS_MAX, isU64Decimal);
-      return ids === undefined ? malformed : { kind: 'request', name, request: { kind: 'transactions', ids } };
+      return ids === undefined ? refused : { kind: 'request', name, request: { kind: 'transactions', ids } };
     }
     case 'getSignatures':
       return { kind: 'request', name, request: { kind: 'signatures' } };
@@ -142,26 +147,12 @@ function readResult(request: PeerRequest, result: unknown): AnswerVerdict<unknow
       return isRecord(result) ? answered(result) : malformed('the last block is not an object');
     case 'blocksAfter':
       return isListOfRecords(result, BLOCKS_PER_ANSWER_MAX) ? answered(result) : malformed('blocks are not a list');
-    case 'highestCommonBlock': {
-      if (result === undefined || result === null) return answered(undefined);
-      const id = own(fields, 'id');
-      const height = own(fields, 'height');
-      if (typeof id !== 'string' || !isU64Decimal(id) || typeof height !== 'number' || !Number.isSafeInteger(height)) {
-        return malformed('the common block has no id or height');
-      }
-      return answered({ id, height });
-    }
-    case 'transactions': {
-      const transactions = own(fields, 'transactions');
-      if (!isListOfRecords(transactions, TRANSACTIONS_PER_ANSWER_MAX)) return malformed('transactions are not a list');
-      return answered(transactions);
-    }
-    case 'signatures': {
-      const signatures = own(fields, 'signatures');
-      if (!isListOfRecords(signatures, TRANSACTIONS_PER_ANSWER_MAX)) return malformed('signatures are not a list');
-      const read = signatures.map(readPendingSignatures);
-      return read.includes(undefined) ? malformed('signatures without transaction') : answered(read);
-    }
+    case 'highestCommonBlock':
+      return result === undefined || result === null ? answered(undefined) : readCommonBlock(fields);
+    case 'transactions':
+      return readTransactions(fields);
+    case 'signatures':
+      return readPendingSignatures(fields);
   }
 }
 
@@ -181,19 +172,4 @@ function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
     else if (typeof ip !== 'string' || !/^[0-9a-f.:]{2,45}$/i.test(ip)) return bad('a listed peer has no address');
   }
   return answered(peers);
-}
-
-function readPendingSignatures(value: Fields): PeerAnswers['signatures'][number] | undefined {
-  const transaction = own(value, 'transaction');
-  const signatures = distinctTexts(own(value, 'signatures'), 0, 64, isSignatureText);
-  if (typeof transaction !== 'string' || !isU64Decimal(transaction) || signatures === undefined) return undefined;
-  return { transaction, signatures };
-}
-
-function answered<A>(answer: A): AnswerVerdict<A> {
-  return { kind: 'answer', answer };
-}
-
-function malformed(reason: string): AnswerVerdict<never> {
-  return { kind: 'malformed', fault: 'MALFORMED_MESSAGE', reason };
 }

@@ -15,7 +15,7 @@ import {
   type PeerRequest,
   type TransportHandlers,
 } from '../ports/transport.ts';
-import type { AnsweredCall, IncomingCall, WireDialect } from './dialect.ts';
+import type { AnsweredCall, AnswerVerdict, Conversation, IncomingCall, WireDialect } from './dialect.ts';
 import type { Answer, Link, LinkEvents } from './link.ts';
 import { peerIdOf } from './packets.ts';
 import { RateWindow } from './rate.ts';
@@ -134,15 +134,14 @@ export class PeerConnection implements Connection {
     const failed = (reason: string, cause?: unknown): ProtocolError =>
       new ProtocolError('REQUEST_FAILED', { peerId: this.peerId, request: request.kind, reason }, undefined, { cause });
     if (this.#asking >= REQUESTS_PER_PEER_MAX) throw failed('too many questions wait for this peer');
-    let answer: unknown;
+    let verdict: AnswerVerdict<AnswerTo<R>>;
     try {
-      answer = await this.#call(this.#context.dialect.packRequest(request));
+      verdict = await this.#converse(this.#context.dialect.ask(request));
     } catch (error) {
       throw failed(messageOf(error), error);
     }
-    const verdict = this.#context.dialect.readAnswer(request, answer);
     if (verdict.kind === 'answer') return verdict.answer;
-    this.#fault(verdict.fault, verdict.reason);
+    if (verdict.kind === 'malformed') this.#fault(verdict.fault, verdict.reason);
     throw failed(verdict.reason);
   }
 
@@ -169,6 +168,12 @@ export class PeerConnection implements Connection {
     if (this.#link?.ended === undefined) this.startProbe();
   }
 
+  async #converse<A>(conversation: Conversation<A>): Promise<AnswerVerdict<A>> {
+    let step = conversation.next();
+    while (step.done !== true) step = conversation.next(await this.#call(step.value));
+    return step.value;
+  }
+
   async #call(outgoing: { event: string; data: unknown; call: boolean }): Promise<unknown> {
     if (this.#link === undefined) throw new ProtocolError('CALL_FAILED', { reason: 'closed' });
     this.#asking += 1;
@@ -189,12 +194,12 @@ export class PeerConnection implements Connection {
     const call = this.#context.dialect.readCall(data);
     if (!this.#withinBudget(call.name)) return;
     if (call.kind === 'refused') {
-      this.#fail(answer, call.error);
+      this.#fail(answer, undefined, call.error);
       if (call.fault !== undefined) this.#fault(call.fault, `${call.name}: ${call.error.message}`);
       return;
     }
     if (this.#answering >= ANSWERS_PER_PEER_MAX) {
-      this.#fail(answer, { message: 'Too many requests wait for an answer' });
+      this.#fail(answer, call, { message: 'Too many requests wait for an answer' });
       return;
     }
     this.#answering += 1;
@@ -209,7 +214,7 @@ export class PeerConnection implements Connection {
       const result = await this.#resultOf(call);
       answer.end(dialect.packAnswer(call satisfies AnsweredCall, result, this.peerId));
     } catch (error) {
-      this.#fail(answer, {
+      this.#fail(answer, call, {
         message: error instanceof ProtocolError || error instanceof PeerFault ? error.message : 'Internal error',
       });
       this.#raised(call.name, error);
@@ -266,8 +271,14 @@ export class PeerConnection implements Connection {
     return !budget.drops;
   }
 
-  #fail(answer: Answer, error: { readonly message: string; readonly name?: string }): void {
-    if (this.#context.dialect.mayAnswerErrors(this.direction)) answer.fail(error);
+  #fail(
+    answer: Answer,
+    call: AnsweredCall | undefined,
+    error: { readonly message: string; readonly name?: string },
+  ): void {
+    const packet = this.#context.dialect.packFailure(call, error.message, this.direction);
+    if (packet === undefined) answer.fail(error);
+    else answer.end(packet);
   }
 
   /** A handler threw: the peer's fault, an expected refusal, or a mistake of ours that must be seen. */

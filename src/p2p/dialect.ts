@@ -24,8 +24,16 @@ export interface WireDialect {
   readonly events: readonly string[];
   /** Budgets of procedures and events, by their name on the wire. */
   readonly budgets: ReadonlyMap<string, Budget>;
-  /** Whether a call may be answered with an error on a connection of this direction. */
-  mayAnswerErrors(direction: 'inbound' | 'outbound'): boolean;
+  /**
+   * The answer packet that says on a connection of this direction that a call failed; undefined where an error does.
+   *
+   * @param call what was asked, undefined when it could not be read
+   */
+  packFailure(
+    call: AnsweredCall | undefined,
+    message: string,
+    direction: 'inbound' | 'outbound',
+  ): object | undefined;
 
   /** What the node says of itself, in the member order of the reference. */
   packInfo(info: NodeInfo): object;
@@ -42,9 +50,12 @@ export interface WireDialect {
   /** The info inside the answer to `infoCall`. */
   openInfoAnswer(answer: unknown): unknown;
 
-  packRequest(request: PeerRequest): Outgoing;
-  /** Reads an answer. */
-  readAnswer<R extends PeerRequest>(request: R, answer: unknown): AnswerVerdict<PeerAnswers[R['kind']]>;
+  /**
+   * Puts a question: yields each call that it takes, is given its answer and returns what came of it.
+   *
+   * @throws ProtocolError `REQUEST_UNSUPPORTED` for a question that the wire has no words for
+   */
+  ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]>;
   /** Sorts a call of the peer by what it asks. */
   readCall(data: unknown): IncomingCall;
   /** The answer packet around a result; `peerId` is the asker's. */
@@ -53,6 +64,8 @@ export interface WireDialect {
   packMessage(message: PeerMessage): Outgoing | undefined;
   readEvent(event: string, data: unknown): IncomingEvent;
 }
+
+export type Conversation<A> = Generator<Outgoing, AnswerVerdict<A>, unknown>;
 
 export interface Budget {
   readonly windowMs: number;
@@ -80,7 +93,9 @@ export type InfoVerdict =
 
 export type AnswerVerdict<A> =
   | { readonly kind: 'answer'; readonly answer: A }
-  | { readonly kind: 'malformed'; readonly fault: PeerFaultCode; readonly reason: string };
+  | { readonly kind: 'malformed'; readonly fault: PeerFaultCode; readonly reason: string }
+  /** An answer, but not to the question: the peer cannot or will not say. */
+  | { readonly kind: 'refused'; readonly reason: string };
 
 export type AnsweredCall =
   | { readonly kind: 'info' }
@@ -109,6 +124,7 @@ export type IncomingEvent =
 /** Close codes and texts of the reference (both generations). */
 export const CLOSE = {
   self: { code: 4101, reason: 'Peer cannot connect to itself' },
+  networkG2: { code: 4104, reason: 'Peer nethash did not match our own' },
   networkG3: { code: 4104, reason: 'Peer networkId did not match our own' },
   protocol: { code: 4104, reason: 'Peer has incompatible protocol version' },
   info: { code: 4105, reason: 'InvalidPeerInfoError' },

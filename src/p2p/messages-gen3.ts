@@ -2,8 +2,7 @@
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
-import type { MemberSignature } from '../protocol/types.ts';
-import { CALL, ITEMS_MAX, packAnswer, packRequest, readAnswer, readCall, resultOf } from './calls-gen3.ts';
+import { ask, packAnswer, readCall, resultOf } from './calls-gen3.ts';
 import {
   type Budget,
   CLOSE,
@@ -13,19 +12,10 @@ import {
   type QueryVerdict,
   type WireDialect,
 } from './dialect.ts';
-import { INFO_MEMBERS, infoOf, majorOf } from './info-gen3.ts';
-import {
-  distinctTexts,
-  type Fields,
-  INFO_BYTES_MAX,
-  isListOfRecords,
-  isRecord,
-  isSignatureText,
-  jsonBytes,
-  own,
-  parseJson,
-  portOf,
-} from './packets.ts';
+import { INFO_MEMBERS, infoOf } from './info-gen3.ts';
+import { isProtocolCompatible } from './info.ts';
+import { CALL, ITEMS_MAX, readMemberSignatures } from './items.ts';
+import { distinctTexts, type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, parseJson, portOf } from './packets.ts';
 
 export interface Gen3DialectOptions {
   /** Identifier of the network, 64 hexadecimal digits. */
@@ -72,8 +62,7 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
   /** Why a peer with this info cannot be ours; undefined when it can. */
   function incompatibility(info: PeerInfo): string | undefined {
     if (info.networkId !== networkIdentifier) return CLOSE.networkG3.reason;
-    const major = majorOf(info.protocolVersion);
-    return major === undefined || major < 1 || major !== majorOf(protocolVersion) ? CLOSE.protocol.reason : undefined;
+    return isProtocolCompatible(info.protocolVersion, protocolVersion) ? undefined : CLOSE.protocol.reason;
   }
 
   return {
@@ -81,7 +70,7 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
     bansAtUpgrade: false,
     events: [ENVELOPE],
     budgets: BUDGETS,
-    mayAnswerErrors: () => true,
+    packFailure: () => undefined,
     packInfo,
 
     query(info) {
@@ -126,8 +115,7 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
     infoPush: (packed) => ({ event: ENVELOPE, data: { event: 'postNodeInfo', data: packed }, call: false }),
     infoCall: () => ({ event: CALL, data: { procedure: 'getNodeInfo' }, call: true }),
     openInfoAnswer: resultOf,
-    packRequest,
-    readAnswer,
+    ask,
     readCall,
     packAnswer,
     packMessage,
@@ -178,19 +166,4 @@ function readEvent(event: string, data: unknown): IncomingEvent {
     default:
       return { kind: 'ignored' };
   }
-}
-
-function readMemberSignatures(value: unknown): readonly MemberSignature[] | undefined {
-  if (!isListOfRecords(value, ITEMS_MAX) || value.length === 0) return undefined;
-  const signatures: MemberSignature[] = [];
-  for (const item of value) {
-    const transactionId = own(item, 'transactionId');
-    const publicKey = own(item, 'publicKey');
-    const signature = own(item, 'signature');
-    if (typeof transactionId !== 'string' || !isU64Decimal(transactionId)) return undefined;
-    if (typeof publicKey !== 'string' || !/^[0-9a-fA-F]{64}$/.test(publicKey)) return undefined;
-    if (typeof signature !== 'string' || !isSignatureText(signature)) return undefined;
-    signatures.push({ transactionId, publicKey, signature });
-  }
-  return signatures;
 }

@@ -1,6 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 
+import { readAnswer } from '../../src/p2p/calls-gen3.ts';
 import { Gate } from '../../src/p2p/gate.ts';
 import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
 import { frameOf, ipv4Of, isIpv4, parseJson } from '../../src/p2p/packets.ts';
@@ -80,7 +81,7 @@ test('nothing that is read from the wire throws', (t) => {
       dialect.readCall(data);
       dialect.readEvent('remote-message', data);
       dialect.readInfo(data, { ip: '1.2.3.4', wsPort: 5000 });
-      for (const request of REQUESTS) dialect.readAnswer(request, value);
+      for (const request of REQUESTS) readAnswer(request, value);
       dialect.readQuery(new URLSearchParams({ options: text, wsPort: '1' }), '1.2.3.4', 'nonce');
       t.pass();
     }),
@@ -119,7 +120,7 @@ test('an info, a query and a list entry say the same about a peer', (t) => {
         const { wsPort: _, ...said } = info;
         t.like(pushed.info, said);
         const packed: unknown = JSON.parse(JSON.stringify(dialect.packAnswer({ kind: 'peers' }, [pushed.info], 'x')));
-        const listed = dialect.readAnswer({ kind: 'peers' }, packed);
+        const listed = readAnswer({ kind: 'peers' }, packed);
         t.deepEqual(listed, { kind: 'answer', answer: [pushed.info] as readonly PeerInfo[] });
         return undefined;
       },
@@ -130,8 +131,9 @@ test('an info, a query and a list entry say the same about a peer', (t) => {
 
 test('a peer list is taken whole or refused whole', (t) => {
   const read = (peers: unknown): string => {
-    const verdict = dialect.readAnswer({ kind: 'peers' }, { data: { success: true, peers } });
-    return verdict.kind === 'answer' ? String(verdict.answer.length) : verdict.fault;
+    const verdict = readAnswer({ kind: 'peers' }, { data: { success: true, peers } });
+    if (verdict.kind === 'answer') return String(verdict.answer.length);
+    return verdict.kind === 'malformed' ? verdict.fault : verdict.reason;
   };
   const entry = { ipAddress: '1.2.3.4', wsPort: 5000 };
   t.is(read([]), '0');

@@ -1,0 +1,76 @@
+/** What both generations send alike: transactions and signatures in messages and answers. */
+
+import { isU64Decimal } from '../primitives/bytes.ts';
+import type { PeerAnswers } from '../ports/transport.ts';
+import type { MemberSignature } from '../protocol/types.ts';
+import type { AnswerVerdict } from './dialect.ts';
+import { distinctTexts, type Fields, isListOfRecords, isSignatureText, own } from './packets.ts';
+
+/** The event of every call. */
+export const CALL = 'rpc-request';
+/** Items of one message, and of one request by ids. */
+export const ITEMS_MAX = 25;
+/** More blocks in one answer than any node sends. */
+export const BLOCKS_PER_ANSWER_MAX = 100;
+/** Ids that a question for a common block may bring: the bound of generation 2; generation 3 asks for 202 at most. */
+export const COMMON_BLOCK_IDS_MAX = 1_000;
+/** Pool transactions, or pending transactions' signatures, of one answer. */
+const SHARED_PER_ANSWER_MAX = 100;
+const SIGNATURES_PER_TRANSACTION_MAX = 64;
+
+export function answered<A>(answer: A): AnswerVerdict<A> {
+  return { kind: 'answer', answer };
+}
+
+export function malformed(reason: string): AnswerVerdict<never> {
+  return { kind: 'malformed', fault: 'MALFORMED_MESSAGE', reason };
+}
+
+/** The signatures of a message: 1 to 25 of them, each whole; undefined for anything else. */
+export function readMemberSignatures(value: unknown): readonly MemberSignature[] | undefined {
+  if (!isListOfRecords(value, ITEMS_MAX) || value.length === 0) return undefined;
+  const signatures: MemberSignature[] = [];
+  for (const item of value) {
+    const transactionId = own(item, 'transactionId');
+    const publicKey = own(item, 'publicKey');
+    const signature = own(item, 'signature');
+    if (typeof transactionId !== 'string' || !isU64Decimal(transactionId)) return undefined;
+    if (typeof publicKey !== 'string' || !/^[0-9a-fA-F]{64}$/.test(publicKey)) return undefined;
+    if (typeof signature !== 'string' || !isSignatureText(signature)) return undefined;
+    signatures.push({ transactionId, publicKey, signature });
+  }
+  return signatures;
+}
+
+/** The pool's share in an answer. */
+export function readTransactions(result: Fields): AnswerVerdict<PeerAnswers['transactions']> {
+  const transactions = own(result, 'transactions');
+  if (!isListOfRecords(transactions, SHARED_PER_ANSWER_MAX)) return malformed('transactions are not a list');
+  return answered(transactions);
+}
+
+/** Signatures that pending transactions have, in an answer. */
+export function readPendingSignatures(result: Fields): AnswerVerdict<PeerAnswers['signatures']> {
+  const signatures = own(result, 'signatures');
+  if (!isListOfRecords(signatures, SHARED_PER_ANSWER_MAX)) return malformed('signatures are not a list');
+  const read: PeerAnswers['signatures'][number][] = [];
+  for (const item of signatures) {
+    const transaction = own(item, 'transaction');
+    const texts = distinctTexts(own(item, 'signatures'), 0, SIGNATURES_PER_TRANSACTION_MAX, isSignatureText);
+    if (typeof transaction !== 'string' || !isU64Decimal(transaction) || texts === undefined) {
+      return malformed('signatures without transaction');
+    }
+    read.push({ transaction, signatures: texts });
+  }
+  return answered(read);
+}
+
+/** A common block in an answer: its id and height, whatever else is said of it. */
+export function readCommonBlock(common: Fields): AnswerVerdict<PeerAnswers['highestCommonBlock']> {
+  const id = own(common, 'id');
+  const height = own(common, 'height');
+  if (typeof id !== 'string' || !isU64Decimal(id) || typeof height !== 'number' || !Number.isSafeInteger(height)) {
+    return malformed('the common block has no id or height');
+  }
+  return answered({ id, height });
+}
