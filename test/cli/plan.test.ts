@@ -78,5 +78,8 @@ test('the summary is written when it is new and not more often than allowed', (t
   screen.show([answering]);
   nowMs = 5000;
   screen.show([answering]);
+  t.is(written.length, 1, 'nothing is said of nodes that do not answer yet, nor twice the same');
+  nowMs = 9000;
+  screen.show([answering, silent]);
   t.is(written.length, 2);
 });

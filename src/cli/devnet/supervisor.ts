@@ -34,6 +34,8 @@ export interface DevnetResult {
 }
 
 const POLL_MS = 500;
+/** Until all nodes answer, so that their readiness shows at once. */
+const STARTUP_POLL_MS = 150;
 const STARTUP_MS = 60_000;
 /** A node stops within three seconds; a machine under load may need longer. */
 const STOP_MS = 10_000;
@@ -85,7 +87,7 @@ async function watch(run: DevnetRun, watched: readonly Watched[]): Promise<Devne
     }
     const late = run.nowMs() - startedMs > allowedMs;
     if (late && (untilHeight !== undefined || !allAnswer)) throw tooLate(run, rows, allowedMs);
-    await sleep(POLL_MS, undefined, { signal: run.stop }).catch(() => undefined);
+    await sleep(allAnswer ? POLL_MS : STARTUP_POLL_MS, undefined, { signal: run.stop }).catch(() => undefined);
   }
   return undefined;
 }

@@ -74,7 +74,7 @@ export function plainScreen(write: (line: string) => void, intervalMs: number, n
   return {
     show(rows) {
       const line = summaryLine(rows);
-      if (line === last || nowMs() - lastMs < intervalMs) return;
+      if (line === last || nowMs() - lastMs < intervalMs || rows.every(({ state }) => state === undefined)) return;
       last = line;
       lastMs = nowMs();
       write(line);
