@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { BACKENDS, dump, withStore } from './backends.ts';
 import { Dice, nextStep, PEOPLE, USERNAMES, type Step } from './world.ts';
+import type { ChainWriter } from '../../src/ports/store.ts';
 import type { StoredChain } from '../../src/store/chain-store.ts';
 
 /** Appends blocks above the tip. */
@@ -133,6 +134,44 @@ for (const backend of BACKENDS) {
     );
   });
 }
+
+test('it makes no difference how blocks and reverts are grouped into transactions', async (t) => {
+  const step = fc.record({ takesBack: fc.boolean(), seed: fc.nat(), endsTransaction: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
+      const run = (writer: ChainWriter, { takesBack, seed }: { takesBack: boolean; seed: number }): void => {
+        if (takesBack && (writer.tip()?.height ?? 0) > 1) {
+          writer.revert();
+          return;
+        }
+        const { block, apply } = nextStep(new Dice(seed), writer.tip());
+        writer.append(block, apply);
+      };
+      const groups = steps.reduce<(typeof steps)[]>(
+        (all, one) => {
+          all.at(-1)?.push(one);
+          if (one.endsTransaction) all.push([]);
+          return all;
+        },
+        [[]],
+      );
+      const grouped = await withStore('memory', (store) => {
+        for (const group of groups) {
+          store.transact((writer) => {
+            for (const one of group) run(writer, one);
+          });
+        }
+        return { dump: dump(store), digest: store.stateDigest(), seen: seen(store) };
+      });
+      const single = await withStore('memory', (store) => {
+        for (const one of steps) store.transact((writer) => run(writer, one));
+        return { dump: dump(store), digest: store.stateDigest(), seen: seen(store) };
+      });
+      t.deepEqual(grouped, single);
+    }),
+    { numRuns: 200 },
+  );
+});
 
 test('both back ends hold the same keys and digest after the same history', async (t) => {
   await fc.assert(

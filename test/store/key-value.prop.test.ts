@@ -133,6 +133,42 @@ for (const backend of BACKENDS) {
   });
 }
 
+for (const backend of BACKENDS) {
+  test(`${backend}: thousands of keys that come, go in runs and come again stay in order`, async (t) => {
+    await withKeys(backend, (keys) => {
+      const keyOf = (number: number): Buffer => Buffer.from([1, number >> 8, number & 255]);
+      const present = new Set<number>();
+      const change = (from: number, to: number, step: number, isThere: boolean): void => {
+        keys.transact((writer) => {
+          for (let number = from; number < to; number += step) {
+            if (isThere) writer.put(keyOf(number), keyOf(number));
+            else writer.remove(keyOf(number));
+            if (isThere) present.add(number);
+            else present.delete(number);
+          }
+        });
+        const expected = [...present].sort((a, b) => a - b);
+        const whole = { gte: Buffer.from([1]), lt: Buffer.from([2]) };
+        t.deepEqual(
+          Array.from(keys.keys(whole), (key) => key.readUInt16BE(1)),
+          expected,
+        );
+        t.deepEqual(
+          Array.from(keys.keys({ ...whole, reverse: true }), (key) => key.readUInt16BE(1)),
+          expected.reverse(),
+        );
+        t.is(keys.count({ gte: keyOf(1500), lt: keyOf(3000) }), expected.filter((n) => n >= 1500 && n < 3000).length);
+      };
+      change(0, 4000, 1, true);
+      change(500, 2500, 1, false);
+      change(501, 2500, 3, true);
+      change(0, 4000, 2, false);
+      change(0, 4000, 1, false);
+      change(10, 20, 1, true);
+    });
+  });
+}
+
 test('the end of a prefix is right above all keys that begin with it', (t) => {
   t.deepEqual(afterPrefix(Buffer.from([1, 2])), Buffer.from([1, 3]));
   t.deepEqual(afterPrefix(Buffer.from([1, 255, 255])), Buffer.from([2]));
