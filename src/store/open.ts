@@ -30,8 +30,7 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
 export async function openChainStore({ codec, params, directory, create }: ChainStoreOptions): Promise<StoredChain> {
   const keyValue = openLmdb(directory, create ?? true);
   try {
-    claim(keyValue, params, directory);
-    return new KeyValueChainStore(keyValue, codec);
+    return chainStoreOver(keyValue, { codec, params }, directory);
   } catch (error) {
     await keyValue.close();
     throw error;
@@ -40,8 +39,21 @@ export async function openChainStore({ codec, params, directory, create }: Chain
 
 /** A store that lives as long as its object. */
 export function openMemoryChainStore({ codec, params }: MemoryChainStoreOptions): StoredChain {
-  const keyValue = new MemoryKeyValue();
-  claim(keyValue, params, 'memory');
+  return chainStoreOver(new MemoryKeyValue(), { codec, params }, 'memory');
+}
+
+/**
+ * A chain store over keys that are open already.
+ *
+ * @param directory names the place in refusals
+ * @throws ProtocolError as `openChainStore` when the keys are another network's
+ */
+export function chainStoreOver(
+  keyValue: KeyValue,
+  { codec, params }: MemoryChainStoreOptions,
+  directory: string,
+): StoredChain {
+  claim(keyValue, params, directory);
   return new KeyValueChainStore(keyValue, codec);
 }
 

@@ -1,55 +1,67 @@
 /** What must be true of a world after every event. A broken promise throws `PromiseBroken` with what was seen. */
 
-import { ACTIVE_DELEGATES } from '../../src/protocol/params.ts';
-import type { SimNode, World } from './world.ts';
+import { isLastOfRound } from '../../src/protocol/rounds.ts';
+import type { SimNode } from './node.ts';
+import type { World } from './world.ts';
 
 export class PromiseBroken extends Error {
   constructor(promise: string, seen: Readonly<Record<string, unknown>>) {
-    super(`${promise}: ${JSON.stringify(seen)}`);
+    super(
+      `${promise}: ${JSON.stringify(seen, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))}`,
+    );
     this.name = 'PromiseBroken';
   }
 }
 
-/** Watches a world. Looks closely only at nodes whose tip or finality moved since the last look. */
+/** What a chain up to a block owes: all that its finished rounds paid, and fees of the running one, which nobody has yet. */
+interface Owed {
+  readonly paid: bigint;
+  readonly openRewards: bigint;
+  readonly openFees: bigint;
+}
+
+/** Watches a world. Looks closely only at what moved since the last look. */
 export class Watch {
   readonly #world: World;
-  readonly #seenTip = new Map<number, string>();
-  readonly #seenFinalized = new Map<number, number>();
+  /** By node: what was seen last. */
+  readonly #tips = new Map<number, string>();
+  readonly #finalized = new Map<number, number>();
+  readonly #signed = new Map<number, number>();
   /** Block finalized at a height, by whom first. */
   readonly #finalizedIds = new Map<number, { readonly id: string; readonly node: number }>();
   /** State digest of a tip, by whom first. */
-  readonly #digests = new Map<string, { readonly digest: string; readonly node: number }>();
-  readonly #journalLengths = new Map<string, number>();
-  /** Looks at digests only for every so many blocks: hashing all state is the dearest check. */
-  readonly #digestEvery: number;
+  readonly #digests = new Map<string, { readonly digest: bigint; readonly node: number }>();
+  readonly #owed = new Map<string, Owed>();
 
-  constructor(world: World, options: { readonly digestEvery?: number } = {}) {
+  constructor(world: World) {
     this.#world = world;
-    this.#digestEvery = options.digestEvery ?? 1;
+    const { genesis } = world.network;
+    this.#owed.set(genesis.id, { paid: 0n, openRewards: 0n, openFees: 0n });
   }
 
   /** To be called after every event. */
   look(): void {
     for (const node of this.#world.nodes) {
-      if (!node.isRunning || !node.isHonest) continue;
-      const { id, height } = node.tip;
-      if (this.#seenTip.get(node.index) === id) continue;
-      this.#seenTip.set(node.index, id);
-      this.#checkFinality(node);
-      if (height % this.#digestEvery === 0) this.#checkState(node);
-      this.#checkJournal(node);
+      if (!node.isHonest || !node.isRunning) continue;
+      const { id } = node.tip;
+      if (this.#tips.get(node.index) !== id) {
+        this.#tips.set(node.index, id);
+        this.#checkFinality(node);
+        this.#checkState(node);
+      }
+      if (node.journal.signed.length !== this.#signed.get(node.index)) this.#checkJournal(node);
     }
   }
 
-  /** No two honest nodes finalize different blocks at one height, and finality never goes back. */
+  /** No two honest nodes finalize different blocks at one height, and what a node has finalized stays. */
   #checkFinality(node: SimNode): void {
-    const finalized = this.#world.rules.finalizedHeight(node.store);
-    const before = this.#seenFinalized.get(node.index) ?? 0;
+    const finalized = node.engine.chain.finalizedHeight;
+    const before = this.#finalized.get(node.index) ?? 1;
     if (finalized < before) {
       throw new PromiseBroken('finalized height never goes back', { node: node.index, before, finalized });
     }
-    this.#seenFinalized.set(node.index, finalized);
-    for (let height = Math.max(1, before); height <= finalized; height += 1) {
+    this.#finalized.set(node.index, finalized);
+    for (let height = before; height <= finalized; height += 1) {
       const id = node.store.header(height)?.id ?? 'none';
       const known = this.#finalizedIds.get(height);
       if (known === undefined) this.#finalizedIds.set(height, { id, node: node.index });
@@ -59,65 +71,70 @@ export class Watch {
     }
   }
 
-  /** Equal tips mean equal digests; balances sum up to genesis plus rewards paid. */
+  /** Equal tips mean equal states; balances sum up to what the chain says. */
   #checkState(node: SimNode): void {
     const { id, height } = node.tip;
-    const digest = node.store.stateDigest();
+    const { digest, supply } = node.disk;
     const known = this.#digests.get(id);
     if (known === undefined) this.#digests.set(id, { digest, node: node.index });
     else if (known.digest !== digest) {
       throw new PromiseBroken('equal tips mean equal states', { height, id, known, node: node.index, digest });
     }
+    const { paid, openFees } = this.#owedAt(node, height);
+    if (supply !== paid - openFees) {
+      throw new PromiseBroken('supply is genesis plus rewards', { node: node.index, height, supply, paid, openFees });
+    }
+  }
+
+  #owedAt(node: SimNode, tipHeight: number): Owed {
+    let height = tipHeight;
+    const headerAt = (at: number) => {
+      const header = node.store.header(at);
+      if (header === undefined) throw new PromiseBroken('the chain has no gaps', { node: node.index, height: at });
+      return header;
+    };
+    let owed = this.#owed.get(headerAt(height).id);
+    while (owed === undefined) {
+      height -= 1;
+      owed = this.#owed.get(headerAt(height).id);
+    }
+    for (height += 1; height <= tipHeight; height += 1) {
+      const { id, reward, totalFee, previousBlockId } = headerAt(height);
+      if (previousBlockId !== headerAt(height - 1).id) {
+        throw new PromiseBroken('every block follows its parent', { node: node.index, height });
+      }
+      const openRewards: bigint = owed.openRewards + reward;
+      owed = isLastOfRound(height)
+        ? { paid: owed.paid + openRewards, openRewards: 0n, openFees: 0n }
+        : { paid: owed.paid, openRewards, openFees: owed.openFees + totalFee };
+      this.#owed.set(id, owed);
+    }
+    return owed;
   }
 
   /** No honest delegate signs contradicting headers. */
   #checkJournal(node: SimNode): void {
-    for (const [publicKey, headers] of node.journal.entries) {
-      const key = `${node.index}/${publicKey}`;
-      const looked = this.#journalLengths.get(key) ?? 0;
-      for (let at = Math.max(1, looked); at < headers.length; at += 1) {
-        const header = headers[at]!;
-        for (const earlier of headers.slice(0, at)) {
-          const reason = this.#world.rules.contradiction(earlier, header);
-          if (reason !== undefined) {
-            throw new PromiseBroken('no honest delegate contradicts itself', { publicKey, earlier, header, reason });
-          }
+    const { signed } = node.journal;
+    for (let at = this.#signed.get(node.index) ?? 0; at < signed.length; at += 1) {
+      const { publicKey, header } = signed[at]!;
+      for (let other = 0; other < at; other += 1) {
+        const earlier = signed[other]!;
+        if (earlier.publicKey !== publicKey) continue;
+        const reason = this.#world.rules.contradiction(earlier.header, header);
+        if (reason !== undefined) {
+          const seen = { node: node.index, publicKey, earlier: earlier.header, header, reason };
+          throw new PromiseBroken('no honest delegate contradicts itself', seen);
         }
       }
-      this.#journalLengths.set(key, headers.length);
     }
+    this.#signed.set(node.index, signed.length);
   }
 }
 
-/**
- * Balances sum up to what finished rounds have paid in rewards, less the fees of the running round, which nobody has yet.
- * Reads every account and header: for quiet moments.
- */
-export function checkSupply(node: SimNode): void {
-  const { height } = node.tip;
-  const paidHeight = height - (height % ACTIVE_DELEGATES);
-  let expected = 0n;
-  for (let at = 2; at <= height; at += 1) {
-    const header = node.store.header(at);
-    if (header === undefined) throw new PromiseBroken('the chain has no gaps', { node: node.index, height: at });
-    expected += at <= paidHeight ? header.reward : -header.totalFee;
-  }
-  const total = node.balancesTotal();
-  if (total !== expected) {
-    throw new PromiseBroken('supply is genesis plus rewards', {
-      node: node.index,
-      height,
-      total: String(total),
-      expected: String(expected),
-    });
-  }
-}
-
-/** True when all running honest nodes hold the same block at their highest common height and are within a block. */
-export function haveMet(world: World, slack = 1): boolean {
-  const running = world.nodes.filter((node) => node.isRunning && node.isHonest);
-  const lowest = Math.min(...running.map((node) => node.tip.height));
-  const highest = Math.max(...running.map((node) => node.tip.height));
-  if (highest - lowest > slack) return false;
-  return new Set(running.map((node) => node.store.header(lowest)?.id)).size === 1;
+/** How many of the newest blocks of the longest chain among these nodes are not common to all of them. */
+export function disagreement(nodes: readonly SimNode[]): number {
+  const heights = nodes.map((node) => node.tip.height);
+  let common = Math.min(...heights);
+  while (new Set(nodes.map((node) => node.store.header(common)?.id)).size > 1) common -= 1;
+  return Math.max(...heights) - common;
 }

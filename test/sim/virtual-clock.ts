@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../../src/ports/clock.ts';
 interface Event {
   readonly dueMs: number;
   readonly order: number;
-  readonly work: () => void;
+  readonly work: () => void | Promise<void>;
   cancelled: boolean;
 }
 
@@ -28,7 +28,8 @@ export class VirtualTime {
     return this.#order;
   }
 
-  schedule(delayMs: number, work: () => void): Timer {
+  /** @param work what it returns is waited for: no time passes meanwhile */
+  schedule(delayMs: number, work: () => void | Promise<void>): Timer {
     const event: Event = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order, work, cancelled: false };
     this.#order += 1;
     this.#push(event);
@@ -47,7 +48,8 @@ export class VirtualTime {
       this.#pop();
       if (event.cancelled) continue;
       this.#nowMs = Math.max(this.#nowMs, event.dueMs);
-      event.work();
+      const end = event.work();
+      if (end !== undefined) await end;
       await settled();
       afterEvent?.();
     }

@@ -1,6 +1,6 @@
 /**
  * The network of a world: transports that hand messages to one another through virtual time, with delay, loss, duplication
- * and cuts. JSON goes through text, as on a real wire, so that no node ever shares an object with another.
+ * and cuts. Content goes through JSON text and arrives frozen, so that no node ever changes what another holds.
  */
 
 import { ProtocolError } from '../../src/primitives/errors.ts';
@@ -23,10 +23,17 @@ import type { VirtualTime } from './virtual-clock.ts';
 
 /** As the real wire: a dialer waits 2 s for an answer. */
 const REQUEST_TIMEOUT_MS = 2000;
+/** As the real wire: heartbeats end a connection that has been silent for this long. */
+const SILENCE_MS = 20_000;
+
+const BROKEN: CloseReason = { code: 1006, reason: '' };
+const DUPLICATE: CloseReason = { code: 4404, reason: 'Peer has a duplicate connection' };
+const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
 /** How a wire treats messages. May change while a world runs. */
 export interface LinkQuality {
   readonly delayMinMs: number;
+  /** Delays are uniform, so messages overtake each other as soon as the two differ. */
   readonly delayMaxMs: number;
   /** Share of one-way messages that never arrive. */
   readonly loss: number;
@@ -43,6 +50,7 @@ export class Wire {
   readonly #transports = new Map<PeerId, WireTransport>();
   /** Group of each peer during a partition; peers of different groups cannot reach one another. */
   #groups = new Map<PeerId, number>();
+  #cuts = 0;
 
   constructor(time: VirtualTime, random: SeededRandom) {
     this.time = time;
@@ -53,13 +61,20 @@ export class Wire {
     return new WireTransport(this, address);
   }
 
-  /** Cuts the network into groups; peers that are in none form one more. */
+  /** Cuts the network into groups; peers that are in none form one more. Connections across break when it lasts. */
   partition(groups: readonly (readonly PeerId[])[]): void {
     this.#groups = new Map(groups.flatMap((group, index) => group.map((peerId) => [peerId, index] as const)));
+    this.#cuts += 1;
+    const cut = this.#cuts;
+    this.time.schedule(SILENCE_MS + this.random.below(SILENCE_MS), () => {
+      if (this.#cuts !== cut) return;
+      for (const transport of [...this.#transports.values()]) transport.breakUnreachable();
+    });
   }
 
   heal(): void {
     this.#groups.clear();
+    this.#cuts += 1;
   }
 
   isReachable(from: PeerId, to: PeerId): boolean {
@@ -102,8 +117,11 @@ export class WireTransport implements Transport {
   readonly #wire: Wire;
   readonly #address: PeerAddress;
   readonly #links = new Map<PeerId, Link>();
+  /** Made when asked for: the engine asks far more often than anything changes. */
+  #connections: readonly Connection[] | undefined;
   #handlers: TransportHandlers | undefined;
   #info: NodeInfo | undefined;
+  #isDead = false;
 
   constructor(wire: Wire, address: PeerAddress) {
     this.#wire = wire;
@@ -120,22 +138,23 @@ export class WireTransport implements Transport {
   connect(address: PeerAddress): Promise<PeerId> {
     const to = `${address.ip}:${address.wsPort}`;
     return new Promise((resolve, reject) => {
-      const fail = (reason: string) => {
-        reject(new ProtocolError('DIAL_FAILED', { code: 1006, reason, peer: to }));
+      const fail = ({ code, reason }: CloseReason) => {
+        if (!this.#isDead) reject(new ProtocolError('DIAL_FAILED', { code, reason, peer: to }));
       };
       const timeout = this.#wire.time.schedule(REQUEST_TIMEOUT_MS, () => {
-        fail('no answer');
+        fail({ code: 1006, reason: 'no answer' });
       });
       this.#wire.carry(this.peerId, to, false, (remote) => {
         const refusal = remote.accept(this);
         this.#wire.carry(to, this.peerId, false, () => {
           timeout.cancel();
-          if (refusal !== undefined) {
-            fail(refusal);
-            return;
+          if (this.#isDead) return;
+          if (refusal !== undefined) fail(refusal);
+          else if (!remote.isLinkedTo(this.peerId)) fail(BROKEN);
+          else {
+            this.#open(to, 'outbound', remote.ownInfo());
+            resolve(to);
           }
-          this.#open(to, 'outbound', remote.ownInfo());
-          resolve(to);
         });
       });
     });
@@ -147,40 +166,49 @@ export class WireTransport implements Transport {
   }
 
   connections(): readonly Connection[] {
-    return [...this.#links].map(([peerId, link]) => ({
+    this.#connections ??= [...this.#links].map(([peerId, link]) => ({
       peerId,
       direction: link.direction,
       info: link.info,
       sinceMs: link.sinceMs,
       latencyMs: undefined,
     }));
+    return this.#connections;
   }
 
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>> {
     return new Promise((resolve, reject) => {
+      // A dead process hears nothing any more, not even that it failed.
+      if (this.#isDead) return;
       const fail = (reason: string) => {
+        timeout?.cancel();
+        if (this.#isDead) return;
         reject(new ProtocolError('REQUEST_FAILED', { peer: peerId, request: request.kind, reason }));
       };
-      if (!this.#links.has(peerId)) {
+      const timeout = this.#links.has(peerId)
+        ? this.#wire.time.schedule(REQUEST_TIMEOUT_MS, () => {
+            fail('no answer in time');
+          })
+        : undefined;
+      if (timeout === undefined) {
         fail('not connected');
         return;
       }
-      const timeout = this.#wire.time.schedule(REQUEST_TIMEOUT_MS, () => {
-        fail('no answer in time');
-      });
       const question = copyOf(request);
+      const reply = (deliver: () => void) => {
+        this.#wire.carry(peerId, this.peerId, false, deliver);
+      };
       this.#wire.carry(this.peerId, peerId, false, (remote) => {
         remote.answer(this.peerId, question).then(
           (answer) => {
             const text = copyOf(answer);
-            this.#wire.carry(peerId, this.peerId, false, () => {
+            reply(() => {
               timeout.cancel();
-              resolve(text as AnswerTo<R>);
+              if (!this.#isDead) resolve(text as AnswerTo<R>);
             });
           },
           (error: unknown) => {
-            this.#wire.carry(peerId, this.peerId, false, () => {
-              timeout.cancel();
+            reply(() => {
               fail(String(error));
             });
           },
@@ -191,7 +219,7 @@ export class WireTransport implements Transport {
 
   send(peerId: PeerId, message: PeerMessage): void {
     if (!this.#links.has(peerId)) return;
-    const copy = copyOf(message);
+    const copy = copyOfMessage(message);
     this.#wire.carry(this.peerId, peerId, true, (remote) => {
       remote.receive(this.peerId, copy);
     });
@@ -199,35 +227,61 @@ export class WireTransport implements Transport {
 
   announce(info: NodeInfo): void {
     this.#info = info;
+    const own = this.ownInfo();
     for (const peerId of this.#links.keys()) {
       this.#wire.carry(this.peerId, peerId, true, (remote) => {
-        remote.updated(this.peerId, this.ownInfo());
+        remote.updated(this.peerId, own);
       });
     }
   }
 
-  /** Ends as a process that is killed does: peers notice when the connection breaks. */
   close(): Promise<void> {
-    this.#wire.unregister(this);
-    for (const peerId of [...this.#links.keys()]) {
-      this.#links.delete(peerId);
-      this.#wire.at(peerId)?.dropped(this.peerId, { code: 1006, reason: '' });
-    }
+    this.die(0);
     return Promise.resolve();
+  }
+
+  /**
+   * Ends as a process that is killed does. Peers notice when the connection breaks.
+   *
+   * @param noticedAfterMs 0 when the machine lives and closes connections, more when it is gone, too
+   */
+  die(noticedAfterMs: number): void {
+    if (this.#isDead) return;
+    this.#isDead = true;
+    this.#wire.unregister(this);
+    const peers = [...this.#links.keys()];
+    this.#links.clear();
+    this.#connections = undefined;
+    const notice = (): void => {
+      for (const peerId of peers) {
+        const peer = this.#wire.at(peerId);
+        // It may be connected to our successor by now.
+        if (this.#wire.at(this.peerId)?.isLinkedTo(peerId) !== true) peer?.dropped(this.peerId, BROKEN);
+      }
+    };
+    if (noticedAfterMs === 0) notice();
+    else this.#wire.time.schedule(noticedAfterMs, notice);
   }
 
   // ---- the other side -----------------------------------------------------------------------------------------------
 
   ownInfo(): PeerInfo {
-    const info = this.#info;
-    return { ...(info === undefined ? {} : info), ip: this.#address.ip, wsPort: this.#address.wsPort };
+    return { ...this.#info, ip: this.#address.ip, wsPort: this.#address.wsPort };
+  }
+
+  isLinkedTo(peerId: PeerId): boolean {
+    return this.#links.has(peerId);
   }
 
   /** @returns why the dialer is refused, or undefined */
-  accept(dialer: WireTransport): string | undefined {
-    if (this.#handlers === undefined) return 'not started';
-    if (!this.#handlers.admits(dialer.#address.ip)) return 'banned';
-    if (this.#links.has(dialer.peerId)) return 'duplicate connection';
+  accept(dialer: WireTransport): CloseReason | undefined {
+    if (this.#handlers === undefined) return BROKEN;
+    if (!this.#handlers.admits(dialer.#address.ip)) return FORBIDDEN;
+    if (this.#links.has(dialer.peerId)) {
+      if (dialer.isLinkedTo(this.peerId)) return DUPLICATE;
+      // The other end is gone without our having noticed.
+      this.#drop(dialer.peerId, BROKEN);
+    }
     this.#open(dialer.peerId, 'inbound', dialer.ownInfo());
     return undefined;
   }
@@ -251,6 +305,7 @@ export class WireTransport implements Transport {
     const link = this.#links.get(peerId);
     if (link === undefined) return;
     link.info = info;
+    this.#connections = undefined;
     this.#handlers?.updated(peerId, info);
   }
 
@@ -258,8 +313,17 @@ export class WireTransport implements Transport {
     this.#drop(peerId, reason);
   }
 
+  breakUnreachable(): void {
+    for (const peerId of [...this.#links.keys()]) {
+      if (!this.#wire.isReachable(this.peerId, peerId)) this.#drop(peerId, BROKEN);
+    }
+  }
+
   #open(peerId: PeerId, direction: 'inbound' | 'outbound', info: PeerInfo): void {
+    // Both sides may dial at once; the connection is one.
+    if (this.#links.has(peerId)) return;
     this.#links.set(peerId, { direction, sinceMs: this.#wire.time.nowMs, info });
+    this.#connections = undefined;
     this.#handlers?.connected({ peerId, direction, info, sinceMs: this.#wire.time.nowMs, latencyMs: undefined });
   }
 
@@ -267,10 +331,26 @@ export class WireTransport implements Transport {
     const link = this.#links.get(peerId);
     if (link === undefined) return;
     this.#links.delete(peerId);
+    this.#connections = undefined;
     this.#handlers?.disconnected(peerId, link.direction, reason);
   }
 }
 
+const copiedBlocks = new WeakMap<object, unknown>();
+
+/** A block goes to many peers as one object, so its text is made once. */
+function copyOfMessage(message: PeerMessage): PeerMessage {
+  if (message.kind !== 'block' || typeof message.block !== 'object' || message.block === null) return copyOf(message);
+  let copy = copiedBlocks.get(message.block);
+  if (copy === undefined) copiedBlocks.set(message.block, (copy = copyOf(message.block)));
+  return { kind: 'block', block: copy };
+}
+
 function copyOf<T>(value: T): T {
-  return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T);
+  return value === undefined ? value : (frozen(JSON.parse(JSON.stringify(value))) as T);
+}
+
+function frozen(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen);
+  return value;
 }

@@ -1,40 +1,42 @@
 /**
- * A world: the production engine many times over in one process, on virtual time, one seed, memory stores and an in-memory
+ * A world: the production engine many times over in one process, on virtual time, one seed, simulated disks and an in-memory
  * wire. After every event the checks of `checks.ts` look at it. The same seed gives the same world, on any machine.
  */
 
-import { createInlineVerifier } from '../../src/workers/verifier-pool.ts';
+import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
-import { addressOf } from '../../src/crypto/keys.ts';
-import { Engine } from '../../src/engine/engine.ts';
-import type { SigningJournal } from '../../src/ports/journal.ts';
-import { SILENT, type LogFields, type LogLevel, type Observer } from '../../src/ports/observer.ts';
-import type { PeerAddress, PeerId } from '../../src/ports/transport.ts';
+import type { LogFields, LogLevel } from '../../src/ports/observer.ts';
+import type { PeerAddress } from '../../src/ports/transport.ts';
 import type { Verifier } from '../../src/ports/verifier.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
 import type { ChainParams } from '../../src/protocol/params.ts';
-import type { Rules, SignedHeader } from '../../src/protocol/rules.ts';
-import type { Block, KeyPair, PublicKey } from '../../src/protocol/types.ts';
-import type { StoredChain } from '../../src/store/chain-store.ts';
-import { prefixRange } from '../../src/store/key-value.ts';
-import { tablePrefix } from '../../src/store/layout.ts';
-import { openMemoryChainStore } from '../../src/store/open.ts';
-import { decodeAccount } from '../../src/store/records.ts';
-import { makeNetwork, type TestNetwork } from '../support/chain-maker.ts';
+import type { Rules } from '../../src/protocol/rules.ts';
+import type { Block, KeyPair } from '../../src/protocol/types.ts';
+import { makeNetwork, type NetworkOptions, type TestNetwork } from '../support/chain-maker.ts';
+import { Disk } from './disk.ts';
+import type { Misbehaviour } from './dishonest.ts';
+import { SimNode } from './node.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { VirtualTime } from './virtual-clock.ts';
-import { Wire, type WireTransport } from './wire.ts';
+import { Wire } from './wire.ts';
 
 /** Signature answers that all nodes of a world share. */
 const SHARED_ANSWERS_MAX = 200_000;
+/** Lines kept for the log of a failure. */
+const LINES_MAX = 400;
+/** Chain time at which worlds begin. */
+const START_S = 1000;
 
 export interface WorldOptions {
   readonly seed: number;
   readonly nodes: number;
-  /** Seconds of a slot. */
-  readonly blockTimeS?: number;
+  /** Beside others: seconds of a slot, delegates, votes. */
+  readonly network?: NetworkOptions;
   /** Which delegates a node forges with; by default they are dealt round. */
   readonly forgersOf?: (node: number, delegates: readonly KeyPair[]) => readonly KeyPair[];
+  readonly misbehaviourOf?: (node: number) => Misbehaviour | undefined;
+  /** Where a node keeps its chain; in memory by default. */
+  readonly diskOf?: (node: number) => Disk;
 }
 
 /** What a node said, for the event log of a failure. */
@@ -46,9 +48,6 @@ export interface SimLine {
   readonly fields: LogFields;
 }
 
-/** Lines kept for the log of a failure. */
-const LINES_MAX = 400;
-
 export class World {
   readonly options: WorldOptions;
   readonly random: SeededRandom;
@@ -58,22 +57,50 @@ export class World {
   readonly rules: Rules;
   readonly verifier: Verifier;
   readonly nodes: readonly SimNode[];
+  /** The newest of what the nodes said. */
   readonly lines: SimLine[] = [];
+  /** How often each code was said. */
+  readonly counts = new Map<string, number>();
 
   constructor(options: WorldOptions) {
     this.options = options;
     this.random = new SeededRandom(options.seed);
-    this.network = makeNetwork({ blockTimeS: options.blockTimeS ?? 10 });
-    this.time = new VirtualTime(this.network.params.epochMs + 1000 * 1000);
+    this.network = makeNetwork(options.network);
+    this.time = new VirtualTime(this.network.params.epochMs + START_S * 1000);
     this.wire = new Wire(this.time, this.random.fork('wire'));
-    this.rules = createGen3Rules(this.network.params);
+    this.rules = withSharedDecoding(createGen3Rules(this.network.params));
     this.verifier = createInlineVerifier(selectEd25519(), SHARED_ANSWERS_MAX);
-    const addresses = Array.from({ length: options.nodes }, (_, index) => addressOfNode(index));
-    this.nodes = addresses.map((address, index) => new SimNode(this, index, address, addresses));
+    const { delegates } = this.network;
+    const indexes = Array.from({ length: options.nodes }, (_, index) => index);
+    const misbehaviourOf = options.misbehaviourOf ?? (() => undefined);
+    const honest = indexes.filter((index) => misbehaviourOf(index) === undefined);
+    this.nodes = indexes.map(
+      (index) =>
+        new SimNode(this, {
+          index,
+          address: addressOfNode(index),
+          // Dishonest ones are not insisted on, so that they can be banned.
+          fixedPeers: honest.filter((other) => other !== index).map(addressOfNode),
+          keys:
+            options.forgersOf?.(index, delegates) ??
+            delegates.filter((_, delegate) => delegate % options.nodes === index),
+          disk: options.diskOf?.(index) ?? new Disk(),
+          misbehaviour: misbehaviourOf(index),
+        }),
+    );
   }
 
   get params(): ChainParams {
     return this.network.params;
+  }
+
+  get slotMs(): number {
+    return this.params.blockTimeS * 1000;
+  }
+
+  /** Honest nodes that run. */
+  get honest(): readonly SimNode[] {
+    return this.nodes.filter((node) => node.isRunning && node.isHonest);
   }
 
   async startAll(): Promise<void> {
@@ -96,161 +123,33 @@ export class World {
     return node;
   }
 
-  note(line: SimLine): void {
-    this.lines.push(line);
-    if (this.lines.length > LINES_MAX) this.lines.shift();
-  }
-}
-
-/** A node of a world. Its store and journal outlive crashes, as disks do. */
-export class SimNode {
-  readonly index: number;
-  readonly peerId: PeerId;
-  readonly store: StoredChain;
-  /** Promises are asked of honest nodes only. */
-  readonly isHonest: boolean = true;
-  readonly journal: MemoryJournal;
-  readonly keys: readonly KeyPair[];
-  /** Milliseconds by which its clock is off. */
-  skewMs = 0;
-  readonly #world: World;
-  readonly #address: PeerAddress;
-  readonly #others: readonly PeerAddress[];
-  #transport: WireTransport | undefined;
-  #engine: Engine | undefined;
-  /** Counts starts: each draws from its own stream of chance. */
-  #starts = 0;
-
-  constructor(world: World, index: number, address: PeerAddress, all: readonly PeerAddress[]) {
-    this.#world = world;
-    this.index = index;
-    this.#address = address;
-    this.#others = all.filter((other) => other !== address);
-    this.peerId = `${address.ip}:${address.wsPort}`;
-    this.store = openMemoryChainStore({ codec: world.rules.codec, params: world.params });
-    this.journal = new MemoryJournal();
-    const { delegates } = world.network;
-    this.keys = world.options.forgersOf
-      ? world.options.forgersOf(index, delegates)
-      : delegates.filter((_, delegate) => delegate % world.options.nodes === index);
+  note(line: Omit<SimLine, 'atMs'>): void {
+    this.counts.set(line.code, (this.counts.get(line.code) ?? 0) + 1);
+    if (line.level === 'trace' || line.level === 'debug') return;
+    this.lines.push({ atMs: this.time.nowMs, ...line });
+    if (this.lines.length > 2 * LINES_MAX) this.lines.splice(0, LINES_MAX);
   }
 
-  /** Sum of all balances in beddows. */
-  balancesTotal(): bigint {
-    let total = 0n;
-    for (const { key, value } of this.store.tables.entries(prefixRange(tablePrefix('accounts')))) {
-      total += decodeAccount(key.toString('utf8', 1), value, () => []).balance;
+  async close(): Promise<void> {
+    for (const node of this.nodes) {
+      node.crash();
+      await node.disk.close();
     }
-    return total;
-  }
-
-  get isRunning(): boolean {
-    return this.#engine !== undefined;
-  }
-
-  get engine(): Engine {
-    if (this.#engine === undefined) throw new Error(`node ${this.index} is down`);
-    return this.#engine;
-  }
-
-  get tip() {
-    const header = this.store.tip();
-    if (header === undefined) throw new Error(`node ${this.index} never started`);
-    return header;
-  }
-
-  async start(): Promise<void> {
-    const world = this.#world;
-    this.#starts += 1;
-    this.#transport = world.wire.transport(this.#address);
-    this.#engine = new Engine(
-      {
-        store: this.store,
-        rules: world.rules,
-        genesis: world.network.genesis,
-        verifier: world.verifier,
-        transport: this.#transport,
-        clock: world.time.clock(() => this.skewMs),
-        random: world.random.fork(`node ${this.index} start ${this.#starts}`),
-        journal: this.journal,
-        observer: this.#observer(),
-      },
-      {
-        identity: {
-          networkName: 'sim',
-          version: '3.0.2',
-          protocolVersion: '2.0',
-          build: '',
-          commit: '',
-          nonce: `sim${String(this.index).padStart(13, '0')}`,
-        },
-        os: 'sim',
-        waitThresholdMs: 2000,
-        broadcastIntervalMs: 5000,
-        transactionsPerQueueMax: 1000,
-        peers: {
-          own: this.#address,
-          outboundMax: 20,
-          gossipPeersMax: 16,
-          fixedPeers: this.#others,
-          seedPeers: [],
-          whitelistedPeers: [],
-          blacklistedIps: [],
-        },
-      },
-    );
-    await this.#engine.start({ wsPort: this.#address.wsPort, httpPort: 0 });
-    for (const keyPair of this.keys) this.#engine.forging.enable(keyPair);
-  }
-
-  /** Ends at once: what is not on disk is lost, nothing is said to anybody. */
-  async crash(): Promise<void> {
-    const engine = this.#engine;
-    this.#engine = undefined;
-    await this.#transport?.close();
-    this.#transport = undefined;
-    await engine?.stop();
-  }
-
-  #observer(): Observer {
-    const observer: Observer = {
-      ...SILENT,
-      room: () => observer,
-      log: (level, code, _message, fields = {}) => {
-        if (level === 'trace' || level === 'debug') return;
-        this.#world.note({ atMs: this.#world.time.nowMs, node: this.index, level, code, fields });
-      },
-    };
-    return observer;
   }
 }
 
-/** A journal that keeps everything, so that checks can look for contradictions. */
-export class MemoryJournal implements SigningJournal {
-  readonly entries = new Map<PublicKey, SignedHeader[]>();
-
-  last(publicKey: PublicKey): SignedHeader | undefined {
-    return this.entries.get(publicKey)?.at(-1);
-  }
-
-  record(publicKey: PublicKey, header: SignedHeader): void {
-    const list = this.entries.get(publicKey) ?? [];
-    list.push(header);
-    this.entries.set(publicKey, list);
-  }
-
-  close(): void {
-    // Nothing to release.
-  }
+/** Rules whose reader of blocks knows the objects that it has read: gossip brings every node the same one. */
+function withSharedDecoding(rules: Rules): Rules {
+  const known = new WeakMap<object, Block>();
+  const blockFromJson = (json: unknown): Block => {
+    if (typeof json !== 'object' || json === null) return rules.codec.blockFromJson(json);
+    const block = known.get(json) ?? rules.codec.blockFromJson(json);
+    known.set(json, block);
+    return block;
+  };
+  return { ...rules, codec: { ...rules.codec, blockFromJson } };
 }
 
 function addressOfNode(index: number): PeerAddress {
   return { ip: `10.${(index >> 8) & 255}.${index & 255}.1`, wsPort: 5000 };
 }
-
-/** Blocks and addresses of a world's delegates, for scenarios. */
-export function delegateAddress(keyPair: KeyPair): string {
-  return addressOf(Buffer.from(keyPair.publicKey).toString('hex'));
-}
-
-export type { Block };

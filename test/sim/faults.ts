@@ -1,0 +1,178 @@
+/**
+ * Faults drawn from a seed. Each world gets its own mixture: some seeds have only bad links, some everything at once, as a
+ * defect often shows only while other faults keep out of its way.
+ */
+
+import type { KeyPair } from '../../src/protocol/types.ts';
+import type { Misbehaviour } from './dishonest.ts';
+import { Load } from './load.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import { Stranger } from './stranger.ts';
+import { GOOD_LINK, type LinkQuality } from './wire.ts';
+import type { World } from './world.ts';
+
+/** Delegates that may cheat in all: fewer than a third, as the finality protocol asks. */
+const DISHONEST_DELEGATES_MAX = 33;
+/** Delegates of strangers, which forge no block that is in order. */
+const STRANGERS_DELEGATES = 3;
+/** Delegates that two honest nodes forge with at the same time. */
+const SHARED_DELEGATES = 4;
+/** Fewer nodes than this cannot do without one of them. */
+const NODES_WITH_DISHONEST_MIN = 4;
+
+export interface FaultPlan {
+  readonly links: LinkQuality;
+  readonly hasPartitions: boolean;
+  readonly hasCrashes: boolean;
+  /** Share of crashes that happen at a write of the disk. */
+  readonly crashesAtWrite: number;
+  readonly hasBlackout: boolean;
+  readonly hasSkewedClocks: boolean;
+  readonly hasStrangers: boolean;
+  readonly hasLoad: boolean;
+  readonly sharesDelegates: boolean;
+  readonly misbehaviour: Misbehaviour | undefined;
+}
+
+/** @param random of the seed alone: a plan is made before its world */
+export function drawPlan(random: SeededRandom, nodes: number): FaultPlan {
+  const dishonestNode = nodes >= NODES_WITH_DISHONEST_MIN && random.chance(0.5);
+  return {
+    links: random.chance(0.3)
+      ? GOOD_LINK
+      : {
+          delayMinMs: 5,
+          delayMaxMs: random.pick([100, 500, 1500, 5000]),
+          loss: random.pick([0, 0.02, 0.1, 0.3]),
+          duplication: random.pick([0, 0.1, 0.5]),
+        },
+    hasPartitions: random.chance(0.5),
+    hasCrashes: random.chance(0.5),
+    crashesAtWrite: random.pick([0, 0.5, 1]),
+    hasBlackout: random.chance(0.25),
+    hasSkewedClocks: random.chance(0.4),
+    hasStrangers: random.chance(0.5),
+    hasLoad: random.chance(0.7),
+    sharesDelegates: random.chance(0.3),
+    misbehaviour: dishonestNode ? random.pick(['doubleForger', 'withholder'] as const) : undefined,
+  };
+}
+
+/** The last node is the dishonest one, if any. */
+export function misbehaviourOf(plan: FaultPlan, nodes: number): (node: number) => Misbehaviour | undefined {
+  return (node) => (node === nodes - 1 ? plan.misbehaviour : undefined);
+}
+
+/** Deals the delegates: a few for strangers, a few twice, to the dishonest node no more than may cheat in all. */
+export function forgersOf(plan: FaultPlan, nodes: number): (node: number, delegates: readonly KeyPair[]) => KeyPair[] {
+  const strangers = plan.hasStrangers ? STRANGERS_DELEGATES : 0;
+  const shared = plan.sharesDelegates ? SHARED_DELEGATES : 0;
+  const dishonestMax = DISHONEST_DELEGATES_MAX - STRANGERS_DELEGATES - SHARED_DELEGATES;
+  return (node, delegates) => {
+    const dealt = delegates.filter((_, index) => index >= strangers && index % nodes === node);
+    if (misbehaviourOf(plan, nodes)(node) !== undefined) return dealt.slice(0, dishonestMax);
+    // Those of node 1 that node 0 has, too.
+    const second = delegates.filter((_, index) => index >= strangers && index % nodes === 1).slice(0, shared);
+    return node === 0 && nodes > 1 ? [...dealt, ...second] : dealt;
+  };
+}
+
+/** Faults of a world until they are stopped. */
+export class Faults {
+  readonly #world: World;
+  readonly #plan: FaultPlan;
+  readonly #random: SeededRandom;
+  #isStopped = false;
+  #strangers = 0;
+
+  constructor(world: World, plan: FaultPlan) {
+    this.#world = world;
+    this.#plan = plan;
+    this.#random = world.random.fork('faults');
+  }
+
+  start(): void {
+    const { wire } = this.#world;
+    const plan = this.#plan;
+    const minuteMs = 60_000;
+    wire.quality = plan.links;
+    if (plan.hasLoad) new Load(this.#world).start(20_000);
+    if (plan.hasPartitions) this.#nowAndThen(15 * minuteMs, () => this.#partition());
+    if (plan.hasCrashes) this.#nowAndThen(8 * minuteMs, () => this.#crash());
+    if (plan.hasBlackout) this.#nowAndThen(60 * minuteMs, () => this.#blackout());
+    if (plan.hasSkewedClocks) this.#nowAndThen(10 * minuteMs, () => this.#skew());
+    if (plan.hasStrangers) this.#nowAndThen(5 * minuteMs, () => this.#stranger());
+  }
+
+  /** Ends all faults but those of dishonest nodes: wire, clocks and processes are in order from now on. */
+  async heal(): Promise<void> {
+    this.#isStopped = true;
+    const { wire, nodes } = this.#world;
+    wire.quality = GOOD_LINK;
+    wire.heal();
+    for (const node of nodes) {
+      node.skewMs = 0;
+      node.disk.dieAtWrite(Number.POSITIVE_INFINITY, () => undefined);
+      await node.start();
+    }
+  }
+
+  #nowAndThen(meanMs: number, work: () => void | Promise<void>): void {
+    this.#world.time.schedule(this.#random.below(2 * meanMs), async () => {
+      if (this.#isStopped) return;
+      await work();
+      this.#nowAndThen(meanMs, work);
+    });
+  }
+
+  #partition(): void {
+    const { nodes, wire, time } = this.#world;
+    const groups: number[][] = [[], [], []];
+    const parts = this.#random.between(2, 3);
+    for (const { index } of nodes) groups[this.#random.below(parts)]!.push(index);
+    this.#world.partition(groups);
+    time.schedule(this.#random.between(10, 1800) * 1000, () => wire.heal());
+  }
+
+  #crash(): void {
+    const node = this.#random.pick(this.#world.nodes);
+    if (!node.isRunning) return;
+    const downMs = this.#random.pick([0, 1000, 20_000, 300_000, 1_200_000]);
+    if (this.#random.chance(this.#plan.crashesAtWrite)) {
+      node.crashAtWrite(this.#random.between(1, 60), () => this.#restart(node.index, downMs));
+      return;
+    }
+    node.crash(this.#random.chance(0.5) ? 0 : this.#random.below(20_000));
+    this.#restart(node.index, downMs);
+  }
+
+  #blackout(): void {
+    for (const node of this.#world.nodes) {
+      node.crash();
+      this.#restart(node.index, this.#random.below(30_000));
+    }
+  }
+
+  #restart(index: number, afterMs: number): void {
+    this.#world.time.schedule(afterMs, () => this.#world.node(index).start());
+  }
+
+  /** Sets a clock wrong, or right: fewer than a third of the nodes, as it stays a fault of few. */
+  #skew(): void {
+    const { nodes } = this.#world;
+    const node = this.#random.pick(nodes);
+    const wrong = nodes.filter((each) => each.skewMs !== 0);
+    if (node.skewMs !== 0 || wrong.length + 1 > Math.max(1, Math.floor(nodes.length / 3))) node.skewMs = 0;
+    else node.skewMs = this.#random.between(-40_000, 40_000);
+  }
+
+  async #stranger(): Promise<void> {
+    const { honest, network, time } = this.#world;
+    if (honest.length === 0) return;
+    this.#strangers += 1;
+    const keys = network.delegates.slice(0, STRANGERS_DELEGATES);
+    const stranger = new Stranger(this.#world, this.#random.fork('stranger'), this.#strangers, keys);
+    time.schedule(this.#random.between(10, 600) * 1000, () => stranger.leave());
+    await stranger.visit(honest.filter(() => this.#random.chance(0.7)).concat(honest[0]!));
+  }
+}

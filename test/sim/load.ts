@@ -1,0 +1,89 @@
+/** Transactions by chance, sent to random nodes as clients do; many do not fit, and the pools sort them. */
+
+import { hexOf } from '../../src/primitives/bytes.ts';
+import type { KeyPair, Payload, Transaction } from '../../src/protocol/types.ts';
+import { addressOfPair, keyPairOf, LSK, makeTransaction, publicKeyOf } from '../support/chain-maker.ts';
+import type { SimNode } from './node.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import type { World } from './world.ts';
+
+const KINDS: readonly Payload['kind'][] = [
+  ...(['transfer', 'transfer', 'transfer', 'transfer', 'vote', 'vote', 'vote'] as const),
+  ...(['delegate', 'secondSignature', 'multisignature'] as const),
+];
+
+export class Load {
+  readonly #world: World;
+  readonly #random: SeededRandom;
+  readonly #people: readonly KeyPair[];
+  readonly #seconds: readonly KeyPair[];
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#random = world.random.fork('load');
+    this.#people = [...world.network.accounts, keyPairOf('stranger 1'), keyPairOf('stranger 2')];
+    this.#seconds = [0, 1, 2].map((number) => keyPairOf(`second ${number}`));
+  }
+
+  /** Sends a few transactions now and then, for as long as the world runs. */
+  start(meanDelayMs: number): void {
+    this.#world.time.schedule(this.#random.below(2 * meanDelayMs), () => {
+      this.send();
+      this.start(meanDelayMs);
+    });
+  }
+
+  send(): void {
+    const running = this.#world.honest;
+    if (running.length === 0) return;
+    const node = this.#random.pick(running);
+    for (let count = this.#random.between(1, 3); count > 0; count -= 1) {
+      const transaction = this.#transaction(node);
+      node.engine.pool.submit(this.#world.rules.codec.transactionToJson(transaction));
+    }
+  }
+
+  #transaction(node: SimNode): Transaction {
+    const sender = this.#random.pick(this.#people);
+    const members = [...new Set([0, 1, 2].map(() => this.#random.pick(this.#people)))];
+    const payload = this.#payload(this.#random.pick(KINDS), node, sender, members);
+    const account = node.store.account(addressOfPair(sender));
+    const second = this.#seconds.find((keyPair) => publicKeyOf(keyPair) === account?.secondPublicKey);
+    const group = account?.group?.members ?? [];
+    const signers =
+      payload.kind === 'multisignature'
+        ? members
+        : this.#people.filter((keyPair) => group.includes(publicKeyOf(keyPair)));
+    const isCareless = this.#random.chance(0.1);
+    return makeTransaction(this.#world.params, sender, payload, {
+      // A little in the past, so that slow clocks do not take it for one of the future.
+      timestamp: node.engine.chain.nowS() - this.#random.between(60, 120),
+      ...(second === undefined || isCareless ? {} : { second }),
+      ...(isCareless ? {} : { members: signers }),
+    });
+  }
+
+  #payload(kind: Payload['kind'], node: SimNode, sender: KeyPair, members: readonly KeyPair[]): Payload {
+    const random = this.#random;
+    switch (kind) {
+      case 'vote': {
+        const voted = node.store.account(addressOfPair(sender))?.votes ?? [];
+        const unvote = voted.length > 0 && random.chance(0.4) ? [`-${random.pick(voted)}`] : [];
+        const wanted = publicKeyOf(random.pick([...this.#world.network.delegates, ...this.#people]));
+        return { kind, votes: voted.includes(wanted) ? unvote : [...unvote, `+${wanted}`], amount: 0n };
+      }
+      case 'delegate':
+        return { kind, username: `name_${random.below(30)}` };
+      case 'secondSignature':
+        return { kind, publicKey: hexOf(random.pick(this.#seconds).publicKey) };
+      case 'multisignature': {
+        const keysgroup = members.map((member) => `+${publicKeyOf(member)}`);
+        return { kind, min: random.between(1, keysgroup.length), lifetime: random.between(1, 72), keysgroup };
+      }
+      default: {
+        const amount = BigInt(random.between(1, 2000)) * LSK + BigInt(random.below(1000));
+        return { kind: 'transfer', amount, recipientId: addressOfPair(random.pick(this.#people)) };
+      }
+    }
+  }
+}

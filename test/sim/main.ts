@@ -1,0 +1,113 @@
+/**
+ * The simulator: `npm run sim -- --seed S --nodes N --hours H`. A line for each seed; of a failure its seed, what was promised
+ * and the last events. Exit code 1 when a seed fails.
+ */
+
+import { Command, InvalidArgumentError } from 'commander';
+import { performance } from 'node:perf_hooks';
+
+import { runSeed, type RunOptions, type RunResult } from './run.ts';
+import { runSeedsInProcesses } from './seed-processes.ts';
+import type { SimLine } from './world.ts';
+
+interface Flags {
+  readonly seed: number;
+  readonly seeds?: readonly [number, number];
+  readonly nodes: number;
+  readonly hours: number;
+  readonly store: 'memory' | 'lmdb';
+  readonly jobs: number;
+  readonly verbose?: boolean;
+}
+
+/** Events of a failure that are shown. */
+const LINES_SHOWN = 60;
+
+const program = new Command('sim')
+  .description('Runs worlds of nodes on virtual time under faults drawn from a seed')
+  .option('--seed <number>', 'the world to run', whole, 1)
+  .option('--seeds <from..to>', 'a range of worlds', range)
+  .option('--nodes <number>', 'nodes of a world', whole, 4)
+  .option('--hours <number>', 'virtual hours', positive, 1)
+  .option('--store <kind>', 'memory or lmdb', 'memory')
+  .option('--jobs <number>', 'processes that share the seeds', whole, 1)
+  .option('--verbose', 'say what the plan of each seed was and what its nodes said')
+  .parse();
+
+process.exitCode = await main(program.opts<Flags>());
+
+async function main(flags: Flags): Promise<number> {
+  const [from, to] = flags.seeds ?? [flags.seed, flags.seed];
+  const all: RunOptions[] = [];
+  for (let seed = from; seed <= to; seed += 1) {
+    all.push({ seed, nodes: flags.nodes, hours: flags.hours, store: flags.store === 'lmdb' ? 'lmdb' : 'memory' });
+  }
+  const startMs = performance.now();
+  let failed = 0;
+  await forEachResult(all, flags.jobs, (result, realMs) => {
+    const speedUp = Math.round((flags.hours * 3_600_000) / realMs);
+    tell(result, speedUp, flags);
+    if (result.failure !== undefined) failed += 1;
+  });
+  const realMs = performance.now() - startMs;
+  const speedUp = Math.round((all.length * flags.hours * 3_600_000) / realMs);
+  const worlds = all.length === 1 ? '1 world' : `${all.length} worlds`;
+  console.log(
+    `${worlds} of ${flags.nodes} nodes, ${all.length * flags.hours} virtual hours in ${(realMs / 1000).toFixed(1)} s: ` +
+      `${speedUp} times faster than real time, ${failed} failed`,
+  );
+  return failed === 0 ? 0 : 1;
+}
+
+async function forEachResult(
+  all: readonly RunOptions[],
+  jobs: number,
+  take: (result: RunResult, realMs: number) => void,
+): Promise<void> {
+  if (jobs > 1 && all.length > 1) {
+    await runSeedsInProcesses(all, jobs, take);
+    return;
+  }
+  for (const options of all) {
+    const startMs = performance.now();
+    const result = await runSeed(options);
+    take(result, performance.now() - startMs);
+  }
+}
+
+function tell(result: RunResult, speedUp: number, { nodes, hours, verbose }: Flags): void {
+  const { seed, digest, height, finalized, events, metAfterSlots, failure, plan, counts } = result;
+  const verdict = failure === undefined ? `met after ${metAfterSlots} slots` : 'FAILED';
+  console.log(
+    `seed ${seed}: ${verdict}, height ${height}, finalized ${finalized}, ${events} events, digest ${digest}, ${speedUp}x`,
+  );
+  if (verbose === true)
+    console.log({ plan, counts: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))) });
+  if (failure === undefined) return;
+  console.log(failure.lines.slice(-LINES_SHOWN).map(textOf).join('\n'));
+  console.log(`seed ${seed} failed: ${failure.message}`);
+  console.log(`again: npm run sim -- --seed ${seed} --nodes ${nodes} --hours ${hours}`);
+}
+
+function textOf({ atMs, node, level, code, fields }: SimLine): string {
+  const time = new Date(atMs).toISOString().slice(11, 23);
+  return `${time} node ${node} ${level} ${code} ${JSON.stringify(fields)}`;
+}
+
+function whole(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('a whole number is wanted');
+  return value;
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new InvalidArgumentError('a number above 0 is wanted');
+  return value;
+}
+
+function range(text: string): readonly [number, number] {
+  const [from = NaN, to = NaN] = text.split('..').map(Number);
+  if (!(from >= 0 && to >= from)) throw new InvalidArgumentError('two numbers like 1..20 are wanted');
+  return [from, to];
+}

@@ -1,0 +1,219 @@
+/** A node of a world: the production engine on virtual time, wire and disk, which can be killed and started again. */
+
+import { Engine } from '../../src/engine/engine.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { SigningJournal } from '../../src/ports/journal.ts';
+import { SILENT, type Observer } from '../../src/ports/observer.ts';
+import type { PeerAddress, PeerId } from '../../src/ports/transport.ts';
+import type { SignedHeader } from '../../src/protocol/rules.ts';
+import type { KeyPair, PublicKey } from '../../src/protocol/types.ts';
+import type { StoredChain } from '../../src/store/chain-store.ts';
+import { chainStoreOver } from '../../src/store/open.ts';
+import type { Disk } from './disk.ts';
+import { type Process, ProcessDied } from './disk.ts';
+import { type Misbehaviour, tampered } from './dishonest.ts';
+import type { WireTransport } from './wire.ts';
+import type { World } from './world.ts';
+
+export interface SimNodeOptions {
+  readonly index: number;
+  readonly address: PeerAddress;
+  /** Peers that it insists on. */
+  readonly fixedPeers: readonly PeerAddress[];
+  readonly keys: readonly KeyPair[];
+  readonly disk: Disk;
+  readonly misbehaviour?: Misbehaviour | undefined;
+}
+
+interface Running {
+  readonly process: Process;
+  readonly transport: WireTransport;
+  readonly store: StoredChain;
+  readonly engine: Engine;
+}
+
+export class SimNode {
+  readonly index: number;
+  readonly peerId: PeerId;
+  /** Outlives crashes, as does the journal. */
+  readonly disk: Disk;
+  readonly journal = new MemoryJournal();
+  readonly keys: readonly KeyPair[];
+  /** Milliseconds by which its clock is off. */
+  skewMs = 0;
+  readonly #world: World;
+  readonly #options: SimNodeOptions;
+  #running: Running | undefined;
+  /** Counts starts: each draws from its own stream of chance. */
+  #starts = 0;
+
+  constructor(world: World, options: SimNodeOptions) {
+    this.#world = world;
+    this.#options = options;
+    this.index = options.index;
+    this.disk = options.disk;
+    this.keys = options.keys;
+    this.peerId = `${options.address.ip}:${options.address.wsPort}`;
+  }
+
+  /** Promises are asked of honest nodes only. */
+  get isHonest(): boolean {
+    return this.#options.misbehaviour === undefined;
+  }
+
+  get isRunning(): boolean {
+    return this.#running?.process.isAlive === true;
+  }
+
+  get engine(): Engine {
+    return this.#process().engine;
+  }
+
+  get store(): StoredChain {
+    return this.#process().store;
+  }
+
+  get tip() {
+    const header = this.store.tip();
+    if (header === undefined) throw new Error(`node ${this.index} has no genesis block`);
+    return header;
+  }
+
+  /** Starts the process; does nothing when it runs. */
+  async start(): Promise<void> {
+    if (this.isRunning) return;
+    const world = this.#world;
+    const { address, misbehaviour, fixedPeers } = this.#options;
+    this.#starts += 1;
+    const random = world.random.fork(`node ${this.index} start ${this.#starts}`);
+    const owner: Process = { isAlive: true };
+    const clock = this.#clock(owner);
+    const transport = world.wire.transport(address);
+    const { params, rules } = world;
+    const store = chainStoreOver(this.disk.mount(owner), { codec: rules.codec, params }, 'simulated disk');
+    const engine = new Engine(
+      {
+        store,
+        rules,
+        genesis: world.network.genesis,
+        verifier: world.verifier,
+        transport:
+          misbehaviour === undefined
+            ? transport
+            : tampered(transport, misbehaviour, {
+                time: world.time,
+                random: random.fork('misbehaviour'),
+                codec: rules.codec,
+                keys: this.keys,
+                slotMs: params.blockTimeS * 1000,
+              }),
+        clock,
+        random,
+        journal: this.journal,
+        observer: this.#observer(owner),
+      },
+      {
+        identity: {
+          networkName: 'sim',
+          version: '3.0.2',
+          protocolVersion: '2.0',
+          build: '',
+          commit: '',
+          nonce: `sim${String(this.index).padStart(13, '0')}`,
+        },
+        os: 'sim',
+        waitThresholdMs: Math.min(2000, params.blockTimeS * 200),
+        broadcastIntervalMs: 5000,
+        transactionsPerQueueMax: 1000,
+        peers: {
+          own: address,
+          outboundMax: 20,
+          gossipPeersMax: 16,
+          fixedPeers,
+          seedPeers: [],
+          whitelistedPeers: [],
+          blacklistedIps: [],
+        },
+      },
+    );
+    this.#running = { process: owner, transport, store, engine };
+    await engine.start({ wsPort: address.wsPort, httpPort: 0 });
+    for (const keyPair of this.keys) engine.forging.enable(keyPair);
+  }
+
+  /**
+   * Ends at once, wherever it stands: what is not on disk is lost, nothing is said to anybody.
+   *
+   * @param noticedAfterMs time until peers notice; 0 when the machine lives on
+   */
+  crash(noticedAfterMs = 0): void {
+    const running = this.#running;
+    if (running === undefined) return;
+    this.#running = undefined;
+    running.process.isAlive = false;
+    running.transport.die(noticedAfterMs);
+  }
+
+  /** Lets it crash in the middle of a later transaction. */
+  crashAtWrite(number: number, crashed: () => void): void {
+    this.disk.dieAtWrite(number, () => {
+      this.crash();
+      crashed();
+    });
+  }
+
+  #process(): Running {
+    if (this.#running === undefined) throw new Error(`node ${this.index} is down`);
+    return this.#running;
+  }
+
+  /** A clock that is off by the skew of the moment and whose timers die with the process. */
+  #clock(owner: Process): Clock {
+    const { time } = this.#world;
+    return {
+      nowMs: () => Math.floor(time.nowMs + this.skewMs),
+      after: (delayMs, work) =>
+        time.schedule(delayMs, () => {
+          if (!owner.isAlive) return;
+          try {
+            work();
+          } catch (error) {
+            if (!(error instanceof ProcessDied)) throw error;
+          }
+        }),
+    };
+  }
+
+  #observer(owner: Process): Observer {
+    const observer: Observer = {
+      ...SILENT,
+      room: () => observer,
+      log: (level, code, _message, fields = {}) => {
+        if (owner.isAlive) this.#world.note({ node: this.index, level, code, fields });
+      },
+    };
+    return observer;
+  }
+}
+
+/** A journal that keeps everything, so that checks can look for contradictions. */
+export class MemoryJournal implements SigningJournal {
+  readonly entries = new Map<PublicKey, SignedHeader[]>();
+  /** All headers in the order of signing. */
+  readonly signed: { readonly publicKey: PublicKey; readonly header: SignedHeader }[] = [];
+
+  last(publicKey: PublicKey): SignedHeader | undefined {
+    return this.entries.get(publicKey)?.at(-1);
+  }
+
+  record(publicKey: PublicKey, header: SignedHeader): void {
+    const list = this.entries.get(publicKey) ?? [];
+    list.push(header);
+    this.entries.set(publicKey, list);
+    this.signed.push({ publicKey, header });
+  }
+
+  close(): void {
+    // Nothing to release.
+  }
+}

@@ -1,0 +1,136 @@
+/** One seed from beginning to end: a world under faults, then a healed one, which must become one chain again. */
+
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { openLmdb } from '../../src/store/lmdb.ts';
+import { LSK } from '../support/chain-maker.ts';
+import { disagreement, PromiseBroken, Watch } from './checks.ts';
+import { Disk } from './disk.ts';
+import { drawPlan, Faults, forgersOf, misbehaviourOf, type FaultPlan } from './faults.ts';
+import { SeededRandom } from './seeded-random.ts';
+import { World, type SimLine } from './world.ts';
+
+/**
+ * Slots after healing within which all honest nodes must be on one chain: two until every connection is open again (fixed
+ * peers are dialled every ten seconds at most), six until a peer that had failed is asked again, one until somebody has
+ * forged the block that decides between equals, and one to fetch it; the rest is for slots of cheats, who may let two
+ * chains look alike a little longer.
+ */
+export const MEET_SLOTS_MAX = 20;
+/** Blocks that honest nodes may differ by once they have met: cheats go on showing two blocks, or late ones. */
+export const DISAGREEMENT_BLOCKS_MAX = 8;
+/** Share of the time that is spent healed. */
+const HEALED_SHARE = 0.2;
+
+export interface RunOptions {
+  readonly seed: number;
+  readonly nodes: number;
+  readonly hours: number;
+  readonly store: 'memory' | 'lmdb';
+  /** Instead of the seed's. */
+  readonly plan?: FaultPlan;
+}
+
+export interface RunResult {
+  readonly seed: number;
+  readonly plan: FaultPlan;
+  /** The same for the same seed: over every event and every node's end. */
+  readonly digest: string;
+  readonly height: number;
+  readonly finalized: number;
+  readonly events: number;
+  readonly counts: ReadonlyMap<string, number>;
+  /** Slots after healing until all had met. */
+  readonly metAfterSlots: number;
+  readonly failure?: { readonly message: string; readonly lines: readonly SimLine[] };
+}
+
+export async function runSeed(options: RunOptions): Promise<RunResult> {
+  const { seed, nodes, hours } = options;
+  const plan = options.plan ?? drawPlan(new SeededRandom(`plan ${seed}`), nodes);
+  const folder = options.store === 'lmdb' ? mkdtempSync(join(tmpdir(), 'bloomery-sim-')) : undefined;
+  const world = new World({
+    seed,
+    nodes,
+    network: NETWORK,
+    forgersOf: forgersOf(plan, nodes),
+    misbehaviourOf: misbehaviourOf(plan, nodes),
+    ...(folder === undefined ? {} : { diskOf: (node) => new Disk(openLmdb(join(folder, String(node)), true)) }),
+  });
+  let metAfterSlots = -1;
+  let failure: RunResult['failure'];
+  try {
+    metAfterSlots = await live(world, plan, hours * 3600);
+  } catch (error) {
+    const message = error instanceof PromiseBroken ? error.message : String((error as Error).stack ?? error);
+    failure = { message, lines: [...world.lines] };
+  }
+  const result: RunResult = {
+    seed,
+    plan,
+    digest: digestOf(world),
+    height: Math.max(0, ...world.honest.map((node) => node.tip.height)),
+    finalized: Math.max(0, ...world.honest.map((node) => node.engine.chain.finalizedHeight)),
+    events: world.time.eventCount,
+    counts: world.counts,
+    metAfterSlots,
+    ...(failure === undefined ? {} : { failure }),
+  };
+  await world.close();
+  if (folder !== undefined) rmSync(folder, { recursive: true });
+  return result;
+}
+
+/** More delegates than a round has, so that votes change who forges, and rewards from the second round on. */
+const NETWORK = {
+  blockTimeS: 10,
+  delegates: 104,
+  accountBalance: 20_000n * LSK,
+  rewards: { milestones: [5n * LSK, 4n * LSK, 3n * LSK], offset: 103, distance: 200 },
+};
+
+async function live(world: World, plan: FaultPlan, seconds: number): Promise<number> {
+  const watch = new Watch(world);
+  const look = (): void => watch.look();
+  const faults = new Faults(world, plan);
+  await world.startAll();
+  faults.start();
+  await world.run(Math.floor(seconds * (1 - HEALED_SHARE)), look);
+  await faults.heal();
+  const slotS = world.params.blockTimeS;
+  const slots = Math.floor((seconds * HEALED_SHARE) / slotS);
+  let metAfter = -1;
+  for (let slot = 1; slot <= Math.max(slots, MEET_SLOTS_MAX); slot += 1) {
+    await world.run(slotS, look);
+    const apart = disagreement(world.honest);
+    if (metAfter < 0 && apart <= 1) metAfter = slot;
+    if (metAfter < 0 && slot >= MEET_SLOTS_MAX) {
+      throw new PromiseBroken('healed nodes meet', { slots: slot, tips: tipsOf(world) });
+    }
+    if (metAfter >= 0 && apart > DISAGREEMENT_BLOCKS_MAX) {
+      throw new PromiseBroken('nodes that met stay together', { slot, apart, tips: tipsOf(world) });
+    }
+  }
+  return metAfter;
+}
+
+function tipsOf(world: World) {
+  return world.honest.map((node) => ({
+    node: node.index,
+    height: node.tip.height,
+    prevoted: node.tip.maxHeightPrevoted,
+    finalized: node.engine.chain.finalizedHeight,
+    id: node.tip.id,
+  }));
+}
+
+function digestOf(world: World): string {
+  const hash = createHash('sha256').update(String(world.time.eventCount));
+  for (const node of world.nodes) {
+    if (node.isRunning) hash.update(`/${node.index} ${node.tip.id} ${node.store.stateDigest()}`);
+  }
+  return hash.digest('hex').slice(0, 16);
+}

@@ -1,0 +1,56 @@
+/** Many seeds on many cores: each process takes the next seed when it is done with one. */
+
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+import { runSeed, type RunOptions, type RunResult } from './run.ts';
+
+const CHILD = '--seed-process';
+
+interface Answer {
+  readonly result: Omit<RunResult, 'counts'>;
+  readonly counts: readonly (readonly [string, number])[];
+  readonly realMs: number;
+}
+
+/** @param take is told in the order of the ends, not of the seeds */
+export async function runSeedsInProcesses(
+  all: readonly RunOptions[],
+  jobs: number,
+  take: (result: RunResult, realMs: number) => void,
+): Promise<void> {
+  const waiting = [...all];
+  await Promise.all(Array.from({ length: Math.min(jobs, all.length) }, () => runOne(waiting, take)));
+}
+
+function runOne(waiting: RunOptions[], take: (result: RunResult, realMs: number) => void): Promise<void> {
+  const child = fork(fileURLToPath(import.meta.url), [CHILD]);
+  return new Promise((resolve, reject) => {
+    const next = (): void => {
+      const options = waiting.shift();
+      if (options === undefined) child.disconnect();
+      else child.send(options);
+    };
+    child.on('message', (message) => {
+      const { result, counts, realMs } = message as Answer;
+      take({ ...result, counts: new Map(counts) }, realMs);
+      next();
+    });
+    child.on('error', reject);
+    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`a process ended with code ${code}`))));
+    next();
+  });
+}
+
+if (process.argv[2] === CHILD) {
+  process.on('message', (options: RunOptions) => {
+    const startMs = performance.now();
+    void runSeed(options).then(({ counts, ...result }) => {
+      // Fields of a log line may hold amounts, which no message can carry.
+      const plain = JSON.parse(
+        JSON.stringify(result, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value)),
+      ) as typeof result;
+      process.send?.({ result: plain, counts: [...counts], realMs: performance.now() - startMs } satisfies Answer);
+    });
+  });
+}
