@@ -1,13 +1,12 @@
 /** SHA-256 and the identifiers cut from it. */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { decimalOfFirst8BytesLE } from '../primitives/bytes.ts';
 
-/** SHA-256 over the parts as if they were one text. */
+/** SHA-256 over the parts as if they were one text. In one call, which for short texts takes half the time of a hash object. */
 export function sha256(...parts: readonly Uint8Array[]): Buffer {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return hash.digest();
+  const [first] = parts;
+  return hash('sha256', parts.length === 1 && first !== undefined ? first : Buffer.concat(parts), 'buffer');
 }
 
 /**

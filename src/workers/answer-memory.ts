@@ -8,22 +8,31 @@ const SIGNATURE_BYTES = 64;
 
 /**
  * Keeps the latest answers. True and false are kept alike: both are facts about the bytes, and a peer that repeats a wrong
- * signature should cost nothing either.
+ * signature should cost nothing either. Questions that are put again as the same object, as those of a transaction are, find
+ * their answer without a look at the bytes.
  */
 export class AnswerMemory {
   readonly #answers: LruMap<string, boolean>;
+  readonly #answersOfObjects = new WeakMap<SignatureCheck, boolean>();
 
   /** @param entriesMax answers kept; each takes some 250 bytes */
   constructor(entriesMax: number) {
     this.#answers = new LruMap(entriesMax);
   }
 
+  /** The answer to this very object, if it was asked before and is still in use somewhere. */
+  recallObject(check: SignatureCheck): boolean | undefined {
+    return this.#answersOfObjects.get(check);
+  }
+
   recall(key: string): boolean | undefined {
     return this.#answers.get(key);
   }
 
-  keep(key: string, answer: boolean): void {
+  /** @param key what `checkKey` makes of the check */
+  keep(check: SignatureCheck, key: string, answer: boolean): void {
     this.#answers.set(key, answer);
+    this.#answersOfObjects.set(check, answer);
   }
 }
 

@@ -23,11 +23,11 @@ export function createInlineVerifier(ed25519: Ed25519, cacheEntriesMax: number):
 
 /** One check, from memory or computed and then remembered. */
 export function verifyWith(memory: AnswerMemory, ed25519: Ed25519, check: SignatureCheck): boolean {
+  const asked = memory.recallObject(check);
+  if (asked !== undefined) return asked;
   const key = checkKey(check);
   if (key === undefined) return false;
-  const known = memory.recall(key);
-  if (known !== undefined) return known;
-  const answer = ed25519.verify(check);
-  memory.keep(key, answer);
+  const answer = memory.recall(key) ?? ed25519.verify(check);
+  memory.keep(check, key, answer);
   return answer;
 }

@@ -101,24 +101,25 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   }
 
   async function verifyAll(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
-    const keys = checks.map(checkKey);
-    const answers = new Map<string, boolean>();
+    const keys = checks.map((check) => (memory.recallObject(check) === undefined ? checkKey(check) : undefined));
     const open = new Map<string, SignatureCheck>();
     for (const [index, key] of keys.entries()) {
       const check = checks[index];
       if (key === undefined || check === undefined) continue;
       const known = memory.recall(key);
       if (known === undefined) open.set(key, check);
-      else answers.set(key, known);
+      else memory.keep(check, key, known);
     }
     const parallel = open.size > inlineMax && threadCount > 0 && !closed;
     const found = await (parallel ? answerParallel : answerInline)([...open.values()]);
-    for (const [index, key] of [...open.keys()].entries()) {
-      const answer = found[index] === true;
-      answers.set(key, answer);
-      memory.keep(key, answer);
-    }
-    return keys.map((key) => key !== undefined && answers.get(key) === true);
+    const answers = new Map<string, boolean>();
+    for (const [index, key] of [...open.keys()].entries()) answers.set(key, found[index] === true);
+    return checks.map((check, index) => {
+      const key = keys[index];
+      const answer = key === undefined ? undefined : answers.get(key);
+      if (key !== undefined && answer !== undefined) memory.keep(check, key, answer);
+      return memory.recallObject(check) === true;
+    });
   }
 
   return {

@@ -22,12 +22,20 @@ export function payloadHashOf(transactions: readonly Transaction[], format: Bloc
   return hexOf(sha256(...transactions.map((transaction) => format.transactionBytes(transaction))));
 }
 
+// A header is asked for its check when its signature is verified ahead and again when it is validated: the same object each
+// time, so that an answer can be kept by it.
+const headerChecks = new WeakMap<BlockHeader, SignatureCheck>();
+
 export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): SignatureCheck {
-  return {
+  const known = headerChecks.get(header);
+  if (known !== undefined) return known;
+  const check = {
     publicKey: bytesOfHex(header.generatorPublicKey),
     message: sha256(format.headerBytes(header)),
     signature: bytesOfHex(header.blockSignature),
   };
+  headerChecks.set(header, check);
+  return check;
 }
 
 /** True when the block names a previous block exactly if it must: all but the first do, and only the second may name it. */
