@@ -25,10 +25,15 @@ import {
 /** Lengths of lists in memory: those of the addresses and delegates that were lately used. */
 const LIST_LENGTHS_CACHED_MAX = 8192;
 
+/** A length in memory, counted up and down in place. */
+interface ListLength {
+  items: number;
+}
+
 export class BlockTables {
   readonly #keys: KeyValueReader;
   readonly #codec: Codec;
-  readonly #listLengths = new LruMap<string, number>(LIST_LENGTHS_CACHED_MAX);
+  readonly #listLengths = new LruMap<string, ListLength>(LIST_LENGTHS_CACHED_MAX);
 
   constructor(keys: KeyValueReader, codec: Codec) {
     this.#keys = keys;
@@ -105,8 +110,8 @@ export class BlockTables {
 
   #appendToGenerator(keys: KeyValueWriter, header: BlockHeader): void {
     const list = publicKeyKey('blocksByGenerator', header.generatorPublicKey);
-    const length = this.#length(list);
-    const before = length === 0 ? undefined : generatorBlock(keys, header.generatorPublicKey, length - 1);
+    const { items } = this.#length(list);
+    const before = items === 0 ? undefined : generatorBlock(keys, header.generatorPublicKey, items - 1);
     const value = encodeGeneratorBlock({
       height: header.height,
       timestampS: header.timestamp,
@@ -118,22 +123,22 @@ export class BlockTables {
 
   #push(keys: KeyValueWriter, list: Buffer, value: Buffer): void {
     const length = this.#length(list);
-    keys.put(listItemKey(list, length), value);
-    this.#listLengths.set(list.toString('latin1'), length + 1);
+    keys.put(listItemKey(list, length.items), value);
+    length.items += 1;
   }
 
   #pop(keys: KeyValueWriter, list: Buffer): void {
     const length = this.#length(list);
-    assert(length > 0, 'what stands in a list was appended to it');
-    keys.remove(listItemKey(list, length - 1));
-    this.#listLengths.set(list.toString('latin1'), length - 1);
+    assert(length.items > 0, 'what stands in a list was appended to it');
+    keys.remove(listItemKey(list, length.items - 1));
+    length.items -= 1;
   }
 
-  #length(list: Buffer): number {
+  #length(list: Buffer): ListLength {
     const text = list.toString('latin1');
     const cached = this.#listLengths.get(text);
     if (cached !== undefined) return cached;
-    const length = listLength(this.#keys, list);
+    const length = { items: listLength(this.#keys, list) };
     this.#listLengths.set(text, length);
     return length;
   }

@@ -37,6 +37,8 @@ export class KeyValueChainStore implements StoredChain {
   #tip: BlockHeader | undefined;
   /** Writes of the block that is being applied. */
   #overlay: StateOverlay | undefined;
+  /** Transactions that were looked for and not found while it is applied. */
+  readonly #absent = new Set<TransactionId>();
 
   constructor(keyValue: KeyValue, codec: Codec) {
     this.#keyValue = keyValue;
@@ -100,7 +102,12 @@ export class KeyValueChainStore implements StoredChain {
   }
 
   hasTransaction(id: TransactionId): boolean {
-    return this.transactionPlace(id) !== undefined;
+    if (this.#overlay === undefined) return this.transactionPlace(id) !== undefined;
+    // Nothing joins the chain while a block is applied, and the rules ask twice for each of its transactions.
+    if (this.#absent.has(id)) return false;
+    const isStored = this.transactionPlace(id) !== undefined;
+    if (!isStored) this.#absent.add(id);
+    return isStored;
   }
 
   transactionPlace(id: TransactionId): TransactionPlace | undefined {
@@ -206,6 +213,7 @@ export class KeyValueChainStore implements StoredChain {
     assert(this.#tip === undefined || block.previousBlockId === this.#tip.id, 'a block is appended to its parent');
     const overlay = new StateOverlay(this.#belowOverlay());
     this.#overlay = overlay;
+    this.#absent.clear();
     apply(overlay);
     this.#overlay = undefined;
 

@@ -25,7 +25,7 @@ type Layouts = ReadonlyMap<number, TransactionLayout>;
 export function encodeTransaction(transaction: Transaction, bytes: Buffer, layouts: Layouts): Buffer {
   const { signatures, signSignature, fee, payload, recipientPublicKey } = transaction;
   const layout = layouts.get(transaction.type);
-  const parts = [bytes, Buffer.from(signatures.join(''), 'hex')];
+  const parts: Buffer[] = signatures.length === 0 ? [] : [Buffer.from(signatures.join(''), 'hex')];
   let flags = signSignature === undefined ? 0 : HAS_SECOND_SIGNATURE;
   if (fee !== layout?.fee(payload)) {
     flags |= HAS_FEE;
@@ -47,7 +47,12 @@ export function encodeTransaction(transaction: Transaction, bytes: Buffer, layou
     length.writeUInt16BE(detail.length);
     parts.push(detail, length);
   }
-  return Buffer.concat([...parts, Buffer.from([signatures.length, flags])]);
+  const record = Buffer.allocUnsafe(parts.reduce((length, part) => length + part.length, bytes.length + 2));
+  let end = bytes.copy(record);
+  for (const part of parts) end += part.copy(record, end);
+  record[end] = signatures.length;
+  record[end + 1] = flags;
+  return record;
 }
 
 /** @throws ProtocolError `TRANSACTION_BYTES_INVALID` for bytes that `encodeTransaction` cannot have made */
