@@ -12,11 +12,14 @@ import type { Rules, TipView } from '../protocol/rules.ts';
 import { epochTimeS, slotAt } from '../protocol/slots.ts';
 import type { Block, SignatureOracle } from '../protocol/types.ts';
 import { BlockRejected, type ForkStatus } from '../protocol/verdict.ts';
-import { appendBlocks, BranchRejected, revertTo, switchBranch } from './commit.ts';
+import { appendBlocks, BranchRejected, finalizedHeightOf, revertTo, switchBranch } from './commit.ts';
 import { Lane } from './lane.ts';
 
-/** Blocks of a download committed together: as fast as unsynced writes and still durable. */
-const BLOCKS_PER_TRANSACTION = 20;
+/**
+ * Blocks of a download committed together: as many as peers send at once. The wait for the disk is shared by them all, and
+ * the turn that a commit takes from other work stays well below a tenth of a second.
+ */
+const BLOCKS_PER_TRANSACTION = 34;
 
 export type BlockOrigin = 'received' | 'forged' | 'synced';
 
@@ -32,7 +35,7 @@ export interface ChainListener {
 /** What became of a received block. */
 export type ReceiveOutcome =
   | { readonly kind: 'applied' }
-  /** It is the tip of a chain to be preferred: somebody should synchronise with who sent it. */
+  /** It is in order by itself and the tip of a chain to be preferred: somebody should synchronise with who sent it. */
   | { readonly kind: 'betterChain' }
   | { readonly kind: 'ignored'; readonly status: ForkStatus }
   | { readonly kind: 'refused'; readonly rejection: BlockRejected };
@@ -66,7 +69,7 @@ export class Chain {
     this.#clock = dependencies.clock;
     this.#observer = dependencies.observer;
     this.verify = (check) => this.#verifier.verify(check);
-    this.#finalizedHeight = this.rules.finalizedHeight(this.#store);
+    this.#finalizedHeight = finalizedHeightOf(this.#store, this.rules);
   }
 
   /** The chain and its state as of now. */
@@ -127,7 +130,12 @@ export class Chain {
             this.#tell(reverted, [block], 'received');
           });
         case 'betterChain':
-          return { kind: 'betterChain' };
+          // Not every key may call us away from our work: chains that part not long ago share their delegates.
+          if (this.state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
+          return this.#attempt(block, async () => {
+            await this.validateDetached(block);
+            return { kind: 'betterChain' };
+          });
         case 'doubleForging':
           this.#observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged twice in one place', {
             height: block.height,
@@ -166,6 +174,21 @@ export class Chain {
   }
 
   /**
+   * Checks all that a block shows without its place in a chain: what can be asked of the tip of a chain that we do not have.
+   *
+   * @throws BlockRejected
+   */
+  async validateDetached(block: Block): Promise<void> {
+    await this.precheck([block]);
+    this.rules.validateBlock(block, this.verify);
+    const slot = slotAt(block.timestamp, this.rules.params);
+    const currentSlot = this.currentSlot();
+    if (slot > currentSlot) {
+      throw new BlockRejected('BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', { slot, currentSlot });
+    }
+  }
+
+  /**
    * Has the signatures of blocks checked, on other threads where there are some, so that a later append finds the answers.
    * Changes nothing and may run beside other work.
    */
@@ -174,12 +197,20 @@ export class Chain {
   }
 
   /**
-   * Appends downloaded blocks, some at a time. Blocks before a refused one are kept.
+   * Appends downloaded blocks, some at a time. Blocks that came another way meanwhile are passed over, and those before a
+   * refused one are kept.
    *
    * @throws BranchRejected for the first block that is refused
+   * @throws ProtocolError `TIP_MOVED` when the tip is another one than the blocks were downloaded for
    */
-  append(blocks: readonly Block[]): Promise<void> {
+  append(downloaded: readonly Block[]): Promise<void> {
     return this.#lane.run(async () => {
+      const tip = this.tip.header;
+      const blocks = downloaded.filter((block) => block.height > tip.height);
+      const first = blocks[0];
+      if (first !== undefined && first.previousBlockId !== tip.id) {
+        throw new ProtocolError('TIP_MOVED', { height: tip.height, tipId: tip.id, next: first.id });
+      }
       for (let at = 0; at < blocks.length; at += BLOCKS_PER_TRANSACTION) {
         this.#appendGroup(blocks.slice(at, at + BLOCKS_PER_TRANSACTION));
         // Lets timers and sockets have their turn between two commits.
@@ -191,34 +222,57 @@ export class Chain {
   }
 
   /**
-   * Replaces everything above `commonHeight` by a branch that fork choice prefers, as one unit.
+   * Replaces everything above `commonHeight` by a branch that fork choice prefers, as one unit. When a block of the branch is
+   * refused and those before it are to be preferred already, it ends with them: a clock that runs slow refuses the newest
+   * blocks of every branch.
    *
-   * @throws BranchRejected when the branch fails; the old tip stands then
-   * @throws ProtocolError `SWITCH_NOT_BETTER` or `SWITCH_BELOW_FINALITY`
+   * @throws BranchRejected for the refused block; the old tip stands then, or the branch up to that block
+   * @throws ProtocolError `SWITCH_NOT_BETTER`, `SWITCH_BELOW_FINALITY` or `TIP_MOVED`; the old tip stands then
    */
   switchTo(commonHeight: number, branch: readonly Block[]): Promise<void> {
     return this.#lane.run(() => {
-      const tip = this.tip;
-      const branchTip = branch.at(-1);
-      if (commonHeight < this.#finalizedHeight) {
-        throw new ProtocolError('SWITCH_BELOW_FINALITY', { commonHeight, finalizedHeight: this.#finalizedHeight });
+      this.#refuseWrongSwitch(commonHeight, branch);
+      try {
+        this.#switchTo(commonHeight, branch);
+      } catch (error) {
+        const sound = error instanceof BranchRejected ? branch.slice(0, branch.indexOf(error.block)) : [];
+        if (this.#isPreferred(sound.at(-1))) this.#switchTo(commonHeight, sound);
+        throw error;
       }
-      const status = branchTip && this.rules.forkStatus(tip, { header: branchTip });
-      if (branchTip === undefined || (status !== 'betterChain' && status !== 'extends')) {
-        throw new ProtocolError('SWITCH_NOT_BETTER', { commonHeight, status, tipId: tip.header.id });
-      }
-      for (const block of branch) this.#validate(block);
-      const reverted = switchBranch(this.#store, this.rules, commonHeight, branch, this.#context());
-      this.#tipReceivedAtS = undefined;
-      this.#observer.log('info', 'CHAIN_SWITCHED', 'changed to a better branch', {
-        commonHeight,
-        revertedBlocks: reverted.length,
-        appliedBlocks: branch.length,
-        height: branchTip.height,
-        blockId: branchTip.id,
-      });
-      this.#tell(reverted, branch, 'synced');
     });
+  }
+
+  #refuseWrongSwitch(commonHeight: number, branch: readonly Block[]): void {
+    const tip = this.tip.header;
+    if (commonHeight < this.#finalizedHeight) {
+      throw new ProtocolError('SWITCH_BELOW_FINALITY', { commonHeight, finalizedHeight: this.#finalizedHeight });
+    }
+    if (!this.#isPreferred(branch.at(-1))) {
+      throw new ProtocolError('SWITCH_NOT_BETTER', { commonHeight, blocks: branch.length, tipId: tip.id });
+    }
+    if (branch[0]?.previousBlockId !== this.state.header(commonHeight)?.id) {
+      throw new ProtocolError('TIP_MOVED', { height: tip.height, tipId: tip.id, commonHeight });
+    }
+  }
+
+  #isPreferred(branchTip: Block | undefined): boolean {
+    const status = branchTip && this.rules.forkStatus(this.tip, { header: branchTip });
+    return status === 'betterChain' || status === 'extends';
+  }
+
+  #switchTo(commonHeight: number, branch: readonly Block[]): void {
+    for (const block of branch) this.#validate(block);
+    const reverted = switchBranch(this.#store, this.rules, commonHeight, branch, this.#context());
+    this.#tipReceivedAtS = undefined;
+    const end = this.tip.header;
+    this.#observer.log('info', 'CHAIN_SWITCHED', 'changed to a better branch', {
+      commonHeight,
+      revertedBlocks: reverted.length,
+      appliedBlocks: branch.length,
+      height: end.height,
+      blockId: end.id,
+    });
+    this.#tell(reverted, branch, 'synced');
   }
 
   /** Takes back everything above a height. For tools, on a node at rest. */
@@ -227,7 +281,7 @@ export class Chain {
       if (height < this.#finalizedHeight) {
         throw new ProtocolError('ROLLBACK_BELOW_FINALITY', { height, finalizedHeight: this.#finalizedHeight });
       }
-      const reverted = revertTo(this.#store, height);
+      const reverted = revertTo(this.#store, this.rules, height);
       this.#tipReceivedAtS = undefined;
       this.#tell(reverted, [], 'synced');
     });
@@ -238,13 +292,19 @@ export class Chain {
     return this.#lane.idle();
   }
 
-  async #take(block: Block, receivedAtS: number, commit: () => void): Promise<ReceiveOutcome> {
-    try {
+  #take(block: Block, receivedAtS: number, commit: () => void): Promise<ReceiveOutcome> {
+    return this.#attempt(block, async () => {
       await this.precheck([block]);
       this.rules.validateBlock(block, this.verify);
       commit();
       this.#tipReceivedAtS = receivedAtS;
       return { kind: 'applied' };
+    });
+  }
+
+  async #attempt(block: Block, work: () => Promise<ReceiveOutcome>): Promise<ReceiveOutcome> {
+    try {
+      return await work();
     } catch (error) {
       const rejection = error instanceof BranchRejected ? error.rejection : error;
       if (!(rejection instanceof BlockRejected)) throw error;
