@@ -22,6 +22,9 @@ import { TransactionPool } from './pool/pool.ts';
 import { createServer } from './serve.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 
+/** After a start, time that the first peer is given before a node forges by itself. */
+const FIRST_PEER_WAIT_MS = 5000;
+
 export interface EngineOptions {
   readonly identity: NodeIdentity;
   /** Platform and kernel release, as peers are told. */
@@ -61,6 +64,8 @@ export class Engine {
   readonly forging: ForgingScheduler;
   readonly #gossip: Gossip;
   #poolTimer: Timer | undefined;
+  /** Unix time in milliseconds. */
+  #startedMs = 0;
   #ports: ListeningPorts = { wsPort: 0, httpPort: 0 };
   readonly #options: EngineOptions;
   readonly #dependencies: EngineDependencies;
@@ -98,6 +103,9 @@ export class Engine {
       clock,
       random,
       observer: observer.room('sync'),
+      ended: () => {
+        this.#announceTip();
+      },
       penalise,
     });
     this.#gossip = new Gossip({
@@ -118,7 +126,7 @@ export class Engine {
       clock,
       observer: observer.room('forge'),
       waitThresholdMs: options.waitThresholdMs,
-      obstacle: () => (this.synchronizer.syncing ? 'synchronising with the network' : undefined),
+      obstacle: () => this.#forgingObstacle(),
     });
     this.chain.listen({
       reverted: (blocks) => {
@@ -134,7 +142,8 @@ export class Engine {
   /** Connects to the network and begins to follow it; forging begins with the first enabled delegate. */
   async start(ports: ListeningPorts): Promise<void> {
     this.#ports = ports;
-    const { transport } = this.#dependencies;
+    const { transport, clock } = this.#dependencies;
+    this.#startedMs = clock.nowMs();
     let isPoolFetched = false;
     transport.announce(this.#nodeInfo());
     await this.peers.start({
@@ -142,7 +151,11 @@ export class Engine {
       message: (peerId, message) => {
         this.#gossip.receive(peerId, message);
       },
-      connected: ({ peerId }) => {
+      connected: ({ peerId, info }) => {
+        const { height, maxHeightPrevoted = 0 } = info;
+        const isAhead =
+          height !== undefined && this.chain.rules.prefersTip({ height, maxHeightPrevoted }, this.chain.tip.header);
+        if (isAhead) this.synchronizer.trigger(peerId);
         if (isPoolFetched) return;
         isPoolFetched = true;
         this.#gossip.fetchPool(peerId).catch(() => {
@@ -206,6 +219,19 @@ export class Engine {
       this.pool.step();
       this.#armPool();
     });
+  }
+
+  /** A sentence that says why no block may be forged now. */
+  #forgingObstacle(): string | undefined {
+    const { transport, clock } = this.#dependencies;
+    if (this.synchronizer.syncing) return 'synchronising with the network';
+    const { fixedPeers, seedPeers } = this.#options.peers;
+    const expectsPeers = fixedPeers.length + seedPeers.length > 0;
+    const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;
+    // A block on a tip that the network has left behind would only be a fork.
+    if (expectsPeers && isFresh && transport.connections().length === 0)
+      return 'no peer has said yet where the network is';
+    return undefined;
   }
 
   #announceTip(): void {

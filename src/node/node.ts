@@ -62,13 +62,14 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   try {
     const rules = createGen3Rules(network.params);
     const genesis = rules.codec.genesisFromJson(network.genesisJson);
+    const { codec, params } = rules;
+    const store = await openChainStore({ directory: join(dataDirectory, 'chain'), codec, params });
+    closers.push(() => store.close());
+    // After the store: a folder that belongs to another network is refused before anything is written to it.
     const journal = openJournal(join(dataDirectory, 'forging-journal'));
     closers.push(() => {
       journal.close();
     });
-    const { codec, params } = rules;
-    const store = await openChainStore({ directory: join(dataDirectory, 'chain'), codec, params });
-    closers.push(() => store.close());
     const verifier = createVerifierPool({
       threads: config.verifier.threads,
       cacheEntriesMax: SIGNATURE_ANSWERS_MAX,
