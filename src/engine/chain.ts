@@ -134,6 +134,7 @@ export class Chain {
           if (this.state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
           return this.#attempt(block, async () => {
             await this.validateDetached(block);
+            this.#refuseFuture(block);
             return { kind: 'betterChain' };
           });
         case 'doubleForging':
@@ -181,11 +182,6 @@ export class Chain {
   async validateDetached(block: Block): Promise<void> {
     await this.precheck([block]);
     this.rules.validateBlock(block, this.verify);
-    const slot = slotAt(block.timestamp, this.rules.params);
-    const currentSlot = this.currentSlot();
-    if (slot > currentSlot) {
-      throw new BlockRejected('BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', { slot, currentSlot });
-    }
   }
 
   /**
@@ -316,6 +312,13 @@ export class Chain {
       });
       return { kind: 'refused', rejection };
     }
+  }
+
+  #refuseFuture(block: Block): void {
+    const slot = slotAt(block.timestamp, this.rules.params);
+    const currentSlot = this.currentSlot();
+    if (slot <= currentSlot) return;
+    throw new BlockRejected('BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', { slot, currentSlot });
   }
 
   #appendGroup(group: readonly Block[]): void {

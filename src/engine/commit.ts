@@ -14,6 +14,12 @@ import { BlockRejected } from '../protocol/verdict.ts';
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
+/**
+ * Note with the highest height that was final before a block was taken back. The state forgets it then, as equal chains have
+ * equal states, but what was final once must stay so: 4 bytes, little endian.
+ */
+const FINALIZED_NOTE = 'chain/finalized';
+
 /** A refusal and the block that it is about. */
 export class BranchRejected extends Error {
   readonly block: Block;
@@ -25,6 +31,13 @@ export class BranchRejected extends Error {
     this.block = block;
     this.rejection = rejection;
   }
+}
+
+/** Height that is never taken back: what the chain says now, or said before blocks were taken back. */
+export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
+  const note = store.note(FINALIZED_NOTE);
+  const kept = note === undefined ? 0 : Buffer.from(note).readUInt32LE();
+  return Math.max(kept, rules.finalizedHeight(store));
 }
 
 /**
@@ -52,21 +65,27 @@ export function switchBranch(
   branch: readonly Block[],
   context: ApplyContext,
 ): readonly Block[] {
+  const finalized = finalizedHeightOf(store, rules);
   return store.transact((writer) => {
-    const reverted: Block[] = [];
-    while ((writer.tip()?.height ?? 0) > commonHeight) reverted.push(writer.revert());
+    const reverted = revertAll(writer, commonHeight, finalized);
     appendAll(writer, rules, branch, context);
     return reverted;
   });
 }
 
 /** Takes back everything above `height`, in one transaction. @returns the blocks taken back, highest first */
-export function revertTo(store: ChainStore, height: number): readonly Block[] {
-  return store.transact((writer) => {
-    const reverted: Block[] = [];
-    while ((writer.tip()?.height ?? 0) > height) reverted.push(writer.revert());
-    return reverted;
-  });
+export function revertTo(store: ChainStore, rules: Rules, height: number): readonly Block[] {
+  const finalized = finalizedHeightOf(store, rules);
+  return store.transact((writer) => revertAll(writer, height, finalized));
+}
+
+function revertAll(writer: ChainWriter, height: number, finalized: number): readonly Block[] {
+  const reverted: Block[] = [];
+  while ((writer.tip()?.height ?? 0) > height) reverted.push(writer.revert());
+  const note = Buffer.alloc(4);
+  note.writeUInt32LE(finalized);
+  writer.setNote(FINALIZED_NOTE, note);
+  return reverted;
 }
 
 function appendAll(writer: ChainWriter, rules: Rules, blocks: readonly Block[], context: ApplyContext): void {

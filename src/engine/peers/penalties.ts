@@ -14,7 +14,9 @@ export type SyncFaultCode =
   /** No common block, or one that would revert what is final. */
   | 'SYNC_NO_COMMON_BLOCK'
   /** Blocks that do not follow each other. */
-  | 'SYNC_BLOCKS_UNLINKED';
+  | 'SYNC_BLOCKS_UNLINKED'
+  /** A block of a chain that it gave, refused at its place in that chain. */
+  | 'SYNC_BRANCH_INVALID';
 
 export type OffenceCode = PeerFaultCode | BlockRejectionCode | TransactionRejectionCode | SyncFaultCode;
 
@@ -52,6 +54,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
 
   SYNC_NO_COMMON_BLOCK: 100,
   SYNC_BLOCKS_UNLINKED: 100,
+  SYNC_BRANCH_INVALID: 100,
 };
 
 /** Points that an offence costs; 0 for a code that is no offence. */

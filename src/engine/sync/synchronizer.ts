@@ -32,8 +32,6 @@ export interface SynchronizerDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: Observer;
-  /** A run has ended, whatever it brought. */
-  readonly ended: () => void;
   /** Tells the keeper of peers that one misled us. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /** Told when a run has ended, whatever came of it. */
@@ -47,7 +45,6 @@ export class Synchronizer {
   readonly #random: Random;
   readonly #observer: Observer;
   readonly #penalise: SynchronizerDependencies['penalise'];
-  readonly #ended: SynchronizerDependencies['ended'];
   readonly #ended: SynchronizerDependencies['ended'];
   readonly #rests: Rests;
   #timer: Timer | undefined;
@@ -65,7 +62,6 @@ export class Synchronizer {
     this.#penalise = dependencies.penalise;
     this.#ended = dependencies.ended;
     this.#rests = new Rests(dependencies.clock);
-    this.#ended = dependencies.ended;
   }
 
   /** True while a download is under way; no block is forged or gossiped then. */
