@@ -4,7 +4,8 @@ import { BlockList, isIP } from 'node:net';
 import type { Request, RequestHandler } from 'express';
 import { SILENT, type Observer } from '../ports/observer.ts';
 import type { HttpOptions } from './options.ts';
-import { Problem } from './problems.ts';
+import { accessDenied, Problem } from './problems.ts';
+import type { Route } from './route.ts';
 
 /** A list of addresses and networks. */
 export interface AddressList {
@@ -30,23 +31,44 @@ export function guardAccess(options: HttpOptions): RequestHandler {
   const listed = readAddressList(options.access.whiteList, options.observer);
   return (request, _response, next) => {
     if (!options.enabled) throw refused('API access disabled', 'API is not enabled in this node.');
-    if (!options.access.public && !listed.includes(request.ip))
-      throw refused('API access denied', 'API access blocked.');
+    if (!options.access.public && !isFrom(listed, request)) throw refused('API access denied', 'API access blocked.');
     if (options.readOnly && request.method !== 'GET')
       throw refused('API write access denied', 'API write access blocked.');
     next();
   };
 }
 
-/**
- * Whether a request comes from this machine: by its connection, and by the address that a proxy names where proxies are
- * trusted. A header alone is never enough.
- */
-export function isFromLoopback(request: Request): boolean {
-  return LOOPBACK.includes(request.socket.remoteAddress) && LOOPBACK.includes(request.ip);
+/** Throws what refuses a caller that a route does not serve. */
+export type RouteGuard = (route: Route, request: Request) => void;
+
+/** The rules of single routes, which hold besides those of every path. */
+export function guardRoutes(options: HttpOptions): RouteGuard {
+  const forging = readAddressList(options.forgingWhiteList, options.observer);
+  const secrets = readAddressList(options.legacySignatures.whiteList, options.observer);
+  const isServed = {
+    forging: (request: Request) => isFrom(forging, request),
+    loopback: (request: Request) => isWhollyFrom(LOOPBACK, request),
+    secrets: (request: Request) => isWhollyFrom(secrets, request),
+  };
+  return (route, request) => {
+    if (route.access !== undefined && !isServed[route.access](request)) throw accessDenied();
+  };
 }
 
 const LOOPBACK = readAddressList(['127.0.0.0/8', '::1'], SILENT);
+
+/**
+ * Whether the caller is listed. Where proxies are trusted, every address that they name must be: the first of them is
+ * what the caller wrote itself.
+ */
+function isFrom(list: AddressList, request: Request): boolean {
+  return request.ips.length > 0 ? request.ips.every((ip) => list.includes(ip)) : list.includes(request.ip);
+}
+
+/** The same, and the connection itself comes from a listed address: a header alone is never enough. */
+function isWhollyFrom(list: AddressList, request: Request): boolean {
+  return list.includes(request.socket.remoteAddress) && isFrom(list, request);
+}
 
 function listOf(list: BlockList): AddressList {
   return {

@@ -15,6 +15,8 @@ export interface HttpOptions {
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
   /** Who may read and switch forging, whatever `access` says. */
   readonly forgingWhiteList: readonly string[];
+  /** The legacy registration of second signatures, which takes passphrases: whether it is served, and to whom. */
+  readonly legacySignatures: { readonly enabled: boolean; readonly whiteList: readonly string[] };
   /** True refuses every method but GET. */
   readonly readOnly: boolean;
   readonly limits: HttpLimits;
@@ -46,6 +48,7 @@ export const HTTP_DEFAULTS: HttpOptions = {
   trustProxy: false,
   access: { public: false, whiteList: ['127.0.0.1'] },
   forgingWhiteList: ['127.0.0.1'],
+  legacySignatures: { enabled: true, whiteList: ['127.0.0.0/8', '::1'] },
   readOnly: false,
   limits: {
     max: 0,

@@ -16,10 +16,10 @@ import express, {
 } from 'express';
 import { messageOf } from '../primitives/errors.ts';
 import type { NodeApi } from '../ports/node-api.ts';
-import { guardAccess, isFromLoopback, readAddressList, type AddressList } from './access.ts';
+import { guardAccess, guardRoutes, type RouteGuard } from './access.ts';
 import type { Dialect } from './dialect.ts';
 import type { HttpOptions } from './options.ts';
-import { accessDenied, internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
+import { internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
 import { parseQuery, queryTextOf } from './query.ts';
 import { limitRate } from './rate-limit.ts';
 import { checkRequest, type RawRequest, type Route } from './route.ts';
@@ -28,6 +28,8 @@ import { allRoutes } from './routes/all.ts';
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
 /** Where every route is served: as clients know it, and without the prefix. */
 const PREFIXES = ['/api', ''];
+/** Where bodies may also be forms: the oldest clients send them so. */
+const FORM_PATHS = PREFIXES.map((prefix) => `${prefix}/signatures`);
 
 export function createApp(api: NodeApi, options: HttpOptions): Express {
   const dialect: Dialect = { generation: api.params.generation, strict: options.strictDialect };
@@ -41,6 +43,7 @@ export function createApp(api: NodeApi, options: HttpOptions): Express {
   app.set('case sensitive routing', caseSensitive);
   app.use(guardAccess(options));
   app.use(express.json({ limit: BODY_BYTES_MAX, strict: true }));
+  app.use(FORM_PATHS, express.urlencoded({ limit: BODY_BYTES_MAX, extended: false }));
   app.use(overrideMethod);
   app.use(setSecurityHeaders);
   app.use(createRouter(api, options, dialect, caseSensitive));
@@ -53,15 +56,15 @@ export function createApp(api: NodeApi, options: HttpOptions): Express {
 
 function createRouter(api: NodeApi, options: HttpOptions, dialect: Dialect, caseSensitive: boolean): Router {
   const router = Router({ caseSensitive });
-  const forging = readAddressList(options.forgingWhiteList, options.observer);
+  const guard = guardRoutes(options);
   const behindRoute = [
     limitRate(options.limits),
     cors({ origin: options.cors.origin, methods: [...options.cors.methods] }),
     compression({ level: 9, threshold: 1024 }),
   ];
-  for (const [path, routes] of byPath(allRoutes(dialect))) {
+  for (const [path, routes] of byPath(allRoutes(dialect, options))) {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
-    const run = runRoute(routes, api, forging);
+    const run = runRoute(routes, api, guard);
     const paths = PREFIXES.map((prefix) => prefix + pattern);
     router.all(paths, refuseOtherMethods(routes), ...behindRoute, run, answerRouted(options, dialect));
   }
@@ -74,16 +77,20 @@ function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]>
   return paths;
 }
 
-function runRoute(routes: readonly Route[], api: NodeApi, forging: AddressList): RequestHandler {
+function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard): RequestHandler {
   return async (request, response) => {
     const route = routes.find(({ method }) => method === request.method);
     // Preflight requests end in the CORS step, unless CORS is off.
     if (route === undefined) throw methodNotAllowed();
     const checked = checkRequest(route, rawRequestOf(request));
-    if (route.access === 'forging' && !forging.includes(request.ip)) throw accessDenied();
-    if (route.access === 'loopback' && !isFromLoopback(request)) throw accessDenied();
-    const { meta, data } = await route.handle(api, checked);
-    send(response, 200, { meta, data, links: {} }, 'application/json');
+    guard(route, request);
+    if (route.kind === 'plain') {
+      const { status, body } = await route.respond(api, checked);
+      send(response, status, body, route.contentType);
+    } else {
+      const { meta, data } = await route.handle(api, checked);
+      send(response, 200, { meta, data, links: {} }, 'application/json');
+    }
   };
 }
 
@@ -137,18 +144,21 @@ function answerRouted(options: HttpOptions, dialect: Dialect): ErrorRequestHandl
 function answerError(options: HttpOptions, dialect: Dialect): ErrorRequestHandler {
   return (error: unknown, request, response, next: NextFunction) => {
     if (response.headersSent) return next(error);
-    const problem = problemOf(error, dialect.generation) ?? problemOfReading(error) ?? failure(error, request, options);
+    const problem =
+      problemOf(error, dialect.generation) ?? problemOfReading(error, request) ?? failure(error, request, options);
     send(response, problem.status, problem.body, 'application/json; charset=utf-8');
   };
 }
 
 /** What Express and its body reader refuse, by the type that they give their errors. */
-function problemOfReading(error: unknown): Problem | undefined {
+function problemOfReading(error: unknown, request: Request): Problem | undefined {
   if (!(error instanceof Error)) return undefined;
   // A path that cannot be decoded names nothing.
   if (error instanceof URIError) return pageNotFound();
   const { type, status } = error as { type?: unknown; status?: unknown };
-  if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${error.message}`);
+  // The engine's text quotes the body, which may hold a passphrase where those are sent.
+  const detail = request.path.toLowerCase().includes('/signatures') ? 'the body is no JSON' : error.message;
+  if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${detail}`);
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;
   const sentence = `API error: ${error.name}: ${error.message}`;
   return new Problem(status, { success: false, error: sentence, message: sentence });
@@ -167,7 +177,7 @@ function failure(error: unknown, request: Request, options: HttpOptions): Proble
 }
 
 function send(response: Response, status: number, body: unknown, contentType: string): void {
-  const bytes = Buffer.from(JSON.stringify(body), 'utf8');
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body), 'utf8');
   response.status(status);
   response.setHeader('Content-Type', contentType);
   response.setHeader('Content-Length', bytes.length);

@@ -16,7 +16,11 @@ import {
 import { convert, type Query } from './query.ts';
 import { faultsOf, typeMismatch, type Schema } from './schema.ts';
 
-export interface Route {
+/** A route answers in the envelope of the interface, in a form of its own, or with a stream of events. */
+export type Route = EnvelopeRoute | PlainRoute;
+
+/** What all routes declare. */
+interface Declared {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** Below the prefix, with `{name}` for path parameters: `/accounts/{address}/multisignature_groups`. */
   readonly path: string;
@@ -27,14 +31,37 @@ export interface Route {
   /** What happens to a query parameter that is not declared. */
   readonly unknownParameters: 'refused' | 'ignored';
   readonly body?: Body;
-  /** Shapes of `meta` and `data` of a 200. */
-  readonly answer: { readonly meta: Schema; readonly data: Schema };
   /** Statuses besides 200 that are this route's own, each with when it is sent. */
   readonly errors: Readonly<Record<number, string>>;
-  /** Who is served besides the general access rules. Absent: everybody they let through. */
-  readonly access?: 'forging' | 'loopback';
+  /**
+   * Who is served besides the general access rules. Absent: everybody they let through. `secrets` stands for those who may
+   * send passphrases.
+   */
+  readonly access?: 'forging' | 'loopback' | 'secrets';
+}
+
+export interface EnvelopeRoute extends Declared {
+  readonly kind?: 'envelope';
+  /** Shapes of `meta` and `data` of a 200. */
+  readonly answer: { readonly meta: Schema; readonly data: Schema };
   /** @throws Problem, or a ProtocolError whose code `problems.ts` knows */
   readonly handle: (api: NodeApi, request: CheckedRequest) => Reply | Promise<Reply>;
+}
+
+/** A route whose answers have no envelope. */
+export interface PlainRoute extends Declared {
+  readonly kind: 'plain';
+  readonly contentType: string;
+  /** Shape of the answers in JSON, by status; a text for others. */
+  readonly answers: Readonly<Record<number, Schema>>;
+  /** @throws as `handle` */
+  readonly respond: (api: NodeApi, request: CheckedRequest) => PlainReply | Promise<PlainReply>;
+}
+
+export interface PlainReply {
+  readonly status: number;
+  /** Text is sent as it is, everything else as JSON. */
+  readonly body: unknown;
 }
 
 export interface Parameter {
@@ -49,6 +76,8 @@ export interface Body {
   /** The name that errors carry. */
   readonly name: string;
   readonly schema: Schema;
+  /** The handler judges the body itself, whatever its content type and shape. */
+  readonly judgedByHandler?: true;
 }
 
 /** Content of a 200 answer. */
@@ -110,6 +139,7 @@ export class CheckedRequest {
  */
 export function checkRequest(route: Route, raw: RawRequest): CheckedRequest {
   const errors: RequestError[] = [];
+  if (route.body?.judgedByHandler) return new CheckedRequest(new Map(), raw.body as Readonly<Record<string, unknown>>);
   const wrongType = route.body && raw.contentType !== 'application/json';
   if (wrongType) errors.push(contentTypeError(raw.contentType ?? 'application/octet-stream'));
   const values = new Map<string, string | number | boolean>();

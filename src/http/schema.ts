@@ -8,7 +8,10 @@ import { hasFormat, type Format } from './formats.ts';
 export type SchemaType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null';
 
 export interface Schema {
-  readonly type: SchemaType | readonly SchemaType[];
+  /** Absent where `anyOf` says it. */
+  readonly type?: SchemaType | readonly SchemaType[];
+  /** For answers only: what is checked here has one shape. */
+  readonly anyOf?: readonly Schema[];
   readonly format?: Format;
   readonly enum?: readonly string[];
   readonly minimum?: number;
@@ -48,9 +51,9 @@ export interface Fault {
 export function faultsOf(schema: Schema, value: unknown, path: readonly string[] = []): readonly Fault[] {
   const faults: Fault[] = [];
   const report = (code: FaultCode, message: string) => faults.push({ code, message, path });
-  const types: readonly SchemaType[] = typeof schema.type === 'string' ? [schema.type] : schema.type;
+  const types: readonly SchemaType[] = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
   const found = typeNameOf(value);
-  if (!types.some((type) => type === found || (type === 'number' && found === 'integer')))
+  if (types.length > 0 && !types.some((type) => type === found || (type === 'number' && found === 'integer')))
     report('INVALID_TYPE', typeMismatch(types.join(','), found));
   if (found === 'object') reportKeys(schema, value as object, report);
   if (schema.enum && !schema.enum.includes(value as string))

@@ -9,6 +9,7 @@ import type { ChainQueries, Page } from '../ports/queries.ts';
 import type { ChainStore } from '../ports/store.ts';
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 import { epochTimeS, slotAtMs } from '../protocol/slots.ts';
+import { secondSignatureJson } from './second-signature.ts';
 
 export interface NodeApiDependencies {
   readonly engine: Engine;
@@ -51,6 +52,10 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
     forgers,
     submitTransaction: (json) => Promise.resolve(engine.pool.submit(json)),
     submitSignature: (json) => Promise.resolve(engine.pool.submitSignature(json)),
+    registerSecondSignature: (keyPair, secondPublicKey) => {
+      const timestamp = epochTimeS(clock.nowMs(), rules.params);
+      return Promise.resolve(engine.pool.submit(secondSignatureJson(rules, keyPair, secondPublicKey, timestamp)));
+    },
     forgingDelegates: () => delegates.list(),
     setForging: (publicKey, password, forging) => delegates.set(publicKey, password, forging),
     stateDigest() {

@@ -1,7 +1,7 @@
 /** What the outside may ask of a running node. The HTTP module sees this and nothing else. */
 
 import type { ChainParams } from '../protocol/params.ts';
-import type { Address, JsonObject, PublicKey, Transaction } from '../protocol/types.ts';
+import type { Address, JsonObject, KeyPair, PublicKey, Transaction } from '../protocol/types.ts';
 import type { TransactionError } from '../protocol/verdict.ts';
 import type { ChainQueries, Page } from './queries.ts';
 import type { PeerInfo } from './transport.ts';
@@ -90,6 +90,8 @@ export interface NodeApi {
   forgers(limit: number, offset: number): Page<Forger>;
   submitTransaction(json: unknown): Promise<SubmitResult>;
   submitSignature(json: unknown): Promise<SubmitResult>;
+  /** Builds the transaction that registers a second key, signs it and submits it. The keys are not kept. */
+  registerSecondSignature(keyPair: KeyPair, secondPublicKey: PublicKey): Promise<SubmitResult>;
   forgingDelegates(): readonly ForgingDelegate[];
   /**
    * Switches a configured delegate on or off.

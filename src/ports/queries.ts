@@ -103,6 +103,14 @@ export interface TransactionEntry {
   readonly senderSecondPublicKey?: PublicKey;
 }
 
+export interface DappQuery extends PageRequest {
+  /** The two join by OR. */
+  readonly transactionId?: TransactionId;
+  /** The whole name. */
+  readonly name?: string;
+  readonly sort: Sort<'name'>;
+}
+
 /** Names an account; given members join by AND. */
 export interface AccountIdentity {
   readonly address?: Address;
@@ -152,5 +160,10 @@ export interface ChainQueries {
   memberships(account: Account): readonly GroupEntry[];
   /** Transactions of the chain, genesis included. */
   transactionCount(): number;
+  /** Registrations of applications. */
+  dapps(query: DappQuery): Page<TransactionEntry>;
+  /** By the blocks that the delegate forged in the span, bounds included. */
   blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
+  /** By the payments of rounds whose last block falls into the span, bounds included; `blocks` counts the payments. */
+  roundForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
 }

@@ -13,7 +13,7 @@ import { TransactionQueries } from './query-transactions.ts';
 export function createQueries(store: StoredChain, params: ChainParams): ChainQueries {
   const delegates = new DelegateQueries(store, params);
   const accounts = new AccountQueries(store, delegates);
-  const blocks = new BlockQueries(store);
+  const blocks = new BlockQueries(store, params);
   const transactions = new TransactionQueries(store);
   return {
     tip: () => store.tip(),
@@ -28,9 +28,12 @@ export function createQueries(store: StoredChain, params: ChainParams): ChainQue
     votes: (account, query) => accounts.votes(account, query),
     group: (address) => accounts.group(address),
     memberships: (account) => accounts.memberships(account),
+    dapps: (query) => transactions.dapps(query),
     transactionCount: () => transactions.count(),
     blockForgingStatistics: (publicKey, fromTimestampS, toTimestampS) =>
       blocks.forgingStatistics(publicKey, fromTimestampS, toTimestampS),
+    roundForgingStatistics: (publicKey, fromTimestampS, toTimestampS) =>
+      blocks.roundStatistics(publicKey, fromTimestampS, toTimestampS),
   };
 }
 

@@ -2,6 +2,9 @@
 
 import { assert } from '../primitives/errors.ts';
 import type { BlockQuery, ForgingStatistics, Page, PageRequest } from '../ports/queries.ts';
+import type { ChainParams } from '../protocol/params.ts';
+import { earningsOfRound } from '../protocol/payout.ts';
+import { firstHeightOf, lastHeightOf, roundOf } from '../protocol/rounds.ts';
 import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 import { generatorBlock, listLength } from './block-tables.ts';
 import type { StoredChain } from './chain-store.ts';
@@ -19,9 +22,11 @@ interface Span {
 
 export class BlockQueries {
   readonly #store: StoredChain;
+  readonly #params: ChainParams;
 
-  constructor(store: StoredChain) {
+  constructor(store: StoredChain, params: ChainParams) {
     this.#store = store;
+    this.#params = params;
   }
 
   blocks(query: BlockQuery): Page<BlockHeader> {
@@ -57,6 +62,34 @@ export class BlockQueries {
       rewardsBeddows: end.rewardsSum - (before?.rewardsSum ?? 0n),
       blocks: last - first + 1,
     };
+  }
+
+  /** Reckoned from the rounds that the delegate forged in: each is paid with its last block. */
+  roundStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics {
+    const key = publicKey.toLowerCase();
+    const sums = { feesBeddows: 0n, rewardsBeddows: 0n, blocks: 0 };
+    const { first, last } = this.#heights({ fromTimestampS, toTimestampS });
+    if (!PUBLIC_KEY_TEXT.test(key) || last < first) return sums;
+    const rounds = {
+      first: roundOf(first),
+      last: lastHeightOf(roundOf(last)) === last ? roundOf(last) : roundOf(last) - 1,
+    };
+    const blocks = this.#ofGenerator(key, { first: firstHeightOf(rounds.first), last: lastHeightOf(rounds.last) });
+    let paid = 0;
+    for (let at = 0; at < blocks.length; at += 1) {
+      const round = roundOf(blocks.heightAt(at));
+      if (round === paid) continue;
+      paid = round;
+      const firstHeight = firstHeightOf(round);
+      const headers = Array.from({ length: lastHeightOf(round) - firstHeight + 1 }, (_, i) =>
+        this.#header(firstHeight + i),
+      );
+      const earned = earningsOfRound(headers, round, this.#params.exceptions).get(key);
+      sums.feesBeddows += earned?.fees ?? 0n;
+      sums.rewardsBeddows += earned?.rewards ?? 0n;
+      sums.blocks += 1;
+    }
+    return sums;
   }
 
   /** Heights that fit every filter but the generator's. */

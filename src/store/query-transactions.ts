@@ -5,7 +5,7 @@
 
 import { addressOf } from '../crypto/keys.ts';
 import { assert } from '../primitives/errors.ts';
-import type { Page, TransactionEntry, TransactionQuery } from '../ports/queries.ts';
+import type { DappQuery, Page, TransactionEntry, TransactionQuery } from '../ports/queries.ts';
 import type { TransactionPlace } from '../ports/store.ts';
 import type { Transaction } from '../protocol/types.ts';
 import { listLength, transactionTotal } from './block-tables.ts';
@@ -24,10 +24,12 @@ import {
   typeListKey,
 } from './layout.ts';
 import { LikePattern } from './like.ts';
-import { compareValues, directed, emptyPage, firstOf, indexPage, pageOf } from './pages.ts';
+import { compareUsernames, compareValues, directed, emptyPage, firstOf, indexPage, pageOf } from './pages.ts';
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 const ADDRESS_BYTES_MAX = 255;
+/** The same number in the history of both generations. */
+const DAPP_TYPE = 5;
 const TIMESTAMP_MIN = -0x8000_0000;
 const TIMESTAMP_MAX = 0x7fff_ffff;
 
@@ -53,6 +55,22 @@ export class TransactionQueries {
   transactions(query: TransactionQuery): Page<TransactionEntry> {
     const page = this.#indexed(query) ?? this.#filtered(query);
     return { items: page.items.map((place) => this.#entry(place)), total: page.total };
+  }
+
+  /** Registrations of applications: a closed piece of history, some hundred at most. */
+  dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
+    const found: { readonly place: TransactionPlace; readonly name: string }[] = [];
+    for (const place of this.#listPlaces(prefixRange(typeListKey(DAPP_TYPE)))) {
+      const { id, payload } = this.#transaction(place);
+      if (payload.kind !== 'dapp') continue;
+      const isAny = transactionId === undefined && name === undefined;
+      if (isAny || id === transactionId || payload.dapp.name === name) found.push({ place, name: payload.dapp.name });
+    }
+    const { items, total } = pageOf(
+      found.sort(directed((a, b) => compareUsernames(a.name, b.name), sort.direction)),
+      page,
+    );
+    return { items: items.map(({ place }) => this.#entry(place)), total };
   }
 
   /** The page, when an index holds exactly what is asked for in the wanted order. */

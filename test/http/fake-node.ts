@@ -9,6 +9,7 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import type { Generation } from '../../src/protocol/params.ts';
 import { emptyAccount, type Account } from '../../src/protocol/state.ts';
 import type { BlockHeader, Payload, Transaction } from '../../src/protocol/types.ts';
+import { contractOf } from './contract.ts';
 import { headerWith, keyNumber, paramsWith } from '../support/fixtures.ts';
 
 export const ALICE_KEY = keyNumber(0xa);
@@ -106,11 +107,13 @@ export interface Fake {
   /** Queries asked of the chain, with their method names, in order. */
   readonly asked: unknown[][];
   transactions: TransactionEntry[];
+  dapps: TransactionEntry[];
   pool: Partial<Record<PoolState, PoolEntry[]>>;
   peers: PeerEntry[];
   forging: ForgingDelegate[];
   submit: NodeApi['submitTransaction'];
   submitSignature: NodeApi['submitSignature'];
+  registerSecondSignature: NodeApi['registerSecondSignature'];
   setForging: NodeApi['setForging'];
   readyOf: NodeApi['readyOf'];
   /** Makes every list of accounts fail. */
@@ -146,7 +149,15 @@ export function fakeNode(generation: Generation): Fake {
     group: (address) => (address === GROUP.address ? { account: GROUP, members: [ALICE, BOB] } : undefined),
     memberships: (account) => (account === ALICE ? [{ account: GROUP, members: [ALICE, BOB] }] : []),
     transactionCount: () => 104,
-    blockForgingStatistics: () => ({ feesBeddows: 0n, rewardsBeddows: 0n, blocks: 0 }),
+    dapps: (query) => page('dapps', fake.dapps, query),
+    blockForgingStatistics: (...query) => {
+      asked.push(['blockForgingStatistics', ...query]);
+      return { feesBeddows: 3n, rewardsBeddows: 4n, blocks: 2 };
+    },
+    roundForgingStatistics: (...query) => {
+      asked.push(['roundForgingStatistics', ...query]);
+      return { feesBeddows: 5n, rewardsBeddows: 6n, blocks: 1 };
+    },
   };
   const fake: Fake = {
     api: {
@@ -184,12 +195,14 @@ export function fakeNode(generation: Generation): Fake {
       },
       submitTransaction: (json) => fake.submit(json),
       submitSignature: (json) => fake.submitSignature(json),
+      registerSecondSignature: (keyPair, secondPublicKey) => fake.registerSecondSignature(keyPair, secondPublicKey),
       forgingDelegates: () => fake.forging,
       setForging: (publicKey, password, forging) => fake.setForging(publicKey, password, forging),
       stateDigest: () => ({ height: 2, blockId: TIP.id, digest: 'ef'.repeat(32) }),
     },
     asked,
     transactions: [],
+    dapps: [],
     pool: {},
     peers: [],
     forging: [],
@@ -197,6 +210,10 @@ export function fakeNode(generation: Generation): Fake {
       Promise.resolve({ accepted: true, transaction: transactionOf(generation, TRANSFER), receivedAtMs: 0 }),
     submitSignature: () =>
       Promise.resolve({ accepted: true, transaction: transactionOf(generation, TRANSFER), receivedAtMs: 0 }),
+    registerSecondSignature: (_keyPair, publicKey) => {
+      const transaction = transactionOf(generation, { kind: 'secondSignature', publicKey });
+      return Promise.resolve({ accepted: true, transaction, receivedAtMs: 0 });
+    },
     setForging: (publicKey, _password, forging) => Promise.resolve({ publicKey, forging }),
     readyOf: () => undefined,
     failure: undefined,
@@ -227,15 +244,21 @@ export function firstOf(body: unknown): Record<string, unknown> {
 
 export type Ask = (target: string, init?: RequestInit) => Promise<Answer>;
 
-/** Serves a fake node on a free loopback port until the test ends. */
+/** Serves a fake node on a free loopback port until the test ends; every answer must keep the declared contract. */
 export async function serve(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}): Promise<Ask> {
   const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', ...options });
   const { port } = await server.start();
   t.teardown(() => server.close());
+  const contract = contractOf(fake.api.params.generation, options);
   return async (target, init) => {
     const response = await fetch(`http://127.0.0.1:${port}${target}`, { redirect: 'manual', ...init });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, body: parsed(text) };
+    const { status, headers } = response;
+    const body = parsed(text);
+    const contentType = headers.get('content-type') ?? undefined;
+    const method = new Headers(init?.headers).get('x-http-method-override') ?? init?.method ?? 'GET';
+    t.is(contract({ method, target, status, contentType, body: body ?? text }), undefined);
+    return { status, headers, text, body };
   };
 }
 

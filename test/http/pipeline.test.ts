@@ -83,8 +83,7 @@ test('a known path with another method answers 405 and names the methods it has'
     ['PUT', '/api/accounts', 'GET'],
     ['DELETE', '/api/transactions', 'GET, POST'],
     ['POST', '/api/node/status/forging', 'GET, PUT'],
-    ['PUT', '/api/signatures', 'POST'],
-    ['PATCH', '/signatures/', 'POST'],
+    ['PATCH', '/signatures/', 'POST, PUT'],
   ] as const) {
     const answer = await ask(path, { method });
     t.is(answer.status, 405, path);

@@ -4,24 +4,40 @@ import type { Dialect } from '../dialect.ts';
 import type { Route } from '../route.ts';
 import { accountRoutes } from './accounts.ts';
 import { blockRoutes } from './blocks.ts';
+import { DAPPS_ROUTE } from './dapps.ts';
 import { delegateRoutes } from './delegates.ts';
+import { forgingStatisticsRoute } from './forging-statistics.ts';
+import { HEALTH_ROUTE, READINESS_ROUTE } from './health.ts';
 import { nodeRoutes } from './node.ts';
 import { peerRoutes } from './peers.ts';
 import { poolRoutes } from './pool.ts';
+import { secondSignatureRoutes } from './second-signature.ts';
 import { signatureRoutes } from './signatures.ts';
+import { specRoutes } from './spec.ts';
 import { transactionRoutes } from './transactions.ts';
 import { voterRoutes } from './voters.ts';
 
-export function allRoutes(dialect: Dialect): readonly Route[] {
-  return [
+/** What an operator switches on and off; on unless told. */
+export interface RouteOptions {
+  readonly legacySignatures?: { readonly enabled: boolean };
+}
+
+export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonly Route[] {
+  const routes: readonly Route[] = [
     ...accountRoutes(dialect),
     ...blockRoutes(dialect),
+    DAPPS_ROUTE,
     ...delegateRoutes(dialect),
+    forgingStatisticsRoute(dialect),
     ...nodeRoutes(dialect),
     ...poolRoutes(dialect),
     ...peerRoutes(dialect),
     ...signatureRoutes(),
     ...transactionRoutes(dialect),
+    ...(options.legacySignatures?.enabled === false ? [] : secondSignatureRoutes(dialect)),
     ...voterRoutes(),
+    HEALTH_ROUTE,
+    READINESS_ROUTE,
   ];
+  return [...routes, ...specRoutes(routes, dialect)];
 }

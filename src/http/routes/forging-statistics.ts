@@ -1,0 +1,74 @@
+/** What a delegate earned by forging. */
+
+import type { NodeApi } from '../../ports/node-api.ts';
+import type { ForgingStatistics } from '../../ports/queries.ts';
+import type { Account } from '../../protocol/state.ts';
+import type { Dialect } from '../dialect.ts';
+import { addressInPath, integerParameter } from '../parameters.ts';
+import { invalidRequest } from '../problems.ts';
+import type { CheckedRequest, Route } from '../route.ts';
+import { AMOUNT, INTEGER, objectOf, TEXT } from '../views/shapes.ts';
+
+export function forgingStatisticsRoute(dialect: Dialect): Route {
+  return {
+    method: 'GET',
+    path: '/delegates/{address}/forging_statistics',
+    summary:
+      dialect.generation === 2
+        ? 'Shows what a delegate earned; within a time span, by the payments of the rounds that ended in it.'
+        : 'Shows what a delegate earned; within a time span, by the fees and rewards of the blocks that it forged in it.',
+    parameters: [
+      addressInPath('Address of the delegate.'),
+      integerParameter('fromTimestamp', 0, 'Earliest time, Unix milliseconds; 0 counts as not given.'),
+      integerParameter('toTimestamp', 1, 'Latest time, Unix milliseconds.'),
+    ],
+    unknownParameters: 'ignored',
+    answer: {
+      meta: objectOf({ fromTimestamp: INTEGER, toTimestamp: INTEGER }),
+      data: objectOf({ fees: AMOUNT, rewards: AMOUNT, forged: AMOUNT, count: { ...TEXT, description: 'Blocks.' } }),
+    },
+    errors: {},
+    handle: (api, request) => {
+      const fromMs = request.number('fromTimestamp') || undefined;
+      const toMs = request.number('toTimestamp') || undefined;
+      const account = api.chain.accountBy({ address: request.text('address') ?? '' });
+      if (account === undefined) throw unfit('Account not found');
+      const isBounded = fromMs !== undefined || toMs !== undefined;
+      if (account.username === undefined && (!isBounded || dialect.generation === 2))
+        throw unfit('Account is not a delegate');
+      const { feesBeddows, rewardsBeddows, blocks } = isBounded
+        ? withinSpan(api, account, request, dialect)
+        : { feesBeddows: account.forgedFees, rewardsBeddows: account.forgedRewards, blocks: account.producedBlocks };
+      return {
+        meta: { fromTimestamp: fromMs ?? api.params.epochMs, toTimestamp: toMs ?? api.status().currentTimeMs },
+        data: {
+          fees: feesBeddows.toString(),
+          rewards: rewardsBeddows.toString(),
+          forged: (feesBeddows + rewardsBeddows).toString(),
+          count: blocks.toString(),
+        },
+      };
+    },
+  };
+}
+
+function withinSpan(api: NodeApi, account: Account, request: CheckedRequest, dialect: Dialect): ForgingStatistics {
+  if (account.publicKey === undefined) return { feesBeddows: 0n, rewardsBeddows: 0n, blocks: 0 };
+  const fromS = epochSeconds(api, request.number('fromTimestamp') || api.params.epochMs);
+  const toS = epochSeconds(api, request.number('toTimestamp') || api.status().currentTimeMs);
+  return dialect.generation === 2
+    ? api.chain.roundForgingStatistics(account.publicKey, fromS, toS)
+    : api.chain.blockForgingStatistics(account.publicKey, fromS, toS);
+}
+
+/** No block is later than what 32 bits hold, so a larger bound is any bound. */
+function epochSeconds(api: NodeApi, unixMs: number): number {
+  const seconds = Math.floor((unixMs - api.params.epochMs) / 1000);
+  return Math.max(-TIME_MAX_S, Math.min(TIME_MAX_S, seconds));
+}
+
+const TIME_MAX_S = 0x7fff_ffff;
+
+function unfit(message: string) {
+  return invalidRequest([{ name: 'address', message, in: 'path', code: 'INVALID_PARAM' }]);
+}

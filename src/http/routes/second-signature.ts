@@ -1,0 +1,134 @@
+/**
+ * Registration of second signatures by passphrase, as the oldest clients know it. Success and refusals of the registration
+ * alike are 200 with `success`. What is sent is never logged, kept or repeated.
+ */
+
+import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import type { NodeApi, SubmitResult } from '../../ports/node-api.ts';
+import { hexOf } from '../../primitives/bytes.ts';
+import { FEES } from '../../protocol/params.ts';
+import type { Account } from '../../protocol/state.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Route } from '../route.ts';
+import { faultsOf, typeMismatch, type Schema } from '../schema.ts';
+import { registrationView, REGISTRATION_SHAPE } from '../views/registration.ts';
+import { FLAG, INTEGER, objectOf, TEXT } from '../views/shapes.ts';
+
+export function secondSignatureRoutes(dialect: Dialect): readonly Route[] {
+  return [FEE_ROUTE, registrationRoute(dialect)];
+}
+
+const REFUSED: Schema = objectOf({ success: FLAG, error: TEXT });
+
+const FEE_ROUTE: Route = {
+  kind: 'plain',
+  method: 'GET',
+  path: '/signatures/fee',
+  summary: 'Shows the fee of registering a second signature, in beddows.',
+  parameters: [],
+  unknownParameters: 'ignored',
+  contentType: 'application/json',
+  answers: { 200: objectOf({ success: FLAG, fee: INTEGER }) },
+  errors: {},
+  respond: () => ({ status: 200, body: { success: true, fee: Number(FEES.secondSignature) } }),
+};
+
+/** A passphrase; the bounds are the legacy interface's. */
+const SECRET: Schema = { type: 'string', minLength: 1, maxLength: 100 };
+
+/** Both spellings of the second secret are known; in the order in which missing ones are reported, last first. */
+const BODY: Schema = {
+  type: 'object',
+  required: ['secret', 'secondSecret'],
+  properties: {
+    publicKey: {
+      type: 'string',
+      format: 'publicKey',
+      description: 'Key that must belong to the secret; may be empty.',
+    },
+    secondSecret: { ...SECRET, description: 'Passphrase of the second signature; also taken as `secondsecret`.' },
+    secret: { ...SECRET, description: 'Passphrase of the account.' },
+  },
+};
+
+function registrationRoute(dialect: Dialect): Route {
+  return {
+    kind: 'plain',
+    method: 'PUT',
+    path: '/signatures',
+    summary: 'Registers a second signature: builds, signs and hands in the transaction.',
+    parameters: [],
+    unknownParameters: 'ignored',
+    body: { name: 'registration', schema: BODY, judgedByHandler: true },
+    contentType: 'application/json',
+    answers: { 200: { anyOf: [objectOf({ success: FLAG, transaction: REGISTRATION_SHAPE }), REFUSED] } },
+    errors: { 403: 'The caller is not on the whitelist of those who may send passphrases.' },
+    access: 'secrets',
+    respond: async (api, request) => {
+      const result = await register(api, request.body);
+      if (typeof result === 'string') return { status: 200, body: { success: false, error: result } };
+      const transaction = registrationView(result.transaction, result.receivedAtMs, dialect);
+      return { status: 200, body: { success: true, transaction } };
+    },
+  };
+}
+
+type Accepted = Extract<SubmitResult, { accepted: true }>;
+
+/** @returns the transaction, or the sentence that refuses the request: the first of several */
+async function register(api: NodeApi, raw: unknown): Promise<Accepted | string> {
+  if (raw === undefined) return typeMismatch('object', 'undefined');
+  const body = normalised(raw);
+  const fault = faultsOf(BODY, body)[0];
+  if (fault !== undefined) return fault.message;
+  const { secret, secondSecret, publicKey, ...rest } = body as Readonly<Record<string, string>>;
+  if (rest['multisigAccountPublicKey'] || rest['requesterPublicKey']) return 'Multisig request is not allowed';
+  const keyPair = keyPairOfPassphrase(secret ?? '');
+  const secondPair = keyPairOfPassphrase(secondSecret ?? '');
+  try {
+    const ownKey = hexOf(keyPair.publicKey);
+    if (publicKey && publicKey.toLowerCase() !== ownKey) return 'Invalid passphrase';
+    const account = api.chain.accountBy({ address: addressOf(ownKey) });
+    if (account?.secondPublicKey !== undefined || isWaiting(api, ownKey)) return ALREADY;
+    if ((account?.balance ?? 0n) < FEES.secondSignature) return tooPoor(ownKey, account);
+    const result = await api.registerSecondSignature(keyPair, hexOf(secondPair.publicKey));
+    if (result.accepted) return result;
+    const message = result.errors[0]?.message ?? result.message;
+    return message.startsWith('Register second signature only allowed once') ? ALREADY : message;
+  } finally {
+    keyPair.privateKey.fill(0);
+    secondPair.privateKey.fill(0);
+  }
+}
+
+const ALREADY = 'Account already has a second passphrase';
+
+/** Brings the other spelling of the second secret to the one that texts name; that one wins. */
+function normalised(raw: unknown): unknown {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw;
+  const { secondsecret, ...body } = raw as Readonly<Record<string, unknown>>;
+  return secondsecret === undefined || 'secondSecret' in body ? body : { ...body, secondSecret: secondsecret };
+}
+
+/** Whether a registration of the account waits in the pool. */
+function isWaiting(api: NodeApi, publicKey: string): boolean {
+  return (['verified', 'pending', 'ready', 'validated', 'received'] as const).some((state) =>
+    api
+      .poolEntries(state)
+      .some(
+        ({ transaction }) =>
+          transaction.senderPublicKey === publicKey && transaction.payload.kind === 'secondSignature',
+      ),
+  );
+}
+
+function tooPoor(publicKey: string, account: Account | undefined): string {
+  return `Account does not have enough LSK: ${addressOf(publicKey)} balance: ${inLsk(account?.balance ?? 0n)}`;
+}
+
+/** Beddows as a decimal number of whole tokens, without trailing zeros. */
+function inLsk(beddows: bigint): string {
+  const digits = (beddows < 0n ? -beddows : beddows).toString().padStart(9, '0');
+  const text = `${digits.slice(0, -8)}.${digits.slice(-8)}`.replace(/\.?0+$/, '');
+  return beddows < 0n ? `-${text}` : text;
+}

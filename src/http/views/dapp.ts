@@ -1,0 +1,22 @@
+/** Registered applications as clients read them. */
+
+import type { TransactionEntry } from '../../ports/queries.ts';
+
+/** One application; nothing for a transaction that registers none. */
+export function dappView({ transaction }: TransactionEntry): readonly Readonly<Record<string, unknown>>[] {
+  const { payload } = transaction;
+  if (payload.kind !== 'dapp') return [];
+  const { dapp } = payload;
+  return [
+    {
+      name: dapp.name,
+      description: dapp.description ?? '',
+      tags: dapp.tags ?? '',
+      link: dapp.link ?? '',
+      type: dapp.type,
+      category: dapp.category,
+      icon: dapp.icon ?? '',
+      transactionId: transaction.id,
+    },
+  ];
+}

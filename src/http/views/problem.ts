@@ -1,0 +1,41 @@
+/** Declared shapes of refusals. `problems.ts` makes them. */
+
+import type { Schema } from '../schema.ts';
+import { FLAG, INTEGER, listOf, objectOf, TEXT } from './shapes.ts';
+
+export const SIMPLE: Schema = objectOf({ message: TEXT });
+
+/** Access rules say in `errors` which of them refused. */
+export const REFUSED: Schema = objectOf({ message: TEXT, errors: listOf(TEXT) }, ['errors']);
+
+/** A body that could not be read. */
+export const UNREADABLE: Schema = objectOf({ success: FLAG, error: TEXT, message: TEXT });
+
+const PLACE: Schema = { type: 'string', enum: ['query', 'path', 'body'] };
+const FAULT: Schema = objectOf({ code: TEXT, message: TEXT, path: listOf(TEXT) });
+
+export const INVALID_REQUEST: Schema = objectOf({
+  message: { type: 'string', enum: ['Validation errors', 'Parse errors'] },
+  errors: listOf(
+    objectOf({ code: TEXT, message: TEXT, in: PLACE, name: TEXT, errors: listOf(FAULT) }, ['in', 'name', 'errors']),
+  ),
+});
+
+/** The same where a body is read. */
+export const INVALID_OR_UNREADABLE: Schema = { anyOf: [INVALID_REQUEST, UNREADABLE] };
+
+const REASON_VALUE: Schema = { type: ['string', 'number'] };
+
+/** A transaction or signature that the pool refuses. */
+export const REJECTED: Schema = objectOf({
+  message: TEXT,
+  code: INTEGER,
+  errors: listOf(
+    objectOf({ message: TEXT, name: TEXT, id: TEXT, dataPath: TEXT, actual: REASON_VALUE, expected: REASON_VALUE }, [
+      'actual',
+      'expected',
+    ]),
+  ),
+});
+
+export const PAGE_NOT_FOUND: Schema = objectOf({ description: TEXT });

@@ -1,0 +1,49 @@
+/** A second-signature registration as the oldest clients read it: numbers for amounts, nulls for what it has not. */
+
+import type { Transaction } from '../../protocol/types.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Schema } from '../schema.ts';
+import * as shape from './shapes.ts';
+
+/** Generation 3's own asset member stands beside the one that the oldest clients look for. */
+export function registrationView(
+  transaction: Transaction,
+  receivedAtMs: number,
+  dialect: Dialect,
+): Readonly<Record<string, unknown>> {
+  const { payload } = transaction;
+  const publicKey = payload.kind === 'secondSignature' ? payload.publicKey : '';
+  return {
+    type: transaction.type,
+    amount: 0,
+    senderPublicKey: transaction.senderPublicKey,
+    requesterPublicKey: null,
+    timestamp: transaction.timestamp,
+    asset: { signature: { publicKey }, ...(dialect.generation === 3 ? { publicKey } : {}) },
+    recipientId: null,
+    signature: transaction.signature,
+    id: transaction.id,
+    fee: Number(transaction.fee),
+    senderId: transaction.senderId,
+    relays: 1,
+    receivedAt: new Date(receivedAtMs).toISOString(),
+  };
+}
+
+export const REGISTRATION_SHAPE: Schema = shape.objectOf({
+  type: shape.COUNT,
+  amount: shape.COUNT,
+  senderPublicKey: shape.PUBLIC_KEY,
+  requesterPublicKey: { type: 'null' },
+  timestamp: shape.INTEGER,
+  asset: shape.objectOf({ signature: shape.objectOf({ publicKey: shape.PUBLIC_KEY }), publicKey: shape.PUBLIC_KEY }, [
+    'publicKey',
+  ]),
+  recipientId: { type: 'null' },
+  signature: shape.SIGNATURE,
+  id: shape.ID,
+  fee: shape.COUNT,
+  senderId: shape.ADDRESS,
+  relays: shape.COUNT,
+  receivedAt: shape.INSTANT,
+});

@@ -1,0 +1,103 @@
+/** Holds answers against the generated description of the interface, as a client's tools would. */
+
+import Ajv from 'ajv';
+import type { ValidateFunction } from 'ajv';
+import { hasFormat, type Format } from '../../src/http/formats.ts';
+import { openApiOf, type OpenApiDocument } from '../../src/http/openapi.ts';
+import { allRoutes, type RouteOptions } from '../../src/http/routes/all.ts';
+import type { Schema } from '../../src/http/schema.ts';
+import { PAGE_NOT_FOUND, INVALID_OR_UNREADABLE, REFUSED, SIMPLE, UNREADABLE } from '../../src/http/views/problem.ts';
+import type { Generation } from '../../src/protocol/params.ts';
+
+export interface Exchange {
+  readonly method: string;
+  /** Path and query as asked. */
+  readonly target: string;
+  readonly status: number;
+  /** With its parameters; undefined when not sent. */
+  readonly contentType: string | undefined;
+  /** Parsed where it is JSON, else text. */
+  readonly body: unknown;
+}
+
+/** @returns what is wrong with an answer, undefined when it keeps the contract */
+export type Contract = (exchange: Exchange) => string | undefined;
+
+/** Refusals in front of every route: access, unreadable bodies, unknown paths. */
+const IN_FRONT: Readonly<Record<number, Schema>> = {
+  400: INVALID_OR_UNREADABLE,
+  403: REFUSED,
+  404: PAGE_NOT_FOUND,
+  405: SIMPLE,
+  413: UNREADABLE,
+  415: UNREADABLE,
+};
+
+export function contractOf(generation: Generation, options: RouteOptions = {}): Contract {
+  const dialect = { generation, strict: false };
+  const document = openApiOf(allRoutes(dialect, options), dialect, '0.0.0');
+  const validate = validator();
+  const paths = Object.keys(document.paths).map((path) => [pathPattern(path, generation), path] as const);
+  return ({ method, target, status, contentType, body }) => {
+    const path = (target.split('?')[0] ?? '').replace(/^\/api(?=\/)/i, '').replace(/\/$/, '');
+    const known = paths.find(([pattern]) => pattern.test(path))?.[1];
+    // A preflight has no body, and neither has what HEAD asks for.
+    if (status === 204 || method === 'HEAD')
+      return body === '' ? undefined : `${method} ${target}: body in a ${status}`;
+    const mediaType = contentType?.split(';')[0];
+    if (status === 429 && mediaType === 'text/html') return undefined;
+    const declared = answerOf(document, known, method, status, mediaType);
+    const schema = declared ?? IN_FRONT[status];
+    if (schema === undefined) return `${method} ${target}: ${status} ${mediaType ?? ''} is not declared`;
+    const faults = validate(schema, body);
+    if (faults === undefined) return undefined;
+    const inFront = IN_FRONT[status];
+    return inFront !== undefined && validate(inFront, body) === undefined
+      ? undefined
+      : `${method} ${target}: ${status} ${faults} in ${JSON.stringify(body)?.slice(0, 300)}`;
+  };
+}
+
+function answerOf(
+  document: OpenApiDocument,
+  path: string | undefined,
+  method: string,
+  status: number,
+  mediaType: string | undefined,
+): Schema | undefined {
+  const operations = path === undefined ? undefined : document.paths[path];
+  const operation =
+    operations?.[method.toLowerCase()] ?? (status >= 400 ? Object.values(operations ?? {})[0] : undefined);
+  return operation?.responses[status]?.content[mediaType ?? '']?.schema;
+}
+
+function pathPattern(path: string, generation: Generation): RegExp {
+  const source = path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]*');
+  return new RegExp(`^${source}$`, generation === 2 ? 'i' : '');
+}
+
+const FORMATS: readonly Format[] = [
+  'address',
+  'id',
+  'publicKey',
+  'signature',
+  'hex',
+  'username',
+  'additionalData',
+  'ip',
+  'version',
+  'protocolVersion',
+  'int32',
+  'date-time',
+];
+
+function validator(): (schema: Schema, body: unknown) => string | undefined {
+  const ajv = new Ajv({ allErrors: true, format: 'full' });
+  for (const format of FORMATS) ajv.addFormat(format, (text: string) => hasFormat(format, text));
+  const compiled = new Map<Schema, ValidateFunction>();
+  return (schema, body) => {
+    let validate = compiled.get(schema);
+    if (validate === undefined) compiled.set(schema, (validate = ajv.compile(schema)));
+    return validate(body) === true ? undefined : ajv.errorsText(validate.errors);
+  };
+}

@@ -1,0 +1,119 @@
+import test from 'ava';
+import {
+  ALICE,
+  ALICE_KEY,
+  BOB,
+  BOB_ADDRESS,
+  fakeNode,
+  firstOf,
+  GROUP,
+  serve,
+  transactionOf,
+  type Envelope,
+} from './fake-node.ts';
+
+const EPOCH_MS = 1_464_109_200_000;
+
+test('forging statistics without bounds are those of the account, as texts', async (t) => {
+  for (const generation of [2, 3] as const) {
+    const ask = await serve(t, fakeNode(generation));
+    const { body } = await ask(`/api/delegates/${ALICE.address}/forging_statistics?fromTimestamp=0&ignored=1`);
+    const { meta, data } = body as Envelope;
+    t.deepEqual(data, { fees: '7', rewards: '500000000', forged: '500000007', count: '2' });
+    t.deepEqual(meta, { fromTimestamp: EPOCH_MS, toTimestamp: 1_464_109_505_000 });
+  }
+});
+
+test('forging statistics of a span are sums over blocks or over rounds, by generation', async (t) => {
+  const span = `fromTimestamp=${EPOCH_MS + 1999}&toTimestamp=999999999999999`;
+  for (const [generation, method, data] of [
+    [2, 'roundForgingStatistics', { fees: '5', rewards: '6', forged: '11', count: '1' }],
+    [3, 'blockForgingStatistics', { fees: '3', rewards: '4', forged: '7', count: '2' }],
+  ] as const) {
+    const fake = fakeNode(generation);
+    const ask = await serve(t, fake);
+    const { body } = await ask(`/api/delegates/${ALICE.address}/forging_statistics?${span}`);
+    t.deepEqual((body as Envelope).data, data);
+    t.deepEqual((body as Envelope).meta, { fromTimestamp: EPOCH_MS + 1999, toTimestamp: 999_999_999_999_999 });
+    t.deepEqual(fake.asked.at(-1), [method, ALICE_KEY, 1, 0x7fff_ffff]);
+  }
+});
+
+test('forging statistics of nobody, and of an account that forges nothing, are refused or zero', async (t) => {
+  const errorOf = (body: unknown) => (body as { errors: { message: string }[] }).errors[0];
+  const bounded = 'toTimestamp=1';
+  for (const generation of [2, 3] as const) {
+    const ask = await serve(t, fakeNode(generation));
+    const unknown = await ask('/api/delegates/99L/forging_statistics');
+    t.is(unknown.status, 400);
+    t.deepEqual(errorOf(unknown.body), {
+      name: 'address',
+      message: 'Account not found',
+      in: 'path',
+      code: 'INVALID_PARAM',
+    } as object);
+    const plain = await ask(`/api/delegates/${BOB_ADDRESS}/forging_statistics`);
+    t.is(errorOf(plain.body)?.message, 'Account is not a delegate');
+    const spanned = await ask(`/api/delegates/${BOB.address}/forging_statistics?${bounded}`);
+    if (generation === 2) t.is(errorOf(spanned.body)?.message, 'Account is not a delegate');
+    else t.deepEqual((spanned.body as Envelope).data, { fees: '0', rewards: '0', forged: '0', count: '0' });
+    t.is((await ask(`/api/delegates/${GROUP.address}/forging_statistics?fromTimestamp=-1`)).status, 400);
+  }
+});
+
+test('applications show empty texts for what they leave out, and filters join by OR', async (t) => {
+  const fake = fakeNode(2);
+  const dapp = { category: 3, name: 'App', type: 1, tags: 'a,b' };
+  fake.dapps = [{ transaction: transactionOf(2, { kind: 'dapp', dapp }), blockId: '1', height: 1 }];
+  const ask = await serve(t, fake);
+  const { body } = await ask('/api/dapps?name=App&transactionId=5&sort=name:desc');
+  t.deepEqual(firstOf(body), {
+    name: 'App',
+    description: '',
+    tags: 'a,b',
+    link: '',
+    type: 1,
+    category: 3,
+    icon: '',
+    transactionId: '77',
+  });
+  t.deepEqual(fake.asked.at(-1), [
+    'dapps',
+    { limit: 10, offset: 0, sort: { field: 'name', direction: 'desc' }, transactionId: '5', name: 'App' },
+  ]);
+  t.is((await ask('/api/dapps?type=1')).status, 400);
+  t.deepEqual(((await ask('/api/dapps?transactionId=99999999999999999999')).body as Envelope).data, []);
+  t.is(
+    (((await ask('/api/dapps?transactionId=99999999999999999999&name=App')).body as Envelope).data as unknown[]).length,
+    1,
+  );
+});
+
+test('health is alive, and readiness says why not', async (t) => {
+  const fake = fakeNode(3);
+  const ask = await serve(t, fake);
+  t.is((await ask('/healthz')).text, '{"alive":true}');
+  t.deepEqual((await ask('/readyz')).body, { ready: true, height: 2, networkHeight: 3 });
+  const status = fake.api.status();
+  fake.api.status = () => ({ ...status, syncing: true });
+  const syncing = await ask('/api/readyz');
+  t.is(syncing.status, 503);
+  t.like(syncing.body, { ready: false, reason: 'The node synchronises with its peers: height 2 of 3.' });
+  fake.api.status = () => ({ ...status, networkHeight: 50 });
+  t.like((await ask('/readyz')).body, { reason: 'The node is 48 blocks behind most of its peers.' });
+});
+
+test('the description names every route, and the page for people needs nothing from elsewhere', async (t) => {
+  for (const generation of [2, 3] as const) {
+    const ask = await serve(t, fakeNode(generation));
+    const { body } = await ask('/api/spec');
+    const { openapi, paths } = body as { openapi: string; paths: Record<string, object> };
+    t.is(openapi, '3.1.0');
+    t.true(Object.keys(paths).length >= 24);
+    t.deepEqual(Object.keys(paths['/signatures'] ?? {}), ['post', 'put']);
+    const page = await ask('/api/docs');
+    t.is(page.headers.get('content-type'), 'text/html; charset=utf-8');
+    for (const path of Object.keys(paths)) t.true(page.text.includes(path), path);
+    t.notRegex(page.text, /<script|<link|<img|https?:\/\//);
+  }
+});
