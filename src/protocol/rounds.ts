@@ -3,7 +3,7 @@
 import { sha256 } from '../crypto/hash.ts';
 import { utf8 } from '../primitives/bytes.ts';
 import { ACTIVE_DELEGATES } from './params.ts';
-import type { StateReader } from './state.ts';
+import type { Delegate, StateReader } from './state.ts';
 import type { PublicKey } from './types.ts';
 
 /** Round that a height belongs to, from 1. The genesis block is the first block of round 1. */
@@ -26,12 +26,15 @@ export function isLastOfRound(height: number): boolean {
 /** Delegates by weight, heaviest first, equal weights by ascending public key; at most a round's number of them. */
 export function delegatesByWeight(state: StateReader): readonly PublicKey[] {
   return [...state.delegates()]
-    .sort((a, b) => {
-      if (a.voteWeight !== b.voteWeight) return a.voteWeight > b.voteWeight ? -1 : 1;
-      return a.publicKey < b.publicKey ? -1 : 1;
-    })
+    .sort(byWeight)
     .slice(0, ACTIVE_DELEGATES)
     .map((delegate) => delegate.publicKey);
+}
+
+/** Order of two delegates: the heavier first, equal weights by ascending public key. */
+export function byWeight(a: Delegate, b: Delegate): number {
+  if (a.voteWeight !== b.voteWeight) return a.voteWeight > b.voteWeight ? -1 : 1;
+  return a.publicKey < b.publicKey ? -1 : 1;
 }
 
 /**

@@ -5,7 +5,11 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { sha256 } from '../../src/crypto/hash.ts';
 import { hexOf, utf8 } from '../../src/primitives/bytes.ts';
 import { headerBytes, headerId } from '../../src/protocol/block/header.ts';
-import { secondSigningDigest, signingDigest, withId } from '../../src/protocol/gen3/transaction-bytes.ts';
+import { gen2GenesisFormat } from '../../src/protocol/gen2/genesis-format.ts';
+import { LEGACY_LAYOUTS } from '../../src/protocol/gen2/layouts.ts';
+import { createGen2Rules } from '../../src/protocol/gen2/rules.ts';
+import * as gen2Bytes from '../../src/protocol/gen2/transaction-bytes.ts';
+import * as gen3Bytes from '../../src/protocol/gen3/transaction-bytes.ts';
 import { gen3GenesisFormat } from '../../src/protocol/gen3/genesis-format.ts';
 import { createGen3Rules, type Gen3Options } from '../../src/protocol/gen3/rules.ts';
 import { GEN3_TYPES } from '../../src/protocol/gen3/transaction-types.ts';
@@ -93,7 +97,8 @@ export function makeNetwork(options: NetworkOptions = {}): TestNetwork {
       delegates: vote.delegates.map((index) => publicKeyOf(pick(delegates, index))),
     })),
   };
-  const { block, json, nethash, networkIdentifier } = buildGenesis(request, gen3GenesisFormat, ed25519);
+  const format = base.generation === 2 ? gen2GenesisFormat : gen3GenesisFormat;
+  const { block, json, nethash, networkIdentifier } = buildGenesis(request, format, ed25519);
   const params = { ...base, genesisBlockId: block.id, nethash, networkIdentifier };
   return { params, genesis: block, genesisJson: json, generator, funder, delegates, accounts };
 }
@@ -125,7 +130,8 @@ export class ChainMaker {
 
   constructor(network: TestNetwork = makeNetwork(), options: Gen3Options = {}) {
     this.network = network;
-    this.rules = createGen3Rules(network.params, options);
+    this.rules =
+      network.params.generation === 2 ? createGen2Rules(network.params) : createGen3Rules(network.params, options);
     this.state.append(network.genesis, (state) => {
       this.rules.applyGenesis(state, network.genesis);
     });
@@ -202,28 +208,31 @@ export function makeTransaction(
   payload: Payload,
   options: TransactionOptions = {},
 ): Transaction {
-  const type = [...GEN3_TYPES.values()].find((each) => each.kind === payload.kind);
-  if (type === undefined) throw new Error(`generation 3 has no ${payload.kind} transactions`);
+  const own = params.generation === 2;
+  const bytes = own ? gen2Bytes : gen3Bytes;
+  const type = [...(own ? LEGACY_LAYOUTS : GEN3_TYPES).values()].find((each) => each.kind === payload.kind);
+  if (type === undefined) throw new Error(`generation ${params.generation} has no ${payload.kind} transactions`);
   const senderPublicKey = publicKeyOf(sender);
+  const senderId = addressOf(senderPublicKey);
   const draft: Transaction = {
     id: '',
     type: type.type,
     timestamp: options.timestamp ?? 0,
     senderPublicKey,
-    senderId: addressOf(senderPublicKey),
+    senderId,
     fee: type.fee(payload),
-    payload,
+    payload: own && payload.kind === 'vote' ? { recipientId: senderId, ...payload } : payload,
     signature: '',
     signatures: [],
   };
   const sign = (digest: Uint8Array, keyPair: KeyPair): string => hexOf(ed25519.sign(digest, keyPair.privateKey));
-  const digest = signingDigest(draft, params.networkIdentifier);
+  const digest = bytes.signingDigest(draft, params.networkIdentifier);
   const signed = { ...draft, signature: sign(digest, sender) };
-  return withId({
+  return bytes.withId({
     ...signed,
     ...(options.second === undefined
       ? {}
-      : { signSignature: sign(secondSigningDigest(signed, params.networkIdentifier), options.second) }),
+      : { signSignature: sign(bytes.secondSigningDigest(signed, params.networkIdentifier), options.second) }),
     signatures: (options.members ?? []).map((member) => sign(digest, member)),
   });
 }

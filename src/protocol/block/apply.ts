@@ -24,16 +24,21 @@ export interface TransactionRules {
 /**
  * The parent of a block that follows the tip.
  *
+ * @param text the generation's text for a block that does not follow the given parent
  * @throws BlockRejected `BLOCK_PREVIOUS_INVALID` or `BLOCK_KNOWN`
  */
-export function parentOf(state: StateReader, block: BlockHeader): BlockHeader {
+export function parentOf(
+  state: StateReader,
+  block: BlockHeader,
+  text: (parent: BlockHeader | undefined) => string = () => 'Invalid previous block',
+): BlockHeader {
   const parent = block.height > 1 ? state.header(block.height - 1) : undefined;
   const occupant = state.header(block.height);
   if (occupant !== undefined && occupant.id === block.id) {
     throw new BlockRejected('BLOCK_KNOWN', `Block ${block.id} already exists`, { height: block.height });
   }
   if (parent === undefined || parent.id !== block.previousBlockId || occupant !== undefined) {
-    throw new BlockRejected('BLOCK_PREVIOUS_INVALID', 'Invalid previous block', {
+    throw new BlockRejected('BLOCK_PREVIOUS_INVALID', text(parent), {
       height: block.height,
       previousBlockId: block.previousBlockId,
       expected: parent?.id,
@@ -65,17 +70,19 @@ export function verifyReward(block: BlockHeader, expected: bigint, params: Chain
 
 /**
  * @param order forging order of the block's round, undefined when its list is not known
+ * @param text the generation's text for a slot that the generator does not own
  * @throws BlockRejected `BLOCK_FORGER_INVALID`
  */
-export function verifyForger(block: BlockHeader, order: readonly PublicKey[] | undefined, params: ChainParams): void {
+export function verifyForger(
+  block: BlockHeader,
+  order: readonly PublicKey[] | undefined,
+  params: ChainParams,
+  text: (slot: number) => string,
+): void {
   const slot = slotAt(block.timestamp, params);
   const owner = order === undefined ? undefined : ownerOfSlot(order, slot);
   if (owner === block.generatorPublicKey) return;
-  const message =
-    order === undefined
-      ? `Failed to verify slot: ${slot} for block ID: ${block.id} - No delegateList was found`
-      : `Failed to verify slot: ${slot}. Block ID: ${block.id}. Block Height: ${block.height}`;
-  throw new BlockRejected('BLOCK_FORGER_INVALID', message, { slot, owner, generator: block.generatorPublicKey });
+  throw new BlockRejected('BLOCK_FORGER_INVALID', text(slot), { slot, owner, generator: block.generatorPublicKey });
 }
 
 /**

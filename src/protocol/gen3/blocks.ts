@@ -97,7 +97,8 @@ export function createBlockRules(
     verifyReward(block, rewardOwed(state, block), params);
     const offset = offsetAt(block.height);
     const anyForger = params.exceptions.ignoreDelegateListCacheForRounds.has(roundOf(block.height));
-    if (!anyForger) verifyForger(block, forgingOrder(state, block.height, offset), params);
+    const order = forgingOrder(state, block.height, offset);
+    if (!anyForger) verifyForger(block, order, params, (slot) => forgerText(block, slot, order !== undefined));
 
     const votes = block.version === BLOCK_VERSION;
     const ledger = ledgerBelow(state, block.height);
@@ -140,6 +141,12 @@ function ledgerBelow(state: StateReader, height: number): BftLedger {
   return lastHeightIn(ledger) === height - 1
     ? ledger
     : { ...emptyLedger(ledger.finalized), maxPrevoted: ledger.maxPrevoted };
+}
+
+function forgerText(block: BlockHeader, slot: number, isListKnown: boolean): string {
+  return isListKnown
+    ? `Failed to verify slot: ${slot}. Block ID: ${block.id}. Block Height: ${block.height}`
+    : `Failed to verify slot: ${slot} for block ID: ${block.id} - No delegateList was found`;
 }
 
 function rejected(block: BlockHeader, code: BlockRejectionCode, message: string): BlockRejected {

@@ -48,7 +48,7 @@ export function createMultisignatureReader(
   };
 }
 
-function registrationOf(min: unknown, lifetime: unknown, keysgroup: unknown): Registration | undefined {
+export function registrationOf(min: unknown, lifetime: unknown, keysgroup: unknown): Registration | undefined {
   if (!isByte(min) || !isByte(lifetime) || !isKeysgroup(keysgroup)) return undefined;
   return { kind: 'multisignature', min, lifetime, keysgroup };
 }

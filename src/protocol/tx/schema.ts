@@ -5,6 +5,7 @@
 
 import Ajv from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv';
+import { AMOUNT_MAX } from '../../primitives/amount.ts';
 import { addressFault } from '../../crypto/keys.ts';
 import { isHex } from '../../primitives/bytes.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
@@ -18,18 +19,27 @@ export interface ShapeCompiler {
   compile(schema: object): Shape;
 }
 
-/** @param containsNul whether a text holds what this generation takes for a NUL character */
-export function createShapeCompiler(containsNul: (text: string) => boolean): ShapeCompiler {
+/**
+ * @param containsNul whether a text holds what this generation takes for a NUL character
+ * @param isId the generation's idea of an id
+ */
+export function createShapeCompiler(
+  containsNul: (text: string) => boolean,
+  isId: (text: string) => boolean = isLooseId,
+): ShapeCompiler {
   const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false });
-  ajv.addFormat('id', isLooseId);
+  ajv.addFormat('id', isId);
   ajv.addFormat('address', (text: string) => addressFault(text) === undefined);
   ajv.addFormat('amount', (text: string) => canonicalDigits(text) !== undefined);
+  ajv.addFormat('fee', (text: string) => isUpTo(text, AMOUNT_MAX));
   ajv.addFormat('publicKey', isPublicKey);
+  ajv.addFormat('emptyOrPublicKey', (text: string) => text === '' || isPublicKey(text));
   ajv.addFormat('signature', (text: string) => text.length === 128 && isHex(text));
   ajv.addFormat('signedPublicKey', (text: string) => /^[+-]/.test(text) && isPublicKey(text.slice(1)));
   ajv.addFormat('additionPublicKey', (text: string) => text.startsWith('+') && isPublicKey(text.slice(1)));
   ajv.addFormat('username', (text: string) => !containsNul(text) && isUsername(text));
   ajv.addFormat('transferData', (text: string) => !containsNul(text) && Buffer.byteLength(text, 'utf8') <= 64);
+  ajv.addFormat('noNullByte', (text: string) => !containsNul(text));
   ajv.addKeyword('uniqueSignedPublicKeys', { type: 'array', validate: haveDistinctKeys, errors: false });
   return { compile: (schema) => ajv.compile(schema) };
 }
@@ -80,9 +90,18 @@ function isPublicKey(text: string): boolean {
 
 /** The published format of ids lets a sign and leading zeros pass; ids are recomputed, so nothing follows from it. */
 function isLooseId(text: string): boolean {
-  const digits = canonicalDigits(text.replace(/^[+-]/, ''));
-  if (digits === undefined) return false;
-  return text.startsWith('-') || (digits.length <= 20 && BigInt(digits) <= 18_446_744_073_709_551_615n);
+  if (text.startsWith('-')) return canonicalDigits(text.slice(1)) !== undefined;
+  return isDigitId(text.replace(/^\+/, ''));
+}
+
+/** Digits only, leading zeros among them, of a number that fits 64 bits. */
+export function isDigitId(text: string): boolean {
+  return isUpTo(text, 18_446_744_073_709_551_615n);
+}
+
+function isUpTo(text: string, limit: bigint): boolean {
+  const digits = canonicalDigits(text);
+  return digits !== undefined && digits.length <= 20 && BigInt(digits) <= limit;
 }
 
 function isUsername(text: string): boolean {

@@ -31,7 +31,7 @@ export function isPlainAsset(asset: unknown): boolean {
   return !asset || (typeof asset === 'object' && !Array.isArray(asset));
 }
 
-function secondSignatureOf(publicKey: unknown): SecondSignature | undefined {
+export function secondSignatureOf(publicKey: unknown): SecondSignature | undefined {
   if (typeof publicKey !== 'string') return undefined;
   const key = publicKey.toLowerCase();
   return isCanonicalHex(key, 32) ? { kind: 'secondSignature', publicKey: key } : undefined;

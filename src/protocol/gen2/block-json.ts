@@ -1,0 +1,107 @@
+/** Blocks of generation 2 as JSON. */
+
+import { headerId } from '../block/header.ts';
+import { malformed, readCount, readHex, readPreviousId, readTotal, readTransactions } from '../block/read-json.ts';
+import type { ChainParams } from '../params.ts';
+import { isVersionKnown } from '../block/version.ts';
+import { member } from '../tx/json.ts';
+import { amountOf } from '../tx/vote-weight.ts';
+import type { Block, BlockHeader, Json, JsonObject, Transaction } from '../types.ts';
+import { BlockRejected } from '../verdict.ts';
+
+/** Version of the blocks of this generation; live networks begin with version 0. */
+export const BLOCK_VERSION = 1;
+
+/** Numbers of more decimal digits make receivers of the reference throw; strings they take. */
+const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
+
+/**
+ * Reads a block. The id is computed, members that no one knows are ignored, missing totals are 0 and a missing count is the
+ * number of transactions. The height is the document's: nobody signed it.
+ *
+ * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
+ */
+export function blockFromJson(
+  json: unknown,
+  params: ChainParams,
+  transactionFromJson: (json: unknown) => Transaction,
+): Block {
+  const version = readCount(json, 'version', 0);
+  if (!isVersionKnown(version, BLOCK_VERSION, params)) {
+    throw new BlockRejected('BLOCK_VERSION_INVALID', 'Invalid block version', { version });
+  }
+  return readBlock(json, version, transactionFromJson);
+}
+
+/** Reads the genesis block, whose content is given: its version is 0 even where no other block has that. */
+export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
+  const version = readCount(json, 'version');
+  if (version > BLOCK_VERSION) throw malformed('version', `should be <= ${BLOCK_VERSION}`);
+  return readBlock(json, version, transactionFromJson);
+}
+
+export function blockToJson(block: Block, transactionToJson: (transaction: Transaction) => JsonObject): JsonObject {
+  return blockJson(block, { transactions: block.transactions.map((each) => transactionToJson(each)) });
+}
+
+export function headerToJson(header: BlockHeader): JsonObject {
+  return blockJson(header, {});
+}
+
+/** Members in the order of the reference's messages, the transactions among them where it puts them. */
+function blockJson(header: BlockHeader, transactions: { readonly transactions?: readonly Json[] }): JsonObject {
+  return {
+    version: header.version,
+    totalAmount: totalJson(header.totalAmount),
+    totalFee: totalJson(header.totalFee),
+    reward: totalJson(header.reward),
+    payloadHash: header.payloadHash,
+    timestamp: header.timestamp,
+    numberOfTransactions: header.numberOfTransactions,
+    payloadLength: header.payloadLength,
+    previousBlock: header.previousBlockId ?? null,
+    generatorPublicKey: header.generatorPublicKey,
+    ...transactions,
+    blockSignature: header.blockSignature,
+    height: header.height,
+    id: header.id,
+  };
+}
+
+function totalJson(beddows: bigint): number | string {
+  return beddows < TOTAL_AS_NUMBER_LIMIT ? Number(beddows) : beddows.toString();
+}
+
+function readBlock(json: unknown, version: number, transactionFromJson: (json: unknown) => Transaction): Block {
+  const previousBlockId = readPreviousId(json, 'previousBlock');
+  const transactions = readTransactions(json, transactionFromJson);
+  const sum = (of: (transaction: Transaction) => bigint): bigint =>
+    transactions.reduce((total, transaction) => total + of(transaction), 0n);
+  const block: Block = {
+    id: '',
+    version,
+    height: readCount(json, 'height'),
+    timestamp: readCount(json, 'timestamp'),
+    ...(previousBlockId === undefined ? {} : { previousBlockId }),
+    numberOfTransactions: readCount(json, 'numberOfTransactions', transactions.length),
+    totalAmount: totalOr(json, 'totalAmount', () => sum(({ payload }) => amountOf(payload))),
+    totalFee: totalOr(json, 'totalFee', () => sum(({ fee }) => fee)),
+    reward: readTotal(json, 'reward'),
+    payloadLength: readCount(json, 'payloadLength', 0),
+    payloadHash: readHex(json, 'payloadHash', 32),
+    generatorPublicKey: readHex(json, 'generatorPublicKey', 32),
+    blockSignature: readHex(json, 'blockSignature', 64),
+    maxHeightPreviouslyForged: 0,
+    maxHeightPrevoted: 0,
+    transactions,
+  };
+  return { ...block, id: headerId(block) };
+}
+
+/** A total; where a number is too large to be exact, the sum that it must stand for. */
+function totalOr(json: unknown, name: string, sumOfTransactions: () => bigint): bigint {
+  const value = member(json, name);
+  if (typeof value !== 'number' || value <= Number.MAX_SAFE_INTEGER) return readTotal(json, name);
+  const sum = sumOfTransactions();
+  return Number(sum) === value ? sum : readTotal(json, name);
+}

@@ -1,0 +1,96 @@
+/** Blocks of generation 2: validating and applying them. */
+
+import { applyTransactions, parentOf, verifyForger, verifySlot, type TransactionRules } from '../block/apply.ts';
+import { headerSignatureCheck, payloadFaults, validateTransactions, type BlockFormat } from '../block/validate.ts';
+import { versionAt } from '../block/version.ts';
+import type { ChainParams } from '../params.ts';
+import { rewardAt } from '../rewards.ts';
+import type { ApplyContext, Rules } from '../rules.ts';
+import type { StateReader, StateWriter } from '../state.ts';
+import type { Block, PublicKey, SignatureCheck, SignatureOracle } from '../types.ts';
+import { BlockRejected, type BlockRejectionCode } from '../verdict.ts';
+import { BLOCK_VERSION } from './block-json.ts';
+import { applyDpos, forgingOrder } from './dpos.ts';
+
+export type BlockRules = Pick<
+  Rules,
+  'blockSignatureChecks' | 'validateBlock' | 'applyBlock' | 'applyGenesis' | 'forgers'
+>;
+
+interface Fault {
+  readonly code: BlockRejectionCode;
+  readonly text: string;
+}
+
+export function createBlockRules(
+  params: ChainParams,
+  format: BlockFormat,
+  transactionRules: TransactionRules &
+    Pick<Rules, 'validateTransaction' | 'primarySignatureChecks'> & {
+      applyGenesisTransactions(state: StateWriter, genesis: Block): void;
+    },
+): BlockRules {
+  function blockSignatureChecks(block: Block): readonly SignatureCheck[] {
+    return [
+      headerSignatureCheck(block, format),
+      ...block.transactions.flatMap((transaction) => transactionRules.primarySignatureChecks(transaction)),
+    ];
+  }
+
+  /**
+   * The reference gathers all faults of a block and tells them in the reverse order of their discovery. Those that need the
+   * chain (parent and slot) are looked at when the block is applied, so they are not told beside the ones found here.
+   */
+  function validateBlock(block: Block, verify: SignatureOracle): void {
+    validateTransactions(block, transactionRules.validateTransaction, verify);
+    const faults = [...faultsOf(block, verify)].reverse();
+    const [first] = faults;
+    if (first === undefined) return;
+    throw new BlockRejected(first.code, faults.map(({ text }) => text).join('; '), {
+      blockId: block.id,
+      height: block.height,
+      generator: block.generatorPublicKey,
+    });
+  }
+
+  function* faultsOf(block: Block, verify: SignatureOracle): Iterable<Fault> {
+    if (!verify(headerSignatureCheck(block, format))) {
+      yield { code: 'BLOCK_SIGNATURE_INVALID', text: 'Failed to verify block signature' };
+    }
+    if (block.previousBlockId === undefined && block.height !== 1) {
+      yield { code: 'BLOCK_PREVIOUS_INVALID', text: 'Invalid previous block' };
+    }
+    if (block.version !== versionAt(block.height, BLOCK_VERSION, params)) {
+      yield { code: 'BLOCK_VERSION_INVALID', text: 'Invalid block version' };
+    }
+    const reward = rewardAt(block.height, params.rewards);
+    if (block.height !== 1 && block.reward !== reward && !params.exceptions.blockRewards.has(block.id)) {
+      yield { code: 'BLOCK_REWARD_INVALID', text: `Invalid block reward: ${block.reward} expected: ${reward}` };
+    }
+    for (const text of payloadFaults(block, params, format)) yield { code: 'BLOCK_PAYLOAD_INVALID', text };
+  }
+
+  function applyBlock(state: StateWriter, block: Block, context: ApplyContext): void {
+    const parent = parentOf(
+      state,
+      block,
+      (tip) => `Invalid previous block: ${block.previousBlockId} expected: ${tip?.id}`,
+    );
+    verifySlot(block, parent, context.nowS, params);
+    const order = forgingOrder(state, block.height, params);
+    verifyForger(block, order, params, (slot) => `Failed to verify slot: ${slot}`);
+    applyTransactions(state, block, context, params, transactionRules);
+    applyDpos(state, block, params);
+  }
+
+  function applyGenesis(state: StateWriter, genesis: Block): void {
+    transactionRules.applyGenesisTransactions(state, genesis);
+    applyDpos(state, genesis, params);
+  }
+
+  function forgers(state: StateReader, height: number): readonly PublicKey[] {
+    return forgingOrder(state, height, params) ?? [];
+  }
+
+  return { blockSignatureChecks, validateBlock, applyBlock, applyGenesis, forgers };
+}

@@ -1,0 +1,55 @@
+/** Bytes and JSON of generation 2. */
+
+import { decodeHeader, encodeHeader } from '../block/header.ts';
+import type { ChainParams } from '../params.ts';
+import type { Codec } from '../rules.ts';
+import { decodeTransaction, encodeTransaction } from '../tx/transaction-record.ts';
+import { blockFromJson, blockToJson, genesisFromJson, headerToJson } from './block-json.ts';
+import { LEGACY_LAYOUTS } from './layouts.ts';
+import { transactionBytes } from './transaction-bytes.ts';
+import { genesisTransactionFromJson, transactionFromJson, transactionToJson } from './transaction-json.ts';
+import { GEN2_TYPES, type Gen2Type } from './transaction-types.ts';
+
+export { headerBytes } from '../block/header.ts';
+export { basicBytes, transactionBytes } from './transaction-bytes.ts';
+
+export interface Gen2Codec extends Codec {
+  /** The types that this network knows, by number. */
+  readonly types: ReadonlyMap<number, Gen2Type>;
+}
+
+export function createGen2Codec(params: ChainParams): Gen2Codec {
+  const types = typesOf(params);
+  const readTransaction: Codec['transactionFromJson'] = (json) => transactionFromJson(json, types, params.exceptions);
+  return {
+    types,
+    transactionFromJson: readTransaction,
+    transactionToJson: (transaction) => transactionToJson(transaction, GEN2_TYPES),
+    encodeTransaction: (transaction) => encodeTransaction(transaction, transactionBytes(transaction), LEGACY_LAYOUTS),
+    decodeTransaction: (bytes) => decodeTransaction(bytes, LEGACY_LAYOUTS),
+    blockFromJson: (json) => blockFromJson(json, params, readTransaction),
+    blockToJson: (block) => blockToJson(block, (transaction) => transactionToJson(transaction, GEN2_TYPES)),
+    headerToJson,
+    encodeHeader,
+    decodeHeader,
+    genesisFromJson: (json) => genesisFromJson(json, (each) => genesisTransactionFromJson(each, GEN2_TYPES)),
+  };
+}
+
+/** Types 5 to 7 are known to networks that have a history of them, and allowed below a height. */
+function typesOf({ exceptions }: ChainParams): ReadonlyMap<number, Gen2Type> {
+  const { disableDappTransaction, disableDappTransfer } = exceptions.precedent;
+  const ends = new Map([
+    [5, disableDappTransaction],
+    [6, disableDappTransfer],
+    [7, disableDappTransfer],
+  ]);
+  return new Map(
+    [...GEN2_TYPES].flatMap(([number, type]) => {
+      const end = ends.get(number);
+      if (end === undefined) return [[number, type] as const];
+      const matches: Gen2Type['matches'] = ({ blockHeight }) => blockHeight !== undefined && blockHeight < end;
+      return end > 0 ? [[number, { ...type, matches }] as const] : [];
+    }),
+  );
+}

@@ -1,0 +1,227 @@
+/**
+ * Bytes and fees of transaction types 0 to 7, in whichever generation's chain they stand. Recipient and amount come before
+ * the asset for every type; timestamps and amounts are little-endian, recipients big-endian.
+ */
+
+import { hexOf } from '../../primitives/bytes.ts';
+import { FEES } from '../params.ts';
+import { bytesInvalid, payloadOf, signedKeysIn } from '../tx/transaction-type.ts';
+import type { BasicFields, TransactionLayout } from '../tx/transaction-type.ts';
+import { amountOf } from '../tx/vote-weight.ts';
+import type { Address, DappDescription, Payload, PayloadKind } from '../types.ts';
+
+const TIMESTAMP_AT = 1;
+const SENDER_AT = 5;
+const RECIPIENT_AT = 37;
+const AMOUNT_AT = 45;
+/** Type, timestamp, sender's public key, recipient and amount. */
+const HEAD_BYTES = 53;
+
+type Of<K extends PayloadKind> = Extract<Payload, { kind: K }>;
+
+/** What stands in front of every asset beside the sender. */
+interface Head {
+  /** As its eight bytes say. */
+  readonly recipientId: Address;
+  readonly amount: bigint;
+}
+
+interface AssetLayout<K extends PayloadKind> {
+  readonly type: number;
+  readonly kind: K;
+  fee(payload: Of<K>): bigint;
+  encode(payload: Of<K>): Buffer;
+  decode(asset: Buffer, head: Head, detail: Buffer | undefined): Of<K>;
+  detail?(payload: Of<K>): Buffer | undefined;
+}
+
+function layoutOf<K extends PayloadKind>(asset: AssetLayout<K>): TransactionLayout {
+  const { type, kind } = asset;
+  return {
+    type,
+    kind,
+    networkBound: false,
+    fee: (payload) => asset.fee(payloadOf(payload, kind)),
+    encodeBasic: (fields) => encodeBasic(fields, asset.encode(payloadOf(fields.payload, kind))),
+    detail: (payload) => asset.detail?.(payloadOf(payload, kind)),
+    decodeBasic: (bytes, detail) => {
+      if (bytes.length < HEAD_BYTES) throw bytesInvalid('too short', bytes);
+      const head = {
+        recipientId: `${bytes.readBigUInt64BE(RECIPIENT_AT)}L`,
+        amount: bytes.readBigUInt64LE(AMOUNT_AT),
+      };
+      return {
+        type: bytes.readUInt8(0),
+        timestamp: bytes.readInt32LE(TIMESTAMP_AT),
+        senderPublicKey: hexOf(bytes.subarray(SENDER_AT, RECIPIENT_AT)),
+        payload: asset.decode(bytes.subarray(HEAD_BYTES), head, detail),
+      };
+    },
+  };
+}
+
+function encodeBasic({ type, timestamp, senderPublicKey, payload }: BasicFields, asset: Buffer): Buffer {
+  const bytes = Buffer.alloc(HEAD_BYTES + asset.length);
+  bytes.writeUInt8(type, 0);
+  bytes.writeInt32LE(timestamp, TIMESTAMP_AT);
+  bytes.write(senderPublicKey, SENDER_AT, 32, 'hex');
+  const recipientId = 'recipientId' in payload ? payload.recipientId : undefined;
+  bytes.writeBigUInt64BE(recipientNumber(recipientId), RECIPIENT_AT);
+  bytes.writeBigUInt64LE(amountOf(payload), AMOUNT_AT);
+  asset.copy(bytes, HEAD_BYTES);
+  return bytes;
+}
+
+/**
+ * The number that stands for a recipient; 0 for none. Addresses beyond 64 bits (exceptions of live networks) are padded to
+ * whole groups of eight bytes, of which the first is taken.
+ */
+function recipientNumber(recipientId: Address | undefined): bigint {
+  let number = BigInt(recipientId?.slice(0, -1) ?? 0);
+  while (number >> 64n > 0n) number >>= 64n;
+  return number;
+}
+
+/** The text of a recipient whose bytes stand for another text or for none. */
+function recipientDetail({ recipientId }: { readonly recipientId?: Address }): Buffer | undefined {
+  const known = recipientId !== undefined && recipientId === `${recipientNumber(recipientId)}L`;
+  return known ? undefined : Buffer.from(recipientId ?? '', 'latin1');
+}
+
+/** The recipient that the bytes or, where kept, the detail tell of. */
+function recipientFrom(head: Head, detail: Buffer | undefined): Address {
+  return detail === undefined ? head.recipientId : detail.toString('latin1');
+}
+
+const transfer = layoutOf({
+  type: 0,
+  kind: 'transfer',
+  fee: () => FEES.transfer,
+  encode: ({ data }) => Buffer.from(data ?? '', 'utf8'),
+  detail: recipientDetail,
+  decode: (asset, head, detail) => {
+    const payload = { kind: 'transfer', amount: head.amount, recipientId: recipientFrom(head, detail) } as const;
+    return asset.length === 0 ? payload : { ...payload, data: asset.toString('utf8') };
+  },
+});
+
+const secondSignature = layoutOf({
+  type: 1,
+  kind: 'secondSignature',
+  fee: () => FEES.secondSignature,
+  encode: ({ publicKey }) => Buffer.from(publicKey, 'hex'),
+  decode: (asset) => {
+    if (asset.length !== 32) throw bytesInvalid('second signature without a key', asset);
+    return { kind: 'secondSignature', publicKey: hexOf(asset) };
+  },
+});
+
+const delegate = layoutOf({
+  type: 2,
+  kind: 'delegate',
+  fee: () => FEES.delegate,
+  encode: ({ username }) => Buffer.from(username, 'utf8'),
+  decode: (asset) => ({ kind: 'delegate', username: asset.toString('utf8') }),
+});
+
+const vote = layoutOf({
+  type: 3,
+  kind: 'vote',
+  fee: () => FEES.vote,
+  encode: ({ votes }) => Buffer.from(votes.join(''), 'latin1'),
+  detail: recipientDetail,
+  decode: (asset, head, detail) => {
+    const payload = { kind: 'vote', votes: signedKeysIn(asset), amount: head.amount } as const;
+    const recipientId = recipientFrom(head, detail);
+    return recipientId === '' ? payload : { ...payload, recipientId };
+  },
+});
+
+const multisignature = layoutOf({
+  type: 4,
+  kind: 'multisignature',
+  fee: ({ keysgroup }) => FEES.multisignaturePerKey * BigInt(keysgroup.length + 1),
+  encode: ({ min, lifetime, keysgroup }) =>
+    Buffer.concat([Buffer.from([min, lifetime]), Buffer.from(keysgroup.join(''), 'latin1')]),
+  decode: (asset) => {
+    const [min, lifetime] = asset;
+    if (min === undefined || lifetime === undefined) throw bytesInvalid('multisignature without limits', asset);
+    return { kind: 'multisignature', min, lifetime, keysgroup: signedKeysIn(asset.subarray(2)) };
+  },
+});
+
+/** The texts of an application as they stand one after the other in the bytes. */
+const DAPP_TEXTS = ['name', 'description', 'tags', 'link', 'icon'] as const;
+
+const dapp = layoutOf({
+  type: 5,
+  kind: 'dapp',
+  fee: () => FEES.dapp,
+  encode: (payload) => {
+    const numbers = Buffer.alloc(8);
+    numbers.writeInt32LE(payload.dapp.type, 0);
+    numbers.writeInt32LE(payload.dapp.category, 4);
+    return Buffer.concat([...DAPP_TEXTS.map((name) => Buffer.from(payload.dapp[name] ?? '', 'utf8')), numbers]);
+  },
+  // Nothing in the bytes tells where one text ends.
+  detail: (payload) => {
+    const lengths = Buffer.alloc(DAPP_TEXTS.length * 2);
+    DAPP_TEXTS.forEach((name, index) => {
+      lengths.writeUInt16BE(Buffer.byteLength(payload.dapp[name] ?? '', 'utf8'), index * 2);
+    });
+    return lengths;
+  },
+  decode: (asset, _head, detail) => {
+    if (detail?.length !== DAPP_TEXTS.length * 2 || asset.length < 8) throw bytesInvalid('application', asset);
+    let at = 0;
+    const [name = '', ...texts] = DAPP_TEXTS.map((_, index) => {
+      const from = at;
+      at += detail.readUInt16BE(index * 2);
+      return asset.toString('utf8', from, at);
+    });
+    const optional = Object.fromEntries(
+      texts.flatMap((text, index) => (text === '' ? [] : [[DAPP_TEXTS[index + 1], text]])),
+    ) as Partial<DappDescription>;
+    return {
+      kind: 'dapp',
+      dapp: { ...optional, name, type: asset.readInt32LE(at), category: asset.readInt32LE(at + 4) },
+    };
+  },
+});
+
+const inTransfer = layoutOf({
+  type: 6,
+  kind: 'inTransfer',
+  fee: () => FEES.inTransfer,
+  encode: ({ dappId }) => Buffer.from(dappId, 'latin1'),
+  decode: (asset, head) => ({ kind: 'inTransfer', amount: head.amount, dappId: asset.toString('latin1') }),
+});
+
+const outTransfer = layoutOf({
+  type: 7,
+  kind: 'outTransfer',
+  fee: () => FEES.outTransfer,
+  encode: ({ dappId, transactionId }) => Buffer.from(dappId + transactionId, 'latin1'),
+  // The length of the first id, then the text of an odd recipient.
+  detail: ({ dappId, recipientId }) =>
+    Buffer.concat([Buffer.from([dappId.length]), recipientDetail({ recipientId }) ?? Buffer.alloc(0)]),
+  decode: (asset, head, detail) => {
+    const [length, ...recipient] = detail ?? [];
+    if (length === undefined) throw bytesInvalid('transfer out of an application', asset);
+    return {
+      kind: 'outTransfer',
+      amount: head.amount,
+      recipientId: recipientFrom(head, recipient.length === 0 ? undefined : Buffer.from(recipient)),
+      dappId: asset.toString('latin1', 0, length),
+      transactionId: asset.toString('latin1', length),
+    };
+  },
+});
+
+/** Layouts of generation 2 by their type number. */
+export const LEGACY_LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map(
+  [transfer, secondSignature, delegate, vote, multisignature, dapp, inTransfer, outTransfer].map((each) => [
+    each.type,
+    each,
+  ]),
+);

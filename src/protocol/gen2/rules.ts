@@ -1,0 +1,48 @@
+/** Generation 2 behind the door: block version 1, transaction types 0 to 4, weights by the round, no finality. */
+
+import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
+import type { ChainParams } from '../params.ts';
+import type { Rules } from '../rules.ts';
+import { createBlockRules } from './blocks.ts';
+import { createGen2Codec, headerBytes, transactionBytes } from './codec.ts';
+import { contradictionWith, forgeBlock } from './forge.ts';
+import { forkStatus, isLonger } from './fork-choice.ts';
+import { createTransactionRules, mayBeForged } from './transactions.ts';
+
+export interface Gen2Options {
+  /** Signs forged blocks and rehearses them; the process's back end unless given. */
+  readonly ed25519?: Ed25519;
+}
+
+export function createGen2Rules(params: ChainParams, options: Gen2Options = {}): Rules {
+  const codec = createGen2Codec(params);
+  const format = { headerBytes, transactionBytes };
+  const { applyInSequence, applyGenesisTransactions, ...transactionRules } = createTransactionRules(params, codec);
+  const appliers = { ...transactionRules, applyInSequence, applyGenesisTransactions };
+  const blockRules = createBlockRules(params, format, appliers);
+
+  return {
+    params,
+    codec,
+    ...transactionRules,
+    ...blockRules,
+    forkStatus,
+    prefersTip: isLonger,
+    finalizedHeight: () => 0,
+    maxHeightPrevoted: () => 0,
+    forge: (state, tip, request) =>
+      forgeBlock(state, tip, request, {
+        params,
+        format,
+        ed25519: options.ed25519 ?? defaultEd25519(),
+        transactionRules: appliers,
+        applyBlock: blockRules.applyBlock,
+        mayBeForged,
+      }),
+    contradiction: (earlier, header) => {
+      if (earlier.blockId === header.blockId) return undefined;
+      const [last, next] = earlier.timestamp <= header.timestamp ? [earlier, header] : [header, earlier];
+      return contradictionWith(last, next, params);
+    },
+  };
+}

@@ -1,0 +1,15 @@
+/** Bytes and digests of transactions of generation 2. No network identifier enters them. */
+
+import { createTransactionBytes } from '../tx/transaction-bytes.ts';
+import { LEGACY_LAYOUTS } from './layouts.ts';
+
+export const {
+  layoutOf,
+  basicBytes,
+  transactionBytes,
+  signedBytes,
+  signingDigest,
+  secondSigningDigest,
+  primaryCheck,
+  withId,
+} = createTransactionBytes(LEGACY_LAYOUTS);

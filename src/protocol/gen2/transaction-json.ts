@@ -1,0 +1,272 @@
+/** Transactions of generation 2 as JSON. */
+
+import { addressOf } from '../../crypto/keys.ts';
+import { idOf } from '../../crypto/hash.ts';
+import { isU64Decimal } from '../../primitives/bytes.ts';
+import type { Exceptions } from '../params.ts';
+import { GEN2_DIALECT } from '../tx/apply-context.ts';
+import { isExcepted } from '../tx/exceptions.ts';
+import { boundedList, canonicalDigits, member } from '../tx/json.ts';
+import { baseErrors, BASE_PROPERTIES } from '../tx/schema.ts';
+import type { JsonObject, Payload, Transaction } from '../types.ts';
+import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
+import { transactionBytes } from './transaction-bytes.ts';
+import { GEN2_SHAPES, type Gen2Type, type PayloadMembers } from './transaction-types.ts';
+
+type Types = ReadonlyMap<number, Gen2Type>;
+
+const BASE_SHAPE = GEN2_SHAPES.compile({
+  type: 'object',
+  required: ['id', 'type', 'amount', 'fee', 'senderPublicKey', 'timestamp', 'asset', 'signature'],
+  properties: {
+    id: BASE_PROPERTIES.id,
+    blockId: BASE_PROPERTIES.blockId,
+    height: BASE_PROPERTIES.height,
+    confirmations: BASE_PROPERTIES.confirmations,
+    amount: { type: 'string', format: 'amount' },
+    fee: { type: 'string', format: 'fee' },
+    type: BASE_PROPERTIES.type,
+    timestamp: BASE_PROPERTIES.timestamp,
+    senderId: { type: 'string', format: 'address' },
+    senderPublicKey: BASE_PROPERTIES.senderPublicKey,
+    recipientId: { type: 'string' },
+    recipientPublicKey: { type: 'string', format: 'emptyOrPublicKey' },
+    signature: BASE_PROPERTIES.signature,
+    signSignature: BASE_PROPERTIES.signSignature,
+    signatures: BASE_PROPERTIES.signatures,
+    asset: BASE_PROPERTIES.asset,
+  },
+});
+
+/** Fee that a document without one is taken to state: of a group, the part of one key. */
+const STATIC_FEES = [
+  '10000000',
+  '500000000',
+  '2500000000',
+  '100000000',
+  '500000000',
+  '2500000000',
+  '10000000',
+  '10000000',
+];
+
+/**
+ * Reads a transaction with all static checks but its signature and what it says of itself: id and fee are those of the
+ * document, and whether they are right is looked at together with the signature (`statedErrors`), as the reference does.
+ * Transactions whose faulty shape the network excepts are let through.
+ *
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with every error found; without a list
+ *   where the reference throws a plain error
+ */
+export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
+  const { errors, transaction } = readTransaction(json, types);
+  if (transaction !== undefined && (errors.length === 0 || isExcepted(errors, transaction, exceptions, GEN2_DIALECT))) {
+    return transaction;
+  }
+  if (errors.length === 0) throw plainRefusal('the transaction cannot be written as bytes');
+  throw new TransactionRejected('TRANSACTION_INVALID', errors);
+}
+
+/** Whether a transaction that was read before has a faulty shape and the network excepts it. */
+export function isExceptedShape(transaction: Transaction, types: Types, exceptions: Exceptions): boolean {
+  const { errors } = readTransaction(transactionToJson(transaction, types), types);
+  return errors.length > 0 && isExcepted(errors, transaction, exceptions, GEN2_DIALECT);
+}
+
+/** What a transaction says wrongly of itself. */
+export function statedErrors(transaction: Transaction, types: Types): readonly TransactionError[] {
+  const errors: TransactionError[] = [];
+  const { id, fee, payload } = transaction;
+  const expectedId = idOf(transactionBytes(transaction));
+  if (id !== expectedId) errors.push(transactionError(id, 'Invalid transaction id', '.id', id, expectedId));
+  const expectedFee = types.get(transaction.type)?.fee(payload);
+  if (expectedFee !== undefined && fee !== expectedFee) {
+    const message = payload.kind === 'multisignature' ? `Fee must be equal to ${expectedFee}` : 'Invalid fee';
+    errors.push(transactionError(id, message, '.fee', fee.toString(), expectedFee.toString()));
+  }
+  return errors;
+}
+
+/**
+ * Reads a transaction of a genesis block: only what the bytes need is asked of it, limits are not. Id and fee are given
+ * facts; a missing id is computed, a missing fee is the usual one.
+ *
+ * @throws TransactionRejected
+ */
+export function genesisTransactionFromJson(json: unknown, types: Types): Transaction {
+  const type = typeFor(json, types);
+  const document = documentOf(json, type);
+  const given = document.id === undefined || document.id === null ? undefined : document.id;
+  const errors = baseErrors(BASE_SHAPE, { ...document, id: given ?? '0' }, '');
+  const { payload, errors: payloadErrors } = type.readPayload(payloadMembers(document, json), '');
+  if (errors.length > 0 || payload === undefined) {
+    throw new TransactionRejected('TRANSACTION_INVALID', [...errors, ...payloadErrors]);
+  }
+  const transaction = transactionOf(document as CheckedDocument, payload);
+  return given === undefined ? { ...transaction, id: idOf(transactionBytes(transaction)) } : transaction;
+}
+
+export function transactionToJson(transaction: Transaction, types: Types): JsonObject {
+  const { payload, recipientPublicKey, signSignature } = transaction;
+  return {
+    id: transaction.id,
+    amount: ('amount' in payload ? payload.amount : 0n).toString(),
+    type: transaction.type,
+    timestamp: transaction.timestamp,
+    senderPublicKey: transaction.senderPublicKey,
+    senderId: transaction.senderId,
+    recipientId: ('recipientId' in payload ? payload.recipientId : undefined) ?? '',
+    ...(recipientPublicKey === undefined ? {} : { recipientPublicKey }),
+    fee: transaction.fee.toString(),
+    signature: transaction.signature,
+    ...(signSignature === undefined ? {} : { signSignature }),
+    signatures: transaction.signatures,
+    asset: types.get(transaction.type)?.assetToJson(payload) ?? {},
+  };
+}
+
+/** The members of a document as the shape check sees them: defaults filled in, numbers as their decimal text. */
+interface Document {
+  readonly id: unknown;
+  readonly blockId: unknown;
+  readonly height: unknown;
+  readonly confirmations: unknown;
+  readonly amount: string;
+  readonly fee: string;
+  readonly type: number;
+  readonly timestamp: number;
+  readonly senderId: unknown;
+  readonly senderPublicKey: unknown;
+  readonly recipientId: unknown;
+  readonly recipientPublicKey: unknown;
+  readonly signature: unknown;
+  readonly signSignature: unknown;
+  readonly signatures: unknown;
+  readonly asset: unknown;
+}
+
+interface CheckedDocument extends Document {
+  readonly id: string;
+  readonly senderPublicKey: string;
+  readonly recipientPublicKey: string | undefined;
+  readonly signature: string;
+  readonly signSignature: string | undefined;
+  readonly signatures: readonly string[];
+}
+
+interface Reading {
+  readonly errors: readonly TransactionError[];
+  /** Also given beside errors, where the bytes of the transaction are clear. */
+  readonly transaction: Transaction | undefined;
+}
+
+function readTransaction(json: unknown, types: Types): Reading {
+  const type = typeFor(json, types);
+  const document = documentOf(json, type);
+  // Absent or empty, these end the reference's reading with a plain error.
+  for (const name of ['id', 'senderPublicKey', 'senderId', 'signature'] as const) {
+    if (!document[name]) throw plainRefusal(`${name} is required to be set before use`);
+  }
+  const id = typeof document.id === 'string' ? document.id.slice(0, 256) : '';
+  const errors = baseErrors(BASE_SHAPE, document, id);
+  const isKeyFaulty = errors.some((error) => error.dataPath === '.senderPublicKey');
+  if (!isKeyFaulty && typeof document.senderId === 'string') {
+    const derived = addressOf(document.senderPublicKey as string);
+    if (document.senderId.toUpperCase() !== derived.toUpperCase()) {
+      const message = '`senderId` does not match `senderPublicKey`';
+      errors.push(transactionError(id, message, '.senderId', derived, document.senderId));
+    }
+  }
+  const isShapeless = errors.some((error) => !EXCEPTABLE_BASE_PATHS.has(error.dataPath));
+  const reading = type.readPayload(payloadMembers(document, json), id);
+  errors.push(...reading.errors);
+  if (isShapeless || reading.payload === undefined) return { errors, transaction: undefined };
+  const transaction = transactionOf(document as CheckedDocument, reading.payload);
+  if (isU64Decimal(id)) return { errors, transaction };
+  // Leading zeros pass the format, but no id is written so.
+  const expected = idOf(transactionBytes(transaction));
+  return {
+    errors: [...errors, transactionError(id, 'Invalid transaction id', '.id', id, expected)],
+    transaction: undefined,
+  };
+}
+
+/** Errors of the base shape that leave the bytes clear and that an exception of a live network may forgive. */
+const EXCEPTABLE_BASE_PATHS: ReadonlySet<string> = new Set(['.signatures']);
+
+function typeFor(json: unknown, types: Types): Gen2Type {
+  const number = member(json, 'type');
+  const type = typeof number === 'number' ? types.get(number) : undefined;
+  if (type !== undefined) return type;
+  throw new TransactionRejected('TRANSACTION_TYPE_UNKNOWN', [], 'Transaction type not found.');
+}
+
+function documentOf(json: unknown, type: Gen2Type): Document {
+  const timestamp = member(json, 'timestamp');
+  const senderPublicKey = member(json, 'senderPublicKey') || '';
+  return {
+    id: member(json, 'id'),
+    blockId: member(json, 'blockId'),
+    height: member(json, 'height'),
+    confirmations: member(json, 'confirmations'),
+    amount: numberText(member(json, 'amount')) ?? '0',
+    fee: numberText(member(json, 'fee')) ?? STATIC_FEES[type.type] ?? '0',
+    type: type.type,
+    timestamp: typeof timestamp === 'number' ? timestamp : 0,
+    senderId: member(json, 'senderId') || derivedAddress(senderPublicKey),
+    senderPublicKey,
+    recipientId: member(json, 'recipientId') || '',
+    recipientPublicKey: member(json, 'recipientPublicKey') || undefined,
+    signature: member(json, 'signature'),
+    signSignature: member(json, 'signSignature') || undefined,
+    signatures: boundedList(member(json, 'signatures') || []),
+    asset: member(json, 'asset') || {},
+  };
+}
+
+function payloadMembers(document: Document, json: unknown): PayloadMembers {
+  const { amount, recipientId, recipientPublicKey } = document;
+  return { asset: member(json, 'asset'), amount, recipientId, recipientPublicKey };
+}
+
+function transactionOf(document: CheckedDocument, payload: Payload): Transaction {
+  const senderPublicKey = document.senderPublicKey.toLowerCase();
+  const { recipientPublicKey, signSignature } = document;
+  return {
+    id: document.id,
+    type: document.type,
+    timestamp: document.timestamp,
+    senderPublicKey,
+    senderId: addressOf(senderPublicKey),
+    fee: BigInt(document.fee),
+    payload,
+    signature: document.signature.toLowerCase(),
+    ...(signSignature === undefined ? {} : { signSignature: signSignature.toLowerCase() }),
+    signatures: document.signatures.map((signature) => signature.toLowerCase()),
+    ...(recipientPublicKey === undefined ? {} : { recipientPublicKey: recipientPublicKey.toLowerCase() }),
+  };
+}
+
+/** Hexadecimal text of any whole number of bytes has an address; what is no key is refused by its format. */
+function derivedAddress(senderPublicKey: unknown): string {
+  if (typeof senderPublicKey !== 'string' || !/^(?:[0-9a-f]{2})+$/i.test(senderPublicKey)) return '';
+  return addressOf(senderPublicKey.toLowerCase());
+}
+
+/**
+ * Decimal text of a number or of a string of digits; undefined for anything else.
+ *
+ * @throws TransactionRejected for a number of more than 15 significant digits, as the reference's number library does
+ */
+function numberText(value: unknown): string | undefined {
+  if (typeof value !== 'number') return canonicalDigits(value);
+  const text = String(value);
+  if (!text.includes('e') && text.replace(/^-/, '').replace(/^0\.0*|\./, '').length > 15) {
+    throw plainRefusal(`new BigNumber() number type has more than 15 significant digits: ${text}`);
+  }
+  return value === 0 ? '0' : text;
+}
+
+function plainRefusal(message: string): TransactionRejected {
+  return new TransactionRejected('TRANSACTION_INVALID', [], message);
+}

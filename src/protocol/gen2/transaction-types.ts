@@ -1,0 +1,303 @@
+/** Shapes of transaction types 0 to 7 as documents of generation 2 have them: amount and recipient beside the asset. */
+
+import { addressFault, addressOf } from '../../crypto/keys.ts';
+import { isCanonicalHex } from '../../primitives/bytes.ts';
+import { assert } from '../../primitives/errors.ts';
+import type { TransactionContext } from '../rules.ts';
+import { GEN2_DIALECT } from '../tx/apply-context.ts';
+import { DELEGATE_SCHEMA } from '../tx/delegate.ts';
+import { boundedList, canonicalDigits, member } from '../tx/json.ts';
+import { MULTISIGNATURE_SCHEMA, registrationOf } from '../tx/multisignature.ts';
+import { assetErrors, createShapeCompiler, isDigitId, type Shape } from '../tx/schema.ts';
+import { isPlainAsset, SECOND_SIGNATURE_SCHEMA, secondSignatureOf } from '../tx/second-signature.ts';
+import { payloadOf, type AssetReading, type TransactionLayout } from '../tx/transaction-type.ts';
+import { isTransferAmount, storableText, TRANSFER_DATA } from '../tx/transfer.ts';
+import { isVoteList, VOTE_SCHEMA } from '../tx/vote.ts';
+import type { Address, JsonObject, Payload, PayloadKind } from '../types.ts';
+import { transactionError, type TransactionError } from '../verdict.ts';
+import { createDappReader, dappErrors } from './dapp.ts';
+import { LEGACY_LAYOUTS } from './layouts.ts';
+
+/** NUL, and what a mis-escaped pattern of the reference takes for it as well. */
+const containsNul = (text: string): boolean => text.includes('\0') || text.includes('U00000000');
+
+/** Shapes of generation 2. */
+export const GEN2_SHAPES = createShapeCompiler(containsNul, isDigitId);
+
+/** The members of a document that say what the transaction does. */
+export interface PayloadMembers {
+  readonly asset: unknown;
+  /** Decimal text of a number, not always of an amount. */
+  readonly amount: string;
+  /** Empty for none. */
+  readonly recipientId: unknown;
+  readonly recipientPublicKey: unknown;
+}
+
+/** A layout with the JSON that generation 2 writes it as. */
+export interface Gen2Type extends TransactionLayout {
+  readPayload(members: PayloadMembers, id: string): AssetReading;
+  assetToJson(payload: Payload): JsonObject;
+  /** Whether the type may occur in this context; types without it may always. */
+  matches?(context: TransactionContext): boolean;
+}
+
+/** Collects the refusals of one document. */
+class Refusals {
+  readonly errors: TransactionError[];
+  readonly #id: string;
+
+  constructor(id: string, errors: TransactionError[]) {
+    this.#id = id;
+    this.errors = errors;
+  }
+
+  add(message: string, path: string, actual?: unknown, expected?: string): void {
+    const shown = typeof actual === 'string' || typeof actual === 'number' ? actual : undefined;
+    this.errors.push(transactionError(this.#id, message, path, shown, expected));
+  }
+
+  addUnlessZero(amount: string, message: string): void {
+    if (amount !== '0') this.add(message, '.amount', amount, '0');
+  }
+}
+
+function typeOf<K extends PayloadKind>(
+  type: number,
+  kind: K,
+  readPayload: Gen2Type['readPayload'],
+  assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
+): Gen2Type {
+  const layout = LEGACY_LAYOUTS.get(type);
+  assert(layout !== undefined, `type ${type} has a layout`);
+  return { ...layout, readPayload, assetToJson: (payload) => assetToJson(payloadOf(payload, kind)) };
+}
+
+/** Shape of an asset whose only member is an object of the given shape. */
+function wrapped(name: string, schema: object): Shape {
+  return GEN2_SHAPES.compile({ type: 'object', required: [name], properties: { [name]: schema } });
+}
+
+/** The asset with the known members of its only member, which is left as it is when it is no object. */
+function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
+  if (!isPlainAsset(asset)) return asset;
+  const inner = member(asset, name);
+  if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return { [name]: inner };
+  return { [name]: Object.fromEntries(members.map((each) => [each, boundedList(member(inner, each))])) };
+}
+
+const TRANSFER_SHAPE = GEN2_SHAPES.compile({ type: 'object', properties: { data: TRANSFER_DATA } });
+
+const transfer = typeOf(
+  0,
+  'transfer',
+  ({ asset, amount, recipientId, recipientPublicKey }, id) => {
+    const data = member(asset, 'data');
+    const refusals = new Refusals(id, assetErrors(TRANSFER_SHAPE, isPlainAsset(asset) ? { data } : asset, id));
+    if (canonicalDigits(amount) === undefined || !isTransferAmount(amount)) {
+      refusals.add('Amount must be a valid number in string format.', '.amount', amount);
+    }
+    if (!recipientId) refusals.add('`recipientId` must be provided.', '.recipientId');
+    const fault = recipientFault(recipientId);
+    if (fault !== undefined) refusals.add(fault, '.recipientId', recipientId);
+    const expected = addressOfKey(recipientPublicKey);
+    if (expected !== undefined && recipientId !== expected) {
+      refusals.add('recipientId does not match recipientPublicKey.', '.recipientId', recipientId, expected);
+    }
+    const moved = movementOf(amount, recipientId);
+    if (moved === undefined || (data !== undefined && typeof data !== 'string')) {
+      return { errors: refusals.errors, payload: undefined };
+    }
+    const text = data === undefined || data === '' ? {} : { data: storableText(data) };
+    return { errors: refusals.errors, payload: { kind: 'transfer', ...moved, ...text } };
+  },
+  ({ data }) => (data === undefined ? {} : { data }),
+);
+
+const SECOND_SIGNATURE_SHAPE = wrapped('signature', SECOND_SIGNATURE_SCHEMA);
+
+const secondSignature = typeOf(
+  1,
+  'secondSignature',
+  ({ asset, amount, recipientId, recipientPublicKey }, id) => {
+    const seen = unwrapped(asset, 'signature', ['publicKey']);
+    const refusals = new Refusals(id, assetErrors(SECOND_SIGNATURE_SHAPE, seen, id));
+    refusals.addUnlessZero(amount, 'Amount must be zero for second signature registration transaction');
+    if (recipientId) refusals.add('RecipientId is expected to be undefined.', '.recipientId', recipientId, '');
+    if (recipientPublicKey) {
+      const message = 'RecipientPublicKey is expected to be undefined.';
+      refusals.add(message, '.recipientPublicKey', recipientPublicKey, '');
+    }
+    return { errors: refusals.errors, payload: secondSignatureOf(member(member(seen, 'signature'), 'publicKey')) };
+  },
+  ({ publicKey }) => ({ signature: { publicKey } }),
+);
+
+const DELEGATE_SHAPE = wrapped('delegate', DELEGATE_SCHEMA);
+
+const delegate = typeOf(
+  2,
+  'delegate',
+  ({ asset, amount, recipientId, recipientPublicKey }, id) => {
+    const seen = unwrapped(asset, 'delegate', ['username']);
+    const refusals = new Refusals(id, assetErrors(DELEGATE_SHAPE, seen, id));
+    refusals.addUnlessZero(amount, 'Amount must be zero for delegate registration transaction');
+    if (recipientId) refusals.add('RecipientId is expected to be undefined', '.recipientId', recipientId);
+    if (recipientPublicKey) refusals.add('Invalid recipientPublicKey', '.recipientPublicKey');
+    const username = member(member(seen, 'delegate'), 'username');
+    return {
+      errors: refusals.errors,
+      payload: typeof username === 'string' ? { kind: 'delegate', username } : undefined,
+    };
+  },
+  ({ username }) => ({ delegate: { username } }),
+);
+
+const VOTE_SHAPE = GEN2_SHAPES.compile(VOTE_SCHEMA);
+
+const vote = typeOf(
+  3,
+  'vote',
+  ({ asset, amount, recipientId, recipientPublicKey }, id) => {
+    const votes = boundedList(member(asset, 'votes'));
+    const refusals = new Refusals(id, assetErrors(VOTE_SHAPE, isPlainAsset(asset) ? { votes } : asset, id));
+    refusals.addUnlessZero(amount, 'Amount must be zero for vote transaction');
+    if (recipientFault(recipientId) !== undefined) {
+      refusals.add('RecipientId must be set for vote transaction', '.recipientId', recipientId);
+    }
+    const expected = addressOfKey(recipientPublicKey);
+    if (expected !== undefined && recipientId !== expected) {
+      refusals.add('recipientId does not match recipientPublicKey.', '.recipientId');
+    }
+    const moved = movementOf(amount, recipientId);
+    if (moved === undefined || !isVoteList(votes)) return { errors: refusals.errors, payload: undefined };
+    return { errors: refusals.errors, payload: { kind: 'vote', votes, ...moved } };
+  },
+  ({ votes }) => ({ votes }),
+);
+
+const MULTISIGNATURE_SHAPE = wrapped('multisignature', MULTISIGNATURE_SCHEMA);
+
+const multisignature = typeOf(
+  4,
+  'multisignature',
+  ({ asset, amount, recipientId, recipientPublicKey }, id) => {
+    const seen = unwrapped(asset, 'multisignature', ['min', 'lifetime', 'keysgroup']);
+    const refusals = new Refusals(id, assetErrors(MULTISIGNATURE_SHAPE, seen, id));
+    refusals.addUnlessZero(amount, 'Amount must be zero for multisignature registration transaction');
+    const group = member(seen, 'multisignature');
+    const payload = registrationOf(member(group, 'min'), member(group, 'lifetime'), member(group, 'keysgroup'));
+    if (refusals.errors.length > 0 || payload === undefined) return { errors: refusals.errors, payload };
+    if (payload.min > payload.keysgroup.length) {
+      const message = 'Invalid multisignature min. Must be less than or equal to keysgroup size';
+      refusals.add(message, GEN2_DIALECT.multisignatureMinPath, payload.min);
+    }
+    if (recipientId) refusals.add('RecipientId is expected to be undefined', '.recipientId', recipientId);
+    if (recipientPublicKey) {
+      refusals.add('RecipientPublicKey is expected to be undefined', '.recipientPublicKey', recipientPublicKey);
+    }
+    return { errors: refusals.errors, payload };
+  },
+  ({ min, lifetime, keysgroup }) => ({ multisignature: { min, lifetime, keysgroup } }),
+);
+
+const readDapp = createDappReader(GEN2_SHAPES);
+
+const dapp = typeOf(
+  5,
+  'dapp',
+  ({ asset, amount, recipientId }, id) => {
+    const reading = readDapp(asset, id);
+    const refusals = new Refusals(id, reading.errors);
+    refusals.addUnlessZero(amount, 'Amount must be zero for dapp transaction');
+    if (recipientId) refusals.add('RecipientId is expected to be undefined', '.recipientId');
+    if (refusals.errors.length > 0 || reading.payload === undefined) return reading;
+    return { errors: dappErrors(reading.payload.dapp, id), payload: reading.payload };
+  },
+  ({ dapp: description }) => ({ dapp: { ...description } }),
+);
+
+const ID = { type: 'string', format: 'id' } as const;
+const IN_TRANSFER_SHAPE = wrapped('inTransfer', { type: 'object', required: ['dappId'], properties: { dappId: ID } });
+const OUT_TRANSFER_SHAPE = wrapped('outTransfer', {
+  type: 'object',
+  required: ['dappId', 'transactionId'],
+  properties: { dappId: ID, transactionId: ID },
+});
+
+const inTransfer = typeOf(
+  6,
+  'inTransfer',
+  ({ asset, amount, recipientId }, id) => {
+    const seen = unwrapped(asset, 'inTransfer', ['dappId']);
+    const refusals = new Refusals(id, assetErrors(IN_TRANSFER_SHAPE, seen, id));
+    if (recipientId) refusals.add('RecipientId is expected to be undefined.', '.recipientId', recipientId);
+    if (!isPositive(amount)) refusals.add('Amount must be greater than 0', '.amount', amount, '0');
+    const dappId = member(member(seen, 'inTransfer'), 'dappId');
+    const beddows = beddowsOf(amount);
+    if (beddows === undefined || typeof dappId !== 'string') return { errors: refusals.errors, payload: undefined };
+    return { errors: refusals.errors, payload: { kind: 'inTransfer', amount: beddows, dappId } };
+  },
+  ({ dappId }) => ({ inTransfer: { dappId } }),
+);
+
+const outTransfer = typeOf(
+  7,
+  'outTransfer',
+  ({ asset, amount, recipientId }, id) => {
+    const seen = unwrapped(asset, 'outTransfer', ['dappId', 'transactionId']);
+    const refusals = new Refusals(id, assetErrors(OUT_TRANSFER_SHAPE, seen, id));
+    if (!isPositive(amount)) {
+      refusals.add('Amount must be greater than zero for outTransfer transaction', '.amount', amount);
+    }
+    if (!recipientId) refusals.add('RecipientId must be set for outTransfer transaction', '.recipientId', recipientId);
+    const dappId = member(member(seen, 'outTransfer'), 'dappId');
+    const transactionId = member(member(seen, 'outTransfer'), 'transactionId');
+    const moved = movementOf(amount, recipientId);
+    if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
+      return { errors: refusals.errors, payload: undefined };
+    }
+    return { errors: refusals.errors, payload: { kind: 'outTransfer', ...moved, dappId, transactionId } };
+  },
+  ({ dappId, transactionId }) => ({ outTransfer: { dappId, transactionId } }),
+);
+
+/** Every type of this generation by its number. */
+export const GEN2_TYPES: ReadonlyMap<number, Gen2Type> = new Map(
+  [transfer, secondSignature, delegate, vote, multisignature, dapp, inTransfer, outTransfer].map((entry) => [
+    entry.type,
+    entry,
+  ]),
+);
+
+const U64_MAX = 0xffff_ffff_ffff_ffffn;
+/** Far above the twenty digits of an address, so that the longest excepted one of a live network passes. */
+const RECIPIENT_DIGITS_MAX = 100;
+
+/** Beddows of an amount that eight bytes can hold. */
+function beddowsOf(amount: string): bigint | undefined {
+  const digits = canonicalDigits(amount);
+  if (digits === undefined || digits.length > 20) return undefined;
+  const beddows = BigInt(digits);
+  return beddows <= U64_MAX ? beddows : undefined;
+}
+
+/** Amount and recipient that can be written as bytes, whatever the rules say of them. */
+function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
+  const beddows = beddowsOf(amount);
+  if (beddows === undefined || typeof recipientId !== 'string' || !/^[0-9]+L$/.test(recipientId)) return undefined;
+  return recipientId.length > RECIPIENT_DIGITS_MAX ? undefined : { amount: beddows, recipientId };
+}
+
+function isPositive(amount: string): boolean {
+  return Number(amount) > 0;
+}
+
+function recipientFault(recipientId: unknown): string | undefined {
+  return addressFault(typeof recipientId === 'string' ? recipientId : '??');
+}
+
+function addressOfKey(publicKey: unknown): Address | undefined {
+  const key = typeof publicKey === 'string' ? publicKey.toLowerCase() : '';
+  return isCanonicalHex(key, 32) ? addressOf(key) : undefined;
+}

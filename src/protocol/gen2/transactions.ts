@@ -1,0 +1,62 @@
+/** The rules of single transactions and of batches, generation 2. */
+
+import { addressOf } from '../../crypto/keys.ts';
+import type { ChainParams } from '../params.ts';
+import type { StateReader } from '../state.ts';
+import { GEN2_DIALECT } from '../tx/apply-context.ts';
+import { membersOf } from '../tx/multisignature.ts';
+import * as shared from '../tx/transaction-rules.ts';
+import type { Address, Transaction } from '../types.ts';
+import { transactionError, type TransactionError } from '../verdict.ts';
+import type { Gen2Codec } from './codec.ts';
+import * as bytes from './transaction-bytes.ts';
+import { isExceptedShape, statedErrors } from './transaction-json.ts';
+
+export function createTransactionRules(params: ChainParams, codec: Gen2Codec): shared.TransactionRules {
+  return shared.createTransactionRules(params, {
+    dialect: GEN2_DIALECT,
+    bytes,
+    isAllowed: ({ type }, context) => codec.types.get(type)?.matches?.(context) ?? codec.types.has(type),
+    statedErrors: (transaction) => statedErrors(transaction, codec.types),
+    isExceptedShape: (transaction) => isExceptedShape(transaction, codec.types, params.exceptions),
+    mayBeForged,
+    uniqueKinds: new Set(['delegate', 'vote', 'dapp', 'outTransfer']),
+    bookingFault,
+  });
+}
+
+/** Votes that name anybody but their sender are left to others: whether they can be applied depends on their block. */
+export function mayBeForged({ payload, senderId }: Transaction): boolean {
+  return payload.kind !== 'vote' || payload.recipientId === senderId;
+}
+
+/**
+ * The reference looks up the recipient of a vote among the accounts that the block's transactions concern, and fails to
+ * apply the block when it is not there, although nothing is done to it.
+ */
+function bookingFault(
+  state: StateReader,
+  { id, payload }: Transaction,
+  batch: readonly Transaction[],
+): TransactionError | undefined {
+  if (payload.kind !== 'vote' || payload.recipientId === undefined) return undefined;
+  const { recipientId } = payload;
+  const isLoaded = batch.some((transaction) => accountsOf(transaction).includes(recipientId));
+  if (isLoaded && state.account(recipientId) !== undefined) return undefined;
+  return transactionError(id, 'The recipient of the vote is not concerned by its block', '.recipientId', recipientId);
+}
+
+/** Accounts that the reference loads for a transaction. */
+function accountsOf({ senderId, payload }: Transaction): readonly Address[] {
+  switch (payload.kind) {
+    case 'transfer':
+    case 'outTransfer':
+      return [senderId, payload.recipientId];
+    case 'vote':
+      return [senderId, ...payload.votes.map((vote) => addressOf(vote.slice(1)))];
+    case 'multisignature':
+      return [senderId, ...membersOf(payload.keysgroup).map((member) => addressOf(member))];
+    default:
+      return [senderId];
+  }
+}
