@@ -15,15 +15,17 @@ import {
   type PeerRequest,
   type TransportHandlers,
 } from '../ports/transport.ts';
-import type { AnsweredCall, AnswerVerdict, Conversation, IncomingCall, WireDialect } from './dialect.ts';
+import type { AnsweredCall, AnswerVerdict, Conversation, Failure, IncomingCall, WireDialect } from './dialect.ts';
 import type { Answer, Link, LinkEvents } from './link.ts';
 import { peerIdOf } from './packets.ts';
-import { RateWindow } from './rate.ts';
+import { Pace, RateWindow } from './rate.ts';
 
 /** Questions of ours that may wait for one peer's answers. */
 export const REQUESTS_PER_PEER_MAX = 32;
 /** Questions of one peer that may wait for our answers. */
 export const ANSWERS_PER_PEER_MAX = 32;
+/** Peers punish a hundred frames in a second, generation 2 with a ban: half of them are for answers and messages. */
+const CALLS_PER_SECOND_MAX = 50;
 /** The latency probe waits 20 to 60 s. */
 const PROBE_MIN_MS = 20_000;
 const PROBE_SPREAD_MS = 40_001;
@@ -53,6 +55,7 @@ export class PeerConnection implements Connection {
   #answering = 0;
   readonly #context: ConnectionContext;
   readonly #windows = new Map<string, RateWindow>();
+  readonly #pace: Pace;
 
   constructor(direction: 'inbound' | 'outbound', info: PeerInfo, context: ConnectionContext) {
     this.direction = direction;
@@ -60,6 +63,7 @@ export class PeerConnection implements Connection {
     this.sinceMs = context.clock.nowMs();
     this.#info = info;
     this.#context = context;
+    this.#pace = new Pace(context.clock, CALLS_PER_SECOND_MAX);
   }
 
   get info(): PeerInfo {
@@ -102,7 +106,7 @@ export class PeerConnection implements Connection {
   /** Tells the peer what the node says of itself. */
   pushInfo(early = false): void {
     const push = this.#context.dialect.infoPush(this.#context.ownInfo());
-    if (early) this.#link?.emitEarly(push);
+    if (early) this.#link?.sendEarly(push);
     else if (!push.call) this.#link?.emit(push);
     // The acknowledgement of a push says nothing; a missing one neither.
     else void this.#link?.call(push, this.#context.requestTimeoutMs).catch(() => undefined);
@@ -178,6 +182,7 @@ export class PeerConnection implements Connection {
     if (this.#link === undefined) throw new ProtocolError('CALL_FAILED', { reason: 'closed' });
     this.#asking += 1;
     try {
+      await this.#pace.turn();
       return await this.#link.call(outgoing, this.#context.requestTimeoutMs);
     } finally {
       this.#asking -= 1;
@@ -214,9 +219,7 @@ export class PeerConnection implements Connection {
       const result = await this.#resultOf(call);
       answer.end(dialect.packAnswer(call satisfies AnsweredCall, result, this.peerId));
     } catch (error) {
-      this.#fail(answer, call, {
-        message: error instanceof ProtocolError || error instanceof PeerFault ? error.message : 'Internal error',
-      });
+      this.#fail(answer, call, failureOf(error));
       this.#raised(call.name, error);
     }
   }
@@ -271,14 +274,10 @@ export class PeerConnection implements Connection {
     return !budget.drops;
   }
 
-  #fail(
-    answer: Answer,
-    call: AnsweredCall | undefined,
-    error: { readonly message: string; readonly name?: string },
-  ): void {
-    const packet = this.#context.dialect.packFailure(call, error.message, this.direction);
-    if (packet === undefined) answer.fail(error);
-    else answer.end(packet);
+  #fail(answer: Answer, call: AnsweredCall | undefined, failure: Failure): void {
+    const packet = this.#context.dialect.packFailure(call, failure, this.direction);
+    if (packet !== undefined) answer.end(packet);
+    else answer.fail({ message: failure.message, ...(failure.name === undefined ? {} : { name: failure.name }) });
   }
 
   /** A handler threw: the peer's fault, an expected refusal, or a mistake of ours that must be seen. */
@@ -294,4 +293,10 @@ export class PeerConnection implements Connection {
     this.#context.observer.count('p2p_faults_total', 1, { code: fault });
     this.#context.handlers.fault(this.peerId, fault, detail);
   }
+}
+
+/** What the asker is told; mistakes of ours are nobody else's business. */
+function failureOf(error: unknown): Failure {
+  if (error instanceof ProtocolError) return { message: error.message, code: error.code };
+  return { message: error instanceof PeerFault ? error.message : 'Internal error' };
 }

@@ -29,11 +29,7 @@ export interface WireDialect {
    *
    * @param call what was asked, undefined when it could not be read
    */
-  packFailure(
-    call: AnsweredCall | undefined,
-    message: string,
-    direction: 'inbound' | 'outbound',
-  ): object | undefined;
+  packFailure(call: AnsweredCall | undefined, failure: Failure, direction: 'inbound' | 'outbound'): object | undefined;
 
   /** What the node says of itself, in the member order of the reference. */
   packInfo(info: NodeInfo): object;
@@ -103,6 +99,15 @@ export type AnsweredCall =
   | { readonly kind: 'push' }
   | { readonly kind: 'request'; readonly request: Exclude<PeerRequest, { kind: 'peers' }> };
 
+/** Why a call failed, as the asker may know it. */
+export interface Failure {
+  readonly message: string;
+  /** Name of the error on the wire. */
+  readonly name?: string;
+  /** Code of the `ProtocolError` behind it. */
+  readonly code?: string;
+}
+
 export type IncomingCall =
   | { readonly kind: 'info' | 'peers'; readonly name: string }
   /** Own-info push that is a call. */
@@ -111,7 +116,7 @@ export type IncomingCall =
   | {
       readonly kind: 'refused';
       readonly name: string;
-      readonly error: { readonly message: string; readonly name?: string };
+      readonly error: Failure;
       readonly fault?: PeerFaultCode;
     };
 

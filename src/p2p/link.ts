@@ -28,6 +28,7 @@ export interface LibrarySocket {
   receiver(name: string): AsyncIterable<unknown>;
   listener(name: string): { once(): Promise<unknown> };
   send(text: string): void;
+  _nextCallId(): number;
   disconnect(code: number, reason: string): unknown;
 }
 
@@ -119,9 +120,13 @@ export class Link {
     if (this.#writable()) void this.#socket.transmit(outgoing.event, outgoing.data);
   }
 
-  /** Sends a one-way event on an accepted connection whose handshake is not answered yet. */
-  emitEarly(outgoing: Outgoing): void {
-    this.#socket.send(JSON.stringify({ event: outgoing.event, data: outgoing.data }));
+  /**
+   * Sends on an accepted connection whose handshake is not answered yet. A call takes its number from the library, so that
+   * its answer, which nobody waits for, is not taken for that of a later one.
+   */
+  sendEarly({ event, data, call }: Outgoing): void {
+    const frame = call ? { event, data, cid: this.#socket._nextCallId() } : { event, data };
+    this.#socket.send(JSON.stringify(frame));
   }
 
   /**

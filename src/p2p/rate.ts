@@ -1,5 +1,7 @@
 /** Counting in fixed windows of time. */
 
+import type { Clock } from '../ports/clock.ts';
+
 /** Uses within the running window. A window starts with the first use after the last one ended. */
 export class RateWindow {
   readonly #windowMs: number;
@@ -19,5 +21,32 @@ export class RateWindow {
     }
     this.#uses += 1;
     return this.#uses;
+  }
+
+  /** Time until a new window can start. */
+  leftMs(nowMs: number): number {
+    return Math.max(0, this.#startMs + this.#windowMs - nowMs);
+  }
+}
+
+/** Keeps what is begun in a second below a number, by waiting for the next one. */
+export class Pace {
+  readonly #clock: Clock;
+  readonly #perSecondMax: number;
+  readonly #second = new RateWindow(1_000);
+
+  constructor(clock: Clock, perSecondMax: number) {
+    this.#clock = clock;
+    this.#perSecondMax = perSecondMax;
+  }
+
+  /** Resolves when one more may begin. */
+  async turn(): Promise<void> {
+    while (this.#second.use(this.#clock.nowMs()) > this.#perSecondMax) {
+      const leftMs = this.#second.leftMs(this.#clock.nowMs());
+      await new Promise<void>((settle) => {
+        this.#clock.after(leftMs, settle);
+      });
+    }
   }
 }

@@ -180,8 +180,8 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
 }
 
 /** A raw peer whose handshake is answered. */
-export async function greetedPeer(port: number, query = SMALLEST_QUERY): Promise<RawPeer> {
-  const peer = await rawPeer(port, query);
+export async function greetedPeer(port: number, query = SMALLEST_QUERY, path = '/rpc/'): Promise<RawPeer> {
+  const peer = await rawPeer(port, query, path);
   peer.say({ event: '#handshake', data: { authToken: null }, cid: 1 });
   await peer.frame(1);
   return peer;

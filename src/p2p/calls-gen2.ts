@@ -1,0 +1,227 @@
+/** Questions of generation 2 and their answers. */
+
+import { isU64Decimal } from '../primitives/bytes.ts';
+import { ProtocolError } from '../primitives/errors.ts';
+import type { PeerAnswers, PeerInfo, PeerRequest } from '../ports/transport.ts';
+import type { AnsweredCall, AnswerVerdict, Conversation, Failure, IncomingCall, Outgoing } from './dialect.ts';
+import { infoOf, packPeer } from './info-gen2.ts';
+import {
+  answered,
+  BLOCKS_PER_ANSWER_MAX,
+  CALL,
+  COMMON_BLOCK_IDS_MAX,
+  malformed,
+  readCommonBlock,
+  readPendingSignatures,
+  readTransactions,
+} from './items.ts';
+import { type Fields, INFO_BYTES_MAX, isIpv4, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './packets.ts';
+import { blocksOf, rowsOf } from './rows-gen2.ts';
+
+/** Code of a question for blocks that does not say after which one. */
+const BLOCKS_UNASKED = 'BLOCKS_UNASKED';
+
+type Request = Exclude<PeerRequest, { kind: 'peers' }>;
+
+export function call(procedure: string, data?: object): Outgoing {
+  const packet = { type: '/RPCRequest', procedure };
+  return { event: CALL, data: data === undefined ? packet : { ...packet, data }, call: true };
+}
+
+// ---- our questions ----------------------------------------------------------------------------------------------------
+
+export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
+  // Each branch gives the answer of its own kind of question, which the compiler cannot follow through the union.
+  return (yield* converse(request)) as AnswerVerdict<PeerAnswers[R['kind']]>;
+}
+
+function* converse(request: PeerRequest): Conversation<unknown> {
+  switch (request.kind) {
+    case 'peers':
+      return readPeerList(fieldsOf(yield call('list')));
+    case 'blocksAfter':
+      return readBlocks(fieldsOf(yield call('blocks', { lastBlockId: request.blockId })));
+    case 'highestCommonBlock':
+      return yield* highestCommonBlock(request.blockIds);
+    case 'transactions':
+      if (request.ids !== undefined) throw unsupported(request.kind);
+      return readTransactions(fieldsOf(yield call('getTransactions')));
+    case 'signatures':
+      return readPendingSignatures(fieldsOf(yield call('getSignatures')));
+    case 'tip':
+      throw unsupported(request.kind);
+  }
+}
+
+/**
+ * A peer looks up one id of a question, so the highest common one is searched for: who has a block has all below it. The
+ * highest of all comes first, being the answer in most cases. Takes no more than twelve calls.
+ */
+function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnswers['highestCommonBlock']> {
+  let known: PeerAnswers['highestCommonBlock'];
+  let low = 0;
+  let high = Math.min(blockIds.length, COMMON_BLOCK_IDS_MAX) - 1;
+  let probe = high;
+  while (low <= high) {
+    const id = blockIds[probe] ?? '';
+    const result = fieldsOf(yield call('blocksCommon', { ids: id }));
+    if (!isRecord(own(result, 'common')) && own(result, 'success') !== true) return refused(result);
+    const common = own(result, 'common');
+    if (isRecord(common)) {
+      const verdict = readCommonBlock(common);
+      if (verdict.kind !== 'answer') return verdict;
+      if (verdict.answer?.id !== id) return malformed('the common block is another one');
+      known = verdict.answer;
+      low = probe + 1;
+    } else high = probe - 1;
+    probe = (low + high) >> 1;
+  }
+  return answered(known);
+}
+
+function readBlocks(result: Fields): AnswerVerdict<PeerAnswers['blocksAfter']> {
+  // Early releases misspell the member.
+  if (own(result, 'success') === false || own(result, 'sucess') === false) return refused(result);
+  const blocks = blocksOf(own(result, 'blocks'));
+  if (blocks === undefined) return malformed('blocks are not a list of rows');
+  if (blocks.length > BLOCKS_PER_ANSWER_MAX) return malformed(`${String(blocks.length)} blocks in one answer`);
+  return answered(blocks);
+}
+
+/** Entries that cannot be used are passed over one by one; a list that is none says nothing. */
+function readPeerList(result: Fields): AnswerVerdict<readonly PeerInfo[]> {
+  const entries = own(result, 'peers');
+  if (!Array.isArray(entries)) return { kind: 'refused', reason: 'the peer list is no list' };
+  if (entries.length > PEER_LIST_MAX) {
+    return { kind: 'malformed', fault: 'MALFORMED_PEER_LIST', reason: `${String(entries.length)} peers in one list` };
+  }
+  const peers: PeerInfo[] = [];
+  for (const entry of entries as readonly unknown[]) {
+    if (!isRecord(entry)) continue;
+    const ip = own(entry, 'ip');
+    const wsPort = portOf(own(entry, 'wsPort'));
+    if (isIpv4(ip) && wsPort !== undefined && jsonBytes(entry) <= INFO_BYTES_MAX) {
+      peers.push(infoOf(entry, { ip, wsPort }));
+    }
+  }
+  return answered(peers);
+}
+
+/** What an answer packet holds; nothing for a packet that is none. */
+export function resultOf(answer: unknown): unknown {
+  return isRecord(answer) ? own(answer, 'data') : undefined;
+}
+
+function fieldsOf(answer: unknown): Fields {
+  const result = resultOf(answer);
+  return isRecord(result) ? result : {};
+}
+
+function refused(result: Fields): { readonly kind: 'refused'; readonly reason: string } {
+  const message = own(result, 'message');
+  return { kind: 'refused', reason: typeof message === 'string' ? message.slice(0, 200) : 'the peer cannot say' };
+}
+
+function unsupported(kind: string): ProtocolError {
+  return new ProtocolError('REQUEST_UNSUPPORTED', { kind }, `generation 2 peers have no answer to ${kind}`);
+}
+
+// ---- their questions --------------------------------------------------------------------------------------------------
+
+export function readCall(data: unknown): IncomingCall {
+  if (!isRecord(data)) return failing('', 'Invalid request');
+  const procedure = own(data, 'procedure');
+  if (typeof procedure !== 'string') {
+    const error = { message: 'Request procedure name is not a string', name: 'InvalidRPCRequestError' };
+    return { kind: 'refused', name: '', error };
+  }
+  const name = procedure.startsWith('chain:') ? procedure.slice('chain:'.length) : procedure;
+  const argument = own(data, 'data');
+  const fields: Fields = isRecord(argument) ? argument : {};
+  const request = (asked: Request): IncomingCall => ({ kind: 'request', name, request: asked });
+  switch (name) {
+    case 'updateMyself':
+      return { kind: 'push', name, value: argument };
+    case 'status':
+      return { kind: 'info', name };
+    case 'list':
+      return { kind: 'peers', name };
+    case 'blocks': {
+      const blockId = own(fields, 'lastBlockId');
+      if (typeof blockId !== 'string' || !isU64Decimal(blockId))
+        return failing(name, 'Invalid lastBlockId requested', BLOCKS_UNASKED);
+      return request({ kind: 'blocksAfter', blockId });
+    }
+    case 'blocksCommon':
+      return readIds(name, own(fields, 'ids'), request);
+    case 'getTransactions':
+      return request({ kind: 'transactions' });
+    case 'getSignatures':
+      return request({ kind: 'signatures' });
+    default: {
+      const action = (procedure.includes(':') ? procedure : `chain:${procedure}`).slice(0, 128);
+      return failing('', `Action '${action}' is not registered to bus.`);
+    }
+  }
+}
+
+/** Ids in one text, quoted or not. Of those that are ids the first is looked up, as all nodes of the generation do. */
+function readIds(name: string, ids: unknown, request: (asked: Request) => IncomingCall): IncomingCall {
+  if (typeof ids !== 'string') return failing(name, 'Invalid block id sequence');
+  const texts = ids.split(',', COMMON_BLOCK_IDS_MAX + 1);
+  if (texts.length > COMMON_BLOCK_IDS_MAX) return failing(name, 'ids property contains more than 1000 values');
+  const [first] = texts.map((text) => text.replaceAll(/['"]/g, '')).filter(isU64Decimal);
+  if (first === undefined) return failing(name, 'Invalid block id sequence');
+  return request({ kind: 'highestCommonBlock', blockIds: [first] });
+}
+
+function failing(name: string, message: string, code = ''): IncomingCall {
+  return { kind: 'refused', name, error: { message, code } };
+}
+
+export function packAnswer(asked: AnsweredCall, result: unknown): object {
+  const packed = packResult(asked, result);
+  return packed === undefined ? {} : { data: packed };
+}
+
+function packResult(asked: AnsweredCall, result: unknown): unknown {
+  if (asked.kind === 'push') return undefined;
+  if (asked.kind === 'info') return result;
+  if (asked.kind === 'peers') {
+    const peers = (result as readonly PeerInfo[]).slice(0, PEER_LIST_MAX).flatMap((peer) => packPeer(peer) ?? []);
+    return { success: true, peers };
+  }
+  switch (asked.request.kind) {
+    case 'blocksAfter':
+      return { blocks: rowsOf(result as readonly unknown[]), success: true };
+    case 'highestCommonBlock':
+      return { success: true, common: result === undefined ? null : commonOf(result as Fields) };
+    case 'transactions':
+      return { success: true, transactions: result };
+    case 'signatures':
+      return { success: true, signatures: result };
+    case 'tip':
+      return result;
+  }
+}
+
+function commonOf({ id, height, previousBlock = null, timestamp }: Fields): object {
+  return { id, height, previousBlock, timestamp };
+}
+
+/**
+ * A failed call as data. Asked for blocks, nodes say so of an id that they do not know, and an asker then gives up its own
+ * tip, so no other failure may look like that. Elsewhere an error serves, but not on a connection that we dialled: release
+ * 2.3.8 bans for it.
+ */
+export function packFailure(
+  asked: AnsweredCall | undefined,
+  { code, message }: Failure,
+  direction: 'inbound' | 'outbound',
+): object | undefined {
+  const isBlocks = asked?.kind === 'request' && asked.request.kind === 'blocksAfter';
+  if (isBlocks && code === 'BLOCK_UNKNOWN') return { data: { blocks: [], message, success: false } };
+  if (code === BLOCKS_UNASKED) return { data: { success: false, message } };
+  if (direction === 'inbound') return undefined;
+  return { data: isBlocks ? { message } : { success: false, message } };
+}

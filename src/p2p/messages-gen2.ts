@@ -1,0 +1,162 @@
+/** The words of generation 2 (release 2.3.8). Names, member orders and close texts are those seen on its wire. */
+
+import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
+import { ask, call, packAnswer, packFailure, readCall, resultOf } from './calls-gen2.ts';
+import { CLOSE, type IncomingEvent, type InfoVerdict, type QueryVerdict, type WireDialect } from './dialect.ts';
+import { INFO_MEMBERS, infoOf, isAtLeast, isVersion, STATE } from './info-gen2.ts';
+import { isProtocolCompatible } from './info.ts';
+import { ITEMS_MAX, readMemberSignatures } from './items.ts';
+import { INFO_BYTES_MAX, isListOfRecords, isRecord, jsonBytes, own, parseJson, portOf } from './packets.ts';
+
+export interface Gen2DialectOptions {
+  /** Payload hash of the genesis block, 64 hexadecimal digits. */
+  readonly nethash: string;
+  /** `major.minor` that must agree in its major with the peer's. */
+  readonly protocolVersion: string;
+  /** Oldest application version accepted of peers that tell no protocol version. Default `1.0.0`. */
+  readonly minVersion?: string;
+  /** Sender's mark on messages: 16 characters. */
+  readonly nonce: string;
+}
+
+const ENVELOPE = 'remote-message';
+const MESSAGES = ['postBlock', 'postTransactions', 'postSignatures'] as const;
+const REQUIRED = ['wsPort', 'version', 'nethash'] as const;
+const NONCE_LENGTH = 16;
+
+export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
+  const { nethash, protocolVersion, minVersion = '1.0.0', nonce } = options;
+
+  function packInfo(info: NodeInfo): object {
+    return {
+      os: info.os,
+      version: info.version,
+      wsPort: info.wsPort,
+      httpPort: info.httpPort,
+      minVersion,
+      protocolVersion: info.protocolVersion,
+      height: info.height,
+      nethash,
+      // A chain of the genesis block alone goes by the name of the network.
+      broadhash: info.broadhash ?? nethash,
+      nonce: info.nonce,
+      state: STATE,
+    };
+  }
+
+  /** Why a peer with this info cannot be ours; undefined when it can. */
+  function incompatibility(info: PeerInfo): string | undefined {
+    if (info.networkId !== nethash) return CLOSE.networkG2.reason;
+    const isCompatible =
+      info.protocolVersion === undefined
+        ? isAtLeast(info.version, minVersion)
+        : isProtocolCompatible(info.protocolVersion, protocolVersion);
+    return isCompatible ? undefined : CLOSE.protocol.reason;
+  }
+
+  return {
+    path: '/socketcluster/',
+    bansAtUpgrade: true,
+    events: [ENVELOPE, ...MESSAGES],
+    budgets: new Map(),
+    packFailure,
+    packInfo,
+
+    query(info) {
+      const packed = packInfo(info) as Record<string, string | number>;
+      const query = Object.fromEntries(INFO_MEMBERS.map((name) => [name, String(packed[name])]));
+      return { ...query, options: JSON.stringify(packed) };
+    },
+
+    readQuery(query, ip, ownNonce): QueryVerdict {
+      if (query.get('nonce') === ownNonce) return { accepted: false, close: CLOSE.self };
+      if (REQUIRED.some((name) => !query.get(name))) return { accepted: false, close: CLOSE.query };
+      const text = query.get('options');
+      const parsed = text ? parseJson(text) : {};
+      if (!isRecord(parsed)) return { accepted: false, close: CLOSE.query };
+      const said: Record<string, unknown> = {};
+      for (const name of INFO_MEMBERS) said[name] = own(parsed, name) ?? query.get(name) ?? undefined;
+      if (said['nonce'] === ownNonce) return { accepted: false, close: CLOSE.self };
+      // Real nodes take any text for a port, but nobody could be known by it.
+      const wsPort = portOf(said['wsPort']);
+      if (wsPort === undefined) return { accepted: false, close: CLOSE.query };
+      const info = infoOf(said, { ip, wsPort });
+      const reason = incompatibility(info);
+      return reason === undefined
+        ? { accepted: true, info }
+        : { accepted: false, close: { code: CLOSE.protocol.code, reason } };
+    },
+
+    readInfo(value, address): InfoVerdict {
+      if (!isRecord(value)) return { kind: 'malformed', reason: 'node info is not an object' };
+      const bytes = jsonBytes(value);
+      if (bytes > INFO_BYTES_MAX) return { kind: 'tooLarge', reason: `node info of ${String(bytes)} bytes` };
+      if (!isVersion(own(value, 'version'))) return { kind: 'malformed', reason: 'node info has no version' };
+      if (portOf(own(value, 'wsPort')) === undefined) return { kind: 'malformed', reason: 'node info has no port' };
+      const info = infoOf(value, address);
+      const reason = incompatibility(info);
+      return reason === undefined ? { kind: 'accepted', info } : { kind: 'incompatible', reason };
+    },
+
+    infoPush: (packed) => call('updateMyself', packed),
+    infoCall: () => call('status'),
+    openInfoAnswer: resultOf,
+    ask,
+    readCall,
+    packAnswer,
+
+    packMessage(message) {
+      const emit = (event: (typeof MESSAGES)[number], data: object) => ({
+        event,
+        data: { ...data, nonce },
+        call: false,
+      });
+      switch (message.kind) {
+        case 'block':
+          return emit('postBlock', { block: message.block });
+        case 'transactions':
+          return emit('postTransactions', { transactions: message.transactions });
+        case 'signatures':
+          return emit('postSignatures', { signatures: message.signatures });
+        case 'transactionIds':
+          // Generation 2 never announces ids: it sends the transactions.
+          return undefined;
+      }
+    },
+
+    readEvent(event, data): IncomingEvent {
+      if (event !== ENVELOPE) return readMessage(event, data);
+      // Real nodes send these names bare, but take them in an envelope too.
+      const name = isRecord(data) ? own(data, 'event') : undefined;
+      return isRecord(data) && typeof name === 'string' ? readMessage(name, own(data, 'data')) : { kind: 'ignored' };
+    },
+  };
+}
+
+/** Members that are not known are passed over: releases before 2.3.8 add some. */
+function readMessage(name: string, data: unknown): IncomingEvent {
+  const bad = (reason: string): IncomingEvent => ({ kind: 'malformed', name, reason });
+  if (!(MESSAGES as readonly string[]).includes(name)) return { kind: 'ignored' };
+  if (!isRecord(data)) return bad('the message is not an object');
+  const nonce = own(data, 'nonce');
+  if (nonce !== undefined && (typeof nonce !== 'string' || nonce.length !== NONCE_LENGTH)) {
+    return bad('the nonce is not a text of 16 characters');
+  }
+  const message = messageOf(name, data);
+  return typeof message === 'string' ? bad(message) : { kind: 'message', name, message };
+}
+
+/** The message, or what is wrong with it. */
+function messageOf(name: string, data: Readonly<Record<string, unknown>>): PeerMessage | string {
+  if (name === 'postBlock') {
+    const block = own(data, 'block');
+    return isRecord(block) ? { kind: 'block', block } : 'the block is not an object';
+  }
+  if (name === 'postTransactions') {
+    const transactions = own(data, 'transactions');
+    const isList = isListOfRecords(transactions, ITEMS_MAX) && transactions.length > 0;
+    return isList ? { kind: 'transactions', transactions } : 'transactions are not 1 to 25 objects';
+  }
+  const signatures = readMemberSignatures(own(data, 'signatures'));
+  return signatures === undefined ? 'signatures are not 1 to 25 signatures' : { kind: 'signatures', signatures };
+}

@@ -1,0 +1,149 @@
+/**
+ * Blocks as generation 2 sends them to who asks for blocks: flat rows of a block and one of its transactions, block after
+ * block. A block without transactions gives one row. What a member means is the codec's business: values pass unread.
+ */
+
+import { type Fields, isListOfRecords, isRecord, own } from './packets.ts';
+
+/** Member of a block, its column, and how the column is written. */
+const BLOCK_COLUMNS = [
+  ['id', 'b_id', 'plain'],
+  ['version', 'b_version', 'number'],
+  ['timestamp', 'b_timestamp', 'number'],
+  ['height', 'b_height', 'number'],
+  ['previousBlock', 'b_previousBlock', 'plain'],
+  ['numberOfTransactions', 'b_numberOfTransactions', 'number'],
+  ['totalAmount', 'b_totalAmount', 'amount'],
+  ['totalFee', 'b_totalFee', 'amount'],
+  ['reward', 'b_reward', 'amount'],
+  ['payloadLength', 'b_payloadLength', 'number'],
+  ['payloadHash', 'b_payloadHash', 'plain'],
+  ['generatorPublicKey', 'b_generatorPublicKey', 'plain'],
+  ['blockSignature', 'b_blockSignature', 'plain'],
+] as const;
+
+const TRANSACTION_COLUMNS = [
+  ['id', 't_id', 'plain'],
+  ['type', 't_type', 'number'],
+  ['timestamp', 't_timestamp', 'number'],
+  ['senderPublicKey', 't_senderPublicKey', 'plain'],
+  ['senderId', 't_senderId', 'plain'],
+  ['recipientId', 't_recipientId', 'plain'],
+  ['amount', 't_amount', 'amount'],
+  ['fee', 't_fee', 'amount'],
+  ['signature', 't_signature', 'plain'],
+  ['signSignature', 't_signSignature', 'plain'],
+  ['requesterPublicKey', 't_requesterPublicKey', 'plain'],
+  ['signatures', 't_signatures', 'list'],
+] as const;
+
+/** Member of an asset that holds the others, then member and column; the row's order is that of the reference. */
+const ASSET_COLUMNS = [
+  [undefined, 'data', 'tf_data', 'plain'],
+  ['signature', 'publicKey', 's_publicKey', 'plain'],
+  ['delegate', 'username', 'd_username', 'plain'],
+  [undefined, 'votes', 'v_votes', 'list'],
+  ['multisignature', 'min', 'm_min', 'number'],
+  ['multisignature', 'lifetime', 'm_lifetime', 'number'],
+  ['multisignature', 'keysgroup', 'm_keysgroup', 'list'],
+  ['dapp', 'name', 'dapp_name', 'plain'],
+  ['dapp', 'description', 'dapp_description', 'plain'],
+  ['dapp', 'tags', 'dapp_tags', 'plain'],
+  ['dapp', 'type', 'dapp_type', 'number'],
+  ['dapp', 'link', 'dapp_link', 'plain'],
+  ['dapp', 'category', 'dapp_category', 'number'],
+  ['dapp', 'icon', 'dapp_icon', 'plain'],
+  ['inTransfer', 'dappId', 'in_dappId', 'plain'],
+  ['outTransfer', 'dappId', 'ot_dappId', 'plain'],
+  ['outTransfer', 'transactionId', 'ot_outTransactionId', 'plain'],
+] as const;
+
+/** Rows of one answer: a hundred blocks with as many transactions as a network may allow. */
+const ROWS_MAX = 15_000;
+const LIST_ENTRIES_MAX = 200;
+/** A number that a database column may hold as text. */
+const INTEGER = /^-?[0-9]{1,15}$/;
+
+type Writing = 'plain' | 'number' | 'amount' | 'list';
+
+/** The rows of blocks in the codec's JSON. */
+export function rowsOf(blocks: readonly unknown[]): readonly object[] {
+  return blocks.flatMap((block) => {
+    const fields: Fields = isRecord(block) ? block : {};
+    const head = cells(BLOCK_COLUMNS, fields);
+    const transactions = own(fields, 'transactions');
+    const some = Array.isArray(transactions) && transactions.length > 0 ? (transactions as readonly unknown[]) : [{}];
+    return some.map((transaction) => ({ ...head, ...transactionCells(isRecord(transaction) ? transaction : {}) }));
+  });
+}
+
+/** The blocks that rows make up, as the codec reads them, in order of appearance; undefined when these are no rows. */
+export function blocksOf(rows: unknown): readonly object[] | undefined {
+  if (!isListOfRecords(rows, ROWS_MAX)) return undefined;
+  const blocks = new Map<string, { readonly block: object; readonly transactions: object[] }>();
+  for (const row of rows) {
+    const id = own(row, 'b_id');
+    if (typeof id !== 'string') return undefined;
+    let entry = blocks.get(id);
+    if (entry === undefined) {
+      const transactions: object[] = [];
+      entry = { block: { ...members(BLOCK_COLUMNS, row), transactions }, transactions };
+      blocks.set(id, entry);
+    }
+    if (isGiven(own(row, 't_id'))) entry.transactions.push(transactionOf(row));
+  }
+  return [...blocks.values()].map(({ block }) => block);
+}
+
+function transactionCells(transaction: Fields): object {
+  const asset = own(transaction, 'asset');
+  const row: Record<string, unknown> = cells(TRANSACTION_COLUMNS, transaction);
+  for (const [group, member, column, writing] of ASSET_COLUMNS) {
+    const holder = isRecord(asset) ? (group === undefined ? asset : own(asset, group)) : undefined;
+    row[column] = isRecord(holder) ? cell(own(holder, member), writing) : null;
+  }
+  return row;
+}
+
+function transactionOf(row: Fields): object {
+  const asset: Record<string, unknown> = {};
+  for (const [group, member, column, writing] of ASSET_COLUMNS) {
+    const value = own(row, column);
+    if (!isGiven(value)) continue;
+    const read = valueOf(value, writing);
+    if (group === undefined) asset[member] = read;
+    else asset[group] = { ...(asset[group] as object | undefined), [member]: read };
+  }
+  return { signatures: [], ...members(TRANSACTION_COLUMNS, row), asset };
+}
+
+function cells(columns: readonly (readonly [string, string, Writing])[], fields: Fields): Record<string, unknown> {
+  return Object.fromEntries(columns.map(([member, column, writing]) => [column, cell(own(fields, member), writing)]));
+}
+
+function members(columns: readonly (readonly [string, string, Writing])[], row: Fields): Record<string, unknown> {
+  const read: Record<string, unknown> = {};
+  for (const [member, column, writing] of columns) {
+    const value = own(row, column);
+    if (isGiven(value)) read[member] = valueOf(value, writing);
+  }
+  return read;
+}
+
+function cell(value: unknown, writing: Writing): unknown {
+  if (value === undefined || value === null) return null;
+  if (writing === 'list') return Array.isArray(value) ? value.join(',') : null;
+  return writing === 'amount' ? String(value) : value;
+}
+
+function valueOf(value: unknown, writing: Writing): unknown {
+  if (writing === 'number' && typeof value === 'string' && INTEGER.test(value)) return Number(value);
+  // One entry more than any list of the protocol has shows the codec that it is too long.
+  if (writing === 'list' && typeof value === 'string') return value.split(',', LIST_ENTRIES_MAX);
+  return value;
+}
+
+/** Columns that do not apply are null; an empty text stands for nothing as well. */
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
+}
