@@ -29,7 +29,7 @@ export interface GossipDependencies {
   /** Peers for a message that not everybody gets: a random choice over both directions. */
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
-  readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId): void };
+  readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, hasShownTip?: boolean): void };
 }
 
 export class Gossip {
@@ -148,7 +148,7 @@ export class Gossip {
         penalise(peerId, outcome.rejection.code, outcome.rejection.message);
         return;
       case 'betterChain':
-        synchronizer.trigger(peerId);
+        synchronizer.trigger(peerId, true);
     }
   }
 

@@ -41,6 +41,8 @@ export class Watch {
 
   /** To be called after every event. */
   look(): void {
+    const { error } = this.#world;
+    if (error !== undefined) throw new PromiseBroken('no fault of others makes a node fail', { ...error });
     for (const node of this.#world.nodes) {
       if (!node.isHonest || !node.isRunning) continue;
       const { id } = node.tip;

@@ -59,6 +59,8 @@ export class World {
   readonly nodes: readonly SimNode[];
   /** The newest of what the nodes said. */
   readonly lines: SimLine[] = [];
+  /** The first error that a node spoke of. */
+  error: SimLine | undefined;
   /** How often each code was said. */
   readonly counts = new Map<string, number>();
 
@@ -124,6 +126,7 @@ export class World {
   }
 
   note(line: Omit<SimLine, 'atMs'>): void {
+    if (line.level === 'error') this.error ??= { atMs: this.time.nowMs, ...line };
     this.counts.set(line.code, (this.counts.get(line.code) ?? 0) + 1);
     if (line.level === 'trace' || line.level === 'debug') return;
     this.lines.push({ atMs: this.time.nowMs, ...line });

@@ -84,12 +84,13 @@ export class Synchronizer {
   /**
    * Starts a run. Does nothing while one is under way.
    *
-   * @param peerId one that has sent the tip of a better chain, to be asked first
+   * @param peerId one that says to have a better chain, to be asked first
+   * @param hasShownTip true when it has sent that chain's tip
    */
-  trigger(peerId?: PeerId): void {
+  trigger(peerId?: PeerId, hasShownTip = false): void {
     if (this.#stopped || this.#run !== undefined) return;
     const isTrusted = peerId !== undefined && this.#rests.failures(peerId) <= FAILURES_TRUSTED;
-    this.#run = this.#synchronise(isTrusted ? peerId : undefined)
+    this.#run = this.#synchronise(isTrusted ? peerId : undefined, hasShownTip)
       .catch((error: unknown) => {
         this.#observer.log('error', 'SYNC_FAILED', 'synchronisation ended with an error', { reason: messageOf(error) });
       })
@@ -114,12 +115,13 @@ export class Synchronizer {
     if (unchanged && this.#run === undefined && this.#betterPeers(new Set()).length > 0) this.trigger();
   }
 
-  async #synchronise(shownBy: PeerId | undefined): Promise<void> {
+  async #synchronise(first: PeerId | undefined, hasShownTip: boolean): Promise<void> {
     const tried = new Set<PeerId>();
-    let peerId = shownBy ?? this.#choosePeer(tried);
+    let isShown = first !== undefined && hasShownTip;
+    let peerId = first ?? this.#choosePeer(tried);
     while (!this.#stopped && peerId !== undefined && tried.size < PEERS_PER_RUN_MAX) {
       try {
-        const isAhead = await follow(peerId, peerId === shownBy && tried.size === 0, {
+        const isAhead = await follow(peerId, isShown, {
           chain: this.#chain,
           transport: this.#transport,
           observer: this.#observer,
@@ -135,6 +137,7 @@ export class Synchronizer {
       } catch (error) {
         this.#failed(peerId, error);
       }
+      isShown = false;
       tried.add(peerId);
       peerId = this.#choosePeer(tried);
     }
