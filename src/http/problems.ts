@@ -110,6 +110,9 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   FORGING_NOT_A_DELEGATE: 404,
 };
 
+/** Failures that say nothing of a member of the transaction. */
+const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);
+
 type Refusal = Extract<SubmitResult, { accepted: false }>;
 
 /**
@@ -117,8 +120,9 @@ type Refusal = Extract<SubmitResult, { accepted: false }>;
  * `errors` is always a list with at least one element.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
-  const plain = refusal.errors.length === 0;
-  const message = plain && generation === 2 ? refusal.message : 'Transaction was rejected with errors';
+  const isPlain = refusal.errors.length === 0 || PLAIN_CODES.has(refusal.code);
+  const plain = refusal.errors[0]?.message ?? refusal.message;
+  const message = isPlain && generation === 2 ? plain : 'Transaction was rejected with errors';
   return new Problem(409, { message, code: 409, errors: errorElements(refusal) });
 }
 

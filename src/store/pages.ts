@@ -47,15 +47,9 @@ export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | u
   };
 }
 
-const COLLATION_IGNORES = /[^a-z0-9]/g;
-
-/** The order of names: letters and digits without regard to case first, then every byte. */
-export function compareUsernames(a: string, b: string): number {
-  const sameLetters = compareValues(
-    a.toLowerCase().replace(COLLATION_IGNORES, ''),
-    b.toLowerCase().replace(COLLATION_IGNORES, ''),
-  );
-  return sameLetters !== 0 ? sameLetters : Buffer.compare(Buffer.from(a), Buffer.from(b));
+/** The order of names: bytewise, as nodes of both generations were recorded to have it. */
+export function compareTexts(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /**

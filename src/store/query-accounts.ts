@@ -17,7 +17,7 @@ import type { StoredChain } from './chain-store.ts';
 import { prefixRange } from './key-value.ts';
 import { orderedBigintBytes, publicKeyKey, tablePrefix } from './layout.ts';
 import {
-  compareUsernames,
+  compareTexts,
   compareValues,
   compareWithUnknown,
   directed,
@@ -170,7 +170,7 @@ interface Wanted {
 
 const byBalance: Compare<Account> = (a, b) => compareValues(a.balance, b.balance);
 const byAddress: Compare<Account> = (a, b) => compareValues(a.address, b.address);
-const byUsername: Compare<Account> = (a, b) => compareWithUnknown(compareUsernames)(a.username, b.username);
+const byUsername: Compare<Account> = (a, b) => compareWithUnknown(compareTexts)(a.username, b.username);
 const byBalanceThenAddress = firstOf(byBalance, byAddress);
 
 function sortedPage(

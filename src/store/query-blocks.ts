@@ -9,8 +9,8 @@ import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 import { generatorBlock, listLength } from './block-tables.ts';
 import type { StoredChain } from './chain-store.ts';
 import { prefixRange } from './key-value.ts';
-import { HEIGHT_BYTES, heightAtEnd, publicKeyKey, tablePrefix } from './layout.ts';
-import { compareValues, directed, emptyPage, firstOf, indexPage, pageOf, type Compare } from './pages.ts';
+import { heightAtEnd, publicKeyKey, tablePrefix } from './layout.ts';
+import { compareValues, directed, emptyPage, pageOf, type Compare } from './pages.ts';
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 
@@ -42,12 +42,14 @@ export class BlockQueries {
     if (generator === undefined && blocks.length === this.#tipHeight()) {
       const table = field === 'totalAmount' ? 'blocksByAmount' : 'blocksByFee';
       const range = prefixRange(tablePrefix(table));
-      const keys = indexPage(this.#store.tables, range, (key) => key.length - HEIGHT_BYTES, direction, query);
+      const { limit, offset } = query;
+      const keys = Array.from(this.#store.tables.keys({ ...range, limit, offset, reverse: direction === 'desc' }));
       return { items: keys.map((key) => this.#header(heightAtEnd(key))), total: blocks.length };
     }
-    const order: Compare<BlockHeader> = (a, b) => compareValues(a[field], b[field]);
+    // Ties go by height in the direction of the sort: a real node lists equal blocks tip first when it descends.
+    const order: Compare<BlockHeader> = (a, b) => compareValues(a[field], b[field]) || a.height - b.height;
     const headers = Array.from({ length: blocks.length }, (_, i) => this.#header(blocks.heightAt(i)));
-    return pageOf(headers.sort(firstOf(directed(order, direction), (a, b) => a.height - b.height)), query);
+    return pageOf(headers.sort(directed(order, direction)), query);
   }
 
   forgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics {

@@ -7,15 +7,7 @@ import { emptyAccount, type Account, type Delegate } from '../protocol/state.ts'
 import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 import type { StoredChain } from './chain-store.ts';
 import { codePoints, LikePattern } from './like.ts';
-import {
-  compareUsernames,
-  compareValues,
-  compareWithUnknown,
-  directed,
-  firstOf,
-  pageOf,
-  type Compare,
-} from './pages.ts';
+import { compareTexts, compareValues, compareWithUnknown, directed, firstOf, pageOf, type Compare } from './pages.ts';
 
 export class DelegateQueries {
   readonly #store: StoredChain;
@@ -65,7 +57,7 @@ export class DelegateQueries {
 const byAddress: Compare<DelegateEntry> = (a, b) => compareValues(a.delegate.address, b.delegate.address);
 
 const ORDERS: Readonly<Record<DelegateQuery['sort']['field'], Compare<DelegateEntry>>> = {
-  username: (a, b) => compareUsernames(a.delegate.username, b.delegate.username),
+  username: (a, b) => compareTexts(a.delegate.username, b.delegate.username),
   rank: (a, b) => compareWithUnknown<number>(compareValues)(a.rank, b.rank),
   voteWeight: (a, b) => compareValues(a.delegate.voteWeight, b.delegate.voteWeight),
   productivity: (a, b) => compareValues(a.productivity, b.productivity),

@@ -24,7 +24,7 @@ import {
   typeListKey,
 } from './layout.ts';
 import { LikePattern } from './like.ts';
-import { compareUsernames, compareValues, directed, emptyPage, firstOf, indexPage, pageOf } from './pages.ts';
+import { compareTexts, compareValues, directed, emptyPage, firstOf, indexPage, pageOf } from './pages.ts';
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 const ADDRESS_BYTES_MAX = 255;
@@ -66,10 +66,7 @@ export class TransactionQueries {
       const isAny = transactionId === undefined && name === undefined;
       if (isAny || id === transactionId || payload.dapp.name === name) found.push({ place, name: payload.dapp.name });
     }
-    const { items, total } = pageOf(
-      found.sort(directed((a, b) => compareUsernames(a.name, b.name), sort.direction)),
-      page,
-    );
+    const { items, total } = pageOf(found.sort(directed((a, b) => compareTexts(a.name, b.name), sort.direction)), page);
     return { items: items.map(({ place }) => this.#entry(place)), total };
   }
 

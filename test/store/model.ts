@@ -70,11 +70,9 @@ export const byAddress = (a: Account, b: Account): number =>
   a.address < b.address ? -1 : a.address > b.address ? 1 : 0;
 export const byBalance = (a: Account, b: Account): number =>
   Number(a.balance > b.balance) - Number(a.balance < b.balance);
-/** These names sort as their letters and digits do. */
+/** Names sort as their bytes do. */
 export const letters = (name: string | undefined): string | undefined =>
-  name === undefined
-    ? undefined
-    : `${name.toLowerCase().replace(/[^a-z0-9]/g, '')} ${Buffer.from(name).toString('hex')}`;
+  name === undefined ? undefined : Buffer.from(name).toString('hex');
 
 export const direction = fc.constantFrom<Direction>('asc', 'desc');
 export const request = { limit: fc.integer({ min: 1, max: 12 }), offset: fc.integer({ min: 0, max: 15 }) };

@@ -44,7 +44,8 @@ for (const backend of BACKENDS) {
                 generatorPublicKey === undefined || header.generatorPublicKey === generatorPublicKey,
               ].every(Boolean),
             );
-            const byHeight = (a: { height: number }, b: { height: number }): number => a.height - b.height;
+            const sign = sort.direction === 'asc' ? 1 : -1;
+            const byHeight = (a: { height: number }, b: { height: number }): number => sign * (a.height - b.height);
             t.deepEqual(
               chain.blocks(wanted),
               page(fitting, (header) => header[sort.field], sort.direction, byHeight, wanted),

@@ -1,0 +1,98 @@
+/** Differences from recorded answers that are meant, each with its reason. `docs/http/differences.md` tells them to clients. */
+
+import type { Allowance } from './differences.ts';
+
+export const ALLOWANCES: readonly Allowance[] = [
+  {
+    reason: 'A real node of generation 2 answers the nethash after a restart until its next block; we answer the hash.',
+    url: /\/node\/status/,
+    path: /^data\.broadhash$/,
+  },
+  {
+    reason: 'Time goes on.',
+    path: /^(data\.(currentTime|secondsSinceEpoch|nonce)|meta\.(toTimestamp|currentSlot)|data\.\d+\.nextSlot)$/,
+  },
+  { reason: 'Who forges next depends on the time.', url: /\/forgers/, path: /^data\.\d+\./ },
+  {
+    reason: 'Both generations send the union of the fields of both.',
+    url: /\/delegates/,
+    path: /^data\.\d+\.(vote|voteWeight|rank)$/,
+    kind: 'added',
+  },
+  {
+    reason: 'Both generations send the union of the fields of both.',
+    url: /\/accounts/,
+    path: /^data\.\d+\.delegate\.(vote|voteWeight|rank)$/,
+    kind: 'added',
+  },
+  {
+    reason: 'Both generations send the union of the fields of both.',
+    url: /\/node\/(status|constants)/,
+    path: /^data\.(broadhash|consensus|loaded|networkHeight|transactions|chainMaxHeightFinalized|nethash|nonce|networkId)$/,
+    kind: 'added',
+  },
+  {
+    reason: 'Both generations send the union of the fields of both.',
+    url: /\/transactions/,
+    path: /^data\.\d+\.(amount|recipientId|recipientPublicKey|senderSecondPublicKey|ready|receivedAt|signSignature)$/,
+    kind: 'added',
+  },
+  {
+    reason: 'Both generations send the union of the fields of both.',
+    url: /\/peers/,
+    path: /^data\.\d+\.(broadhash|nonce|networkId)$/,
+    kind: 'added',
+  },
+  {
+    reason: 'Build and commit are always told, empty when unknown.',
+    url: /\/node\/constants/,
+    path: /^data\.(build|commit)$/,
+    kind: 'added',
+  },
+];
+
+/** The same for exchanges with a live devnet, of which statuses, headers, refusals and members are compared. */
+export const CASE_ALLOWANCES: readonly Allowance[] = [
+  ...ALLOWANCES.map((allowance) => ({
+    ...allowance,
+    path: new RegExp(allowance.path.source.replace('^', '^body\\.')),
+  })),
+  {
+    reason: "Each generation takes the other's names of sorts as well.",
+    url: /\/delegates\?sort=(rank|voteWeight):/,
+    path: /^(status|body)/,
+  },
+  {
+    reason: "Each generation takes the other's spelling of the state of peers as well.",
+    url: /\/peers\?state=/,
+    path: /^(status|body)/,
+  },
+  {
+    reason: 'A bound beyond 32 bits is a bound, where real nodes fail.',
+    url: /\/forging_statistics\?fromTimestamp=0&toTimestamp=999999999999999$/,
+    path: /^(status|body)/,
+  },
+  {
+    reason: 'The text after the name is that of the JavaScript engine.',
+    method: 'POST',
+    path: /^body\.errors\.0\.message$/,
+  },
+  { reason: 'A refusal is always a list with at least one element.', method: 'POST', path: /^body\.errors$/ },
+  {
+    reason: 'A method that a path does not know is refused in JSON, not with a page of HTML.',
+    method: 'PUT',
+    url: /\/accounts$/,
+    path: /^(headers\.(content-type|content-security-policy)|body)/,
+  },
+  {
+    reason: 'A method that a path does not know is refused in JSON, not with a page of HTML.',
+    method: 'DELETE',
+    url: /\/accounts$/,
+    path: /^(headers\.(content-type|content-security-policy)|body)/,
+  },
+  {
+    reason: 'The answer came from the response cache of the real node, which names the charset.',
+    url: /\/blocks\?limit=100$/,
+    path: /^headers\.content-type$/,
+  },
+];

@@ -1,0 +1,155 @@
+/**
+ * Recorded exchanges with a live devnet against ours: statuses, headers, texts of refusals, and the members of what is
+ * answered. Its chain was another one, so values are not compared.
+ */
+
+import { request } from 'node:http';
+import { join } from 'node:path';
+import type { NodeApi, PeerEntry } from '../../src/ports/node-api.ts';
+import type { Generation } from '../../src/protocol/params.ts';
+import { CASE_ALLOWANCES } from './allowances.ts';
+import { recordedFacts, type Comparison, type RecordedAnswer } from './compare-answers.ts';
+import { differencesOf, isAllowed } from './differences.ts';
+import { linesOf, startRecordedNode } from './recorded-node.ts';
+
+interface RecordedCase {
+  readonly name: string;
+  readonly method: string;
+  readonly url: string;
+  readonly requestHeaders: Readonly<Record<string, string>> | null;
+  readonly requestBody: string | null;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+}
+
+export async function compareCases(folder: string, generation: Generation): Promise<Comparison> {
+  const cases = linesOf(join(folder, 'devnet-cases.ndjson')) as readonly RecordedCase[];
+  const chainFile = join(folder, 'chain.ndjson.gz');
+  const answers = linesOf(join(folder, 'answers.ndjson.gz')) as readonly RecordedAnswer[];
+  const forging = cases.find(({ url }) => url === '/api/node/status/forging')?.body as { readonly data: [] };
+  const node = await startRecordedNode({
+    generation,
+    chainFile,
+    ...recordedFacts(answers),
+    furnish: () => furniture(forging.data, generation),
+  });
+  const complaints: string[] = [];
+  try {
+    for (const recorded of cases) {
+      const { method, url } = recorded;
+      const ours = await ask(node.origin, recorded, confirmedInstead(recorded, chainFile));
+      const found = differencesOf(comparable(recorded), comparable(ours)).filter(
+        (difference) => !isAllowed(CASE_ALLOWANCES, { method, url }, difference),
+      );
+      const [first] = found;
+      if (first !== undefined) {
+        const shown = [first.recorded, first.ours].map((value) => JSON.stringify(value)?.slice(0, 200));
+        complaints.push(
+          `${recorded.name}: ${found.length}, first ${first.kind} ${first.path}: ${shown.join(' became ')}`,
+        );
+      }
+    }
+  } finally {
+    await node.close();
+  }
+  return { compared: cases.length, complaints };
+}
+
+/** A refusal of a transaction that is in the chain needs one that is in ours. */
+function confirmedInstead({ body, requestBody }: RecordedCase, chainFile: string): string | null {
+  if (!JSON.stringify(body).includes('already confirmed')) return requestBody;
+  const blocks = linesOf(chainFile).slice(1) as readonly { readonly transactions: readonly object[] }[];
+  return JSON.stringify(blocks.flatMap(({ transactions }) => transactions)[0]);
+}
+
+const PEER: PeerEntry = {
+  state: 'connected',
+  info: {
+    ip: '127.0.0.1',
+    wsPort: 5001,
+    httpPort: 4001,
+    os: 'linux',
+    version: '3.0.2',
+    protocolVersion: '2.0',
+    nonce: 'n',
+    broadhash: 'ab',
+    networkId: 'cd',
+    height: 7,
+  },
+};
+
+function furniture(
+  delegates: NodeApi extends { forgingDelegates(): infer D } ? D : never,
+  generation: Generation,
+): Partial<NodeApi> {
+  return {
+    forgingDelegates: () => delegates,
+    setForging: (publicKey, _password, forging) => Promise.resolve({ publicKey, forging }),
+    peers: () => (generation === 2 ? [PEER] : [PEER, { ...PEER, state: 'disconnected' }]),
+  };
+}
+
+function ask(origin: string, { method, url, requestHeaders }: RecordedCase, body: string | null): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = { ...(body === null ? {} : { 'content-type': 'application/json' }), ...requestHeaders };
+    const sent = request(origin + url, { method, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8');
+        const isJson =
+          response.headers['content-type']?.startsWith('application/json') && !response.headers['content-encoding'];
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body: isJson ? JSON.parse(text) : text,
+        });
+      });
+      response.on('error', reject);
+    });
+    sent.on('error', reject);
+    sent.end(body ?? undefined);
+  });
+}
+
+/** Headers that mean something to clients. */
+const HEADERS = [
+  'content-type',
+  'allow',
+  'vary',
+  'x-frame-options',
+  'content-security-policy',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'access-control-allow-origin',
+  'access-control-allow-methods',
+  'access-control-allow-headers',
+  'content-encoding',
+];
+
+function comparable({ status, headers, body }: Answer) {
+  const told = Object.fromEntries(
+    HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
+  );
+  const isText = typeof body === 'string';
+  return { status, headers: told, body: status === 200 ? (isText ? 'text' : shapeOf(body)) : masked(body) };
+}
+
+/** Members and types, of the first element where there is a list. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return 'list';
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]));
+}
+
+/** A refusal without the ids that its chain gave it. */
+function masked(body: unknown): unknown {
+  return JSON.parse((JSON.stringify(body) ?? 'null').replaceAll(/\b[0-9]{10,20}\b/g, '<id>')) as unknown;
+}

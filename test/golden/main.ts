@@ -1,0 +1,32 @@
+/**
+ * `npm run golden -- --dir DIR`: compares our answers with those of a recorded node. DIR holds `gen2` and `gen3`, or is one
+ * of them: `chain.ndjson.gz` and `answers.ndjson.gz`, and `devnet-cases.ndjson` where there are cases of a live devnet.
+ */
+
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { compareAnswers } from './compare-answers.ts';
+import { compareCases } from './compare-cases.ts';
+
+const { values } = parseArgs({ options: { dir: { type: 'string' }, all: { type: 'boolean' } } });
+if (values.dir === undefined) {
+  console.error('usage: npm run golden -- --dir DIR [--all]');
+  process.exit(2);
+}
+const root = values.dir;
+const folders = existsSync(join(root, 'chain.ndjson.gz')) ? [root] : [join(root, 'gen2'), join(root, 'gen3')];
+let failures = 0;
+for (const folder of folders) {
+  const generation = basename(folder) === 'gen2' ? 2 : 3;
+  for (const [what, compare] of [
+    ['answers', compareAnswers],
+    ['cases', compareCases],
+  ] as const) {
+    const { compared, complaints } = await compare(folder, generation);
+    failures += complaints.length;
+    console.log(`generation ${generation}: ${compared - complaints.length} of ${compared} ${what} equal`);
+    for (const complaint of values.all ? complaints : complaints.slice(0, 40)) console.log(`  ${complaint}`);
+  }
+}
+process.exitCode = failures === 0 ? 0 : 1;

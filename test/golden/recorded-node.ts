@@ -1,0 +1,137 @@
+/** A node that holds the chain of a recording and whose clock stands still, behind its real HTTP interface. */
+
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { selectEd25519 } from '../../src/crypto/ed25519.ts';
+import { Engine } from '../../src/engine/engine.ts';
+import { ForgingDelegates } from '../../src/engine/forge/delegates.ts';
+import { createHttpServer } from '../../src/http/app.ts';
+import { createLoneTransport } from '../../src/node/lone-transport.ts';
+import { createNodeApi } from '../../src/node/node-api.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { NodeApi, NodeIdentity } from '../../src/ports/node-api.ts';
+import { SILENT } from '../../src/ports/observer.ts';
+import { createGen2Rules } from '../../src/protocol/gen2/rules.ts';
+import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
+import { networkIdentifierOf } from '../../src/protocol/genesis.ts';
+import { NO_EXCEPTIONS, type ChainParams, type Generation } from '../../src/protocol/params.ts';
+import { openMemoryChainStore } from '../../src/store/open.ts';
+import { createQueries } from '../../src/store/queries.ts';
+import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
+import { addressOf } from '../../src/crypto/keys.ts';
+
+export interface RecordedNode {
+  readonly origin: string;
+  readonly api: NodeApi;
+  close(): Promise<void>;
+}
+
+export interface RecordedNodeOptions {
+  readonly generation: Generation;
+  /** Blocks in JSON, one per line, genesis first; gzip. */
+  readonly chainFile: string;
+  /** Unix time in milliseconds. */
+  readonly nowMs: number;
+  readonly identity: Pick<NodeIdentity, 'version' | 'protocolVersion'>;
+  /** What the node of the recording had besides its chain. */
+  readonly furnish?: (api: NodeApi) => Partial<NodeApi>;
+}
+
+export function linesOf(file: string): readonly unknown[] {
+  const bytes = readFileSync(file);
+  const text = (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown);
+}
+
+export async function startRecordedNode(options: RecordedNodeOptions): Promise<RecordedNode> {
+  const { generation, chainFile, nowMs } = options;
+  const [genesisJson, ...rest] = linesOf(chainFile);
+  const { id, payloadHash } = genesisJson as { readonly id: string; readonly payloadHash: string };
+  const params = devnetParams(generation, id, payloadHash);
+  const rules = generation === 2 ? createGen2Rules(params) : createGen3Rules(params);
+  const store = openMemoryChainStore({ codec: rules.codec, params });
+  const clock: Clock = { nowMs: () => nowMs, after: () => ({ cancel: () => undefined }) };
+  const identity: NodeIdentity = {
+    networkName: 'devnet',
+    build: '',
+    commit: '',
+    nonce: 'recordedrecorded',
+    ...options.identity,
+  };
+  const verifier = createInlineVerifier(selectEd25519(), 10_000);
+  const engine = new Engine(
+    {
+      store,
+      rules,
+      genesis: rules.codec.genesisFromJson(genesisJson),
+      verifier,
+      transport: createLoneTransport(),
+      clock,
+      random: { bytes: (count) => new Uint8Array(count), fraction: () => 0, below: () => 0 },
+      journal: { last: () => undefined, record: () => undefined, close: () => undefined },
+      observer: SILENT,
+    },
+    {
+      identity,
+      os: 'test',
+      waitThresholdMs: 0,
+      broadcastIntervalMs: 5000,
+      transactionsPerQueueMax: 1000,
+      peers: {
+        own: { ip: '127.0.0.1', wsPort: 0 },
+        gossipPeersMax: 0,
+        fixedPeers: [],
+        seedPeers: [],
+        whitelistedPeers: [],
+        blacklistedIps: [],
+        outboundMax: 0,
+      },
+    },
+  );
+  store.transact((writer) => {
+    for (const json of rest) {
+      const block = rules.codec.blockFromJson(json);
+      writer.append(block, (state) => {
+        rules.applyBlock(state, block, { nowS: Math.floor((nowMs - params.epochMs) / 1000), verify: verifier.verify });
+      });
+    }
+  });
+  const delegates = new ForgingDelegates({
+    configured: [],
+    scheduler: engine.forging,
+    state: () => store,
+    unlock: () => Promise.reject(new ProtocolError('FORGING_PASSWORD_WRONG', {})),
+    addressOf,
+    observer: SILENT,
+  });
+  const real = createNodeApi({ engine, store, queries: createQueries(store, params), delegates, identity, clock });
+  const api: NodeApi = { ...real, ...options.furnish?.(real) };
+  const http = createHttpServer(api, { port: 0, address: '127.0.0.1' });
+  const { port } = await http.start();
+  return { origin: `http://127.0.0.1:${port}`, api, close: () => http.close() };
+}
+
+/** The parameters of the public devnet, with slots as the recordings have them. */
+function devnetParams(generation: Generation, genesisBlockId: string, nethash: string): ChainParams {
+  return {
+    generation,
+    epochMs: Date.parse('2016-05-24T17:00:00.000Z'),
+    blockTimeS: 10,
+    transactionsPerBlockMax: 25,
+    rewards: {
+      milestones: [500_000_000n, 400_000_000n, 300_000_000n, 200_000_000n, 100_000_000n],
+      offset: 2160,
+      distance: 3_000_000,
+    },
+    delegateListRoundOffset: 2,
+    genesisBlockId,
+    nethash,
+    communityIdentifier: 'Lisk',
+    networkIdentifier: networkIdentifierOf(nethash, 'Lisk'),
+    exceptions: NO_EXCEPTIONS,
+  };
+}
