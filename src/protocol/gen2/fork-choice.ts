@@ -5,6 +5,9 @@
  * A block one above the tip that does not follow it (fork cause 1) makes the reference drop two blocks when the block is
  * older than the tip, and otherwise wait until it finds by polling that it is behind. Both end in following the longer
  * chain; here that begins at once, and nothing is dropped before the other chain is there.
+ *
+ * Of two chains of one length that parted further down the reference keeps whichever it has, so that two halves of a network
+ * that wait for each other's consent wait for ever. Here their tips are compared as rivals in one place are.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';
@@ -15,10 +18,11 @@ export function forkStatus({ header: tip }: TipView, { header: received }: TipVi
   if (received.id === tip.id) return 'same';
   if (received.height === tip.height + 1 && received.previousBlockId === tip.id) return 'extends';
   if (received.height > tip.height) return 'betterChain';
-  const isRival = received.height === tip.height && received.previousBlockId === tip.previousBlockId;
   // The genesis block has no rivals.
-  if (!isRival || tip.previousBlockId === undefined) return 'discard';
-  if (isPreferred(received, tip)) return 'tieBreak';
+  if (received.height < tip.height || tip.previousBlockId === undefined) return 'discard';
+  const isSibling = received.previousBlockId === tip.previousBlockId;
+  if (isPreferred(received, tip)) return isSibling ? 'tieBreak' : 'betterChain';
+  if (!isSibling) return 'discard';
   return received.generatorPublicKey === tip.generatorPublicKey ? 'doubleForging' : 'discard';
 }
 

@@ -5,6 +5,7 @@
 
 import { hexOf } from '../../primitives/bytes.ts';
 import { FEES } from '../params.ts';
+import { canonicalDigits } from '../tx/json.ts';
 import { bytesInvalid, payloadOf, signedKeysIn } from '../tx/transaction-type.ts';
 import type { BasicFields, TransactionLayout } from '../tx/transaction-type.ts';
 import { amountOf } from '../tx/vote-weight.ts';
@@ -225,3 +226,22 @@ export const LEGACY_LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map(
     each,
   ]),
 );
+
+const U64_MAX = 0xffff_ffff_ffff_ffffn;
+/** Far above the twenty digits of an address, so that the longest excepted one of a live network passes. */
+const RECIPIENT_DIGITS_MAX = 100;
+
+/** Beddows of an amount that eight bytes can hold. */
+export function beddowsOf(amount: string): bigint | undefined {
+  const digits = canonicalDigits(amount);
+  if (digits === undefined || digits.length > 20) return undefined;
+  const beddows = BigInt(digits);
+  return beddows <= U64_MAX ? beddows : undefined;
+}
+
+/** Amount and recipient that can be written as bytes, whatever the rules say of them. */
+export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
+  const beddows = beddowsOf(amount);
+  if (beddows === undefined || typeof recipientId !== 'string' || !/^[0-9]+L$/.test(recipientId)) return undefined;
+  return recipientId.length > RECIPIENT_DIGITS_MAX ? undefined : { amount: beddows, recipientId };
+}

@@ -177,7 +177,8 @@ function readTransaction(json: unknown, types: Types): Reading {
       errors.push(transactionError(id, message, '.senderId', derived, document.senderId));
     }
   }
-  const isShapeless = errors.some((error) => !EXCEPTABLE_BASE_PATHS.has(error.dataPath));
+  const isShapeless =
+    !Array.isArray(document.signatures) || errors.some(({ dataPath }) => dataPath !== EXCEPTABLE_PATH);
   const reading = type.readPayload(payloadMembers(document, json), id);
   errors.push(...reading.errors);
   if (isShapeless || reading.payload === undefined) return { errors, transaction: undefined };
@@ -191,8 +192,8 @@ function readTransaction(json: unknown, types: Types): Reading {
   };
 }
 
-/** Errors of the base shape that leave the bytes clear and that an exception of a live network may forgive. */
-const EXCEPTABLE_BASE_PATHS: ReadonlySet<string> = new Set(['.signatures']);
+/** Of the base shape an exception can only forgive that a list of signatures is too long or holds one twice. */
+const EXCEPTABLE_PATH = '.signatures';
 
 function typeFor(json: unknown, types: Types): Gen2Type {
   const number = member(json, 'type');

@@ -16,7 +16,7 @@ import { isVoteList, VOTE_SCHEMA } from '../tx/vote.ts';
 import type { Address, JsonObject, Payload, PayloadKind } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
 import { createDappReader, dappErrors } from './dapp.ts';
-import { LEGACY_LAYOUTS } from './layouts.ts';
+import { beddowsOf, LEGACY_LAYOUTS, movementOf } from './layouts.ts';
 
 /** NUL, and what a mis-escaped pattern of the reference takes for it as well. */
 const containsNul = (text: string): boolean => text.includes('\0') || text.includes('U00000000');
@@ -270,26 +270,8 @@ export const GEN2_TYPES: ReadonlyMap<number, Gen2Type> = new Map(
   ]),
 );
 
-const U64_MAX = 0xffff_ffff_ffff_ffffn;
-/** Far above the twenty digits of an address, so that the longest excepted one of a live network passes. */
-const RECIPIENT_DIGITS_MAX = 100;
-
-/** Beddows of an amount that eight bytes can hold. */
-function beddowsOf(amount: string): bigint | undefined {
-  const digits = canonicalDigits(amount);
-  if (digits === undefined || digits.length > 20) return undefined;
-  const beddows = BigInt(digits);
-  return beddows <= U64_MAX ? beddows : undefined;
-}
-
-/** Amount and recipient that can be written as bytes, whatever the rules say of them. */
-function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
-  const beddows = beddowsOf(amount);
-  if (beddows === undefined || typeof recipientId !== 'string' || !/^[0-9]+L$/.test(recipientId)) return undefined;
-  return recipientId.length > RECIPIENT_DIGITS_MAX ? undefined : { amount: beddows, recipientId };
-}
-
-function isPositive(amount: string): boolean {
+/** True for the decimal text of a number above 0. */
+export function isPositive(amount: string): boolean {
   return Number(amount) > 0;
 }
 

@@ -7,6 +7,7 @@ import { blockFromJson, blockToJson, genesisFromJson, headerToJson } from './blo
 import { decodeHeader, encodeHeader } from '../block/header.ts';
 import { genesisTransactionFromJson, transactionFromJson, transactionToJson } from './transaction-json.ts';
 import { decodeTransaction, encodeTransaction } from '../tx/transaction-record.ts';
+import { LEGACY_TYPES, legacyTypesOf } from './legacy-types.ts';
 import { transactionBytes } from './transaction-bytes.ts';
 import { GEN3_TYPES } from './transaction-types.ts';
 
@@ -19,20 +20,24 @@ export interface Gen3Codec extends Codec {
 }
 
 export function createGen3Codec(params: ChainParams): Gen3Codec {
-  const types = GEN3_TYPES;
-  const readTransaction: Codec['transactionFromJson'] = (json) => transactionFromJson(json, types);
+  const older = legacyTypesOf(params);
+  const types = new Map([...GEN3_TYPES, ...older.map((type) => [type.type, type] as const)]);
+  // The genesis block of a network with older history may hold types that no later block does.
+  const hasOlderHistory = older.length > 0 || params.exceptions.blockVersions.size > 0;
+  const stored = hasOlderHistory ? new Map([...LEGACY_TYPES, ...GEN3_TYPES]) : GEN3_TYPES;
+  const readTransaction: Codec['transactionFromJson'] = (json) => transactionFromJson(json, types, params.exceptions);
   return {
     types,
     transactionFromJson: readTransaction,
-    transactionToJson: (transaction) => transactionToJson(transaction, types),
-    encodeTransaction: (transaction) => encodeTransaction(transaction, transactionBytes(transaction), types),
-    decodeTransaction: (bytes) => decodeTransaction(bytes, types),
+    transactionToJson: (transaction) => transactionToJson(transaction, stored),
+    encodeTransaction: (transaction) => encodeTransaction(transaction, transactionBytes(transaction), stored),
+    decodeTransaction: (bytes) => decodeTransaction(bytes, stored),
     blockFromJson: (json) => blockFromJson(json, params, readTransaction),
     blockToJson: (block) =>
-      blockToJson(block, (transaction, blockId) => transactionToJson(transaction, types, blockId)),
+      blockToJson(block, (transaction, blockId) => transactionToJson(transaction, stored, blockId)),
     headerToJson,
     encodeHeader,
     decodeHeader,
-    genesisFromJson: (json) => genesisFromJson(json, (each) => genesisTransactionFromJson(each, types)),
+    genesisFromJson: (json) => genesisFromJson(json, (each) => genesisTransactionFromJson(each, stored)),
   };
 }

@@ -1,10 +1,12 @@
 /** Bytes and digests of the transactions that a chain of generation 3 can hold. */
 
+import { LEGACY_LAYOUTS } from '../gen2/layouts.ts';
 import { createTransactionBytes } from '../tx/transaction-bytes.ts';
 import type { TransactionLayout } from '../tx/transaction-type.ts';
 import { GEN3_TYPES } from './transaction-types.ts';
 
-const LAYOUTS: ReadonlyMap<number, TransactionLayout> = GEN3_TYPES;
+/** Types of its own and those of older history. */
+const LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map([...LEGACY_LAYOUTS, ...GEN3_TYPES]);
 
 export const {
   layoutOf,

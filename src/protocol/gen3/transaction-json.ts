@@ -1,7 +1,10 @@
 /** Transactions of generation 3 as JSON. */
 
 import { addressOf } from '../../crypto/keys.ts';
-import { isCanonicalHex } from '../../primitives/bytes.ts';
+import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';
+import type { Exceptions } from '../params.ts';
+import { GEN3_DIALECT } from '../tx/apply-context.ts';
+import { isExcepted } from '../tx/exceptions.ts';
 import { boundedList, member } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES } from '../tx/schema.ts';
 import type { TransactionType } from '../tx/transaction-type.ts';
@@ -16,28 +19,30 @@ const BASE_SHAPE = GEN3_SHAPES.compile({
   properties: BASE_PROPERTIES,
 });
 
+type Types = ReadonlyMap<number, TransactionType>;
+
 const NO_ID = 'incalculable-id';
 /** Longer ones are not repeated in refusals. */
 const ID_CHARACTERS_MAX = 256;
 
 /**
  * Reads a transaction with all static checks but its signature. Id, fee and sender's address of the document are ignored:
- * they follow from the rest.
+ * they follow from the rest. Transactions whose faulty shape the network excepts are let through under the id that they
+ * give themselves, as no other can be known of them.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with every error found
  */
-export function transactionFromJson(json: unknown, types: ReadonlyMap<number, TransactionType>): Transaction {
-  const type = typeFor(json, types);
-  const base = baseMembers(json, type);
-  const id = typeof base.id === 'string' && base.id !== '' && base.id.length <= ID_CHARACTERS_MAX ? base.id : NO_ID;
-  const errors = baseErrors(BASE_SHAPE, base, id);
-  const reading = type.readAsset(member(json, 'asset'), id, senderIdOf(base.senderPublicKey));
-  errors.push(...reading.errors);
-  if (errors.length > 0 || reading.payload === undefined) {
-    throw new TransactionRejected('TRANSACTION_INVALID', errors);
-  }
-  // The shape check has just shown that these members are what they are taken for.
-  return sealed(type, base as CheckedMembers, reading.payload, type.fee(reading.payload));
+export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
+  const { errors, transaction } = readTransaction(json, types);
+  if (transaction !== undefined && errors.length === 0) return withId(transaction);
+  if (transaction !== undefined && isExcepted(errors, transaction, exceptions, GEN3_DIALECT)) return transaction;
+  throw new TransactionRejected('TRANSACTION_INVALID', errors);
+}
+
+/** Whether a transaction that was read before has a faulty shape and the network excepts it. */
+export function isExceptedShape(transaction: Transaction, types: Types, exceptions: Exceptions): boolean {
+  const { errors } = readTransaction(transactionToJson(transaction, types), types);
+  return errors.length > 0 && isExcepted(errors, transaction, exceptions, GEN3_DIALECT);
 }
 
 /**
@@ -45,7 +50,7 @@ export function transactionFromJson(json: unknown, types: ReadonlyMap<number, Tr
  *
  * @throws TransactionRejected
  */
-export function genesisTransactionFromJson(json: unknown, types: ReadonlyMap<number, TransactionType>): Transaction {
+export function genesisTransactionFromJson(json: unknown, types: Types): Transaction {
   const type = typeFor(json, types);
   const base = baseMembers(json, type);
   const errors = baseErrors(BASE_SHAPE, base, NO_ID);
@@ -57,15 +62,11 @@ export function genesisTransactionFromJson(json: unknown, types: ReadonlyMap<num
   if (errors.length > 0 || payload === undefined) {
     throw new TransactionRejected('TRANSACTION_INVALID', [...errors, ...assetErrors]);
   }
-  return sealed(type, base as CheckedMembers, payload, 0n);
+  return withId(draftOf(type, base as CheckedMembers, payload, 0n));
 }
 
 /** @param blockId given for a transaction inside a block */
-export function transactionToJson(
-  transaction: Transaction,
-  types: ReadonlyMap<number, TransactionType>,
-  blockId?: string,
-): JsonObject {
+export function transactionToJson(transaction: Transaction, types: Types, blockId?: string): JsonObject {
   const type = types.get(transaction.type);
   return {
     id: transaction.id,
@@ -100,7 +101,7 @@ interface CheckedMembers extends BaseMembers {
   readonly signatures: readonly Signature[];
 }
 
-function typeFor(json: unknown, types: ReadonlyMap<number, TransactionType>): TransactionType {
+function typeFor(json: unknown, types: Types): TransactionType {
   const number = member(json, 'type');
   const type = typeof number === 'number' ? types.get(number) : undefined;
   if (type !== undefined) return type;
@@ -131,12 +132,34 @@ function senderIdOf(senderPublicKey: unknown): Address {
   return isCanonicalHex(key, 32) ? addressOf(key) : '';
 }
 
+interface Reading {
+  readonly errors: readonly TransactionError[];
+  /** With the id that it gives itself; also beside errors, where the bytes of the transaction are clear. */
+  readonly transaction: Transaction | undefined;
+}
+
+/** Of the base shape an exception can only forgive that a list of signatures is too long or holds one twice. */
+const EXCEPTABLE_PATH = '.signatures';
+
+function readTransaction(json: unknown, types: Types): Reading {
+  const type = typeFor(json, types);
+  const base = baseMembers(json, type);
+  const id = typeof base.id === 'string' && base.id !== '' && base.id.length <= ID_CHARACTERS_MAX ? base.id : NO_ID;
+  const errors = baseErrors(BASE_SHAPE, base, id);
+  const isShapeless = !Array.isArray(base.signatures) || errors.some(({ dataPath }) => dataPath !== EXCEPTABLE_PATH);
+  const { payload, errors: assetErrors } = type.readAsset(member(json, 'asset'), id, senderIdOf(base.senderPublicKey));
+  errors.push(...assetErrors);
+  if (isShapeless || payload === undefined) return { errors, transaction: undefined };
+  // The shape check has just shown that these members are what they are taken for.
+  return { errors, transaction: draftOf(type, base as CheckedMembers, payload, type.fee(payload)) };
+}
+
 type JsonLike = Readonly<Record<string, unknown>>;
 
-function sealed(type: TransactionType, base: CheckedMembers, payload: Payload, fee: bigint): Transaction {
+function draftOf(type: TransactionType, base: CheckedMembers, payload: Payload, fee: bigint): Transaction {
   const senderPublicKey = base.senderPublicKey.toLowerCase();
-  const draft: Transaction = {
-    id: '',
+  return {
+    id: typeof base.id === 'string' && isU64Decimal(base.id) ? base.id : '',
     type: type.type,
     timestamp: base.timestamp,
     senderPublicKey,
@@ -147,5 +170,4 @@ function sealed(type: TransactionType, base: CheckedMembers, payload: Payload, f
     ...(base.signSignature === undefined ? {} : { signSignature: base.signSignature.toLowerCase() }),
     signatures: base.signatures.map((signature) => signature.toLowerCase()),
   };
-  return withId(draft);
 }

@@ -5,6 +5,7 @@ import { GEN3_DIALECT } from '../tx/apply-context.ts';
 import * as shared from '../tx/transaction-rules.ts';
 import type { Gen3Codec } from './codec.ts';
 import * as bytes from './transaction-bytes.ts';
+import { isExceptedShape } from './transaction-json.ts';
 
 export type { TransactionRules as Gen3TransactionRules } from '../tx/transaction-rules.ts';
 
@@ -12,10 +13,10 @@ export function createTransactionRules(params: ChainParams, codec: Gen3Codec): s
   return shared.createTransactionRules(params, {
     dialect: GEN3_DIALECT,
     bytes,
-    isAllowed: ({ type }, context) => codec.types.get(type)?.matches?.(context) ?? true,
+    isAllowed: ({ type }, context) => codec.types.get(type)?.matches?.(context) ?? codec.types.has(type),
     // Id and fee are computed, never stated.
     statedErrors: () => [],
-    isExceptedShape: () => false,
+    isExceptedShape: (transaction) => isExceptedShape(transaction, codec.types, params.exceptions),
     mayBeForged: () => true,
     uniqueKinds: new Set(['delegate', 'vote']),
   });

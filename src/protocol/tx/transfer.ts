@@ -17,8 +17,13 @@ export const TRANSFER_DATA = { type: 'string', format: 'transferData', maxLength
 /**
  * Reader of the asset that carries amount and recipient itself (generation 3). An amount that is no string of digits
  * counts as 0, and so is refused as an amount.
+ *
+ * @param amountPath data path of the amount in its refusal
  */
-export function createTransferReader(compiler: ShapeCompiler): (asset: unknown, id: string) => AssetReading {
+export function createTransferReader(
+  compiler: ShapeCompiler,
+  amountPath = '.asset.amount',
+): (asset: unknown, id: string) => AssetReading {
   const shape = compiler.compile({
     type: 'object',
     required: ['recipientId', 'amount'],
@@ -35,7 +40,7 @@ export function createTransferReader(compiler: ShapeCompiler): (asset: unknown, 
     const errors = assetErrors(shape, { data, amount, recipientId }, id);
     if (!isTransferAmount(amount)) {
       const message = 'Amount must be a valid number in string format.';
-      errors.push(transactionError(id, message, '.asset.amount', amount));
+      errors.push(transactionError(id, message, amountPath, amount));
     }
     if (!recipientId) errors.push(transactionError(id, '`recipientId` must be provided.', '.asset.recipientId'));
     return { errors, payload: transferOf(amount, recipientId, data) };
