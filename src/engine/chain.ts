@@ -10,7 +10,7 @@ import type { ChainReader, ChainStore } from '../ports/store.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import type { Rules, TipView } from '../protocol/rules.ts';
 import { epochTimeS, slotAt } from '../protocol/slots.ts';
-import type { Block, SignatureOracle } from '../protocol/types.ts';
+import type { Block, BlockHeader, SignatureOracle } from '../protocol/types.ts';
 import { BlockRejected, type ForkStatus } from '../protocol/verdict.ts';
 import { appendBlocks, BranchRejected, finalizedHeightOf, revertTo, switchBranch } from './commit.ts';
 import { Lane } from './lane.ts';
@@ -232,7 +232,7 @@ export class Chain {
         this.#switchTo(commonHeight, branch);
       } catch (error) {
         const sound = error instanceof BranchRejected ? branch.slice(0, branch.indexOf(error.block)) : [];
-        if (this.#isPreferred(sound.at(-1))) this.#switchTo(commonHeight, sound);
+        if (this.prefers(sound.at(-1))) this.#switchTo(commonHeight, sound);
         throw error;
       }
     });
@@ -243,17 +243,12 @@ export class Chain {
     if (commonHeight < this.#finalizedHeight) {
       throw new ProtocolError('SWITCH_BELOW_FINALITY', { commonHeight, finalizedHeight: this.#finalizedHeight });
     }
-    if (!this.#isPreferred(branch.at(-1))) {
+    if (!this.prefers(branch.at(-1))) {
       throw new ProtocolError('SWITCH_NOT_BETTER', { commonHeight, blocks: branch.length, tipId: tip.id });
     }
     if (branch[0]?.previousBlockId !== this.state.header(commonHeight)?.id) {
       throw new ProtocolError('TIP_MOVED', { height: tip.height, tipId: tip.id, commonHeight });
     }
-  }
-
-  #isPreferred(branchTip: Block | undefined): boolean {
-    const status = branchTip && this.rules.forkStatus(this.tip, { header: branchTip });
-    return status === 'betterChain' || status === 'extends';
   }
 
   #switchTo(commonHeight: number, branch: readonly Block[]): void {
@@ -269,6 +264,12 @@ export class Chain {
       blockId: end.id,
     });
     this.#tell(reverted, branch, 'synced');
+  }
+
+  /** Whether fork choice would have a block, received now, as the tip instead of ours. */
+  prefers(branchTip: BlockHeader | undefined): boolean {
+    const status = branchTip && this.rules.forkStatus(this.tip, { header: branchTip, receivedAtS: this.nowS() });
+    return status === 'betterChain' || status === 'extends' || status === 'tieBreak';
   }
 
   /** Takes back everything above a height. For tools, on a node at rest. */

@@ -15,6 +15,7 @@ import type { ChainStore } from '../ports/store.ts';
 import type { NodeInfo, Transport } from '../ports/transport.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import { Chain, openGenesis } from './chain.ts';
+import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
 import { Gossip } from './gossip.ts';
 import { PeerManager, type PeerManagerOptions } from './peers/manager.ts';
@@ -34,6 +35,8 @@ export interface EngineOptions {
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
   readonly peers: PeerManagerOptions;
+  /** What differs from `DEFAULT_CUSTOMS`. */
+  readonly customs?: Partial<Customs>;
 }
 
 /** Where the node can be reached, as peers are told. */
@@ -68,10 +71,12 @@ export class Engine {
   #startedMs = 0;
   #ports: ListeningPorts = { wsPort: 0, httpPort: 0 };
   readonly #options: EngineOptions;
+  readonly #customs: Customs;
   readonly #dependencies: EngineDependencies;
 
   constructor(dependencies: EngineDependencies, options: EngineOptions) {
     this.#options = options;
+    this.#customs = { ...DEFAULT_CUSTOMS, ...options.customs };
     this.#dependencies = dependencies;
     const { store, rules, genesis, verifier, transport, clock, random, journal, observer } = dependencies;
     openGenesis(store, rules, genesis);
@@ -103,6 +108,8 @@ export class Engine {
       clock,
       random,
       observer: observer.room('sync'),
+      customs: this.#customs,
+      broadhash: () => this.broadhash(),
       ended: () => {
         this.#announceTip();
       },
@@ -115,6 +122,7 @@ export class Engine {
       clock,
       observer: observer.room('gossip'),
       broadcastIntervalMs: options.broadcastIntervalMs,
+      transactionGossip: this.#customs.transactionGossip,
       gossipTargets: () => this.peers.gossipTargets(),
       penalise,
       synchronizer: this.synchronizer,
@@ -147,7 +155,16 @@ export class Engine {
     let isPoolFetched = false;
     transport.announce(this.#nodeInfo());
     await this.peers.start({
-      answer: createServer({ store: this.#dependencies.store, rules: this.chain.rules, pool: this.pool }),
+      answer: createServer({
+        store: this.#dependencies.store,
+        rules: this.chain.rules,
+        pool: this.pool,
+        limits: {
+          blocksMax: this.#customs.blocksPerAnswerMax,
+          blocksBytesMax: this.#customs.blocksAnswerBytesMax,
+          sharedMax: this.#customs.sharedPerAnswerMax,
+        },
+      }),
       message: (peerId, message) => {
         this.#gossip.receive(peerId, message);
       },
@@ -231,7 +248,15 @@ export class Engine {
     // A block on a tip that the network has left behind would only be a fork.
     if (expectsPeers && isFresh && transport.connections().length === 0)
       return 'no peer has said yet where the network is';
-    return undefined;
+    return this.#consensusObstacle();
+  }
+
+  #consensusObstacle(): string | undefined {
+    const { forgingConsensusMin } = this.#customs;
+    if (forgingConsensusMin === 0) return undefined;
+    const percent = this.consensusPercent();
+    if (percent >= forgingConsensusMin) return undefined;
+    return `${percent} % of the peers share this node's tip, and forging takes ${forgingConsensusMin} %`;
   }
 
   #announceTip(): void {

@@ -8,6 +8,7 @@ import type { PeerId, PeerMessage, Transport } from '../ports/transport.ts';
 import type { Block, MemberSignature, TransactionId } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 import type { Chain } from './chain.ts';
+import type { Customs } from './customs.ts';
 import type { TransactionPool } from './pool/pool.ts';
 
 /** Items of one announcement, as the wire allows. */
@@ -26,6 +27,7 @@ export interface GossipDependencies {
   readonly clock: Clock;
   readonly observer: Observer;
   readonly broadcastIntervalMs: number;
+  readonly transactionGossip: Customs['transactionGossip'];
   /** Peers for a message that not everybody gets: a random choice over both directions. */
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
@@ -108,13 +110,22 @@ export class Gossip {
     const { pool, transport, gossipTargets } = this.#dependencies;
     this.#transactionIds.filter((id) => pool.has(id));
     const ids = this.#transactionIds.take(ITEMS_PER_MESSAGE_MAX);
-    if (ids.length > 0) {
-      for (const { peerId } of transport.connections()) transport.send(peerId, { kind: 'transactionIds', ids });
-    }
+    if (ids.length > 0) this.#tellTransactions(ids);
     const signatures = this.#signatures.take(ITEMS_PER_MESSAGE_MAX);
     if (signatures.length > 0) {
       for (const peerId of gossipTargets()) transport.send(peerId, { kind: 'signatures', signatures });
     }
+  }
+
+  #tellTransactions(ids: readonly TransactionId[]): void {
+    const { chain, pool, transport, gossipTargets, transactionGossip } = this.#dependencies;
+    if (transactionGossip === 'ids') {
+      for (const { peerId } of transport.connections()) transport.send(peerId, { kind: 'transactionIds', ids });
+      return;
+    }
+    const { codec } = chain.rules;
+    const transactions = ids.flatMap((id) => pool.get(id) ?? []).map((each) => codec.transactionToJson(each));
+    for (const peerId of gossipTargets()) transport.send(peerId, { kind: 'transactions', transactions });
   }
 
   #sendBlock(block: Block): void {

@@ -6,6 +6,7 @@ import type { ChainReader } from '../ports/store.ts';
 import { PeerFault, type PeerRequest, type TransportHandlers } from '../ports/transport.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { JsonObject, TransactionId } from '../protocol/types.ts';
+import { DEFAULT_CUSTOMS } from './customs.ts';
 import type { TransactionPool } from './pool/pool.ts';
 
 export interface ServeDependencies {
@@ -25,10 +26,9 @@ export interface ServeLimits {
 }
 
 const DEFAULT_LIMITS: ServeLimits = {
-  blocksMax: 34,
-  // Peers close a connection on a frame above 3,048,576 bytes; the rest is room for the envelope.
-  blocksBytesMax: 3_000_000,
-  sharedMax: 25,
+  blocksMax: DEFAULT_CUSTOMS.blocksPerAnswerMax,
+  blocksBytesMax: DEFAULT_CUSTOMS.blocksAnswerBytesMax,
+  sharedMax: DEFAULT_CUSTOMS.sharedPerAnswerMax,
 };
 
 /** Transactions that a peer may name in one question. */

@@ -97,7 +97,11 @@ export class ForgingScheduler {
     const nowMs = clock.nowMs();
     const slot = slotAtMs(nowMs, params);
     // The first moment at which a late block is not waited for any more is one to be awake at.
-    const moments = [slotStartMs(slot, params) + waitThresholdMs + 1, slotStartMs(slot + 1, params), nowMs + SLEEP_MS_MAX];
+    const moments = [
+      slotStartMs(slot, params) + waitThresholdMs + 1,
+      slotStartMs(slot + 1, params),
+      nowMs + SLEEP_MS_MAX,
+    ];
     const nextMs = Math.min(...moments.filter((moment) => moment > nowMs));
     this.#timer = clock.after(nextMs - nowMs, () => {
       this.#wake();

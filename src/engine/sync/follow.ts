@@ -21,6 +21,8 @@ export interface FollowDependencies {
   readonly chain: Chain;
   readonly transport: Pick<Transport, 'request'>;
   readonly observer: Observer;
+  /** False where peers have no answer to the question for their tip. */
+  readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
 }
 
@@ -31,9 +33,9 @@ export interface FollowDependencies {
  *   `Chain.append` and `Chain.switchTo` throw
  */
 export async function follow(peerId: PeerId, isShown: boolean, dependencies: FollowDependencies): Promise<boolean> {
-  const { chain, transport, observer, isStopped } = dependencies;
+  const { chain, transport, observer, isTipAsked, isStopped } = dependencies;
   const before = chain.tip.header;
-  if (!isShown && !(await hasBetterTip(peerId, dependencies))) return false;
+  if (!isShown && isTipAsked && !(await hasBetterTip(peerId, dependencies))) return false;
   const source = { peerId, transport, codec: chain.rules.codec };
   const commonHeight = await findCommonHeight(chain.state, source, chain.finalizedHeight);
   const fields = { peer: peerId, height: before.height, commonHeight };
@@ -89,8 +91,7 @@ async function changeBranch(
       if (commonHeight === chain.tip.header.height) return;
       continue;
     }
-    const status = chain.rules.forkStatus(chain.tip, { header: newest });
-    if (status === 'betterChain' || status === 'extends') {
+    if (chain.prefers(newest)) {
       await chain.switchTo(commonHeight, branch);
       return;
     }

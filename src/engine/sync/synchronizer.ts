@@ -14,6 +14,7 @@ import type { AnnouncedTip } from '../../protocol/rules.ts';
 import { BlockRejected } from '../../protocol/verdict.ts';
 import type { Chain } from '../chain.ts';
 import { BranchRejected } from '../commit.ts';
+import type { Customs } from '../customs.ts';
 import { follow } from './follow.ts';
 import { Rests } from './rests.ts';
 
@@ -32,6 +33,9 @@ export interface SynchronizerDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: Observer;
+  readonly customs: Pick<Customs, 'isTipAsked' | 'rivalsAtOurHeight'>;
+  /** Broadhash of our chain. */
+  readonly broadhash: () => string;
   /** Tells the keeper of peers that one misled us. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /** Told when a run has ended, whatever came of it. */
@@ -47,6 +51,8 @@ export class Synchronizer {
   readonly #penalise: SynchronizerDependencies['penalise'];
   readonly #ended: SynchronizerDependencies['ended'];
   readonly #rests: Rests;
+  readonly #customs: SynchronizerDependencies['customs'];
+  readonly #broadhash: () => string;
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = true;
@@ -62,6 +68,8 @@ export class Synchronizer {
     this.#penalise = dependencies.penalise;
     this.#ended = dependencies.ended;
     this.#rests = new Rests(dependencies.clock);
+    this.#customs = dependencies.customs;
+    this.#broadhash = dependencies.broadhash;
   }
 
   /** True while a download is under way; no block is forged or gossiped then. */
@@ -125,6 +133,7 @@ export class Synchronizer {
           chain: this.#chain,
           transport: this.#transport,
           observer: this.#observer,
+          isTipAsked: this.#customs.isTipAsked,
           isStopped: () => this.#stopped,
         });
         if (isAhead) {
@@ -151,8 +160,9 @@ export class Synchronizer {
     this.#observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
     // Our own chain went on meanwhile: a new look decides.
     if (code === 'TIP_MOVED') return;
-    // A slow clock sees blocks of the future everywhere.
-    const isItsFault = code !== 'BLOCK_TIMESTAMP_INVALID';
+    // A slow clock sees blocks of the future everywhere; a rival at our height promised nothing.
+    const isRival = this.#customs.rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
+    const isItsFault = code !== 'BLOCK_TIMESTAMP_INVALID' && !isRival;
     this.#rests.fail(peerId, isItsFault);
     if (LIES.has(code)) this.#penalise(peerId, code, reason);
     // Where a block belongs is beyond doubt here, so no honest peer has it.
@@ -163,24 +173,36 @@ export class Synchronizer {
   #choosePeer(excluded: ReadonlySet<PeerId>): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
     for (const { peerId, info } of this.#betterPeers(excluded)) {
-      const key = info.lastBlockId ?? '';
+      const key = info.lastBlockId ?? info.broadhash ?? '';
       groups.set(key, [...(groups.get(key) ?? []), peerId]);
     }
     const largest = [...groups].sort(([idA, a], [idB, b]) => b.length - a.length || (idA < idB ? -1 : 1))[0]?.[1];
     return largest?.[this.#random.below(largest.length)];
   }
 
-  /** Connected peers whose announced tip is to be preferred to ours, only those with the best. */
+  /** Connected peers whose announced tip is to be preferred to ours, only those with the best; else rivals of our tip. */
   #betterPeers(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     const { rules } = this.#chain;
-    const candidates = this.#transport.connections().flatMap((connection) => {
-      if (excluded.has(connection.peerId) || this.#rests.isResting(connection.peerId)) return [];
+    const free = this.#transport
+      .connections()
+      .filter(({ peerId }) => !excluded.has(peerId) && !this.#rests.isResting(peerId));
+    const candidates = free.flatMap((connection) => {
       const tip = announcedTip(connection);
       return tip !== undefined && rules.prefersTip(tip, this.#chain.tip.header) ? [{ connection, tip }] : [];
     });
+    if (candidates.length === 0 && this.#customs.rivalsAtOurHeight) return this.#rivals(free);
     return candidates
       .filter(({ tip }) => !candidates.some((other) => rules.prefersTip(other.tip, tip)))
       .map(({ connection }) => connection);
+  }
+
+  /** Peers at our height with another chain: which one is to be preferred shows only when theirs is here. */
+  #rivals(connections: readonly Connection[]): readonly Connection[] {
+    const { height } = this.#chain.tip.header;
+    const broadhash = this.#broadhash();
+    return connections.filter(
+      ({ info }) => info.height === height && info.broadhash !== undefined && info.broadhash !== broadhash,
+    );
   }
 }
 
