@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, openSync, closeSync, readSync, fstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { open, type Database } from 'lmdb';
+import { open, type Database, type Transaction } from 'lmdb';
 
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
 import { DirectoryLock } from './directory-lock.ts';
@@ -14,17 +14,14 @@ const DATA_FILE = 'data.mdb';
 /**
  * Opens the folder, creating it where `create` allows, and holds it until `close`.
  *
+ * @param durable false leaves it to the system when the disk gets what was written: for stores that nobody needs later
  * @throws ProtocolError `STORE_MISSING` when there is none and `create` is false, `STORE_IN_USE` when another process holds it,
  *   `STORE_UNREADABLE` when it is no folder or holds a damaged or foreign file
  */
-export function openLmdb(directory: string, create: boolean): KeyValue {
+export function openLmdb(directory: string, create: boolean, durable = true): KeyValue {
   const dataFile = join(directory, DATA_FILE);
-  if (existsSync(directory) && !statSync(directory).isDirectory()) {
-    throw unreadable(directory, 'it is a file, not a folder');
-  }
-  if (!create && !existsSync(dataFile)) {
-    throw new ProtocolError('STORE_MISSING', { directory }, `There is no chain store in ${directory}.`);
-  }
+  refuseFile(directory);
+  if (!create) refuseMissing(directory, dataFile);
   try {
     mkdirSync(directory, { recursive: true });
   } catch (error) {
@@ -33,15 +30,47 @@ export function openLmdb(directory: string, create: boolean): KeyValue {
   const lock = DirectoryLock.acquire(directory);
   try {
     refuseDamagedFile(directory, dataFile);
-    return new LmdbKeyValue(openEnvironment(directory), lock);
+    return new LmdbKeyValue(openEnvironment(directory, { noSync: !durable }), lock);
   } catch (error) {
     lock.release();
     throw error instanceof ProtocolError ? error : unreadable(directory, messageOf(error), error);
   }
 }
 
-function openEnvironment(directory: string): Database<Buffer, Buffer> {
+/**
+ * Opens the folder for reading, also while a node holds it: every answer is as of this moment until `close`. As long as it is
+ * open the node cannot use again what it frees, so its file may grow meanwhile.
+ *
+ * @throws ProtocolError `STORE_MISSING` or `STORE_UNREADABLE`
+ */
+export function openLmdbSnapshot(directory: string): KeyValue {
+  const dataFile = join(directory, DATA_FILE);
+  refuseFile(directory);
+  refuseMissing(directory, dataFile);
+  try {
+    refuseDamagedFile(directory, dataFile);
+    return new LmdbSnapshot(openEnvironment(directory, { readOnly: true }));
+  } catch (error) {
+    throw error instanceof ProtocolError ? error : unreadable(directory, messageOf(error), error);
+  }
+}
+
+function refuseFile(directory: string): void {
+  if (!existsSync(directory) || statSync(directory).isDirectory()) return;
+  throw unreadable(directory, 'it is a file, not a folder');
+}
+
+function refuseMissing(directory: string, dataFile: string): void {
+  if (existsSync(dataFile)) return;
+  throw new ProtocolError('STORE_MISSING', { directory }, `There is no chain store in ${directory}.`);
+}
+
+function openEnvironment(
+  directory: string,
+  mode: { readonly noSync?: boolean; readonly readOnly?: boolean },
+): Database<Buffer, Buffer> {
   return open<Buffer, Buffer>({
+    ...mode,
     path: directory,
     // A folder whose name holds a point would be taken for a file.
     noSubdir: false,
@@ -126,6 +155,50 @@ class LmdbKeyValue implements KeyValue {
     this.#closed = true;
     await this.#database.close();
     this.#lock.release();
+  }
+}
+
+/** One read transaction from beginning to end. */
+class LmdbSnapshot implements KeyValue {
+  readonly #database: Database<Buffer, Buffer>;
+  readonly #transaction: Transaction;
+  #closed = false;
+
+  constructor(database: Database<Buffer, Buffer>) {
+    this.#database = database;
+    this.#transaction = database.useReadTransaction();
+  }
+
+  get(key: Uint8Array): Buffer | undefined {
+    const options = { transaction: this.#transaction };
+    return this.#database.get(bufferOf(key), options);
+  }
+
+  entries(range: KeyRange): Iterable<KeyValueEntry> {
+    const options = { ...lmdbRange(range), transaction: this.#transaction };
+    return this.#database.getRange(options) as Iterable<KeyValueEntry>;
+  }
+
+  keys(range: KeyRange): Iterable<Buffer> {
+    const options = { ...lmdbRange(range), transaction: this.#transaction };
+    return this.#database.getKeys(options) as Iterable<Buffer>;
+  }
+
+  count(range: KeyRange): number {
+    if (Buffer.compare(range.gte, range.lt) >= 0) return 0;
+    const bounds = { start: bufferOf(range.gte), end: bufferOf(range.lt) };
+    return this.#database.getKeysCount({ ...bounds, transaction: this.#transaction });
+  }
+
+  transact(): never {
+    throw new ProtocolError('STORE_READ_ONLY', {}, 'The chain store was opened for reading only.');
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#transaction.done();
+    await this.#database.close();
   }
 }
 

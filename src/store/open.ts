@@ -6,7 +6,7 @@ import type { Codec } from '../protocol/rules.ts';
 import { KeyValueChainStore, type StoredChain } from './chain-store.ts';
 import type { KeyValue } from './key-value.ts';
 import { LAYOUT_VERSION, META_ACCOUNTS, META_GENERATION, META_LAYOUT, META_NETWORK, textKey } from './layout.ts';
-import { openLmdb } from './lmdb.ts';
+import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 import { MemoryKeyValue } from './memory.ts';
 
 export interface MemoryChainStoreOptions {
@@ -19,6 +19,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   readonly directory: string;
   /** Default true; false refuses a folder that holds no store yet. */
   readonly create?: boolean;
+  /** Default true; false for a store that is thrown away: its writes need not be on the disk when they return. */
+  readonly durable?: boolean;
 }
 
 /**
@@ -27,10 +29,37 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
  * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`,
  *   `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`, each with a message that says what to do
  */
-export async function openChainStore({ codec, params, directory, create }: ChainStoreOptions): Promise<StoredChain> {
-  const keyValue = openLmdb(directory, create ?? true);
+export async function openChainStore({
+  codec,
+  params,
+  directory,
+  create,
+  durable,
+}: ChainStoreOptions): Promise<StoredChain> {
+  const keyValue = openLmdb(directory, create ?? true, durable);
   try {
     return chainStoreOver(keyValue, { codec, params }, directory);
+  } catch (error) {
+    await keyValue.close();
+    throw error;
+  }
+}
+
+/**
+ * Reads the store of a folder as of this moment, also while a node holds it. It cannot be written to.
+ *
+ * @throws ProtocolError as `openChainStore`, but never `STORE_IN_USE`
+ */
+export async function openChainSnapshot(
+  options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>,
+): Promise<StoredChain> {
+  const { directory } = options;
+  const keyValue = openLmdbSnapshot(directory);
+  try {
+    if (keyValue.count({ gte: Buffer.from([0]), lt: Buffer.from([255]) }) === 0) {
+      throw new ProtocolError('STORE_MISSING', { directory }, `The chain store in ${directory} holds no chain yet.`);
+    }
+    return chainStoreOver(keyValue, options, directory);
   } catch (error) {
     await keyValue.close();
     throw error;
