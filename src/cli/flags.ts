@@ -1,9 +1,11 @@
 /** The flags of each command as `program.ts` reads them. */
 
+import type { Generation } from '../protocol/params.ts';
+
 export interface DevnetFlags {
   readonly nodes: number;
   readonly blockTime?: number;
-  readonly generation: number;
+  readonly generation: Generation;
   readonly httpPort: number;
   readonly wsPort: number;
   readonly dataDir?: string;
@@ -13,7 +15,7 @@ export interface DevnetFlags {
 }
 
 export interface AccountsFlags {
-  readonly generation: number;
+  readonly generation: Generation;
   readonly json?: true;
 }
 
@@ -35,10 +37,33 @@ export interface StatusFlags {
 }
 
 export interface GenesisFlags {
-  readonly generation: number;
+  readonly generation: Generation;
   readonly name: string;
   readonly out: string;
   readonly delegates: number;
   readonly blockTime: number;
   readonly seed?: string;
+}
+
+export interface ExportFlags {
+  readonly network?: string;
+  readonly dataDir?: string;
+  readonly from?: number;
+  readonly to?: number;
+}
+
+export interface ImportFlags {
+  readonly network: string;
+  readonly dataDir?: string;
+}
+
+export interface VerifyFlags {
+  readonly network?: string;
+  readonly dataDir?: string;
+}
+
+export interface RollbackFlags {
+  readonly network?: string;
+  readonly dataDir?: string;
+  readonly to: number;
 }

@@ -2,7 +2,17 @@
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { packageVersion } from '../config/package.ts';
-import type { AccountsFlags, DevnetFlags, GenesisFlags, StartFlags, StatusFlags } from './flags.ts';
+import type {
+  AccountsFlags,
+  DevnetFlags,
+  ExportFlags,
+  GenesisFlags,
+  ImportFlags,
+  RollbackFlags,
+  StartFlags,
+  StatusFlags,
+  VerifyFlags,
+} from './flags.ts';
 import { usageError } from './problems.ts';
 
 const EXIT_CODES = `
@@ -11,6 +21,9 @@ Every error is one line on the standard error output. With --json the standard o
 
 const PLACES = `
 Data lies in a folder for each network under --data-dir, else BLOOMERY_HOME, else ~/.bloomery.`;
+
+const WHICH_CHAIN = `
+Without --network the folder must hold one chain, as a node of a known network leaves it.`;
 
 /** All commands. Parsing throws `CommanderError` instead of ending the process. */
 export function createProgram(): Command {
@@ -78,6 +91,8 @@ ${EXIT_CODES}`,
     .addHelpText('after', EXIT_CODES)
     .action(async (options: StatusFlags) => (await import('./commands/status.ts')).status(options));
 
+  addChainCommands(program);
+
   const genesis = command(program, 'genesis', 'make networks');
   onlyCommands(genesis);
   command(genesis, 'create', 'write the folder of a new network with known accounts')
@@ -106,6 +121,75 @@ ${EXIT_CODES}`,
     });
 
   return program;
+}
+
+/** Commands for the chain on the disk. */
+function addChainCommands(program: Command): void {
+  chainCommand(program, 'export', 'write the chain to a file')
+    .argument('[file]', 'file to write, compressed when it ends in .gz; - for the standard output', '-')
+    .option('--from <height>', 'first block (default: the genesis block)', integerFrom(1, HEIGHT_MAX))
+    .option('--to <height>', 'last block (default: the tip)', integerFrom(1, HEIGHT_MAX))
+    .addHelpText(
+      'after',
+      `
+A block on each line, as JSON of the members that peers exchange, amounts as text. A running node need not be stopped.
+${WHICH_CHAIN}
+${PLACES}
+${EXIT_CODES}`,
+    )
+    .action(async (file: string, options: ExportFlags) =>
+      (await import('./commands/export.ts')).exportCommand(file, options),
+    );
+
+  command(program, 'import', 'verify the blocks of a file and take them over')
+    .argument('<file>', 'file as bloomery export writes it, plain or .gz; - for the standard input')
+    .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')
+    .option('--data-dir <dir>', 'folder for data; the chain is kept in a folder of the network in it')
+    .addHelpText(
+      'after',
+      `
+The file may begin with the genesis block, or anywhere up to the block that follows the tip: what the chain has already is
+passed over, so an import that was broken off is gone on with by the same command. It ends at the first block that the
+rules refuse, which it names, with exit code 1; earlier blocks are kept. No node may use the folder meanwhile.
+${PLACES}
+${EXIT_CODES}`,
+    )
+    .action(async (file: string, options: ImportFlags) =>
+      (await import('./commands/import.ts')).importCommand(file, options),
+    );
+
+  chainCommand(program, 'verify', 'check every block, index and counter of the chain on the disk')
+    .addHelpText(
+      'after',
+      `
+Verifies all blocks from the genesis block on and compares what follows from them with what is stored; the first deviation
+is named, with exit code 1. A running node need not be stopped. Needs as much room as the chain in the temporary folder.
+${WHICH_CHAIN}
+${PLACES}
+${EXIT_CODES}`,
+    )
+    .action(async (options: VerifyFlags) => (await import('./commands/verify.ts')).verify(options));
+
+  chainCommand(program, 'rollback', 'take blocks back from the tip of a node that does not run')
+    .requiredOption('--to <height>', 'height of the new tip, not below the finalized one', integerFrom(1, HEIGHT_MAX))
+    .addHelpText(
+      'after',
+      `
+What the node's delegates signed stays in its journal, so that they do not contradict it.
+${WHICH_CHAIN}
+${PLACES}
+${EXIT_CODES}`,
+    )
+    .action(async (options: RollbackFlags) => (await import('./commands/rollback.ts')).rollback(options));
+}
+
+const HEIGHT_MAX = 4_294_967_295;
+
+/** A command for a chain that is there already. */
+function chainCommand(program: Command, name: string, description: string): Command {
+  return command(program, name, description)
+    .option('--data-dir <dir>', 'folder for data that the node was started with')
+    .option('--network <name|dir>', 'name of a network, or path of its folder');
 }
 
 /** A subcommand that reports its errors as the whole program does. */

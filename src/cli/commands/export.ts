@@ -1,0 +1,27 @@
+/** `bloomery export`: the chain as a file. */
+
+import { exportChain } from '../../node/export-chain.ts';
+import { openSnapshot } from '../../node/chain-tool.ts';
+import { placeOfData } from '../chain-place.ts';
+import type { ExportFlags } from '../flags.ts';
+import { usageError } from '../problems.ts';
+import { createProgress } from '../progress.ts';
+
+/** @throws ProtocolError for a range that the chain does not have, a store that cannot be read or a file that cannot be written */
+export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
+  const { store, rules } = await openSnapshot(placeOfData(flags));
+  const progress = createProgress('exporting');
+  try {
+    const tipHeight = store.tip()?.height ?? 0;
+    const { from = 1, to = tipHeight } = flags;
+    if (to > tipHeight) throw usageError(`--to ${to} is above the tip: the chain ends at height ${tipHeight}`);
+    if (from > to) throw usageError(`--from ${from} is above the last height of ${to}`);
+    const onProgress = (height: number): void => progress.show(height, (height - from + 1) / (to - from + 1));
+    await exportChain({ chain: store, codec: rules.codec, from, to, file, onProgress });
+    progress.end();
+    if (file !== '-') process.stdout.write(`${file}: blocks ${from} to ${to}\n`);
+  } finally {
+    progress.end();
+    await store.close();
+  }
+}

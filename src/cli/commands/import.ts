@@ -1,0 +1,42 @@
+/** `bloomery import`: takes over the blocks of a file. */
+
+import { openChainFile } from '../../node/chain-file.ts';
+import { openChain } from '../../node/chain-tool.ts';
+import { importChain } from '../../node/import-chain.ts';
+import { placeOfNetwork } from '../chain-place.ts';
+import type { ImportFlags } from '../flags.ts';
+import { EXIT } from '../problems.ts';
+import { createProgress } from '../progress.ts';
+
+/** @throws ProtocolError `IMPORT_REFUSED` for the first block that is refused; those before it are kept */
+export async function importCommand(name: string, flags: ImportFlags): Promise<void> {
+  const place = placeOfNetwork(flags);
+  const file = openChainFile(name);
+  const stop = new AbortController();
+  const { chain, genesis, close } = await openChain(place, true);
+  const onSignal = (): void => stop.abort();
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  const progress = createProgress('importing');
+  try {
+    const done = await importChain({
+      chain,
+      genesis,
+      file,
+      signal: stop.signal,
+      onProgress: ({ height }) => {
+        progress.show(height, file.bytes === undefined ? undefined : file.bytesRead() / file.bytes);
+      },
+    });
+    progress.end();
+    const { header } = chain.tip;
+    const took = `${done.blocks} blocks and ${done.transactions} transactions taken over`;
+    process.stdout.write(`${place.network.name}: ${took}; height ${header.height}, block ${header.id}\n`);
+    if (stop.signal.aborted) {
+      process.stderr.write('bloomery: the import was stopped; the same command goes on where it ended\n');
+      process.exitCode = EXIT.failed;
+    }
+  } finally {
+    progress.end();
+    await close();
+  }
+}

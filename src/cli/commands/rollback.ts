@@ -1,0 +1,27 @@
+/** `bloomery rollback`: takes blocks back from the tip of a node that does not run. */
+
+import { openChain } from '../../node/chain-tool.ts';
+import { placeOfData } from '../chain-place.ts';
+import type { RollbackFlags } from '../flags.ts';
+import { usageError } from '../problems.ts';
+
+/** @throws ProtocolError for a height above the tip or below the finalized one, and for a store in use */
+export async function rollback(flags: RollbackFlags): Promise<void> {
+  const place = placeOfData(flags);
+  const { chain, close } = await openChain(place, false);
+  try {
+    const { height } = chain.tip.header;
+    if (flags.to > height) throw usageError(`--to ${flags.to} is above the tip: the chain ends at height ${height}`);
+    if (flags.to < chain.finalizedHeight) {
+      throw usageError(
+        `--to ${flags.to} is below the finalized height ${chain.finalizedHeight}: blocks up to it are final`,
+      );
+    }
+    await chain.rollback(flags.to);
+    const { header } = chain.tip;
+    const took = `${height - header.height} blocks taken back`;
+    process.stdout.write(`${place.network.name}: ${took}; height ${header.height}, block ${header.id}\n`);
+  } finally {
+    await close();
+  }
+}

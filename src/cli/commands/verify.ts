@@ -1,0 +1,38 @@
+/** `bloomery verify`: checks all that a store holds against the rules. */
+
+import { openScratchChain, openSnapshot } from '../../node/chain-tool.ts';
+import { verifyChain } from '../../node/verify-chain.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { placeOfData } from '../chain-place.ts';
+import type { VerifyFlags } from '../flags.ts';
+import { createProgress } from '../progress.ts';
+
+/** @throws ProtocolError `STORE_DEVIATES` with the first deviation */
+export async function verify(flags: VerifyFlags): Promise<void> {
+  const place = placeOfData(flags);
+  const { store } = await openSnapshot(place);
+  const progress = createProgress('verifying');
+  try {
+    const scratch = await openScratchChain(place);
+    try {
+      const tipHeight = store.tip()?.height ?? 0;
+      const onProgress = (height: number): void => progress.show(height, height / tipHeight);
+      const result = await verifyChain({ examined: store, scratch, onProgress });
+      progress.end();
+      const { deviation, height, blockId, digest, keys } = result;
+      if (deviation !== undefined) {
+        const remedy = 'restore the folder from a backup, or remove it and let the node download the chain again';
+        throw new ProtocolError('STORE_DEVIATES', { height }, `${place.dataDirectory}: ${deviation}; ${remedy}`);
+      }
+      process.stdout.write(
+        `${place.network.name}: ${height} blocks and ${keys} keys agree with the rules; ` +
+          `height ${height}, block ${blockId}, digest ${digest}\n`,
+      );
+    } finally {
+      await scratch.close();
+    }
+  } finally {
+    progress.end();
+    await store.close();
+  }
+}

@@ -1,0 +1,77 @@
+/** How far a long command is: a bar on a terminal, a line now and then elsewhere. On the error output: results go to the other. */
+
+import { systemClock } from '../node/system.ts';
+
+export interface Progress {
+  /**
+   * @param height of the last block that is done
+   * @param fraction of the whole that is done, 0 to 1; undefined when nobody knows
+   */
+  show(height: number, fraction: number | undefined): void;
+  /** Leaves the line of the bar. */
+  end(): void;
+}
+
+const BAR_INTERVAL_MS = 100;
+const LINE_INTERVAL_MS = 10_000;
+const BAR_CELLS = 24;
+
+/** @param what the command does, for example `importing` */
+export function createProgress(what: string, output: NodeJS.WriteStream = process.stderr): Progress {
+  const startedMs = systemClock.nowMs();
+  const intervalMs = output.isTTY ? BAR_INTERVAL_MS : LINE_INTERVAL_MS;
+  let shownMs = output.isTTY ? 0 : startedMs;
+  let firstHeight: number | undefined;
+  let isBarOpen = false;
+  return {
+    show(height, fraction) {
+      firstHeight ??= height;
+      const nowMs = systemClock.nowMs();
+      if (nowMs - shownMs < intervalMs) return;
+      shownMs = nowMs;
+      const seconds = (nowMs - startedMs) / 1000;
+      const text = progressText({ what, height, blocks: height - firstHeight, seconds, fraction });
+      output.write(output.isTTY ? `\r${bar(fraction)} ${text}\u001B[K` : `${text}\n`);
+      isBarOpen = output.isTTY;
+    },
+    end() {
+      if (isBarOpen) output.write('\r\u001B[K');
+      isBarOpen = false;
+    },
+  };
+}
+
+export interface ProgressFacts {
+  readonly what: string;
+  readonly height: number;
+  /** Blocks done in the seconds. */
+  readonly blocks: number;
+  readonly seconds: number;
+  readonly fraction: number | undefined;
+}
+
+/** One line: what is done, how fast, and how long it will take. */
+export function progressText({ what, height, blocks, seconds, fraction }: ProgressFacts): string {
+  const rate = seconds > 0 ? Math.round(blocks / seconds) : 0;
+  const parts = [`${what}: height ${height}`, `${rate} blocks/s`];
+  if (fraction !== undefined && fraction > 0) {
+    parts.unshift(`${Math.floor(Math.min(fraction, 1) * 100)} %`);
+    parts.push(`${durationText((seconds / fraction) * Math.max(1 - fraction, 0))} left`);
+  }
+  return parts.join(', ');
+}
+
+/** For example `1 h 05 min`, `3 min 20 s`, `12 s`. */
+export function durationText(seconds: number): string {
+  const whole = Math.round(seconds);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  if (whole >= 3600) return `${Math.floor(whole / 3600)} h ${two(Math.floor((whole % 3600) / 60))} min`;
+  if (whole >= 60) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
+  return `${whole} s`;
+}
+
+function bar(fraction: number | undefined): string {
+  if (fraction === undefined) return '';
+  const filled = Math.round(Math.min(Math.max(fraction, 0), 1) * BAR_CELLS);
+  return `[${'#'.repeat(filled)}${'-'.repeat(BAR_CELLS - filled)}]`;
+}

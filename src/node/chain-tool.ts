@@ -1,0 +1,102 @@
+/** A chain opened by a command that is no node: to be read beside a running node, or to be changed while none runs. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Network } from '../config/network.ts';
+import { Chain, openGenesis } from '../engine/chain.ts';
+import { SILENT } from '../ports/observer.ts';
+import type { Verifier } from '../ports/verifier.ts';
+import { createGen3Rules } from '../protocol/gen3/rules.ts';
+import type { Rules } from '../protocol/rules.ts';
+import type { Block } from '../protocol/types.ts';
+import type { StoredChain } from '../store/chain-store.ts';
+import { openChainSnapshot, openChainStore } from '../store/open.ts';
+import { createVerifierPool } from '../workers/verifier-pool.ts';
+import { systemClock } from './system.ts';
+
+/** Signature answers remembered: those of all blocks that are under way. */
+const SIGNATURE_ANSWERS_MAX = 50_000;
+
+/** The chain of one network on this disk. */
+export interface ChainPlace {
+  readonly network: Network;
+  /** Folder that a node of this network would use: the chain lies in `chain` in it. */
+  readonly dataDirectory: string;
+}
+
+export interface OpenChain {
+  readonly chain: Chain;
+  readonly store: StoredChain;
+  readonly rules: Rules;
+  readonly genesis: Block;
+  close(): Promise<void>;
+}
+
+/** Where a node keeps the chain. */
+export function chainDirectory({ dataDirectory }: Pick<ChainPlace, 'dataDirectory'>): string {
+  return join(dataDirectory, 'chain');
+}
+
+/**
+ * Opens a chain for changing it.
+ *
+ * @param create whether a chain that is not there yet is begun
+ * @throws ProtocolError as `openChainStore` and `openGenesis`
+ */
+export async function openChain(place: ChainPlace, create: boolean): Promise<OpenChain> {
+  const rules = createGen3Rules(place.network.params);
+  const { codec, params } = rules;
+  const store = await openChainStore({ directory: chainDirectory(place), codec, params, create });
+  return openOver(store, rules, place);
+}
+
+/** Begins the network's chain anew in a folder that goes when it is closed. */
+export async function openScratchChain({ network }: Pick<ChainPlace, 'network'>): Promise<OpenChain> {
+  const rules = createGen3Rules(network.params);
+  const { codec, params } = rules;
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-scratch-'));
+  const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
+  try {
+    const store = await openChainStore({ directory, codec, params, durable: false });
+    return await openOver(store, rules, { network }, removeDirectory);
+  } catch (error) {
+    removeDirectory();
+    throw error;
+  }
+}
+
+/**
+ * Opens a chain for reading, as of this moment.
+ *
+ * @throws ProtocolError as `openChainSnapshot`
+ */
+export async function openSnapshot(place: ChainPlace): Promise<{ readonly store: StoredChain; readonly rules: Rules }> {
+  const rules = createGen3Rules(place.network.params);
+  const { codec, params } = rules;
+  return { store: await openChainSnapshot({ directory: chainDirectory(place), codec, params }), rules };
+}
+
+async function openOver(
+  store: StoredChain,
+  rules: Rules,
+  { network }: Pick<ChainPlace, 'network'>,
+  afterwards: () => void = () => undefined,
+): Promise<OpenChain> {
+  let verifier: Verifier | undefined;
+  const close = async (): Promise<void> => {
+    await verifier?.close();
+    await store.close();
+    afterwards();
+  };
+  try {
+    const genesis = rules.codec.genesisFromJson(network.genesisJson);
+    openGenesis(store, rules, genesis);
+    verifier = createVerifierPool({ threads: availableParallelism(), cacheEntriesMax: SIGNATURE_ANSWERS_MAX });
+    const chain = new Chain({ store, rules, verifier, clock: systemClock, observer: SILENT });
+    return { chain, store, rules, genesis, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

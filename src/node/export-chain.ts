@@ -1,0 +1,99 @@
+/** Writes the blocks of a store to a file, in the form that `importChain` reads. */
+
+import { once } from 'node:events';
+import { createWriteStream, renameSync, rmSync } from 'node:fs';
+import type { Writable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
+import type { ChainReader } from '../ports/store.ts';
+import type { Codec } from '../protocol/rules.ts';
+import { lineOfBlock, STANDARD_STREAM } from './chain-file.ts';
+
+/** Text handed to the stream at once. */
+const WRITE_CHARACTERS = 256 * 1024;
+
+export interface ExportOptions {
+  /** Must not change meanwhile. */
+  readonly chain: ChainReader;
+  readonly codec: Codec;
+  /** First and last height, both in the chain. */
+  readonly from: number;
+  readonly to: number;
+  /** Path, compressed when it ends in `.gz`; `-` for the standard output. */
+  readonly file: string;
+  readonly onProgress?: (height: number) => void;
+}
+
+/**
+ * Writes a range of blocks. A file appears whole or not at all.
+ *
+ * @throws ProtocolError `CHAIN_FILE_UNWRITABLE` naming the file and the reason
+ */
+export async function exportChain(options: ExportOptions): Promise<void> {
+  const { file } = options;
+  if (file === STANDARD_STREAM) {
+    try {
+      await writeBlocks(options, new Sink(process.stdout));
+    } catch (error) {
+      // Whoever reads has seen enough.
+      if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+    }
+    return;
+  }
+  const draft = `${file}.part`;
+  try {
+    const disk = createWriteStream(draft);
+    const sink = new Sink(disk, file.endsWith('.gz') ? createGzip() : undefined);
+    await writeBlocks(options, sink);
+    await sink.end();
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    if (error instanceof ProtocolError) throw error;
+    throw new ProtocolError('CHAIN_FILE_UNWRITABLE', { file }, `${file}: cannot be written: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function writeBlocks({ chain, codec, from, to, onProgress }: ExportOptions, sink: Sink): Promise<void> {
+  let text = '';
+  for (let height = from; height <= to; height += 1) {
+    const block = chain.block(height);
+    assert(block !== undefined, 'every height up to the tip has a block');
+    text += `${lineOfBlock(block, codec)}\n`;
+    if (text.length < WRITE_CHARACTERS && height < to) continue;
+    await sink.write(text);
+    text = '';
+    onProgress?.(height);
+  }
+}
+
+/** A stream, perhaps behind a compressor, that is written no faster than it takes. */
+class Sink {
+  readonly #disk: Writable;
+  readonly #first: Writable;
+  readonly #failed: Promise<never>;
+
+  constructor(disk: Writable, compressor?: Writable & NodeJS.ReadableStream) {
+    this.#disk = disk;
+    this.#first = compressor ?? disk;
+    compressor?.pipe(disk);
+    this.#failed = new Promise((_, reject) => {
+      disk.once('error', reject);
+      compressor?.once('error', reject);
+    });
+    this.#failed.catch(() => undefined);
+  }
+
+  async write(text: string): Promise<void> {
+    if (this.#first.write(text)) return;
+    await Promise.race([once(this.#first, 'drain'), this.#failed]);
+  }
+
+  async end(): Promise<void> {
+    const finished = once(this.#disk, 'finish');
+    this.#first.end();
+    await Promise.race([finished, this.#failed]);
+  }
+}

@@ -1,0 +1,200 @@
+/** Takes the blocks of a file into a store, each verified as if a peer had sent it. */
+
+import { ProtocolError } from '../primitives/errors.ts';
+import type { Chain } from '../engine/chain.ts';
+import { BranchRejected } from '../engine/commit.ts';
+import type { Block } from '../protocol/types.ts';
+import { BlockRejected } from '../protocol/verdict.ts';
+import { blockOfLine, claimedId, type ChainFile, type FileLine } from './chain-file.ts';
+
+/** As many blocks as are committed together. */
+const GROUP_BLOCKS = 34;
+/** Groups whose signatures are being checked while an earlier one is applied. */
+const GROUPS_AHEAD_MAX = 4;
+
+export interface ImportProgress {
+  readonly height: number;
+  /** Blocks taken over so far. */
+  readonly blocks: number;
+  /** Transactions of these. */
+  readonly transactions: number;
+}
+
+export interface ImportOptions {
+  readonly chain: Chain;
+  readonly genesis: Block;
+  readonly file: ChainFile;
+  readonly onProgress?: (progress: ImportProgress) => void;
+  /** Ends the import after the blocks that are being applied. */
+  readonly signal?: AbortSignal;
+}
+
+interface ReadLine {
+  readonly line: FileLine;
+  readonly block: Block;
+}
+
+/**
+ * Applies the file's blocks to the tip. Blocks that the chain has already are passed over, so an import that was broken off
+ * goes on where it ended; a genesis block is compared with the network's.
+ *
+ * @returns what was taken over
+ * @throws ProtocolError `IMPORT_REFUSED` naming line, height, id and reason of the first block that is refused, or
+ *   `CHAIN_FILE_UNREADABLE`; blocks before that are kept
+ */
+export async function importChain(options: ImportOptions): Promise<ImportProgress> {
+  const run = new ImportRun(options);
+  try {
+    for await (const lines of options.file.lines()) {
+      for (const line of lines) {
+        if (options.signal?.aborted === true) break;
+        await run.take(line);
+      }
+      if (options.signal?.aborted === true) break;
+    }
+  } finally {
+    // Whatever ends the reading: what was read is taken over, and a refusal of it comes first.
+    await run.finish();
+  }
+  return run.progress;
+}
+
+class ImportRun {
+  readonly #chain: Chain;
+  readonly #options: ImportOptions;
+  /** The block that the next line must follow. */
+  #last: { readonly id: string; readonly height: number };
+  #group: ReadLine[] = [];
+  /** Groups under way, oldest first; each resolves when it is on the disk. */
+  readonly #underWay: Promise<void>[] = [];
+  #blocks = 0;
+  #transactions = 0;
+
+  constructor(options: ImportOptions) {
+    this.#options = options;
+    this.#chain = options.chain;
+    this.#last = { id: '', height: 0 };
+  }
+
+  get progress(): ImportProgress {
+    return { height: this.#chain.tip.header.height, blocks: this.#blocks, transactions: this.#transactions };
+  }
+
+  async take(line: FileLine): Promise<void> {
+    const block = await this.#read(line);
+    this.#last = block;
+    if (this.#isKnown(block)) return;
+    this.#group.push({ line, block });
+    if (this.#group.length < GROUP_BLOCKS) return;
+    this.#startGroup();
+    if (this.#underWay.length >= GROUPS_AHEAD_MAX) await this.#underWay.shift();
+  }
+
+  /** Resolves when everything taken is on the disk. */
+  async finish(): Promise<void> {
+    this.#startGroup();
+    for (const group of this.#underWay.splice(0)) await group;
+  }
+
+  /** Reads a line and what can be seen of it alone and from the line before. */
+  async #read(line: FileLine): Promise<Block> {
+    try {
+      const { block, fault } = blockOfLine(line.text, this.#chain.rules.codec);
+      if (fault !== undefined) {
+        // What the rules say of a changed block tells more than that it contradicts itself.
+        if (block.height > 1) await this.#chain.validateDetached(block);
+        throw new BlockRejected('BLOCK_MALFORMED', fault, { height: block.height });
+      }
+      this.#refuseUnlinked(block);
+      return block;
+    } catch (error) {
+      if (!(error instanceof BlockRejected)) throw error;
+      // A block before this one may be refused too, and the first counts.
+      await this.finish();
+      throw this.#refusal(line, this.#expectedHeight, error);
+    }
+  }
+
+  /** Height that the next line should have. */
+  get #expectedHeight(): number | undefined {
+    return this.#last.height === 0 ? undefined : this.#last.height + 1;
+  }
+
+  #refuseUnlinked(block: Block): void {
+    const { genesis } = this.#options;
+    const unlinked = (message: string): BlockRejected => new BlockRejected('BLOCK_PREVIOUS_INVALID', message);
+    if (block.height === 1) {
+      if (block.id === genesis.id && block.payloadHash === genesis.payloadHash) return;
+      throw unlinked(`it is not the network's genesis block ${genesis.id}`);
+    }
+    const tip = this.#chain.tip.header;
+    const expected = this.#expectedHeight;
+    if (expected === undefined && block.height > tip.height + 1) {
+      throw unlinked(`the chain ends at height ${tip.height}`);
+    }
+    if (expected !== undefined && block.height !== expected) throw unlinked(`it should have height ${expected}`);
+    const parent = expected === undefined ? this.#chain.state.header(block.height - 1) : this.#last;
+    if (block.previousBlockId !== parent?.id) throw unlinked(`it does not follow block ${parent?.id}`);
+    const stored = this.#chain.state.header(block.height);
+    if (stored !== undefined && stored.id !== block.id) {
+      throw unlinked(`the chain has block ${stored.id} at this height`);
+    }
+  }
+
+  #isKnown(block: Block): boolean {
+    return block.height <= this.#chain.tip.header.height;
+  }
+
+  #startGroup(): void {
+    const group = this.#group;
+    if (group.length === 0) return;
+    this.#group = [];
+    const blocks = group.map(({ block }) => block);
+    const before = this.#underWay.at(-1) ?? Promise.resolve();
+    const prechecked = this.#chain.precheck(blocks);
+    const done = this.#apply(group, blocks, prechecked, before);
+    // Both are heard when the group is waited for.
+    prechecked.catch(() => undefined);
+    done.catch(() => undefined);
+    this.#underWay.push(done);
+  }
+
+  async #apply(
+    group: readonly ReadLine[],
+    blocks: readonly Block[],
+    prechecked: Promise<void>,
+    before: Promise<void>,
+  ): Promise<void> {
+    await before;
+    await prechecked;
+    try {
+      await this.#chain.append(blocks);
+      this.#count(blocks);
+    } catch (error) {
+      if (!(error instanceof BranchRejected)) throw error;
+      const refused = group.find(({ block }) => block === error.block);
+      this.#count(blocks.slice(0, blocks.indexOf(error.block)));
+      if (refused === undefined) throw error;
+      throw this.#refusal(refused.line, refused.block.height, error.rejection);
+    }
+  }
+
+  #count(blocks: readonly Block[]): void {
+    this.#blocks += blocks.length;
+    this.#transactions += blocks.reduce((sum, { transactions }) => sum + transactions.length, 0);
+    this.#options.onProgress?.(this.progress);
+  }
+
+  #refusal(line: FileLine, height: number | undefined, rejection: BlockRejected): ProtocolError {
+    const id = claimedId(line.text);
+    const { height: tipHeight } = this.#chain.tip.header;
+    const which = `block${id === undefined ? '' : ` ${id}`}${height === undefined ? '' : ` at height ${height}`}`;
+    const about = `${this.#options.file.name}, line ${line.number}: ${which} is refused: ${rejection.message}`;
+    return new ProtocolError(
+      'IMPORT_REFUSED',
+      { line: line.number, height, blockId: id, reason: rejection.code },
+      `${about} (${rejection.code}); the chain ends at height ${tipHeight}`,
+      { cause: rejection },
+    );
+  }
+}
