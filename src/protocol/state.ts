@@ -58,6 +58,8 @@ export interface StateReader {
   roundList(index: number): readonly PublicKey[] | undefined;
   /** The generation's own running record, for example the BFT ledger. The same object until it changes. */
   ledger(): Uint8Array | undefined;
+  /** A fact under a name of at most 100 ASCII characters: what the generation keeps that has no place of its own. */
+  fact(name: string): string | undefined;
   /** Header of a block of the chain that this state is the result of. */
   header(height: number): BlockHeader | undefined;
   /** True when the transaction is part of that chain. */
@@ -71,6 +73,8 @@ export interface StateWriter extends StateReader {
   /** `undefined` removes the list. */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
   setLedger(ledger: Uint8Array): void;
+  /** Facts are never removed but by a revert. */
+  setFact(name: string, value: string): void;
 }
 
 /** An account that nothing is known of yet. */
@@ -93,6 +97,7 @@ export interface StateChanges {
   readonly roundLists: ReadonlyMap<number, readonly PublicKey[] | undefined>;
   /** Undefined when untouched. */
   readonly ledger: Uint8Array | undefined;
+  readonly facts: ReadonlyMap<string, string>;
 }
 
 /**
@@ -105,6 +110,7 @@ export class StateOverlay implements StateWriter {
   readonly #delegates = new Map<PublicKey, Delegate>();
   readonly #usernames = new Map<string, PublicKey>();
   readonly #roundLists = new Map<number, readonly PublicKey[] | undefined>();
+  readonly #facts = new Map<string, string>();
   #ledger: Uint8Array | undefined;
 
   constructor(below: StateReader) {
@@ -140,6 +146,10 @@ export class StateOverlay implements StateWriter {
     return this.#ledger ?? this.#below.ledger();
   }
 
+  fact(name: string): string | undefined {
+    return this.#facts.get(name) ?? this.#below.fact(name);
+  }
+
   header(height: number): BlockHeader | undefined {
     return this.#below.header(height);
   }
@@ -165,12 +175,17 @@ export class StateOverlay implements StateWriter {
     this.#ledger = ledger;
   }
 
+  setFact(name: string, value: string): void {
+    this.#facts.set(name, value);
+  }
+
   changes(): StateChanges {
     return {
       accounts: this.#accounts,
       delegates: this.#delegates,
       roundLists: this.#roundLists,
       ledger: this.#ledger,
+      facts: this.#facts,
     };
   }
 }
@@ -181,4 +196,5 @@ export function writeChanges(changes: StateChanges, to: StateWriter): void {
   for (const delegate of changes.delegates.values()) to.setDelegate(delegate);
   for (const [index, list] of changes.roundLists) to.setRoundList(index, list);
   if (changes.ledger !== undefined) to.setLedger(changes.ledger);
+  for (const [name, value] of changes.facts) to.setFact(name, value);
 }

@@ -75,6 +75,10 @@ export class KeyValueChainStore implements StoredChain {
     return (this.#overlay ?? this.#state).ledger();
   }
 
+  fact(name: string): string | undefined {
+    return (this.#overlay ?? this.#state).fact(name);
+  }
+
   // ---- chain ----------------------------------------------------------------------------------------------------------
 
   tip(): BlockHeader | undefined {
@@ -186,6 +190,7 @@ export class KeyValueChainStore implements StoredChain {
       delegates: () => this.delegates(),
       roundList: (index) => this.roundList(index),
       ledger: () => this.ledger(),
+      fact: (name) => this.fact(name),
       header: (height) => this.header(height),
       hasTransaction: (id) => this.hasTransaction(id),
       tip: () => this.tip(),
@@ -197,6 +202,7 @@ export class KeyValueChainStore implements StoredChain {
       setDelegate: (delegate) => applied().setDelegate(delegate),
       setRoundList: (index, list) => applied().setRoundList(index, list),
       setLedger: (ledger) => applied().setLedger(ledger),
+      setFact: (name, value) => applied().setFact(name, value),
       append: (block, apply) => this.#append(keys, block, apply),
       revert: () => this.#revert(keys),
       forgetUndo: (upToHeight) => forgetUndo(keys, upToHeight),
@@ -261,6 +267,7 @@ export class KeyValueChainStore implements StoredChain {
       delegates: () => state.delegates(),
       roundList: (index) => state.roundList(index),
       ledger: () => state.ledger(),
+      fact: (name) => state.fact(name),
       header: (height) => this.header(height),
       hasTransaction: (id) => this.hasTransaction(id),
     };

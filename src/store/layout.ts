@@ -48,6 +48,7 @@ export const TABLES = {
   delegates: { number: 18, role: 'state', key: 'key', value: 'delegate (records.ts)' },
   roundLists: { number: 19, role: 'state', key: 'list index u32', value: 'keys of the delegates, best first' },
   ledger: { number: 20, role: 'state', key: '', value: "bytes of the generation's own" },
+  facts: { number: 21, role: 'state', key: 'name', value: "text of the generation's own" },
 
   blockIds: { number: 32, role: 'index', key: 'id', value: 'height' },
   transactionIds: { number: 33, role: 'index', key: 'id', value: 'place' },
@@ -121,7 +122,10 @@ export function placeKey(place: TransactionPlace): Buffer {
   return key;
 }
 
-export function textKey(table: 'meta' | 'notes' | 'accounts' | 'votes' | 'usernames', text: string): Buffer {
+export function textKey(
+  table: 'meta' | 'notes' | 'accounts' | 'votes' | 'usernames' | 'facts',
+  text: string,
+): Buffer {
   const key = Buffer.allocUnsafe(1 + Buffer.byteLength(text));
   key[0] = TABLES[table].number;
   key.write(text, 1);

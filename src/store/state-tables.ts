@@ -95,6 +95,10 @@ export class StateTables {
     return this.#ledger;
   }
 
+  fact(name: string): string | undefined {
+    return this.#keys.get(textKey('facts', name))?.toString('utf8');
+  }
+
   /** Drops what is in memory after a failed transaction; the ledger is the object that it was before. */
   forget(ledger: Uint8Array | undefined): void {
     this.#accounts.clear();
@@ -117,6 +121,7 @@ export class StateTables {
       if (list === undefined) this.#roundLists.delete(index);
       else this.#roundLists.set(index, list);
     }
+    for (const [name, value] of changes.facts) put(keys, textKey('facts', name), Buffer.from(value, 'utf8'), overwritten);
     const { ledger } = changes;
     if (ledger !== undefined && ledger !== this.#ledger) {
       overwritten.push({ key: ledgerKey(), before: this.#ledger === undefined ? undefined : bufferOf(this.#ledger) });

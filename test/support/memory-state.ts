@@ -11,6 +11,7 @@ export class MemoryState implements StateWriter {
   readonly #roundLists = new Map<number, readonly PublicKey[]>();
   readonly #blocks: Block[] = [];
   readonly #transactions = new Set<TransactionId>();
+  readonly #facts = new Map<string, string>();
   #ledger: Uint8Array | undefined;
 
   account(address: Address): Account | undefined {
@@ -43,6 +44,10 @@ export class MemoryState implements StateWriter {
 
   ledger(): Uint8Array | undefined {
     return this.#ledger;
+  }
+
+  fact(name: string): string | undefined {
+    return this.#facts.get(name);
   }
 
   block(height: number): Block | undefined {
@@ -80,6 +85,10 @@ export class MemoryState implements StateWriter {
 
   setLedger(ledger: Uint8Array): void {
     this.#ledger = ledger;
+  }
+
+  setFact(name: string, value: string): void {
+    this.#facts.set(name, value);
   }
 
   /** Applies a block to a copy and keeps both when `apply` returns; a throw changes nothing. */

@@ -4,6 +4,7 @@ import { emptyAccount, type Account, type StateWriter } from '../state.ts';
 import type { Transaction } from '../types.ts';
 import { transactionError, type TransactionError, type TransactionVerdict } from '../verdict.ts';
 import type { ApplyTransactionContext } from './apply-context.ts';
+import { applyApplication, applyInTransfer, applyOutTransfer } from './application.ts';
 import { applyDelegate } from './delegate.ts';
 import { settleVerdict } from './exceptions.ts';
 import { applyMultisignature } from './multisignature.ts';
@@ -70,8 +71,10 @@ function applyPayload(
     case 'multisignature':
       return applyMultisignature(state, transaction, payload);
     case 'dapp':
+      return applyApplication(state, transaction, payload);
     case 'inTransfer':
+      return applyInTransfer(state, transaction, payload);
     case 'outTransfer':
-      return [transactionError(transaction.id, `Transaction type ${transaction.type} is currently not allowed.`, '')];
+      return applyOutTransfer(state, transaction, payload);
   }
 }

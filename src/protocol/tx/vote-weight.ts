@@ -5,8 +5,9 @@
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Exceptions } from '../params.ts';
-import type { StateWriter } from '../state.ts';
-import type { Payload, PublicKey, Transaction } from '../types.ts';
+import type { StateReader, StateWriter } from '../state.ts';
+import type { Address, Payload, PublicKey, Transaction } from '../types.ts';
+import { ownerOfApplication } from './application.ts';
 import { keysWithSign } from './vote.ts';
 
 /** `live`: visible at once. `pending`: gathered until the end of the round. */
@@ -29,7 +30,7 @@ export function bookVoteWeight(
     changes.set(publicKey, (changes.get(publicKey) ?? 0n) + by);
   };
   const amount = amountOf(payload);
-  const recipientId = 'recipientId' in payload ? payload.recipientId : undefined;
+  const recipientId = recipientOf(state, payload);
   if (recipientId !== undefined && amount !== 0n) {
     for (const publicKey of state.account(recipientId)?.votes ?? []) add(publicKey, amount);
   }
@@ -65,6 +66,12 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
 /** Beddows that a transaction moves beside its fee. */
 export function amountOf(payload: Payload): bigint {
   return 'amount' in payload ? payload.amount : 0n;
+}
+
+/** Who receives the amount: of a transfer to an application, its owner. */
+function recipientOf(state: StateReader, payload: Payload): Address | undefined {
+  if (payload.kind === 'inTransfer') return ownerOfApplication(state, payload.dappId);
+  return 'recipientId' in payload ? payload.recipientId : undefined;
 }
 
 function votesBefore(

@@ -1,0 +1,73 @@
+/**
+ * Applications: registered, funded and drained by transactions of the early history of live networks. The state keeps who
+ * owns each, and that its name and link are taken.
+ */
+
+import { sha256 } from '../../crypto/hash.ts';
+import { hexOf, utf8 } from '../../primitives/bytes.ts';
+import type { StateReader, StateWriter } from '../state.ts';
+import type { Address, Payload, Transaction, TransactionId } from '../types.ts';
+import { transactionError, type TransactionError } from '../verdict.ts';
+import { applyTransfer } from './transfer.ts';
+
+type Of<K extends Payload['kind']> = Extract<Payload, { kind: K }>;
+
+const TRANSACTION_ID_CHARACTERS_MAX = 20;
+
+/** Address of who registered an application. */
+export function ownerOfApplication(state: StateReader, dappId: TransactionId): Address | undefined {
+  return dappId.length > TRANSACTION_ID_CHARACTERS_MAX ? undefined : state.fact(ownerFact(dappId));
+}
+
+export function applyApplication(
+  state: StateWriter,
+  transaction: Transaction,
+  { dapp: { name, link } }: Of<'dapp'>,
+): TransactionError[] {
+  const errors: TransactionError[] = [];
+  if (state.fact(nameFact(name)) !== undefined) {
+    errors.push(transactionError(transaction.id, `Application name already exists: ${name}`, name));
+  }
+  if (link !== undefined && state.fact(linkFact(link)) !== undefined) {
+    errors.push(transactionError(transaction.id, `Application link already exists: ${link}`, link));
+  }
+  state.setFact(ownerFact(transaction.id), transaction.senderId);
+  state.setFact(nameFact(name), transaction.id);
+  if (link !== undefined) state.setFact(linkFact(link), transaction.id);
+  return errors;
+}
+
+/** Moves the amount to the owner of the application. */
+export function applyInTransfer(
+  state: StateWriter,
+  transaction: Transaction,
+  { amount, dappId }: Of<'inTransfer'>,
+): TransactionError[] {
+  const recipientId = ownerOfApplication(state, dappId);
+  if (recipientId !== undefined) return applyTransfer(state, transaction, { amount, recipientId });
+  return [transactionError(transaction.id, `Application not found: ${dappId}`, dappId)];
+}
+
+export function applyOutTransfer(
+  state: StateWriter,
+  transaction: Transaction,
+  payload: Of<'outTransfer'>,
+): TransactionError[] {
+  const errors = applyTransfer(state, transaction, payload);
+  if (ownerOfApplication(state, payload.dappId) !== undefined) return errors;
+  const message = `Application not found: ${payload.dappId}`;
+  return [transactionError(transaction.id, message, '.asset.outTransfer.dappId'), ...errors];
+}
+
+function ownerFact(dappId: TransactionId): string {
+  return `application ${dappId} owner`;
+}
+
+// Names and links may be longer than the name of a fact.
+function nameFact(name: string): string {
+  return `application name ${hexOf(sha256(utf8(name)))}`;
+}
+
+function linkFact(link: string): string {
+  return `application link ${hexOf(sha256(utf8(link)))}`;
+}
