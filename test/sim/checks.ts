@@ -43,6 +43,8 @@ export class Watch {
   look(): void {
     const { error } = this.#world;
     if (error !== undefined) throw new PromiseBroken('no fault of others makes a node fail', { ...error });
+    const { wronged } = this.#world;
+    if (wronged !== undefined) throw new PromiseBroken('no honest node is charged with an offence', { ...wronged });
     for (const node of this.#world.nodes) {
       if (!node.isHonest || !node.isRunning) continue;
       const { id } = node.tip;

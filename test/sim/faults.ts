@@ -42,9 +42,10 @@ export function drawPlan(random: SeededRandom, nodes: number): FaultPlan {
       ? GOOD_LINK
       : {
           delayMinMs: 5,
-          delayMaxMs: random.pick([100, 500, 1500, 5000]),
+          delayMaxMs: random.pick([100, 500, 1500, 2500]),
           loss: random.pick([0, 0.02, 0.1, 0.3]),
           duplication: random.pick([0, 0.1, 0.5]),
+          lateness: random.pick([0, 0, 0.05, 0.3]),
         },
     hasPartitions: random.chance(0.5),
     hasCrashes: random.chance(0.5),

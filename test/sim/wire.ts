@@ -39,9 +39,13 @@ export interface LinkQuality {
   readonly loss: number;
   /** Share of one-way messages that arrive twice. */
   readonly duplication: number;
+  /** Share of one-way messages that arrive up to half a minute late. */
+  readonly lateness: number;
 }
 
-export const GOOD_LINK: LinkQuality = { delayMinMs: 5, delayMaxMs: 80, loss: 0, duplication: 0 };
+export const GOOD_LINK: LinkQuality = { delayMinMs: 5, delayMaxMs: 80, loss: 0, duplication: 0, lateness: 0 };
+
+const LATE_MS_MAX = 30_000;
 
 export class Wire {
   readonly time: VirtualTime;
@@ -95,10 +99,11 @@ export class Wire {
 
   /** Carries something across, later, or never. */
   carry(from: PeerId, to: PeerId, isLossy: boolean, deliver: (transport: WireTransport) => void): void {
-    const { delayMinMs, delayMaxMs, loss, duplication } = this.quality;
+    const { delayMinMs, delayMaxMs, loss, duplication, lateness } = this.quality;
     const copies = isLossy ? (this.random.chance(loss) ? 0 : this.random.chance(duplication) ? 2 : 1) : 1;
     for (let copy = 0; copy < copies; copy += 1) {
-      this.time.schedule(this.random.between(delayMinMs, delayMaxMs), () => {
+      const lateMs = isLossy && this.random.chance(lateness) ? this.random.below(LATE_MS_MAX) : 0;
+      this.time.schedule(this.random.between(delayMinMs, delayMaxMs) + lateMs, () => {
         const transport = this.isReachable(from, to) ? this.#transports.get(to) : undefined;
         if (transport !== undefined) deliver(transport);
       });

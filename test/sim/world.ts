@@ -61,6 +61,8 @@ export class World {
   readonly lines: SimLine[] = [];
   /** The first error that a node spoke of. */
   error: SimLine | undefined;
+  /** The first line in which an honest node was charged with an offence by another. */
+  wronged: SimLine | undefined;
   /** How often each code was said. */
   readonly counts = new Map<string, number>();
 
@@ -127,10 +129,17 @@ export class World {
 
   note(line: Omit<SimLine, 'atMs'>): void {
     if (line.level === 'error') this.error ??= { atMs: this.time.nowMs, ...line };
+    if (this.#isWrong(line)) this.wronged ??= { atMs: this.time.nowMs, ...line };
     this.counts.set(line.code, (this.counts.get(line.code) ?? 0) + 1);
     if (line.level === 'trace' || line.level === 'debug') return;
     this.lines.push({ atMs: this.time.nowMs, ...line });
     if (this.lines.length > 2 * LINES_MAX) this.lines.splice(0, LINES_MAX);
+  }
+
+  #isWrong({ node, code, fields }: Omit<SimLine, 'atMs'>): boolean {
+    if (code !== 'PEER_FORGIVEN' && code !== 'PEER_PENALISED') return false;
+    const charged = this.nodes.find((each) => each.peerId === fields['peer']);
+    return charged?.isHonest === true && this.node(node).isHonest;
   }
 
   async close(): Promise<void> {

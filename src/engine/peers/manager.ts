@@ -206,6 +206,10 @@ export class PeerManager {
    */
   penalise(peerId: PeerId, code: string, detail: string): void {
     if (!this.#pinned.has(peerId) && !this.#seeds.has(peerId)) this.#charge(peerId, code, detail);
+    else if (pointsOf(code) > 0) {
+      const fields = { peer: peerId, offence: code, detail };
+      this.#observer.log('warn', 'PEER_FORGIVEN', 'A peer that the operator named broke a rule', fields);
+    }
   }
 
   /** Disconnects every peer at an IP and refuses it for a time. */

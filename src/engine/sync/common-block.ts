@@ -4,12 +4,12 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
-/** Own blocks named one by one from the tip down: two rounds, the depth of ordinary forks. */
-const DENSE_BLOCKS = 202;
+/** Own blocks named one by one from the tip down: as many as come in one answer anyway when the depth is overestimated. */
+const DENSE_BLOCKS = 34;
 
 /**
- * Heights to ask about: every one of the last two rounds, then ever fewer, down to `floorHeight`, which is always among
- * them: nothing at or below it may change. Ascending.
+ * Heights to ask about: each of the newest, then ever fewer, down to `floorHeight`, which is always among them: nothing at or
+ * below it may change. Ascending.
  */
 export function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
   const heights: number[] = [];
@@ -25,8 +25,8 @@ export function sampleHeights(tipHeight: number, floorHeight: number): readonly 
 }
 
 /**
- * Highest height known to be common with the peer: exact within the last two rounds, possibly lower than the true one
- * beyond (the blocks between are then fetched again).
+ * Highest height known to be common with the peer: exact near the tip, possibly lower than the true one further down, by no
+ * more than its distance from the tip. The blocks between are then fetched again.
  *
  * @throws ProtocolError `SYNC_NO_COMMON_BLOCK` when the peer has none of our blocks down to `floorHeight`
  */
