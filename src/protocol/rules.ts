@@ -26,7 +26,8 @@ export interface Rules {
   // ---- transactions -------------------------------------------------------------------------------------------------
 
   /**
-   * Checks that need no state and are not part of parsing: the matcher of the type at a height, and the primary signature.
+   * Checks that need no state and are not part of parsing: the matcher of the type at a height, the primary signature, and
+   * what the transaction says of itself (generation 2 documents state their id and fee).
    *
    * @param context height, version and timestamp of the block, or of the tip for the pool; undefined fields where the
    *   reference passes none (chain.md 3.1), which refuses every type that has a matcher
@@ -36,6 +37,9 @@ export interface Rules {
     context: TransactionContext,
     verify: SignatureOracle,
   ): readonly TransactionError[];
+
+  /** The matcher of the type alone: why a transaction of this type must not occur in a context. */
+  typeErrors(transaction: Transaction, context: TransactionContext): readonly TransactionError[];
 
   /** The checks that `validateTransaction` will put to its oracle; lets somebody verify many of them ahead. */
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];

@@ -18,9 +18,6 @@ export interface PoolContext {
   readonly verify: SignatureOracle;
 }
 
-/** For questions about the type alone, where signatures were or will be looked at elsewhere. */
-const ANY_SIGNATURE: SignatureOracle = () => true;
-
 /**
  * Why a transaction that just came in may not enter because of its type.
  *
@@ -28,7 +25,7 @@ const ANY_SIGNATURE: SignatureOracle = () => true;
  * heights: such transactions belong to history and reach a node in blocks only.
  */
 export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transaction): readonly TransactionError[] {
-  return rules.validateTransaction(transaction, {}, ANY_SIGNATURE);
+  return rules.typeErrors(transaction, {});
 }
 
 /** Everything that can be said without the state: the type at the tip and the primary signature. */
@@ -39,7 +36,7 @@ export function validateAtTip(context: PoolContext, transaction: Transaction): r
 /** The type at the tip, then the isolation rule. */
 export function verifyAtTip(context: PoolContext, transaction: Transaction): TransactionVerdict {
   const { rules } = context;
-  const typeErrors = rules.validateTransaction(transaction, contextOf(context.tip()), ANY_SIGNATURE);
+  const typeErrors = rules.typeErrors(transaction, contextOf(context.tip()));
   if (typeErrors.length > 0) return { status: 'fail', errors: typeErrors };
   const nowS = epochTimeS(context.clock.nowMs(), rules.params);
   return rules.verifyTransaction(context.state(), transaction, nowS, context.verify);

@@ -41,6 +41,7 @@ export interface TransactionRuleParts {
 export interface TransactionRules extends Pick<
   Rules,
   | 'validateTransaction'
+  | 'typeErrors'
   | 'primarySignatureChecks'
   | 'verifyTransaction'
   | 'processTransactions'
@@ -73,6 +74,9 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
   };
   const contextFor = (verify: SignatureOracle): ApplyTransactionContext => ({ dialect, digests, exceptions, verify });
   const isInert = (transaction: Transaction): boolean => exceptions.inertTransactions.has(transaction.id);
+
+  const typeErrors: Rules['typeErrors'] = (transaction, context) =>
+    parts.isAllowed(transaction, context) ? [] : [notAllowed(transaction)];
 
   const validateTransaction: Rules['validateTransaction'] = (transaction, context, verify) => {
     if (!parts.isAllowed(transaction, context)) return [notAllowed(transaction)];
@@ -138,6 +142,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
 
   return {
     validateTransaction,
+    typeErrors,
     verifyTransaction,
     processTransactions,
     primarySignatureChecks: (transaction) => [bytes.primaryCheck(transaction, networkIdentifier)],

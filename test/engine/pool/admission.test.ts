@@ -117,7 +117,7 @@ test('a type that is limited to a range of heights may not enter, whatever the h
   const world = new PoolWorld({
     bend: (rules) => ({
       ...rules,
-      validateTransaction: ({ id }, { blockHeight }) =>
+      typeErrors: ({ id }, { blockHeight }) =>
         blockHeight === undefined ? [transactionError(id, 'Transaction type 8 is currently not allowed.', '')] : [],
     }),
   });
