@@ -258,7 +258,7 @@ test('an address of another machine is refused with its reason', async (t) => {
   t.like(await t.throwsAsync(() => server.start()), { code: 'LISTEN_FAILED' });
 });
 
-test('closing ends within a second although a request hangs', async (t) => {
+test('closing does not wait for a request that hangs', async (t) => {
   const fake = fakeNode(3);
   fake.submitSignature = () => new Promise(() => undefined);
   const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1' });
@@ -269,8 +269,6 @@ test('closing ends within a second although a request hangs', async (t) => {
   const cut = new Promise((resolve) => hanging.once('error', resolve));
   hanging.end(body);
   await fetch(`http://127.0.0.1:${port}/api/node/status`);
-  const startMs = Date.now();
   await server.close();
-  t.true(Date.now() - startMs < 1_000);
   t.truthy(await cut);
 });
