@@ -40,7 +40,6 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'NETWORK_INVALID',
   'NETWORK_UNREADABLE',
   'NETWORK_UNKNOWN',
-  'GENERATION_UNAVAILABLE',
 ]);
 
 function exitCodeOf(error: unknown): ExitCode {

@@ -26,6 +26,8 @@ export interface ConfigSources {
 }
 
 const CODE = 'CONFIG_INVALID';
+/** Percent below which nodes of generation 2 do not forge. */
+const GEN2_CONSENSUS_MIN = 51;
 
 /**
  * The configuration of a node.
@@ -43,16 +45,21 @@ export function loadConfig(sources: ConfigSources): Config {
   for (const section of Object.keys(OPTIONS)) values[section] = {};
   for (const named of allOptions()) {
     const section = values[named.section];
-    if (section !== undefined) section[named.key] = valueOf(named, layers, sources.network);
+    if (section !== undefined) section[named.key] = valueOf(named, layers, sources.network, section);
   }
   const config = values as unknown as Config;
   checkTogether(config, sources.network);
   return config;
 }
 
-function valueOf(named: NamedOption, layers: readonly ConfigLayer[], network: Network): unknown {
+function valueOf(
+  named: NamedOption,
+  layers: readonly ConfigLayer[],
+  network: Network,
+  section: Readonly<Record<string, unknown>>,
+): unknown {
   const layer = layers.findLast((candidate) => candidate.values.has(named.path));
-  if (layer === undefined) return defaultOf(named, network);
+  if (layer === undefined) return defaultOf(named, network, section);
   const value = named.option.read(layer.values.get(named.path));
   if (value !== undefined) return value;
   const name = layer.nameOf?.(named) ?? named.path;
@@ -63,10 +70,14 @@ function valueOf(named: NamedOption, layers: readonly ConfigLayer[], network: Ne
   );
 }
 
-function defaultOf(named: NamedOption, network: Network): unknown {
+/** @param section values of the options before it in its section */
+function defaultOf(named: NamedOption, network: Network, section: Readonly<Record<string, unknown>>): unknown {
   // A threshold that fits mainnet would swallow the whole slot of a fast devnet.
   if (named.path === 'forging.waitThresholdS') {
     return Math.min(OPTIONS.forging.waitThresholdS.default, Math.floor(network.params.blockTimeS / 2));
+  }
+  if (named.path === 'forging.consensusMin' && network.params.generation === 2 && section['force'] !== true) {
+    return GEN2_CONSENSUS_MIN;
   }
   return named.option.default;
 }

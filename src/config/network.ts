@@ -61,8 +61,8 @@ const FILE_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * Reads and checks a network folder.
  *
- * @throws ProtocolError `NETWORK_UNREADABLE` (missing file, no JSON), `NETWORK_INVALID` (a value, or files that do not
- *   belong together) or `GENERATION_UNAVAILABLE`
+ * @throws ProtocolError `NETWORK_UNREADABLE` (missing file, no JSON) or `NETWORK_INVALID` (a value, or files that do not
+ *   belong together)
  */
 export function loadNetwork(directory: string): Network {
   const folder = resolve(directory);
@@ -71,14 +71,7 @@ export function loadNetwork(directory: string): Network {
   const record = new RecordReader(json, file, CODE);
 
   const name = record.text('name', 'a name of lower-case letters, digits, `-`, `_` and `.`', (text) => NAME.test(text));
-  const generation = record.integer('generation', 2, 3);
-  if (generation !== 3) {
-    throw new ProtocolError(
-      'GENERATION_UNAVAILABLE',
-      { file, generation },
-      `${file}: generation ${generation} networks are not available in this version`,
-    );
-  }
+  const generation = record.integer('generation', 2, 3) === 2 ? 2 : 3;
   const epochMs = Date.parse(
     record.text('epoch', 'a moment such as 2016-05-24T17:00:00.000Z', (text) => !Number.isNaN(Date.parse(text))),
   );
@@ -90,7 +83,7 @@ export function loadNetwork(directory: string): Network {
   const offset = rewards.integer('offset', 1);
   const distance = rewards.integer('distance', 1);
   rewards.end();
-  const delegateListRoundOffset = record.integer('delegateListRoundOffset', 0, 100);
+  const delegateListRoundOffset = record.integer('delegateListRoundOffset', 0, generation === 2 ? 0 : 100);
   const communityIdentifier = record.text('communityIdentifier', 'a text of 1 to 64 characters', (text) =>
     /^.{1,64}$/u.test(text),
   );
@@ -107,7 +100,7 @@ export function loadNetwork(directory: string): Network {
   const genesisJson = readJson(genesisFile);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));
-  if (genesis.text('communityIdentifier') !== communityIdentifier) {
+  if (generation === 3 && genesis.text('communityIdentifier') !== communityIdentifier) {
     throw genesis.wrong('communityIdentifier', `\`${communityIdentifier}\`, as ${file} says`);
   }
   const params: ChainParams = {

@@ -60,6 +60,13 @@ export const OPTIONS = {
     defaultPassword: text('Password of the encrypted passphrases, for `force`.', '', 'a text', () => true, {
       secret: true,
     }),
+    consensusMin: integer(
+      "Share of connected peers that must be at this node's tip before it forges; 0 asks for none.",
+      0,
+      0,
+      100,
+      { unit: '%', defaultText: '51 with generation 2 unless `force` is set, else 0' },
+    ),
     waitThresholdS: integer(
       'Time in a slot to wait for the missing block of the slot before; below the block time.',
       2,

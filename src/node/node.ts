@@ -13,11 +13,10 @@ import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Transport } from '../ports/transport.ts';
 import { createTransport } from '../p2p/transport.ts';
-import { gen3Dialect } from '../p2p/messages-gen3.ts';
-import { createGen3Rules } from '../protocol/gen3/rules.ts';
 import { openChainStore } from '../store/open.ts';
 import { createQueries } from '../store/queries.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
+import { partsOf } from './generations.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { openJournal } from './journal-file.ts';
 import { createLoneTransport } from './lone-transport.ts';
@@ -42,8 +41,6 @@ export interface RunningNode {
   close(): Promise<void>;
 }
 
-/** Peers that a block is sent to, as the releases have it: enough to reach all in a few steps. */
-const GOSSIP_PEERS_MAX = 16;
 /** Signature answers remembered: some blocks' worth, so that what the pool verified costs nothing in a block. */
 const SIGNATURE_ANSWERS_MAX = 20_000;
 
@@ -60,7 +57,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     for (const step of closers.splice(0).reverse()) await step();
   };
   try {
-    const rules = createGen3Rules(network.params);
+    const generation = partsOf(network.params);
+    const rules = generation.createRules(network.params);
     const genesis = rules.codec.genesisFromJson(network.genesisJson);
     const { codec, params } = rules;
     const store = await openChainStore({ directory: join(dataDirectory, 'chain'), codec, params });
@@ -97,13 +95,14 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         transactionsPerQueueMax: config.pool.transactionsPerQueueMax,
         peers: {
           own: { ip: config.p2p.host, wsPort: config.p2p.port },
-          gossipPeersMax: GOSSIP_PEERS_MAX,
+          gossipPeersMax: generation.gossipPeersMax,
           fixedPeers: config.p2p.fixedPeers,
           seedPeers: await resolveSeeds(config.p2p.seedPeers, observer.room('peers')),
           whitelistedPeers: config.p2p.whitelistedPeers,
           blacklistedIps: config.p2p.blacklistedIps,
           outboundMax: config.p2p.outboundMax,
         },
+        customs: { ...generation.customs, forgingConsensusMin: config.forging.consensusMin },
       },
     );
     const delegates = new ForgingDelegates({
@@ -160,10 +159,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
 function transportOf({ network, config, observer }: NodeOptions, identity: NodeIdentity): Transport {
   if (!config.p2p.enabled) return createLoneTransport();
   return createTransport({
-    dialect: gen3Dialect({
-      networkIdentifier: network.params.networkIdentifier,
-      protocolVersion: network.protocolVersion,
-    }),
+    dialect: partsOf(network.params).createDialect(network.params, identity),
     host: config.p2p.host,
     wsPort: config.p2p.port,
     inboundMax: config.p2p.inboundMax,

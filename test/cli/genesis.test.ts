@@ -10,17 +10,30 @@ import type { Untyped } from '../support/untyped.ts';
 
 const reference = createRequire(import.meta.url)('lisk-cryptography-2');
 
-test('the packaged devnet is what genesis create makes of its seed', async (t) => {
-  const out = join(temporaryFolder(t), 'made', 'devnet');
-  const args = ['--generation', '3', '--name', 'devnet', '--out', out, '--seed', 'devnet', '--block-time', '2'];
-  const { code, stdout, stderr } = await runCli(['genesis', 'create', ...args]);
-  t.is(code, 0, stderr);
-  t.regex(stdout, /genesis block \d+/);
-  const packaged = packagedNetworkDirectory('devnet');
-  t.deepEqual(readdirSync(out).sort(), readdirSync(packaged).sort());
-  for (const file of readdirSync(packaged)) {
-    t.is(readFileSync(join(out, file), 'utf8'), readFileSync(join(packaged, file), 'utf8'), file);
-  }
+for (const [generation, name] of [
+  ['3', 'devnet'],
+  ['2', 'devnet-gen2'],
+] as const) {
+  test(`the packaged ${name} is what genesis create makes of its seed`, async (t) => {
+    const out = join(temporaryFolder(t), 'made', name);
+    const args = ['--generation', generation, '--name', name, '--out', out, '--seed', 'devnet', '--block-time', '2'];
+    const { code, stdout, stderr } = await runCli(['genesis', 'create', ...args]);
+    t.is(code, 0, stderr);
+    t.regex(stdout, /genesis block \d+/);
+    const packaged = packagedNetworkDirectory(name);
+    t.deepEqual(readdirSync(out).sort(), readdirSync(packaged).sort());
+    for (const file of readdirSync(packaged)) {
+      t.is(readFileSync(join(out, file), 'utf8'), readFileSync(join(packaged, file), 'utf8'), file);
+    }
+  });
+}
+
+test('both devnets have the same accounts', async (t) => {
+  const [older, newer] = await Promise.all(
+    ['2', '3'].map((generation) => runCli(['devnet', 'accounts', '--json', '--generation', generation])),
+  );
+  t.is(older?.code, 0);
+  t.is(older?.stdout, newer?.stdout);
 });
 
 test('without a seed two networks of the same name differ', async (t) => {

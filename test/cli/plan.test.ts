@@ -22,6 +22,17 @@ test('a plan gives every delegate to exactly one node and every node all others 
   }
 });
 
+test('nodes of generation 2 wait for consent where there is somebody to give it', (t) => {
+  const older = { ...network, params: { ...network.params, generation: 2 as const } };
+  const consent = (nodes: number, of = older) =>
+    planDevnet({ nodes, httpPort: 4000, wsPort: 5000, directory: '/d', network: of }).map(
+      ({ config }) => (config as { forging: { consensusMin?: number } }).forging.consensusMin,
+    );
+  t.deepEqual(consent(1), [undefined]);
+  t.deepEqual(consent(2), [51, 51]);
+  t.deepEqual(consent(2, network as typeof older), [undefined, undefined]);
+});
+
 test('ports that overlap or pass the last one are refused', (t) => {
   const plan = (httpPort: number, wsPort: number) => () =>
     planDevnet({ nodes: 4, httpPort, wsPort, directory: '/d', network });

@@ -33,6 +33,17 @@ test('the wait threshold is below the block time unless told', (t) => {
   t.is(loadConfig({ network: slow, environment: {} }).forging.waitThresholdS, 2);
 });
 
+test('generation 2 asks for the consent of its peers unless it is forced or told otherwise', (t) => {
+  const older = { ...network, params: { ...network.params, generation: 2 as const } };
+  const consent = (of: typeof network, environment: Record<string, string> = {}): number =>
+    loadConfig({ network: of, environment }).forging.consensusMin;
+  const force = { BLOOMERY_FORGING_FORCE: 'true', BLOOMERY_FORGING_DEFAULT_PASSWORD: 'x' };
+  t.is(consent(network), 0);
+  t.is(consent(older), 51);
+  t.is(consent(older, force), 0);
+  t.is(consent(older, { ...force, BLOOMERY_FORGING_CONSENSUS_MIN: '51' }), 51);
+});
+
 test('later sources win: network, file, environment, flags', (t) => {
   const path = file(t, "{ http: { port: 1, host: '127.0.0.2' }, /* a comment */ log: { level: 'warn' }, }");
   const environment = { BLOOMERY_HTTP_PORT: '2', BLOOMERY_LOG_LEVEL: 'error', PATH: '/bin' };

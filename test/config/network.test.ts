@@ -135,10 +135,24 @@ for (const [what, file, edit, message] of refusals) {
   });
 }
 
-test('a network of generation 2 is refused by name', (t) => {
+test('the packaged devnet of generation 2 is read with its parameters', (t) => {
+  const network = loadNetwork(packagedNetworkDirectory('devnet-gen2'));
+  t.like(network, { name: 'devnet-gen2', protocolVersion: '1.1', appVersion: '2.3.8' });
+  t.like(network.params, { generation: 2, blockTimeS: 2, delegateListRoundOffset: 0 });
+  t.is(network.params.nethash, (network.genesisJson as Untyped).payloadHash);
+  t.is(network.forgers?.delegates.length, 101);
+});
+
+test('a genesis block of one generation is none of the other', (t) => {
   const folder = devnetCopy(t);
   editJson(folder, 'network.json', (json) => void (json.generation = 2));
-  t.throws(() => loadNetwork(folder), { code: 'GENERATION_UNAVAILABLE' });
+  t.regex(t.throws(() => loadNetwork(folder)).message, /delegateListRoundOffset must be an integer from 0 to 0$/);
+  editJson(folder, 'network.json', (json) => void (json.delegateListRoundOffset = 0));
+  t.regex(t.throws(() => loadNetwork(folder)).message, /genesis\.json: is no genesis block/);
+
+  const older = devnetCopy(t, 'devnet-gen2');
+  editJson(older, 'genesis.json', (json) => void (json.blockSignature = json.blockSignature.replace(/^../, '00')));
+  t.regex(t.throws(() => loadNetwork(older)).message, /genesis\.json: id must be [0-9]+, which the header has$/);
 });
 
 test('a missing file and one that is no JSON are named', (t) => {

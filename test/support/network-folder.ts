@@ -1,4 +1,4 @@
-/** Copies of the packaged devnet's folder that a test may spoil. */
+/** Copies of the packaged devnets' folders that a test may spoil. */
 
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,10 +14,10 @@ export function temporaryFolder(t: ExecutionContext): string {
   return folder;
 }
 
-/** A copy of the devnet's folder. */
-export function devnetCopy(t: ExecutionContext): string {
+/** A copy of a devnet's folder. */
+export function devnetCopy(t: ExecutionContext, name = 'devnet'): string {
   const folder = join(temporaryFolder(t), 'network');
-  cpSync(packagedNetworkDirectory('devnet'), folder, { recursive: true });
+  cpSync(packagedNetworkDirectory(name), folder, { recursive: true });
   return folder;
 }
 

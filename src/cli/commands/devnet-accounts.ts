@@ -1,11 +1,11 @@
-/** `bloomery devnet accounts`: the published accounts of the devnet that comes with the package. */
+/** `bloomery devnet accounts`: the published accounts of a devnet that comes with the package. */
 
 import { packagedNetworkDirectory } from '../../config/network.ts';
 import { readAccounts } from '../genesis/accounts-file.ts';
 import { devnetNetworkName } from '../devnet/plan.ts';
 import type { AccountsFlags } from '../flags.ts';
 
-/** @throws ProtocolError `GENERATION_UNAVAILABLE`, or what reading the file throws */
+/** @throws ProtocolError what reading the file throws */
 export function devnetAccounts(flags: AccountsFlags): void {
   const accounts = readAccounts(packagedNetworkDirectory(devnetNetworkName(flags.generation)));
   if (flags.json === true) {

@@ -16,7 +16,6 @@ import { loadNetwork } from '../../config/network.ts';
 import { systemRandom } from '../../node/system.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { devnetNetworkName } from '../devnet/plan.ts';
 import { ACCOUNTS_FILE } from '../genesis/accounts-file.ts';
 import { makeNetwork } from '../genesis/make-network.ts';
 import { usageError } from '../problems.ts';
@@ -24,17 +23,16 @@ import type { GenesisFlags } from '../flags.ts';
 
 const SECRET_FILES: ReadonlySet<string> = new Set(['forgers.json', ACCOUNTS_FILE]);
 
-/** @throws ProtocolError for a wrong name, a generation that is not available, or a folder that holds something */
+/** @throws ProtocolError for a wrong name, or a folder that holds something */
 export async function genesisCreate(flags: GenesisFlags): Promise<void> {
-  devnetNetworkName(flags.generation);
   if (!/^[a-z0-9][a-z0-9_.-]{0,31}$/.test(flags.name)) {
     throw usageError(`--name \`${flags.name}\` must be lower-case letters, digits, \`-\`, \`_\` and \`.\`, at most 32`);
   }
   const out = resolve(flags.out);
   checkEmpty(out);
   const seed = flags.seed ?? hexOf(systemRandom.bytes(32));
-  const { name, blockTime: blockTimeS, delegates } = flags;
-  const files = await makeNetwork({ name, blockTimeS, delegates, seed });
+  const { generation, name, blockTime: blockTimeS, delegates } = flags;
+  const files = await makeNetwork({ generation, name, blockTimeS, delegates, seed });
 
   // Written beside its place and moved there whole.
   mkdirSync(dirname(out), { recursive: true });

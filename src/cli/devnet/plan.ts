@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import type { ForgerEntry, Network } from '../../config/network.ts';
-import { ProtocolError } from '../../primitives/errors.ts';
+import type { Generation } from '../../protocol/params.ts';
 import { usageError } from '../problems.ts';
 
 export interface DevnetRequest {
@@ -30,21 +30,14 @@ export interface PlannedNode {
 /** Everything listens here: the keys of a devnet are known to everybody. */
 export const DEVNET_HOST = '127.0.0.1';
 
+/** Percent of its peers that a node of generation 2 must agree with to forge. */
+const CONSENSUS_MIN = 51;
 const STARTUP_MS = 60_000;
 const BLOCK_TIMES_PER_BLOCK = 3;
 
-/**
- * Name of the packaged devnet of a generation.
- *
- * @throws ProtocolError `GENERATION_UNAVAILABLE`
- */
-export function devnetNetworkName(generation: number): string {
-  if (generation === 3) return 'devnet';
-  throw new ProtocolError(
-    'GENERATION_UNAVAILABLE',
-    { generation },
-    `generation ${generation} is not available in this version: use --generation 3`,
-  );
+/** Name of the packaged devnet of a generation. */
+export function devnetNetworkName(generation: Generation): string {
+  return generation === 2 ? 'devnet-gen2' : 'devnet';
 }
 
 /** @throws ProtocolError `USAGE` for ports that overlap or lie beyond the last one, or a network without known delegates */
@@ -77,7 +70,13 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           host: DEVNET_HOST,
           fixedPeers: wsPorts.filter((port) => port !== ownWsPort).map((port) => `${DEVNET_HOST}:${port}`),
         },
-        forging: { force: true, defaultPassword: forgers.defaultPassword, delegates },
+        forging: {
+          force: true,
+          defaultPassword: forgers.defaultPassword,
+          delegates,
+          // A node without others would wait for their consent for ever.
+          ...(network.params.generation === 2 && nodes > 1 ? { consensusMin: CONSENSUS_MIN } : {}),
+        },
         // A block every few seconds: transactions should not wait longer than one for their announcement.
         pool: { broadcastIntervalMs: Math.min(5000, network.params.blockTimeS * 500) },
         // One process for each core is plenty here.

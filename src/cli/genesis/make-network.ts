@@ -2,12 +2,15 @@
 
 import { encryptPassphrase } from '../../crypto/keys.ts';
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
-import { buildGenesis } from '../../protocol/genesis.ts';
+import { buildGenesis, type GenesisFormat } from '../../protocol/genesis.ts';
+import { gen2GenesisFormat } from '../../protocol/gen2/genesis-format.ts';
 import { gen3GenesisFormat } from '../../protocol/gen3/genesis-format.ts';
+import type { Generation } from '../../protocol/params.ts';
 import { ACCOUNTS_FILE, type KnownAccount } from './accounts-file.ts';
 import { deriveAccounts, seededBytes, type DerivedAccount } from './derive.ts';
 
 export interface NetworkRequest {
+  readonly generation: Generation;
   readonly name: string;
   readonly blockTimeS: number;
   /** From 1 to 101. */
@@ -20,9 +23,19 @@ export type NetworkFiles = ReadonlyMap<string, string>;
 
 const COMMUNITY_IDENTIFIER = 'Lisk';
 const EPOCH = '2016-05-24T17:00:00.000Z';
-/** Version that nodes of the network tell: peers and clients of the family expect one of theirs. */
-const APP_VERSION = '3.0.2';
-const PROTOCOL_VERSION = '2.0';
+/** What the networks of a generation have in common. Peers and clients of the family expect a version of theirs. */
+const GENERATIONS: Readonly<Record<Generation, GenerationFacts>> = {
+  2: { format: gen2GenesisFormat, delegateListRoundOffset: 0, protocolVersion: '1.1', appVersion: '2.3.8' },
+  3: { format: gen3GenesisFormat, delegateListRoundOffset: 2, protocolVersion: '2.0', appVersion: '3.0.2' },
+};
+
+interface GenerationFacts {
+  readonly format: GenesisFormat;
+  readonly delegateListRoundOffset: number;
+  readonly protocolVersion: string;
+  readonly appVersion: string;
+}
+
 /** 100,000 LSK for each known account: enough for any try. */
 const FUNDED_BEDDOWS = 10_000_000_000_000n;
 /** The passphrases stand in clear beside them, so more rounds would only cost time. */
@@ -33,7 +46,8 @@ const NOTICE = 'devnet only: everybody knows these keys';
 
 /** The same request gives the same texts. */
 export async function makeNetwork(request: NetworkRequest): Promise<NetworkFiles> {
-  const { name, blockTimeS, seed } = request;
+  const { generation, name, blockTimeS, seed } = request;
+  const { format, ...facts } = GENERATIONS[generation];
   const accounts = deriveAccounts(seed, request.delegates);
   const { generator, genesis: funder, funded, delegates } = accounts;
   const genesis = buildGenesis(
@@ -44,12 +58,12 @@ export async function makeNetwork(request: NetworkRequest): Promise<NetworkFiles
       accounts: funded.map(({ address }) => ({ address, amount: FUNDED_BEDDOWS })),
       delegates: delegates.map((delegate) => ({ keyPair: delegate.keyPair, username: delegate.name })),
     },
-    gen3GenesisFormat,
+    format,
     defaultEd25519(),
   );
   const network = {
     name,
-    generation: 3,
+    generation,
     epoch: EPOCH,
     blockTimeS,
     transactionsPerBlockMax: 25,
@@ -58,10 +72,10 @@ export async function makeNetwork(request: NetworkRequest): Promise<NetworkFiles
       offset: 2160,
       distance: 3_000_000,
     },
-    delegateListRoundOffset: 2,
+    delegateListRoundOffset: facts.delegateListRoundOffset,
     communityIdentifier: COMMUNITY_IDENTIFIER,
-    protocolVersion: PROTOCOL_VERSION,
-    appVersion: APP_VERSION,
+    protocolVersion: facts.protocolVersion,
+    appVersion: facts.appVersion,
     wsPort: 5000,
     httpPort: 4000,
     seeds: [],

@@ -1,0 +1,46 @@
+/** What a node is built of for each generation. The only place that asks which one a network runs. */
+
+import type { Customs } from '../engine/customs.ts';
+import { gen2Dialect } from '../p2p/messages-gen2.ts';
+import { gen3Dialect } from '../p2p/messages-gen3.ts';
+import type { WireDialect } from '../p2p/dialect.ts';
+import type { NodeIdentity } from '../ports/node-api.ts';
+import { createGen2Rules } from '../protocol/gen2/rules.ts';
+import { createGen3Rules } from '../protocol/gen3/rules.ts';
+import type { ChainParams, Generation } from '../protocol/params.ts';
+import type { Rules } from '../protocol/rules.ts';
+
+export interface GenerationParts {
+  readonly createRules: (params: ChainParams) => Rules;
+  readonly createDialect: (params: ChainParams, identity: NodeIdentity) => WireDialect;
+  /** Peers that a message not meant for everybody is sent to, as the releases have it: enough to reach all in a few steps. */
+  readonly gossipPeersMax: number;
+  readonly customs: Partial<Customs>;
+}
+
+const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
+  2: {
+    createRules: (params) => createGen2Rules(params),
+    createDialect: ({ nethash }, { protocolVersion, nonce }) => gen2Dialect({ nethash, protocolVersion, nonce }),
+    gossipPeersMax: 25,
+    customs: {
+      transactionGossip: 'whole',
+      isTipAsked: false,
+      rivalsAtOurHeight: true,
+      blocksPerAnswerMax: 33,
+      // On the wire each transaction repeats the members of its block: a third of what a frame may hold.
+      blocksAnswerBytesMax: 1_000_000,
+      sharedPerAnswerMax: 100,
+    },
+  },
+  3: {
+    createRules: (params) => createGen3Rules(params),
+    createDialect: ({ networkIdentifier }, { protocolVersion }) => gen3Dialect({ networkIdentifier, protocolVersion }),
+    gossipPeersMax: 16,
+    customs: {},
+  },
+};
+
+export function partsOf({ generation }: Pick<ChainParams, 'generation'>): GenerationParts {
+  return GENERATIONS[generation];
+}
