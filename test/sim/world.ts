@@ -37,6 +37,8 @@ export interface WorldOptions {
   readonly misbehaviourOf?: (node: number) => Misbehaviour | undefined;
   /** Where a node keeps its chain; in memory by default. */
   readonly diskOf?: (node: number) => Disk;
+  /** Chain time at which the world begins, in whole seconds. */
+  readonly startS?: number;
 }
 
 /** What a node said, for the event log of a failure. */
@@ -70,7 +72,7 @@ export class World {
     this.options = options;
     this.random = new SeededRandom(options.seed);
     this.network = makeNetwork(options.network);
-    this.time = new VirtualTime(this.network.params.epochMs + START_S * 1000);
+    this.time = new VirtualTime(this.network.params.epochMs + (options.startS ?? START_S) * 1000);
     this.wire = new Wire(this.time, this.random.fork('wire'));
     this.rules = withSharedDecoding(createGen3Rules(this.network.params));
     this.verifier = createInlineVerifier(selectEd25519(), SHARED_ANSWERS_MAX);

@@ -1,0 +1,54 @@
+/** Clocks that are wrong and nodes that all stop at once. */
+
+import test from 'ava';
+
+import { Scenario } from '../scenario.ts';
+
+test('a clock 30 s fast and one 30 s slow hold nobody up, and their nodes follow', async (t) => {
+  const scenario = await Scenario.begin({ nodes: 7 });
+  scenario.node(5).skewMs = 30_000;
+  scenario.node(6).skewMs = -30_000;
+  await scenario.slots(420);
+  const [height, finalized] = [scenario.node(0).tip.height, scenario.finalized(0)];
+  // Slots of the two pass unused.
+  t.true(height > 250, `height ${height}`);
+  t.true(finalized > 50, `finalized ${finalized}`);
+  t.true(scenario.apart(0, 5) <= 6, `the fast one is ${scenario.apart(0, 5)} apart`);
+  t.true(scenario.apart(0, 6) <= 6, `the slow one is ${scenario.apart(0, 6)} apart`);
+  scenario.node(5).skewMs = 0;
+  scenario.node(6).skewMs = 0;
+  await scenario.meet();
+});
+
+test('a slow node with a fork of its own changes to the part of the better branch that its clock lets it have', async (t) => {
+  const scenario = await Scenario.begin({ nodes: 4 });
+  await scenario.slots(10);
+  scenario.world.partition([[0, 1, 2], [3]]);
+  scenario.node(3).skewMs = -30_000;
+  await scenario.slots(12);
+  t.true(scenario.apart(0, 3) > 6);
+  scenario.world.wire.heal();
+  await scenario.slots(12);
+  t.true(scenario.apart(0, 3) <= 5);
+});
+
+test('all nodes restarted at once, again and again and in the middle of writes, go on where they were', async (t) => {
+  const scenario = await Scenario.begin({ nodes: 4 });
+  await scenario.slots(15);
+  for (let round = 1; round <= 6; round += 1) {
+    const before = Math.max(...scenario.world.honest.map((node) => node.tip.height));
+    for (const node of scenario.world.nodes) {
+      if (round % 2 === 0) node.crash();
+      else node.crashAtWrite(3 * round, () => undefined);
+    }
+    await scenario.slots(4);
+    for (const node of scenario.world.nodes) {
+      node.disk.dieAtWrite(Number.POSITIVE_INFINITY, () => undefined);
+      await node.start();
+    }
+    await scenario.meet();
+    t.true(scenario.node(0).tip.height >= before);
+    await scenario.slots(5);
+  }
+  t.true(scenario.node(0).tip.height > 40);
+});
