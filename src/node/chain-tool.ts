@@ -20,7 +20,7 @@ const SIGNATURE_ANSWERS_MAX = 50_000;
 
 /** The chain of one network on this disk. */
 export interface ChainPlace {
-  readonly network: Network;
+  readonly network: Pick<Network, 'name' | 'params' | 'genesisJson'>;
   /** Folder that a node of this network would use: the chain lies in `chain` in it. */
   readonly dataDirectory: string;
 }

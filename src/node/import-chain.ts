@@ -98,8 +98,10 @@ class ImportRun {
 
   /** Reads a line and what can be seen of it alone and from the line before. */
   async #read(line: FileLine): Promise<Block> {
+    let height = this.#expectedHeight;
     try {
       const { block, fault } = blockOfLine(line.text, this.#chain.rules.codec);
+      height ??= block.height;
       if (fault !== undefined) {
         // What the rules say of a changed block tells more than that it contradicts itself.
         if (block.height > 1) await this.#chain.validateDetached(block);
@@ -111,7 +113,7 @@ class ImportRun {
       if (!(error instanceof BlockRejected)) throw error;
       // A block before this one may be refused too, and the first counts.
       await this.finish();
-      throw this.#refusal(line, this.#expectedHeight, error);
+      throw this.#refusal(line, height, error);
     }
   }
 
@@ -130,7 +132,7 @@ class ImportRun {
     const tip = this.#chain.tip.header;
     const expected = this.#expectedHeight;
     if (expected === undefined && block.height > tip.height + 1) {
-      throw unlinked(`the chain ends at height ${tip.height}`);
+      throw unlinked(`a file for this chain begins at height ${tip.height + 1} or below`);
     }
     if (expected !== undefined && block.height !== expected) throw unlinked(`it should have height ${expected}`);
     const parent = expected === undefined ? this.#chain.state.header(block.height - 1) : this.#last;

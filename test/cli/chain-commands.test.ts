@@ -1,0 +1,128 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { lineOfBlock } from '../../src/node/chain-file.ts';
+import { madeChain, NETWORK_NAME, writeNetworkFolder } from '../support/chain-folder.ts';
+import { CLI_ENTRY, isProblemLine, runCli, type CliResult } from '../support/cli.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+const HEIGHT = 200;
+const { maker, network, blocks } = madeChain(HEIGHT);
+const text = blocks.map((block) => `${lineOfBlock(block, maker.rules.codec)}\n`).join('');
+
+interface Scene {
+  readonly network: string;
+  readonly data: string;
+  readonly file: string;
+  run(command: string, ...args: readonly string[]): Promise<CliResult>;
+}
+
+/** A network folder, a file with the chain and a place for data; commands know both folders. */
+function scene(t: ExecutionContext): Scene {
+  const folder = temporaryFolder(t);
+  const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
+  const data = join(folder, 'data');
+  const file = join(folder, 'chain.ndjson');
+  writeFileSync(file, text);
+  const run = (command: string, ...args: readonly string[]): Promise<CliResult> =>
+    runCli([command, '--data-dir', data, '--network', networkFolder, ...args]);
+  return { network: networkFolder, data, file, run };
+}
+
+test('a chain is imported, verified, exported, rolled back and imported again', async (t) => {
+  const { run, file } = scene(t);
+  const imported = await run('import', file);
+  t.is(imported.stderr, '');
+  t.is(imported.code, 0);
+  const tip = `height ${HEIGHT}, block ${blocks.at(-1)?.id}`;
+  t.is(imported.stdout, `${NETWORK_NAME}: ${HEIGHT - 1} blocks and 63 transactions taken over; ${tip}\n`);
+
+  const verified = await run('verify');
+  t.is(verified.stderr, '');
+  t.regex(
+    verified.stdout,
+    new RegExp(`^made: ${HEIGHT} blocks and [0-9]+ keys agree with the rules; ${tip}, digest [0-9a-f]{64}\n$`),
+  );
+
+  const copy = `${file}.copy`;
+  t.is((await run('export', copy)).stdout, `${copy}: blocks 1 to ${HEIGHT}\n`);
+  t.is(sha256(readFileSync(copy, 'utf8')), sha256(text));
+  const part = await run('export', '--from', '199', '--to', '200');
+  t.is(part.stdout, text.split('\n').slice(198).join('\n'));
+
+  const back = await run('rollback', '--to', '190');
+  t.is(back.stdout, `${NETWORK_NAME}: 10 blocks taken back; height 190, block ${blocks[189]?.id}\n`);
+  t.regex((await run('verify')).stdout, /^made: 190 blocks /);
+  t.regex((await run('import', file)).stdout, /: 10 blocks and 3 transactions taken over; height 200, /);
+  t.is((await run('verify')).stdout, verified.stdout);
+});
+
+test('a refused block ends the import with exit code 1 and one line that names it', async (t) => {
+  const { run, file } = scene(t);
+  const lines = text.split('\n');
+  lines[99] = (lines[99] ?? '').replace(/"blockSignature":"../, '"blockSignature":"00');
+  writeFileSync(file, lines.join('\n'));
+  const { code, stderr, stdout } = await run('import', file);
+  t.is(code, 1);
+  t.is(stdout, '');
+  t.true(isProblemLine(stderr), stderr);
+  const where = `${file}, line 100: block ${blocks[99]?.id} at height 100 is refused: Invalid block signature`;
+  t.is(stderr, `bloomery: ${where} (BLOCK_SIGNATURE_INVALID); the chain ends at height 99\n`);
+  t.regex((await run('verify')).stdout, /^made: 99 blocks /);
+});
+
+test('what a chain does not have is a wrong use, said in one line', async (t) => {
+  const { run, file, data, network: networkFolder } = scene(t);
+  const none = await run('verify');
+  t.is(none.code, 2);
+  t.regex(none.stderr, /^bloomery: there is no chain of made in .*: correct --data-dir\n$/);
+  await run('import', file);
+  for (const [args, words] of [
+    [['export', '--from', '201'], /--from 201 is above the last height of 200/],
+    [['export', '--to', '201'], /--to 201 is above the tip: the chain ends at height 200/],
+    [['rollback', '--to', '201'], /--to 201 is above the tip: the chain ends at height 200/],
+    [['rollback', '--to', '2'], /--to 2 is below the finalized height [0-9]+: blocks up to it are final/],
+    [['rollback'], /required option/],
+    [['import'], /missing required argument/],
+  ] as const) {
+    const [command, ...rest] = args;
+    const { code, stderr, stdout } = await run(command, ...rest);
+    t.is(code, 2, args.join(' '));
+    t.is(stdout, '');
+    t.true(isProblemLine(stderr), stderr);
+    t.regex(stderr, words);
+  }
+  const unknown = await runCli(['verify', '--data-dir', data]);
+  t.is(unknown.code, 2);
+  t.regex(unknown.stderr, /unknown network `made`/);
+  t.is((await runCli(['verify', '--data-dir', join(networkFolder, 'none')])).code, 2);
+});
+
+test('a store is read while a node holds it, and changed by nobody else', async (t) => {
+  const { run, file, data, network: networkFolder } = scene(t);
+  await run('import', file);
+  const args = ['start', '--data-dir', data, '--network', networkFolder, '--http-port', '0', '--no-peers'];
+  const node = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+  t.teardown(() => node.kill('SIGKILL'));
+  await once(node.stdout, 'data');
+  t.regex((await run('verify')).stdout, /^made: 200 blocks /);
+  t.is(sha256((await run('export')).stdout), sha256(text));
+  for (const command of [
+    ['rollback', '--to', '199'],
+    ['import', file],
+  ] as const) {
+    const [name, ...rest] = command;
+    const { code, stderr } = await run(name, ...rest);
+    t.is(code, 1);
+    t.regex(stderr, /^bloomery: The chain store in .* is in use by process [0-9]+\./);
+  }
+  node.kill('SIGTERM');
+  t.deepEqual(await once(node, 'exit'), [0, null]);
+});
+
+function sha256(content: string): string {
+  return createHash('sha256').update(content).digest('hex');
+}

@@ -1,0 +1,118 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import test from 'ava';
+import { blockOfLine, claimedId, lineOfBlock, openChainFile, type FileLine } from '../../src/node/chain-file.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+import { BlockRejected } from '../../src/protocol/verdict.ts';
+import { madeChain } from '../support/chain-folder.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+const { maker, blocks } = madeChain(12);
+const { codec } = maker.rules;
+const filled = blocks[2]!;
+
+async function linesOf(file: string): Promise<readonly FileLine[]> {
+  const all: FileLine[] = [];
+  for await (const lines of openChainFile(file).lines()) all.push(...lines);
+  return all;
+}
+
+test('a block comes back from its line as it was, genesis included', (t) => {
+  for (const block of blocks) {
+    t.deepEqual(blockOfLine(lineOfBlock(block, codec), codec), { block, fault: undefined });
+  }
+});
+
+test('a line holds the members of the wire, every amount as decimal text', (t) => {
+  const json = JSON.parse(lineOfBlock(filled, codec)) as Record<string, unknown>;
+  t.deepEqual(json, JSON.parse(JSON.stringify(codec.blockToJson(filled))));
+  t.is(json['totalAmount'], '6000');
+  const [transaction] = json['transactions'] as Record<string, unknown>[];
+  t.is(transaction?.['fee'], '10000000');
+});
+
+test('amounts may be integers, also those that a double cannot hold', (t) => {
+  const asNumbers = (line: string): string =>
+    line.replace(/"(totalAmount|totalFee|reward|amount|fee)":"([0-9]+)"/g, '"$1": $2');
+  const line = lineOfBlock(filled, codec);
+  t.not(asNumbers(line), line);
+  t.deepEqual(blockOfLine(asNumbers(line), codec), { block: filled, fault: undefined });
+  const large = { ...filled, totalAmount: 9_007_199_254_740_993n };
+  t.is(blockOfLine(asNumbers(lineOfBlock(large, codec)), codec).block.totalAmount, 9_007_199_254_740_993n);
+});
+
+test('what looks like an amount inside a text is left alone', (t) => {
+  const [from, to] = maker.network.accounts;
+  const data = '"amount":5, "fee": 7';
+  const payload = { kind: 'transfer', amount: 5n, recipientId: maker.transfer(from!, to!, 1n).senderId, data } as const;
+  const transaction = maker.transaction(from!, payload);
+  const block = { ...maker.build({ transactions: [transaction] }) };
+  t.deepEqual(blockOfLine(lineOfBlock(block, codec), codec), { block, fault: undefined });
+});
+
+test('a member that says something else than the bytes is named', (t) => {
+  const line = lineOfBlock(filled, codec);
+  const id = filled.transactions[0]?.id ?? '';
+  const faultOf = (from: string | RegExp, to: string): string | undefined =>
+    blockOfLine(line.replace(from, to), codec).fault;
+  t.is(faultOf(`"id":"${filled.id}"`, '"id":"1"'), `'.id' should be "${filled.id}"`);
+  t.is(faultOf(`"id":"${id}"`, '"id":"1"'), `'.transactions[0].id' should be "${id}"`);
+  t.is(faultOf('"fee":"10000000"', '"fee":"10000001"'), `'.transactions[0].fee' should be "10000000"`);
+  t.is(faultOf('"numberOfTransactions":3', '"numberOfTransactions":4'), `'.numberOfTransactions' should be 3`);
+  t.is(faultOf('"senderId"', '"senderID"'), `'.transactions[0].senderID' is unknown`);
+  t.is(faultOf('"version":2', '"version":2,"confirmations":7'), undefined);
+});
+
+test('what is no block is refused with the place of the fault', (t) => {
+  for (const text of ['{', '[]', '5', 'null', '{"version":2}', '{"version":9}']) {
+    const error = t.throws(() => blockOfLine(text, codec), { instanceOf: BlockRejected });
+    t.true(['BLOCK_MALFORMED', 'BLOCK_VERSION_INVALID'].includes(error.code), text);
+  }
+});
+
+test('the id that a line claims is its own, not that of a transaction', (t) => {
+  t.is(claimedId(lineOfBlock(filled, codec)), filled.id);
+  t.is(claimedId('{"transactions":[{"id":"5"}],"height":3}'), undefined);
+  t.is(claimedId('no block'), undefined);
+});
+
+test('lines are read plain and compressed, whatever their breaks; blank ones are passed over', async (t) => {
+  const folder = temporaryFolder(t);
+  const text = 'one\n\n  \ntwo\r\nthree';
+  writeFileSync(join(folder, 'plain'), text);
+  writeFileSync(join(folder, 'packed.gz'), gzipSync(text));
+  for (const file of ['plain', 'packed.gz']) {
+    t.deepEqual(await linesOf(join(folder, file)), [
+      { number: 1, text: 'one' },
+      { number: 4, text: 'two' },
+      { number: 5, text: 'three' },
+    ]);
+  }
+});
+
+test('lines longer than what is read at once stay whole, and bytes are counted as they are on the disk', async (t) => {
+  const file = join(temporaryFolder(t), 'long');
+  const texts = [3_000_000, 5, 1_048_576].map((length, index) => String(index).repeat(length));
+  writeFileSync(file, `${texts.join('\n')}\n`);
+  const chainFile = openChainFile(file);
+  const read: string[] = [];
+  for await (const lines of chainFile.lines()) read.push(...lines.map(({ text }) => text));
+  t.true(texts.every((text, index) => text === read[index]));
+  t.is(chainFile.bytes, 4_048_584);
+  t.is(chainFile.bytesRead(), 4_048_584);
+});
+
+test('a file that is missing, cut off or not compressed is refused by its name', async (t) => {
+  const folder = temporaryFolder(t);
+  const missing = t.throws(() => openChainFile(join(folder, 'none')), { instanceOf: ProtocolError });
+  t.is(missing.code, 'CHAIN_FILE_UNREADABLE');
+  t.regex(missing.message, /none: cannot be read: does not exist$/);
+  writeFileSync(join(folder, 'cut.gz'), gzipSync('one\n'.repeat(5000)).subarray(0, 30));
+  writeFileSync(join(folder, 'plain.gz'), 'one\n');
+  for (const name of ['cut.gz', 'plain.gz', '.']) {
+    const error = await t.throwsAsync(linesOf(join(folder, name)), { instanceOf: ProtocolError });
+    t.is(error?.code, 'CHAIN_FILE_UNREADABLE', name);
+    t.true(error?.message.startsWith(join(folder, name)), error?.message);
+  }
+});

@@ -1,0 +1,186 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { lineOfBlock, openChainFile } from '../../src/node/chain-file.ts';
+import { openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
+import { exportChain } from '../../src/node/export-chain.ts';
+import { importChain, type ImportProgress } from '../../src/node/import-chain.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
+import { makeNetwork } from '../support/chain-maker.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+const HEIGHT = 120;
+const { maker, network, blocks } = madeChain(HEIGHT);
+const lines = blocks.map((block) => lineOfBlock(block, maker.rules.codec));
+
+interface Ending {
+  readonly height: number;
+  readonly digest: string;
+  readonly progress?: ImportProgress;
+  readonly error?: ProtocolError;
+}
+
+/** Imports a file into a place and tells how that ended. */
+async function run(place: ChainPlace, file: string): Promise<Ending> {
+  const { chain, store, genesis, close } = await openChain(place, true);
+  try {
+    const outcome = await importChain({ chain, genesis, file: openChainFile(file) }).then(
+      (progress) => ({ progress }),
+      (error: unknown) => {
+        if (error instanceof ProtocolError) return { error };
+        throw error;
+      },
+    );
+    return { height: chain.tip.header.height, digest: store.stateDigest(), ...outcome };
+  } finally {
+    await close();
+  }
+}
+
+function fileOf(t: ExecutionContext, content: readonly string[]): { file: string; place: ChainPlace } {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'chain.ndjson');
+  writeFileSync(file, content.map((line) => `${line}\n`).join(''));
+  return { file, place: placeIn(join(folder, 'data'), network) };
+}
+
+test('what was exported is imported to the same digest, plain and compressed', async (t) => {
+  const folder = temporaryFolder(t);
+  const place = placeIn(join(folder, 'origin'), network);
+  const digest = await storeChain(place, blocks);
+  const { store, rules } = await openSnapshot(place);
+  for (const name of ['chain.ndjson', 'chain.ndjson.gz']) {
+    const file = join(folder, name);
+    await exportChain({ chain: store, codec: rules.codec, from: 1, to: HEIGHT, file });
+    const ending = await run(placeIn(join(folder, `copy-${name}`), network), file);
+    t.is(ending.error, undefined);
+    t.is(ending.height, HEIGHT);
+    t.is(ending.digest, digest);
+    t.deepEqual(ending.progress, { height: HEIGHT, blocks: HEIGHT - 1, transactions: 39 });
+  }
+  await store.close();
+});
+
+test('an export in parts is imported part by part, and what the chain has already is passed over', async (t) => {
+  const folder = temporaryFolder(t);
+  const origin = placeIn(join(folder, 'origin'), network);
+  const digest = await storeChain(origin, blocks);
+  const { store, rules } = await openSnapshot(origin);
+  const place = placeIn(join(folder, 'copy'), network);
+  const part = async (from: number, to: number): Promise<Ending> => {
+    const file = join(folder, `${from}.gz`);
+    await exportChain({ chain: store, codec: rules.codec, from, to, file });
+    return run(place, file);
+  };
+  t.is((await part(2, 50)).height, 50);
+  t.is((await part(40, 80)).progress?.blocks, 30);
+  const gap = await part(82, 90);
+  t.regex(gap.error?.message ?? '', /at height 82 is refused: a file for this chain begins at height 81 or below/);
+  t.is(gap.height, 80);
+  const last = await part(1, HEIGHT);
+  t.is(last.digest, digest);
+  t.is(last.progress?.blocks, 40);
+  await store.close();
+});
+
+/** Changes one character of a line that is found by a pattern; group 1 is what stands before it. */
+function flipped(line: string, pattern: RegExp): string {
+  return line.replace(pattern, (match: string) => {
+    const last = match.at(-1) ?? '';
+    return `${match.slice(0, -1)}${/[0-9]/.test(last) ? (Number(last) + 1) % 10 : last === 'a' ? 'b' : 'a'}`;
+  });
+}
+
+const FLIPS: readonly (readonly [string, number, RegExp, RegExp])[] = [
+  ['a block signature', 60, /"blockSignature":"[0-9a-f]{9}/, /Invalid block signature \(BLOCK_SIGNATURE_INVALID\)/],
+  ['a timestamp', 57, /"timestamp":[0-9]/, /Invalid block signature/],
+  ['a previous id', 35, /"previousBlockId":"[0-9]{9}/, /Invalid block signature/],
+  ['a height', 101, /"height":[0-9]/, /Invalid block signature/],
+  [
+    "a transaction's signature",
+    70,
+    /"signature":"[0-9a-f]/,
+    /Failed to validate signature .*BLOCK_TRANSACTION_INVALID/,
+  ],
+  ['an amount', 80, /"amount":"[0-9]/, /Failed to validate signature/],
+  ['a fee', 90, /"fee":"[0-9]/, /'\.transactions\[0\]\.fee' should be "10000000"/],
+  ["a block's id", 34, /"id":"[0-9](?=[0-9]*"}$)/, /'\.id' should be/],
+  ['a name of a member', 36, /"reward/, /'\.rewara' is unknown|BLOCK_/],
+  ['the shape', 119, /"version":2,/, /it is no JSON/],
+];
+
+for (const [what, height, pattern, reason] of FLIPS) {
+  test(`a file with one wrong byte in ${what} is refused there, and blocks before it are kept`, async (t) => {
+    const content = [...lines];
+    const line = content[height - 1] ?? '';
+    content[height - 1] = flipped(line, pattern);
+    t.not(content[height - 1], line);
+    const { file, place } = fileOf(t, content);
+    const { error, height: reached, digest } = await run(place, file);
+    t.is(error?.code, 'IMPORT_REFUSED');
+    t.regex(error?.message ?? '', new RegExp(`, line ${height}: block( [0-9]+)? at height ${height} is refused: `));
+    t.regex(error?.message ?? '', reason);
+    t.is(reached, height - 1);
+    t.is(digest, await storeChain(placeIn(temporaryFolder(t), network), blocks.slice(0, height - 1)));
+  });
+}
+
+test('of two wrong blocks the first is named, wherever the faults show', async (t) => {
+  const content = [...lines];
+  content[39] = flipped(content[39] ?? '', /"blockSignature":"[0-9a-f]/);
+  content[41] = '{';
+  const { file, place } = fileOf(t, content);
+  const { error, height } = await run(place, file);
+  t.regex(error?.message ?? '', /at height 40 is refused: Invalid block signature/);
+  t.is(height, 39);
+});
+
+test('a missing, repeated or foreign block is refused as one that does not follow', async (t) => {
+  for (const [content, reason] of [
+    [
+      [...lines.slice(0, 20), ...lines.slice(21)],
+      /line 21: block [0-9]+ at height 21 is refused: it should have height 21/,
+    ],
+    [[...lines.slice(0, 20), ...lines.slice(19)], /line 21: .* is refused: it should have height 21/],
+    [[lines[0] ?? '', lineOfBlock(madeChain(3).maker.forge(), maker.rules.codec)], /should have height 2/],
+  ] as const) {
+    const { file, place } = fileOf(t, content);
+    const { error } = await run(place, file);
+    t.regex(error?.message ?? '', reason);
+  }
+});
+
+test("a file of another network is refused at its genesis block, and another chain of one's own where they part", async (t) => {
+  const other = makeNetwork({ accounts: 3 });
+  const { file, place } = fileOf(t, [lineOfBlock(other.genesis, maker.rules.codec)]);
+  const foreign = await run(place, file);
+  t.regex(
+    foreign.error?.message ?? '',
+    /line 1: block [0-9]+ at height 1 is refused: it is not the network's genesis block/,
+  );
+  t.is(foreign.height, 1);
+
+  await storeChain(place, blocks.slice(0, 10));
+  const { maker: rival } = madeChain(5);
+  const [from, to] = network.accounts;
+  const branch = rival.forge({ transactions: [rival.transfer(from!, to!, 7n)] });
+  writeFileSync(file, [...lines.slice(0, 5), lineOfBlock(branch, maker.rules.codec)].join('\n'));
+  const parted = await run(place, file);
+  t.regex(
+    parted.error?.message ?? '',
+    /line 6: block [0-9]+ at height 6 is refused: the chain has block [0-9]+ at this/,
+  );
+  t.is(parted.height, 10);
+});
+
+test('an import that is stopped keeps what it has applied', async (t) => {
+  const { file, place } = fileOf(t, lines);
+  const { chain, genesis, close } = await openChain(place, true);
+  const stop = new AbortController();
+  const options = { chain, genesis, file: openChainFile(file), signal: stop.signal };
+  const done = await importChain({ ...options, onProgress: () => stop.abort() });
+  await close();
+  t.true(done.height >= 34);
+  t.is((await run(place, file)).height, HEIGHT);
+});

@@ -1,0 +1,120 @@
+import test, { type ExecutionContext } from 'ava';
+import {
+  chainDirectory,
+  openChain,
+  openScratchChain,
+  openSnapshot,
+  type ChainPlace,
+} from '../../src/node/chain-tool.ts';
+import { verifyChain, type VerifyResult } from '../../src/node/verify-chain.ts';
+import { prefixRange } from '../../src/store/key-value.ts';
+import { heightKey, placeKey, tablePrefix, TABLES, textKey, type TableName } from '../../src/store/layout.ts';
+import { openLmdb } from '../../src/store/lmdb.ts';
+import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+const HEIGHT = 110;
+const { network, blocks } = madeChain(HEIGHT);
+
+async function verify(place: ChainPlace): Promise<VerifyResult> {
+  const { store } = await openSnapshot(place);
+  const scratch = await openScratchChain(place);
+  try {
+    return await verifyChain({ examined: store, scratch });
+  } finally {
+    await scratch.close();
+    await store.close();
+  }
+}
+
+async function stored(t: ExecutionContext): Promise<ChainPlace> {
+  const place = placeIn(temporaryFolder(t), network);
+  await storeChain(place, blocks);
+  return place;
+}
+
+/** Changes the store behind its back: the first value of a table, or that of a key, loses its last bit. */
+async function damage(place: ChainPlace, what: TableName | Buffer, change: 'turn' | 'remove' | 'add'): Promise<void> {
+  const keys = openLmdb(chainDirectory(place), false);
+  keys.transact((writer) => {
+    const range = typeof what === 'string' ? prefixRange(tablePrefix(what)) : { gte: what, lt: Buffer.from([255]) };
+    const [entry] = writer.entries({ ...range, limit: 1 });
+    if (entry === undefined) throw new Error('there is nothing to damage');
+    if (change === 'remove') writer.remove(entry.key);
+    else if (change === 'add') writer.put(Buffer.concat([entry.key, Buffer.from([7])]), entry.value);
+    else
+      writer.put(entry.key, Buffer.concat([entry.value.subarray(0, -1), Buffer.from([(entry.value.at(-1) ?? 0) ^ 1])]));
+  });
+  await keys.close();
+}
+
+test('a sound store agrees with the rules, its tip and digest are told', async (t) => {
+  const place = placeIn(temporaryFolder(t), network);
+  const digest = await storeChain(place, blocks);
+  const { keys, ...result } = await verify(place);
+  t.deepEqual(result, { height: HEIGHT, blockId: blocks.at(-1)?.id ?? '', digest, deviation: undefined });
+  t.true(keys > 1000);
+});
+
+test('a store whose blocks came and went agrees too', async (t) => {
+  const place = await stored(t);
+  const { chain, close } = await openChain(place, false);
+  await chain.rollback(70);
+  await chain.append(blocks.slice(70, 90));
+  await close();
+  const { height, deviation } = await verify(place);
+  t.deepEqual({ height, deviation }, { height: 90, deviation: undefined });
+});
+
+test('a changed block is named with its height and reason', async (t) => {
+  for (const [key, words] of [
+    [heightKey('headers', 40), /block [0-9]+ at height 40: Invalid block signature \(BLOCK_SIGNATURE_INVALID\)/],
+    [placeKey({ height: 50, index: 1 }), /block( [0-9]+)? at height 50( cannot be read)?: /],
+  ] as const) {
+    const place = await stored(t);
+    await damage(place, key, 'turn');
+    t.regex((await verify(place)).deviation ?? '', words);
+  }
+  const gap = await stored(t);
+  await damage(gap, heightKey('headers', 41), 'remove');
+  t.is((await verify(gap)).deviation, 'there is no block at height 41');
+  const cut = await stored(t);
+  await damage(cut, placeKey({ height: 50, index: 2 }), 'remove');
+  t.regex((await verify(cut)).deviation ?? '', /block( [0-9]+)? at height 50( cannot be read)?: /);
+});
+
+/** Tables that this chain fills, blocks themselves apart. */
+const FILLED = (Object.keys(TABLES) as TableName[]).filter((name) => {
+  const empty = ['meta', 'headers', 'transactions', 'notes', 'transactionsByData', 'secondPublicKeys', 'memberships'];
+  return !empty.includes(name);
+});
+
+test('a wrong, missing or surplus entry of any table is named with its table', async (t) => {
+  const place = placeIn(temporaryFolder(t), network);
+  await storeChain(place, blocks);
+  const { store } = await openSnapshot(place);
+  const filled = FILLED.filter(
+    (name) => [...store.tables.keys({ ...prefixRange(tablePrefix(name)), limit: 1 })].length,
+  );
+  await store.close();
+  t.true(filled.length > 15, filled.join());
+  for (const [index, name] of filled.entries()) {
+    const change = (['turn', 'remove', 'add'] as const)[index % 3] ?? 'turn';
+    const spoilt = await stored(t);
+    await damage(spoilt, name, change);
+    const { deviation } = await verify(spoilt);
+    const words = { turn: 'holds a wrong value under the key', remove: 'lacks the key', add: 'has a key too much:' };
+    t.true(deviation?.startsWith(`table ${name} ${words[change]} `), `${name} ${change}: ${deviation}`);
+  }
+});
+
+test('a wrong counter and a key of no table are named', async (t) => {
+  const counter = await stored(t);
+  await damage(counter, textKey('meta', 'accounts'), 'turn');
+  t.regex((await verify(counter)).deviation ?? '', /^table meta holds a wrong value under the key /);
+  const foreign = await stored(t);
+  const keys = openLmdb(chainDirectory(foreign), false);
+  keys.transact((writer) => writer.put(Buffer.from([99, 1]), Buffer.from('x')));
+  await keys.close();
+  t.is((await verify(foreign)).deviation, 'table unknown has a key too much: 6301');
+});
