@@ -1,175 +1,21 @@
 import { createRequire } from 'node:module';
 import test from 'ava';
-import { readAccounts, type KnownAccount } from '../../src/cli/genesis/accounts-file.ts';
-import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
-import type { Untyped } from '../support/untyped.ts';
+import { sendAndCompare } from './real-client.ts';
 
 const load = createRequire(import.meta.url);
 const { APIClient } = load('lisk-api-client-3');
 const transactions = load('lisk-transactions-3');
 
-const SECOND_PASSPHRASE = 'a second passphrase';
-const INCLUSION_MS = 60_000;
-const LSK = 100_000_000n;
-
-/** One devnet, one client for each of its nodes, and transactions handed to the next node each time. */
-class Wallet {
-  readonly networkIdentifier: string;
-  readonly clients: readonly Untyped[];
-  readonly sent: string[] = [];
-  #turn = 0;
-
-  constructor(devnet: TestDevnet) {
-    this.networkIdentifier = devnet.network.params.networkIdentifier;
-    this.clients = devnet.nodes.map((node) => new APIClient([node.url]));
-  }
-
-  nextClient(): Untyped {
-    return this.clients[this.#turn++ % this.clients.length];
-  }
-
-  /** Posts to the next node and waits until every node has the transaction in a block. */
-  async include(transaction: Untyped): Promise<void> {
-    await this.nextClient().transactions.broadcast(transaction);
-    await this.included(transaction.id);
-  }
-
-  async included(id: string): Promise<void> {
-    this.sent.push(id);
-    for (const client of this.clients) {
-      await waitFor(
-        `transaction ${id} in a block`,
-        async () => (await client.transactions.get({ id })).data.length === 1,
-        INCLUSION_MS,
-      );
-    }
-  }
-}
-
 test('an existing client sends every kind of transaction to any node and reads the same from all', async (t) => {
-  t.timeout(480_000);
-  const devnet = await startTestDevnet({ nodes: 4 });
-  t.teardown(() => devnet.close());
-  const wallet = new Wallet(devnet);
-  const { networkIdentifier } = wallet;
-  const accounts = readAccounts(devnet.network.directory);
-  const named = (name: string): KnownAccount => {
-    const account = accounts.find((each) => each.name === name);
-    if (account === undefined) throw new Error(`no account ${name}`);
-    return account;
-  };
-  const [alice, bob, carol, dave, erin] = [1, 2, 3, 4, 5].map((index) => named(`account_${index}`)) as [
-    KnownAccount,
-    KnownAccount,
-    KnownAccount,
-    KnownAccount,
-    KnownAccount,
-  ];
-  const constants = await wallet.nextClient().node.getConstants();
-  t.is(constants.data.networkId, networkIdentifier);
-
-  // A transfer with data.
-  const transfer = transactions.transfer({
-    amount: `${5n * LSK}`,
-    recipientId: bob.address,
-    data: 'a grüezi',
-    passphrase: alice.passphrase,
-    networkIdentifier,
+  await sendAndCompare(t, {
+    network: 'devnet',
+    APIClient,
+    transactions,
+    commonArguments: ({ network }) => ({ networkIdentifier: network.params.networkIdentifier }),
+    createSignatureObject: (transaction, passphrase, common) =>
+      transactions.createSignatureObject({ transaction, passphrase, ...common }),
+    checkConstants: (_, constants, { network }) => t.is(constants.networkId, network.params.networkIdentifier),
+    amountOf: (transaction) => transaction.asset.amount,
+    checkDelegate: (_, delegate, votersBalance) => t.is(delegate.voteWeight, votersBalance),
   });
-  await wallet.include(transfer);
-  const [read] = (await wallet.nextClient().transactions.get({ id: transfer.id })).data;
-  t.is(read.asset.data, 'a grüezi');
-  t.is(read.asset.amount, `${5n * LSK}`);
-  t.is(read.signature, transfer.signature);
-
-  // A second passphrase, and a transfer that needs it.
-  const { passphrase } = alice;
-  await wallet.include(
-    transactions.registerSecondPassphrase({ passphrase, secondPassphrase: SECOND_PASSPHRASE, networkIdentifier }),
-  );
-  const toBob = { amount: `${2n * LSK}`, recipientId: bob.address, passphrase, networkIdentifier };
-  await wallet.include(transactions.transfer({ ...toBob, secondPassphrase: SECOND_PASSPHRASE }));
-  const refused = await t.throwsAsync<Untyped>(
-    wallet.nextClient().transactions.broadcast(transactions.transfer(toBob)),
-  );
-  t.is(refused.errno ?? refused.status ?? 409, 409);
-
-  // A delegate, votes for it and others, and a vote taken back.
-  const registration = transactions.registerDelegate({
-    username: 'newcomer',
-    passphrase: carol.passphrase,
-    networkIdentifier,
-  });
-  await wallet.include(registration);
-  const firstDelegate = named('genesis_1').publicKey;
-  const vote = { passphrase: dave.passphrase, networkIdentifier };
-  await wallet.include(transactions.castVotes({ ...vote, votes: [carol.publicKey, firstDelegate] }));
-  await wallet.include(transactions.castVotes({ ...vote, unvotes: [firstDelegate] }));
-
-  // A group of erin and two members, each signature posted to another node, and a transfer from the group.
-  const members = [bob, dave];
-  const group = transactions.registerMultisignature({
-    passphrase: erin.passphrase,
-    keysgroup: members.map(({ publicKey }) => publicKey),
-    lifetime: 24,
-    minimum: 2,
-    networkIdentifier,
-  });
-  await includeWithSignatures(wallet, group, members);
-  const fromGroup = transactions.transfer({
-    amount: `${LSK}`,
-    recipientId: alice.address,
-    passphrase: erin.passphrase,
-    networkIdentifier,
-  });
-  await includeWithSignatures(wallet, fromGroup, members);
-
-  // All nodes tell the same story.
-  const stories = await Promise.all(
-    wallet.clients.map((client) => storyOf(client, [alice, bob, carol, dave, erin], wallet.sent)),
-  );
-  for (const story of stories.slice(1)) t.deepEqual(story, stories[0]);
-  const [story] = stories as [Untyped];
-  const start = 100_000n * LSK;
-  t.is(BigInt(story.balances[bob.address]), start + 7n * LSK);
-  t.is(BigInt(story.balances[alice.address]), start - 5n * LSK - 2n * LSK - 52n * (LSK / 10n) + LSK);
-  t.is(BigInt(story.balances[carol.address]), start - 25n * LSK);
-  t.is(BigInt(story.balances[dave.address]), start - 2n * LSK);
-  t.is(BigInt(story.balances[erin.address]), start - 15n * LSK - LSK / 10n - LSK);
-  t.deepEqual(story.votes, ['newcomer']);
-  t.is(story.delegate.voteWeight, story.balances[dave.address]);
-  t.is(story.group.min, 2);
 });
-
-/** Posts a transaction of a group, then each member's signature to the next node. */
-async function includeWithSignatures(
-  wallet: Wallet,
-  transaction: Untyped,
-  members: readonly KnownAccount[],
-): Promise<void> {
-  const { networkIdentifier } = wallet;
-  await wallet.nextClient().transactions.broadcast(transaction);
-  for (const { passphrase } of members) {
-    const signature = transactions.createSignatureObject({ transaction, passphrase, networkIdentifier });
-    const client = wallet.nextClient();
-    // The node learns of the transaction by an announcement; a signature before that is refused.
-    await waitFor('a node that knows the transaction', () => client.signatures.broadcast(signature), INCLUSION_MS);
-  }
-  await wallet.included(transaction.id);
-}
-
-async function storyOf(client: Untyped, accounts: readonly KnownAccount[], ids: readonly string[]): Promise<Untyped> {
-  const balances: Record<string, string> = {};
-  for (const { address } of accounts) balances[address] = (await client.accounts.get({ address })).data[0].balance;
-  const blocks = await Promise.all(
-    ids.map(async (id) => {
-      const [transaction] = (await client.transactions.get({ id })).data;
-      return [transaction.id, transaction.blockId, transaction.height, transaction.signatures];
-    }),
-  );
-  const voter = accounts[3]?.address;
-  const votes = (await client.votes.get({ address: voter })).data.votes.map((vote: Untyped) => vote.username);
-  const [delegate] = (await client.delegates.get({ username: 'newcomer' })).data;
-  const [group] = (await client.accounts.getMultisignatureGroups(accounts[4]?.address)).data;
-  return { balances, blocks, votes, delegate, group };
-}

@@ -34,6 +34,8 @@ export interface TestDevnet {
 }
 
 export interface TestDevnetOptions {
+  /** Name of a packaged network; `devnet` unless given. */
+  readonly network?: string;
   readonly nodes: number;
   /** Of them, the last ones that forge nothing and are not started; 0 unless given. */
   readonly spectators?: number;
@@ -43,7 +45,7 @@ export interface TestDevnetOptions {
 export async function startTestDevnet(options: TestDevnetOptions): Promise<TestDevnet> {
   const { nodes: count, spectators = 0 } = options;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-devnet-'));
-  const network = loadNetwork(packagedNetworkDirectory('devnet'));
+  const network = loadNetwork(packagedNetworkDirectory(options.network ?? 'devnet'));
   const ports = await freePortRanges(count + spectators);
   const plans = planDevnet({ nodes: count, httpPort: ports.http, wsPort: ports.ws, directory, network });
   const late = Array.from({ length: spectators }, (_, index) => spectatorOf(plans, count + index, ports, directory));

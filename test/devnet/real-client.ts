@@ -1,0 +1,191 @@
+/** What people do with a client library of a generation, against a devnet of real processes. */
+
+import type { ExecutionContext } from 'ava';
+import { readAccounts, type KnownAccount } from '../../src/cli/genesis/accounts-file.ts';
+import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
+import type { Untyped } from '../support/untyped.ts';
+
+/** The libraries of a generation. */
+export interface ClientLibrary {
+  /** Name of the packaged devnet. */
+  readonly network: string;
+  readonly APIClient: Untyped;
+  /** The functions that make transactions. */
+  readonly transactions: Untyped;
+  /** Arguments that all of those functions take. */
+  commonArguments(devnet: TestDevnet): Record<string, unknown>;
+  createSignatureObject(transaction: Untyped, passphrase: string, common: Record<string, unknown>): Untyped;
+  /** Checks what differs between the generations in the answers. */
+  checkConstants(t: ExecutionContext, constants: Untyped, devnet: TestDevnet): void;
+  amountOf(transaction: Untyped): string;
+  checkDelegate(t: ExecutionContext, delegate: Untyped, votersBalance: string): void;
+}
+
+const SECOND_PASSPHRASE = 'a second passphrase';
+const INCLUSION_MS = 60_000;
+const LSK = 100_000_000n;
+
+/** One devnet, one client for each of its nodes, and transactions handed to the next node each time. */
+class Wallet {
+  readonly library: ClientLibrary;
+  readonly common: Record<string, unknown>;
+  readonly clients: readonly Untyped[];
+  readonly sent: string[] = [];
+  #turn = 0;
+
+  constructor(devnet: TestDevnet, library: ClientLibrary) {
+    this.library = library;
+    this.common = library.commonArguments(devnet);
+    this.clients = devnet.nodes.map((node) => new library.APIClient([node.url]));
+  }
+
+  nextClient(): Untyped {
+    return this.clients[this.#turn++ % this.clients.length];
+  }
+
+  /** Posts to the next node and waits until every node has the transaction in a block. */
+  async include(transaction: Untyped): Promise<void> {
+    await this.nextClient().transactions.broadcast(transaction);
+    await this.included(transaction.id);
+  }
+
+  async included(id: string): Promise<void> {
+    this.sent.push(id);
+    for (const client of this.clients) {
+      await waitFor(
+        `transaction ${id} in a block`,
+        async () => (await client.transactions.get({ id })).data.length === 1,
+        INCLUSION_MS,
+      );
+    }
+  }
+}
+
+/** Sends every kind of transaction, each to another node, and compares what all nodes say in the end. */
+export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary): Promise<void> {
+  t.timeout(480_000);
+  const devnet = await startTestDevnet({ nodes: 4, network: library.network });
+  t.teardown(() => devnet.close());
+  const wallet = new Wallet(devnet, library);
+  const { common } = wallet;
+  const { transactions } = library;
+  const accounts = readAccounts(devnet.network.directory);
+  const named = (name: string): KnownAccount => {
+    const account = accounts.find((each) => each.name === name);
+    if (account === undefined) throw new Error(`no account ${name}`);
+    return account;
+  };
+  const [alice, bob, carol, dave, erin] = [1, 2, 3, 4, 5].map((index) => named(`account_${index}`)) as [
+    KnownAccount,
+    KnownAccount,
+    KnownAccount,
+    KnownAccount,
+    KnownAccount,
+  ];
+  const constants = await wallet.nextClient().node.getConstants();
+  library.checkConstants(t, constants.data, devnet);
+
+  // A transfer with data.
+  const transfer = transactions.transfer({
+    amount: `${5n * LSK}`,
+    recipientId: bob.address,
+    data: 'a grüezi',
+    passphrase: alice.passphrase,
+    ...common,
+  });
+  await wallet.include(transfer);
+  const [read] = (await wallet.nextClient().transactions.get({ id: transfer.id })).data;
+  t.is(read.asset.data, 'a grüezi');
+  t.is(library.amountOf(read), `${5n * LSK}`);
+  t.is(read.signature, transfer.signature);
+
+  // A second passphrase, and a transfer that needs it.
+  const { passphrase } = alice;
+  await wallet.include(
+    transactions.registerSecondPassphrase({ passphrase, secondPassphrase: SECOND_PASSPHRASE, ...common }),
+  );
+  const toBob = { amount: `${2n * LSK}`, recipientId: bob.address, passphrase, ...common };
+  await wallet.include(transactions.transfer({ ...toBob, secondPassphrase: SECOND_PASSPHRASE }));
+  const refused = await t.throwsAsync<Untyped>(
+    wallet.nextClient().transactions.broadcast(transactions.transfer(toBob)),
+  );
+  t.is(refused.errno ?? refused.status ?? 409, 409);
+
+  // A delegate, votes for it and others, and a vote taken back.
+  const registration = transactions.registerDelegate({
+    username: 'newcomer',
+    passphrase: carol.passphrase,
+    ...common,
+  });
+  await wallet.include(registration);
+  const firstDelegate = named('genesis_1').publicKey;
+  const vote = { passphrase: dave.passphrase, ...common };
+  await wallet.include(transactions.castVotes({ ...vote, votes: [carol.publicKey, firstDelegate] }));
+  await wallet.include(transactions.castVotes({ ...vote, unvotes: [firstDelegate] }));
+
+  // A group of erin and two members, each signature posted to another node, and a transfer from the group.
+  const members = [bob, dave];
+  const group = transactions.registerMultisignature({
+    passphrase: erin.passphrase,
+    keysgroup: members.map(({ publicKey }) => publicKey),
+    lifetime: 24,
+    minimum: 2,
+    ...common,
+  });
+  await includeWithSignatures(wallet, group, members);
+  const fromGroup = transactions.transfer({
+    amount: `${LSK}`,
+    recipientId: alice.address,
+    passphrase: erin.passphrase,
+    ...common,
+  });
+  await includeWithSignatures(wallet, fromGroup, members);
+
+  // All nodes tell the same story.
+  const stories = await Promise.all(
+    wallet.clients.map((client) => storyOf(client, [alice, bob, carol, dave, erin], wallet.sent)),
+  );
+  for (const story of stories.slice(1)) t.deepEqual(story, stories[0]);
+  const [story] = stories as [Untyped];
+  const start = 100_000n * LSK;
+  t.is(BigInt(story.balances[bob.address]), start + 7n * LSK);
+  t.is(BigInt(story.balances[alice.address]), start - 5n * LSK - 2n * LSK - 52n * (LSK / 10n) + LSK);
+  t.is(BigInt(story.balances[carol.address]), start - 25n * LSK);
+  t.is(BigInt(story.balances[dave.address]), start - 2n * LSK);
+  t.is(BigInt(story.balances[erin.address]), start - 15n * LSK - LSK / 10n - LSK);
+  t.deepEqual(story.votes, ['newcomer']);
+  library.checkDelegate(t, story.delegate, story.balances[dave.address]);
+  t.is(story.group.min, 2);
+}
+
+/** Posts a transaction of a group, then each member's signature to the next node. */
+async function includeWithSignatures(
+  wallet: Wallet,
+  transaction: Untyped,
+  members: readonly KnownAccount[],
+): Promise<void> {
+  await wallet.nextClient().transactions.broadcast(transaction);
+  for (const { passphrase } of members) {
+    const signature = wallet.library.createSignatureObject(transaction, passphrase, wallet.common);
+    const client = wallet.nextClient();
+    // The node learns of the transaction by an announcement; a signature before that is refused.
+    await waitFor('a node that knows the transaction', () => client.signatures.broadcast(signature), INCLUSION_MS);
+  }
+  await wallet.included(transaction.id);
+}
+
+async function storyOf(client: Untyped, accounts: readonly KnownAccount[], ids: readonly string[]): Promise<Untyped> {
+  const balances: Record<string, string> = {};
+  for (const { address } of accounts) balances[address] = (await client.accounts.get({ address })).data[0].balance;
+  const blocks = await Promise.all(
+    ids.map(async (id) => {
+      const [transaction] = (await client.transactions.get({ id })).data;
+      return [transaction.id, transaction.blockId, transaction.height, transaction.signatures];
+    }),
+  );
+  const voter = accounts[3]?.address;
+  const votes = (await client.votes.get({ address: voter })).data.votes.map((vote: Untyped) => vote.username);
+  const [delegate] = (await client.delegates.get({ username: 'newcomer' })).data;
+  const [group] = (await client.accounts.getMultisignatureGroups(accounts[4]?.address)).data;
+  return { balances, blocks, votes, delegate, group };
+}
