@@ -181,7 +181,8 @@ function contradiction(given: unknown, known: Json, path: string): string | unde
   if (typeof given === 'object' && given !== null && typeof known === 'object' && known !== null) {
     for (const [name, value] of Object.entries(given)) {
       const own = Object.hasOwn(known, name) ? (known as JsonObject)[name] : undefined;
-      if (own === undefined && (value === null || REMARKS.has(name))) continue;
+      // Null says nothing: some writers have it where others leave the member out.
+      if (value === null || (own === undefined && REMARKS.has(name))) continue;
       const fault = own === undefined ? `'${path}.${name}' is unknown` : contradiction(value, own, `${path}.${name}`);
       if (fault !== undefined) return fault;
     }

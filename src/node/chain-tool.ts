@@ -7,12 +7,12 @@ import type { Network } from '../config/network.ts';
 import { Chain, openGenesis } from '../engine/chain.ts';
 import { SILENT } from '../ports/observer.ts';
 import type { Verifier } from '../ports/verifier.ts';
-import { createGen3Rules } from '../protocol/gen3/rules.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
 import type { StoredChain } from '../store/chain-store.ts';
 import { openChainSnapshot, openChainStore } from '../store/open.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
+import { partsOf } from './generations.ts';
 import { systemClock } from './system.ts';
 
 /** Signature answers remembered: those of all blocks that are under way. */
@@ -45,7 +45,7 @@ export function chainDirectory({ dataDirectory }: Pick<ChainPlace, 'dataDirector
  * @throws ProtocolError as `openChainStore` and `openGenesis`
  */
 export async function openChain(place: ChainPlace, create: boolean): Promise<OpenChain> {
-  const rules = createGen3Rules(place.network.params);
+  const rules = rulesOf(place);
   const { codec, params } = rules;
   const store = await openChainStore({ directory: chainDirectory(place), codec, params, create });
   return openOver(store, rules, place);
@@ -53,7 +53,7 @@ export async function openChain(place: ChainPlace, create: boolean): Promise<Ope
 
 /** Begins the network's chain anew in a folder that goes when it is closed. */
 export async function openScratchChain({ network }: Pick<ChainPlace, 'network'>): Promise<OpenChain> {
-  const rules = createGen3Rules(network.params);
+  const rules = rulesOf({ network });
   const { codec, params } = rules;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-scratch-'));
   const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
@@ -72,9 +72,13 @@ export async function openScratchChain({ network }: Pick<ChainPlace, 'network'>)
  * @throws ProtocolError as `openChainSnapshot`
  */
 export async function openSnapshot(place: ChainPlace): Promise<{ readonly store: StoredChain; readonly rules: Rules }> {
-  const rules = createGen3Rules(place.network.params);
+  const rules = rulesOf(place);
   const { codec, params } = rules;
   return { store: await openChainSnapshot({ directory: chainDirectory(place), codec, params }), rules };
+}
+
+function rulesOf({ network }: Pick<ChainPlace, 'network'>): Rules {
+  return partsOf(network.params).createRules(network.params);
 }
 
 async function openOver(
