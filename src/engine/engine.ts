@@ -6,7 +6,7 @@
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { Rules } from '../protocol/rules.ts';
-import type { Block } from '../protocol/types.ts';
+import type { Block, Transaction } from '../protocol/types.ts';
 import type { Clock, Random, Timer } from '../ports/clock.ts';
 import type { SigningJournal } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
@@ -66,6 +66,7 @@ export class Engine {
   readonly synchronizer: Synchronizer;
   readonly forging: ForgingScheduler;
   readonly #gossip: Gossip;
+  readonly #transactionListeners: ((transaction: Transaction) => void)[] = [];
   #poolTimer: Timer | undefined;
   /** Unix time in milliseconds. */
   #startedMs = 0;
@@ -93,6 +94,7 @@ export class Engine {
       events: {
         verified: (transaction) => {
           this.#gossip.announceTransaction(transaction.id);
+          for (const listener of this.#transactionListeners) listener(transaction);
         },
         signatureAdded: (signature) => {
           this.#gossip.announceSignature(signature);
@@ -145,6 +147,11 @@ export class Engine {
         this.#announceTip();
       },
     });
+  }
+
+  /** Tells of transactions that passed verification for the first time, or lack nothing but members' signatures. */
+  listenToTransactions(listener: (transaction: Transaction) => void): void {
+    this.#transactionListeners.push(listener);
   }
 
   /** Connects to the network and begins to follow it; forging begins with the first enabled delegate. */

@@ -38,8 +38,12 @@ export function guardAccess(options: HttpOptions): RequestHandler {
   };
 }
 
-/** Throws what refuses a caller that a route does not serve. */
-export type RouteGuard = (route: Route, request: Request) => void;
+export interface RouteGuard {
+  /** Throws what refuses a caller that a route does not serve. */
+  check(route: Route, request: Request): void;
+  /** Whether the caller may know who forges on this node. */
+  maySeeForging(request: Request): boolean;
+}
 
 /** The rules of single routes, which hold besides those of every path. */
 export function guardRoutes(options: HttpOptions): RouteGuard {
@@ -50,8 +54,11 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
     loopback: (request: Request) => isWhollyFrom(LOOPBACK, request),
     secrets: (request: Request) => isWhollyFrom(secrets, request),
   };
-  return (route, request) => {
-    if (route.access !== undefined && !isServed[route.access](request)) throw accessDenied();
+  return {
+    check: (route, request) => {
+      if (route.access !== undefined && !isServed[route.access](request)) throw accessDenied();
+    },
+    maySeeForging: isServed.forging,
   };
 }
 

@@ -4,6 +4,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { NodeApi } from '../ports/node-api.ts';
+import type { Dialect } from './dialect.ts';
+import { createEventHub } from './events/hub.ts';
 import { createApp } from './pipeline.ts';
 import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 
@@ -29,18 +31,23 @@ const TIMEOUT_CHECK_MS = 1_000;
 /** @param options what differs from `HTTP_DEFAULTS` */
 export function createHttpServer(api: NodeApi, options: Partial<HttpOptions> = {}): HttpServer {
   const settings: HttpOptions = { ...HTTP_DEFAULTS, ...options };
+  const dialect: Dialect = { generation: api.params.generation, strict: settings.strictDialect };
+  const hub = createEventHub(api, dialect, { ...settings.events, observer: settings.observer });
   const server = createServer(
     {
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       headersTimeout: settings.limits.headersTimeoutMs,
       requestTimeout: REQUEST_TIMEOUT_MS,
     },
-    createApp(api, settings),
+    createApp(api, settings, dialect, hub),
   );
   server.setTimeout(settings.limits.idleTimeoutMs);
   return {
     start: () => listen(server, settings),
-    close: () => close(server),
+    close: () => {
+      hub.close();
+      return close(server);
+    },
   };
 }
 

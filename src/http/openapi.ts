@@ -94,6 +94,12 @@ function bodyOf(route: Route): RequestBody {
 }
 
 function answersOf(route: Route): Record<string, ResponseObject> {
+  if (route.kind === 'stream') {
+    const described = Object.entries(route.events).map(([name, { summary }]) => `\`${name}\`: ${summary}`);
+    const description = `Server-sent events. ${described.join(' ')}`;
+    const anyOf = Object.values(route.events).map(({ data }) => data);
+    return { 200: { description, content: { 'text/event-stream': { schema: { anyOf } } } } };
+  }
   if (route.kind !== 'plain') {
     const { meta, data } = route.answer;
     return {

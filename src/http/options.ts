@@ -23,7 +23,19 @@ export interface HttpOptions {
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
   /** True refuses the other generation's sort names and peer states. */
   readonly strictDialect: boolean;
+  readonly events: EventOptions;
   readonly observer: Observer;
+}
+
+export interface EventOptions {
+  /** Streams of events open at once. */
+  readonly readersMax: number;
+  /** A reader that takes nothing for so long is cut, in milliseconds. */
+  readonly stallMs: number;
+  /** How often a quiet stream says that it lives, in milliseconds. */
+  readonly heartbeatMs: number;
+  /** How often peers and forging are looked at while somebody reads, in milliseconds. */
+  readonly lookMs: number;
 }
 
 export interface HttpLimits {
@@ -60,5 +72,6 @@ export const HTTP_DEFAULTS: HttpOptions = {
   },
   cors: { origin: '*', methods: ['GET', 'POST', 'PUT'] },
   strictDialect: false,
+  events: { readersMax: 2_000, stallMs: 10_000, heartbeatMs: 15_000, lookMs: 1_000 },
   observer: SILENT,
 };

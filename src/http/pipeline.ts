@@ -18,11 +18,12 @@ import { messageOf } from '../primitives/errors.ts';
 import type { NodeApi } from '../ports/node-api.ts';
 import { guardAccess, guardRoutes, type RouteGuard } from './access.ts';
 import type { Dialect } from './dialect.ts';
+import type { EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
 import { internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
 import { parseQuery, queryTextOf } from './query.ts';
 import { limitRate } from './rate-limit.ts';
-import { checkRequest, type RawRequest, type Route } from './route.ts';
+import { checkRequest, type CheckedRequest, type RawRequest, type Route, type StreamRoute } from './route.ts';
 import { allRoutes } from './routes/all.ts';
 
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
@@ -31,8 +32,7 @@ const PREFIXES = ['/api', ''];
 /** Where bodies may also be forms: the oldest clients send them so. */
 const FORM_PATHS = PREFIXES.map((prefix) => `${prefix}/signatures`);
 
-export function createApp(api: NodeApi, options: HttpOptions): Express {
-  const dialect: Dialect = { generation: api.params.generation, strict: options.strictDialect };
+export function createApp(api: NodeApi, options: HttpOptions, dialect: Dialect, hub: EventHub): Express {
   // Generation 3's routers tell letter cases apart, generation 2's do not.
   const caseSensitive = dialect.generation === 3;
   const app = express();
@@ -46,7 +46,7 @@ export function createApp(api: NodeApi, options: HttpOptions): Express {
   app.use(FORM_PATHS, express.urlencoded({ limit: BODY_BYTES_MAX, extended: false }));
   app.use(overrideMethod);
   app.use(setSecurityHeaders);
-  app.use(createRouter(api, options, dialect, caseSensitive));
+  app.use(createRouter(api, options, dialect, caseSensitive, hub));
   app.use(() => {
     throw pageNotFound();
   });
@@ -54,17 +54,28 @@ export function createApp(api: NodeApi, options: HttpOptions): Express {
   return app;
 }
 
-function createRouter(api: NodeApi, options: HttpOptions, dialect: Dialect, caseSensitive: boolean): Router {
+function createRouter(
+  api: NodeApi,
+  options: HttpOptions,
+  dialect: Dialect,
+  caseSensitive: boolean,
+  hub: EventHub,
+): Router {
   const router = Router({ caseSensitive });
   const guard = guardRoutes(options);
   const behindRoute = [
     limitRate(options.limits),
     cors({ origin: options.cors.origin, methods: [...options.cors.methods] }),
-    compression({ level: 9, threshold: 1024 }),
+    // A compressor holds back what a stream should send at once.
+    compression({
+      level: 9,
+      threshold: 1024,
+      filter: (request, response) => !isStream(response) && compression.filter(request, response),
+    }),
   ];
   for (const [path, routes] of byPath(allRoutes(dialect, options))) {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
-    const run = runRoute(routes, api, guard);
+    const run = runRoute(routes, api, guard, hub);
     const paths = PREFIXES.map((prefix) => prefix + pattern);
     router.all(paths, refuseOtherMethods(routes), ...behindRoute, run, answerRouted(options, dialect));
   }
@@ -77,14 +88,16 @@ function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]>
   return paths;
 }
 
-function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard): RequestHandler {
+function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, hub: EventHub): RequestHandler {
   return async (request, response) => {
     const route = routes.find(({ method }) => method === request.method);
     // Preflight requests end in the CORS step, unless CORS is off.
     if (route === undefined) throw methodNotAllowed();
     const checked = checkRequest(route, rawRequestOf(request));
-    guard(route, request);
-    if (route.kind === 'plain') {
+    guard.check(route, request);
+    if (route.kind === 'stream') {
+      openStream(route, checked, request, response, guard, hub);
+    } else if (route.kind === 'plain') {
       const { status, body } = await route.respond(api, checked);
       send(response, status, body, route.contentType);
     } else {
@@ -92,6 +105,33 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard): Re
       send(response, 200, { meta, data, links: {} }, 'application/json');
     }
   };
+}
+
+const STREAM_TYPE = 'text/event-stream';
+
+function isStream(response: Response): boolean {
+  return response.getHeader('Content-Type') === STREAM_TYPE;
+}
+
+function openStream(
+  route: StreamRoute,
+  checked: CheckedRequest,
+  request: Request,
+  response: Response,
+  guard: RouteGuard,
+  hub: EventHub,
+): void {
+  const { after, filter } = route.subscriptionOf(checked, request.get('Last-Event-ID'));
+  const isAdded = hub.add(response, { ...filter, maySeeForging: guard.maySeeForging(request) }, after);
+  if (!isAdded) throw new Problem(503, { message: 'The node serves as many readers of events as it may' });
+  response.status(200);
+  response.setHeader('Content-Type', STREAM_TYPE);
+  response.setHeader('Cache-Control', 'no-store');
+  // Proxies of the usual kind hold streams back unless told.
+  response.setHeader('X-Accel-Buffering', 'no');
+  // A stream is quiet for long: it is closed for taking nothing, not for saying nothing.
+  request.socket.setTimeout(0);
+  response.flushHeaders();
 }
 
 function rawRequestOf(request: Request): RawRequest {

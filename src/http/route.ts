@@ -5,6 +5,8 @@
 
 import type { NodeApi } from '../ports/node-api.ts';
 import { assert } from '../primitives/errors.ts';
+import type { EventPlace } from './events/event.ts';
+import type { EventFilter } from './events/hub.ts';
 import {
   contentTypeError,
   invalidRequest,
@@ -17,7 +19,7 @@ import { convert, type Query } from './query.ts';
 import { faultsOf, typeMismatch, type Schema } from './schema.ts';
 
 /** A route answers in the envelope of the interface, in a form of its own, or with a stream of events. */
-export type Route = EnvelopeRoute | PlainRoute;
+export type Route = EnvelopeRoute | PlainRoute | StreamRoute;
 
 /** What all routes declare. */
 interface Declared {
@@ -62,6 +64,20 @@ export interface PlainReply {
   readonly status: number;
   /** Text is sent as it is, everything else as JSON. */
   readonly body: unknown;
+}
+
+/** A route that answers with server-sent events for as long as the reader stays. */
+export interface StreamRoute extends Declared {
+  readonly kind: 'stream';
+  readonly events: Readonly<Record<string, { readonly summary: string; readonly data: Schema }>>;
+  /** @throws as `handle` */
+  readonly subscriptionOf: (request: CheckedRequest, lastEventIdHeader: string | undefined) => Subscription;
+}
+
+export interface Subscription {
+  /** The last event that the reader has; undefined to begin with the next. */
+  readonly after: EventPlace | undefined;
+  readonly filter: Omit<EventFilter, 'maySeeForging'>;
 }
 
 export interface Parameter {

@@ -4,7 +4,8 @@ import { addressOf } from '../crypto/keys.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ForgingDelegates } from '../engine/forge/delegates.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Forger, NodeApi, NodeIdentity } from '../ports/node-api.ts';
+import type { Forger, NodeApi, NodeIdentity, NodeListener } from '../ports/node-api.ts';
+import type { ChainLog } from '../ports/chain-log.ts';
 import type { ChainQueries, Page } from '../ports/queries.ts';
 import type { ChainStore } from '../ports/store.ts';
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
@@ -15,19 +16,34 @@ export interface NodeApiDependencies {
   readonly engine: Engine;
   readonly store: ChainStore;
   readonly queries: ChainQueries;
+  readonly log: ChainLog;
   readonly delegates: ForgingDelegates;
   readonly identity: NodeIdentity;
   readonly clock: Clock;
 }
 
 export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
-  const { engine, store, queries, delegates, identity, clock } = dependencies;
+  const { engine, store, queries, log, delegates, identity, clock } = dependencies;
   const { rules } = engine.chain;
+
+  const listeners = new Set<NodeListener>();
+  const chainChanged = () => {
+    for (const listener of listeners) listener.chainChanged?.();
+  };
+  engine.chain.listen({ reverted: chainChanged, applied: chainChanged });
+  engine.listenToTransactions((transaction) => {
+    for (const listener of listeners) listener.transactionReceived?.(transaction);
+  });
 
   return {
     params: rules.params,
     identity,
     chain: queries,
+    log,
+    listen: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     status() {
       const currentTimeMs = clock.nowMs();
       return {

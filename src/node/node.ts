@@ -13,6 +13,7 @@ import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Transport } from '../ports/transport.ts';
 import { createTransport } from '../p2p/transport.ts';
+import { createChainLog } from '../store/chain-log.ts';
 import { openChainStore } from '../store/open.ts';
 import { createQueries } from '../store/queries.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
@@ -61,8 +62,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const rules = generation.createRules(network.params);
     const genesis = rules.codec.genesisFromJson(network.genesisJson);
     const { codec, params } = rules;
-    const store = await openChainStore({ directory: join(dataDirectory, 'chain'), codec, params });
-    closers.push(() => store.close());
+    const chain = await openChainStore({ directory: join(dataDirectory, 'chain'), codec, params });
+    closers.push(() => chain.close());
+    const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
     // After the store: a folder that belongs to another network is refused before anything is written to it.
     const journal = openJournal(join(dataDirectory, 'forging-journal'));
     closers.push(() => {
@@ -116,7 +118,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     if (config.forging.enabled && config.forging.force) await delegates.enableAll(config.forging.defaultPassword);
 
     const queries = createQueries(store, params);
-    const api = createNodeApi({ engine, store, queries, delegates, identity, clock: systemClock });
+    const api = createNodeApi({ engine, store, queries, log, delegates, identity, clock: systemClock });
     let httpPort = 0;
     if (config.http.enabled) {
       const http = createHttpServer(api, httpOptionsOf(options));

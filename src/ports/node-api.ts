@@ -3,6 +3,7 @@
 import type { ChainParams } from '../protocol/params.ts';
 import type { Address, JsonObject, KeyPair, PublicKey, Transaction } from '../protocol/types.ts';
 import type { TransactionError } from '../protocol/verdict.ts';
+import type { ChainLog } from './chain-log.ts';
 import type { ChainQueries, Page } from './queries.ts';
 import type { PeerInfo } from './transport.ts';
 
@@ -74,10 +75,21 @@ export interface Forger {
   readonly nextSlot: number;
 }
 
+/** Told as things happen. Listeners must not throw, and must be quick: what told them waits. */
+export interface NodeListener {
+  /** The log of the chain has new records. */
+  chainChanged?(): void;
+  /** The pool took a transaction in that passed verification or waits for members' signatures. */
+  transactionReceived?(transaction: Transaction): void;
+}
+
 export interface NodeApi {
   readonly params: ChainParams;
   readonly identity: NodeIdentity;
   readonly chain: ChainQueries;
+  readonly log: ChainLog;
+  /** @returns what ends the listening */
+  listen(listener: NodeListener): () => void;
   status(): NodeStatus;
   /** The transaction in its generation's own JSON members. */
   transactionJson(transaction: Transaction): JsonObject;

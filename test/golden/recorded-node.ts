@@ -16,6 +16,7 @@ import { createGen2Rules } from '../../src/protocol/gen2/rules.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
 import { networkIdentifierOf } from '../../src/protocol/genesis.ts';
 import { NO_EXCEPTIONS, type ChainParams, type Generation } from '../../src/protocol/params.ts';
+import { createChainLog } from '../../src/store/chain-log.ts';
 import { openMemoryChainStore } from '../../src/store/open.ts';
 import { createQueries } from '../../src/store/queries.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
@@ -53,7 +54,8 @@ export async function startRecordedNode(options: RecordedNodeOptions): Promise<R
   const { id, payloadHash } = genesisJson as { readonly id: string; readonly payloadHash: string };
   const params = devnetParams(generation, id, payloadHash);
   const rules = generation === 2 ? createGen2Rules(params) : createGen3Rules(params);
-  const store = openMemoryChainStore({ codec: rules.codec, params });
+  const chain = openMemoryChainStore({ codec: rules.codec, params });
+  const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const clock: Clock = { nowMs: () => nowMs, after: () => ({ cancel: () => undefined }) };
   const identity: NodeIdentity = {
     networkName: 'devnet',
@@ -108,7 +110,7 @@ export async function startRecordedNode(options: RecordedNodeOptions): Promise<R
     addressOf,
     observer: SILENT,
   });
-  const real = createNodeApi({ engine, store, queries: createQueries(store, params), delegates, identity, clock });
+  const real = createNodeApi({ engine, store, queries: createQueries(store, params), log, delegates, identity, clock });
   const api: NodeApi = { ...real, ...options.furnish?.(real) };
   const http = createHttpServer(api, { port: 0, address: '127.0.0.1' });
   const { port } = await http.start();

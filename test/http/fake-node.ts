@@ -171,6 +171,8 @@ export function fakeNode(generation: Generation): Fake {
         nonce: 'abcdefghij012345',
       },
       chain,
+      log: { last: () => 0, floor: () => 1, records: () => [], block: () => undefined },
+      listen: () => () => undefined,
       status: () => ({
         height: 2,
         finalizedHeight: 1,

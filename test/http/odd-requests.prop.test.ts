@@ -31,12 +31,15 @@ const oddBody = fc.oneof(
   fc.constantFrom('', '{', '[]', '{"__proto__":{"id":1}}', '{"id":1e999}'),
 );
 
+/** A stream would keep its request open: the node is full from the start. */
+const NO_STREAMS = { readersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
+
 /** Without lone surrogates, which no request can carry. */
 const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8');
 
 for (const generation of [2, 3] as const) {
   test(`no odd request makes a node of generation ${generation} fail or leave the shapes of its answers`, async (t) => {
-    const ask = await serve(t, fakeNode(generation));
+    const ask = await serve(t, fakeNode(generation), { events: NO_STREAMS });
     const routes = allRoutes({ generation, strict: false });
     const names = [
       ...new Set(routes.flatMap(({ parameters }) => parameters.map(({ name }) => name))),
@@ -59,7 +62,7 @@ for (const generation of [2, 3] as const) {
         const init = method === 'GET' ? {} : { method, headers, body: wellFormed(body) };
         const answer = await ask(`/api${path}?${query.join('&')}`, init);
         // That the answer keeps the contract is checked where it arrives.
-        return answer.status < 500;
+        return answer.status < 500 || (route.kind === 'stream' && answer.status === 503);
       }),
       { numRuns: RUNS },
     );

@@ -6,6 +6,7 @@ import { accountRoutes } from './accounts.ts';
 import { blockRoutes } from './blocks.ts';
 import { DAPPS_ROUTE } from './dapps.ts';
 import { delegateRoutes } from './delegates.ts';
+import { eventsRoute } from './events.ts';
 import { forgingStatisticsRoute } from './forging-statistics.ts';
 import { HEALTH_ROUTE, READINESS_ROUTE } from './health.ts';
 import { nodeRoutes } from './node.ts';
@@ -36,6 +37,7 @@ export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonl
     ...transactionRoutes(dialect),
     ...(options.legacySignatures?.enabled === false ? [] : secondSignatureRoutes(dialect)),
     ...voterRoutes(),
+    eventsRoute(dialect),
     HEALTH_ROUTE,
     READINESS_ROUTE,
   ];

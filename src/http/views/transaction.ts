@@ -68,6 +68,12 @@ export function pooledView(entry: PoolEntry, api: NodeApi, dialect: Dialect): Vi
   return { ...own, ...addedMoved(amount, recipientId, ''), ...added };
 }
 
+/** A transaction that the pool has just taken in. */
+export function receivedView(transaction: Transaction, api: NodeApi, dialect: Dialect): View {
+  const { receivedAt: _moment, ...view } = pooledView({ transaction, receivedAtMs: 0 }, api, dialect);
+  return view;
+}
+
 const COMMON: Readonly<Record<string, Schema>> = {
   id: shape.ID,
   type: shape.COUNT,
@@ -97,6 +103,10 @@ export function confirmedShape(dialect: Dialect): Schema {
 
 export function pooledShape(dialect: Dialect): Schema {
   return shape.objectOf({ ...COMMON, receivedAt: shape.INSTANT }, optionalOf(dialect));
+}
+
+export function receivedShape(dialect: Dialect): Schema {
+  return shape.objectOf(COMMON, optionalOf(dialect));
 }
 
 function optionalOf(dialect: Dialect): readonly string[] {

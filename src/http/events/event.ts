@@ -1,0 +1,82 @@
+/** Events as readers of the stream get them: their names, what they carry and how they are written down. */
+
+import type { Schema } from '../schema.ts';
+import { COUNT, FLAG, ID, objectOf, PUBLIC_KEY } from '../views/shapes.ts';
+import { blockShape } from '../views/block.ts';
+import { peerShape } from '../views/peer.ts';
+import { confirmedShape, receivedShape } from '../views/transaction.ts';
+import type { Dialect } from '../dialect.ts';
+
+export const EVENT_NAMES = [
+  'blocks/new',
+  'blocks/delete',
+  'transactions/new',
+  'transactions/included',
+  'transactions/reverted',
+  'finalized/change',
+  'rounds/change',
+  'forging/change',
+  'peers/connected',
+  'peers/disconnected',
+  'log/gap',
+] as const;
+
+export type EventName = (typeof EVENT_NAMES)[number];
+
+export interface NodeEvent {
+  readonly name: EventName;
+  readonly data: unknown;
+  /** Accounts that it concerns; undefined when it concerns none in particular. */
+  readonly addresses?: readonly string[];
+  /** Delegates, by public key, likewise. */
+  readonly delegates?: readonly string[];
+}
+
+/** Place in the stream: the record of the chain's log, and the event among those that the record makes. */
+export interface EventPlace {
+  readonly sequence: number;
+  readonly index: number;
+}
+
+/** `12.3`; undefined for anything else. */
+export function placeOf(id: string): EventPlace | undefined {
+  const parts = /^([0-9]{1,15})\.([0-9]{1,9})$/.exec(id);
+  return parts === null ? undefined : { sequence: Number(parts[1]), index: Number(parts[2]) };
+}
+
+/** @param place undefined for what is of the moment: it cannot be asked for again */
+export function eventText({ name, data }: NodeEvent, place: EventPlace | undefined): string {
+  const id = place === undefined ? '' : `id: ${place.sequence}.${place.index}\n`;
+  return `${id}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+export function eventShapes(
+  dialect: Dialect,
+): Readonly<Record<EventName, { readonly summary: string; readonly data: Schema }>> {
+  const confirmed = confirmedShape(dialect);
+  return {
+    'blocks/new': { summary: 'A block was applied; its transactions follow.', data: blockShape(dialect) },
+    'blocks/delete': { summary: 'A block was reverted; its transactions went before.', data: blockShape(dialect) },
+    'transactions/new': {
+      summary: 'The pool took a transaction in. Of the moment: without an id, never repeated.',
+      data: receivedShape(dialect),
+    },
+    'transactions/included': { summary: 'A transaction came into the chain.', data: confirmed },
+    'transactions/reverted': { summary: 'A transaction left the chain with its block.', data: confirmed },
+    'finalized/change': {
+      summary: 'Blocks up to a height can never be reverted any more.',
+      data: objectOf({ height: COUNT }),
+    },
+    'rounds/change': { summary: 'Another round began, or came back by a revert.', data: objectOf({ number: COUNT }) },
+    'forging/change': {
+      summary: 'A delegate of this node was switched on or off. Of the moment; for those on the forging whitelist.',
+      data: objectOf({ publicKey: PUBLIC_KEY, forging: FLAG }),
+    },
+    'peers/connected': { summary: 'A connection to a peer stands. Of the moment.', data: peerShape(dialect) },
+    'peers/disconnected': { summary: 'A connection to a peer fell. Of the moment.', data: peerShape(dialect) },
+    'log/gap': {
+      summary: 'What lies between is no longer kept: ask for blocks from the height on, then go on from here.',
+      data: objectOf({ after: { type: 'string' }, next: COUNT, height: COUNT, blockId: ID }),
+    },
+  };
+}

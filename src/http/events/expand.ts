@@ -1,0 +1,86 @@
+/** From records of the chain's log to events: always the same ones in the same order, so that their places are their ids. */
+
+import type { ChainRecord } from '../../ports/chain-log.ts';
+import type { NodeApi } from '../../ports/node-api.ts';
+import { addressOf } from '../../crypto/keys.ts';
+import { isLastOfRound, roundOf } from '../../protocol/rounds.ts';
+import type { Block, Transaction } from '../../protocol/types.ts';
+import type { Dialect } from '../dialect.ts';
+import { recipientOf } from '../views/asset.ts';
+import { blockView } from '../views/block.ts';
+import { confirmedView } from '../views/transaction.ts';
+import type { NodeEvent } from './event.ts';
+
+/** `any` tells of blocks as they come and go, `final` only of those that can no longer go. */
+export type Finality = 'any' | 'final';
+
+export function eventsOf(
+  api: NodeApi,
+  record: ChainRecord,
+  finality: Finality,
+  dialect: Dialect,
+): readonly NodeEvent[] {
+  const { finalizedBefore, finalizedAfter, height } = record;
+  const finalized: readonly NodeEvent[] =
+    finalizedAfter > finalizedBefore ? [{ name: 'finalized/change', data: { height: finalizedAfter } }] : [];
+  if (finality === 'final') return [...finalBlocks(api, record, dialect), ...finalized];
+  const block = api.log.block(record);
+  if (record.kind === 'applied') return [...appliedEvents(api, block, dialect), ...finalized];
+  const transactions = [...(block?.transactions ?? [])].reverse();
+  return [
+    ...transactions.map((transaction) => transactionEvent('transactions/reverted', api, transaction, block, dialect)),
+    ...(isLastOfRound(height) ? [roundEvent(roundOf(height))] : []),
+    ...(block === undefined ? [] : [blockEvent('blocks/delete', block, dialect)]),
+  ];
+}
+
+function* finalBlocks(api: NodeApi, record: ChainRecord, dialect: Dialect): Iterable<NodeEvent> {
+  for (let height = record.finalizedBefore + 1; height <= record.finalizedAfter; height += 1)
+    yield* appliedEvents(api, api.chain.blockByHeight(height), dialect);
+}
+
+function appliedEvents(api: NodeApi, block: Block | undefined, dialect: Dialect): readonly NodeEvent[] {
+  if (block === undefined) return [];
+  return [
+    blockEvent('blocks/new', block, dialect),
+    ...block.transactions.map((transaction) =>
+      transactionEvent('transactions/included', api, transaction, block, dialect),
+    ),
+    ...(isLastOfRound(block.height) ? [roundEvent(roundOf(block.height) + 1)] : []),
+  ];
+}
+
+function blockEvent(name: 'blocks/new' | 'blocks/delete', block: Block, dialect: Dialect): NodeEvent {
+  const { generatorPublicKey } = block;
+  // The tip as of the event is the block itself: it has one confirmation.
+  const data = blockView(block, block.height, dialect);
+  return { name, data, addresses: [addressOf(generatorPublicKey)], delegates: [generatorPublicKey] };
+}
+
+function transactionEvent(
+  name: 'transactions/included' | 'transactions/reverted',
+  api: NodeApi,
+  transaction: Transaction,
+  block: Block | undefined,
+  dialect: Dialect,
+): NodeEvent {
+  const height = block?.height ?? 0;
+  const entry = { transaction, blockId: block?.id ?? '', height };
+  const data = confirmedView(entry, height, api.readyOf(transaction), dialect);
+  return { name, data, ...partiesOf(transaction) };
+}
+
+/** Whom a transaction concerns: sender and recipient; the sender as a delegate, and those that it votes on. */
+export function partiesOf(transaction: Transaction): Required<Pick<NodeEvent, 'addresses' | 'delegates'>> {
+  const { payload, senderId, senderPublicKey } = transaction;
+  const recipientId = recipientOf(transaction);
+  const votes = payload.kind === 'vote' ? payload.votes.map((vote) => vote.slice(1).toLowerCase()) : [];
+  return {
+    addresses: recipientId === undefined ? [senderId] : [senderId, recipientId],
+    delegates: [senderPublicKey, ...votes],
+  };
+}
+
+function roundEvent(number: number): NodeEvent {
+  return { name: 'rounds/change', data: { number } };
+}

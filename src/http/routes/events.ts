@@ -1,0 +1,73 @@
+/** The stream of events. */
+
+import type { Dialect } from '../dialect.ts';
+import { EVENT_NAMES, eventShapes, placeOf, type EventName } from '../events/event.ts';
+import { addressParameter, publicKeyParameter, queryParameter } from '../parameters.ts';
+import { invalidRequest, parameterError } from '../problems.ts';
+import type { CheckedRequest, StreamRoute } from '../route.ts';
+
+export function eventsRoute(dialect: Dialect): StreamRoute {
+  return {
+    kind: 'stream',
+    method: 'GET',
+    path: '/events',
+    summary:
+      'Streams events as they happen. Those of the chain have ids: a reader that names the last one it has, in the header ' +
+      '`Last-Event-ID` or the parameter, gets all later ones, each once, also after restarts of the node.',
+    parameters: [
+      queryParameter('types', {
+        type: 'string',
+        minLength: 1,
+        maxLength: 300,
+        description: `Names of events, separated by commas: ${EVENT_NAMES.join(', ')}. All unless given.`,
+      }),
+      addressParameter('address', 2, 'Of blocks and transactions only those of this account.'),
+      publicKeyParameter('delegate', 'Of blocks, transactions and forging only those of this delegate, by public key.'),
+      queryParameter('finality', {
+        type: 'string',
+        enum: ['any', 'final'],
+        default: 'any',
+        description:
+          '`final` tells of blocks and their transactions when they can no longer be reverted, and of no reverts.',
+      }),
+      queryParameter('lastEventId', {
+        type: 'string',
+        minLength: 1,
+        maxLength: 30,
+        description: 'As the header `Last-Event-ID`, for readers that cannot send it.',
+      }),
+    ],
+    unknownParameters: 'refused',
+    errors: { 503: 'There are as many readers as the node serves.' },
+    events: eventShapes(dialect),
+    subscriptionOf: (request, lastEventIdHeader) => {
+      const id = request.text('lastEventId') ?? lastEventIdHeader;
+      const after = id === undefined ? undefined : placeOf(id);
+      if (id !== undefined && after === undefined) throw misnamed('lastEventId', `No event has the id: ${id}`);
+      const delegate = request.text('delegate')?.toLowerCase();
+      return {
+        after,
+        filter: {
+          names: namesIn(request),
+          address: request.text('address'),
+          delegate: delegate === '' ? undefined : delegate,
+          finality: request.text('finality') === 'final' ? 'final' : 'any',
+        },
+      };
+    },
+  };
+}
+
+function namesIn(request: CheckedRequest): ReadonlySet<EventName> {
+  const names = new Set<EventName>();
+  for (const text of (request.text('types') ?? '').split(',').filter((part) => part !== '')) {
+    const name = EVENT_NAMES.find((known) => known === text.trim());
+    if (name === undefined) throw misnamed('types', `No enum match for: ${text}`);
+    names.add(name);
+  }
+  return names;
+}
+
+function misnamed(parameter: string, message: string) {
+  return invalidRequest([parameterError('query', parameter, [{ code: 'ENUM_MISMATCH', message, path: [] }])]);
+}

@@ -1,0 +1,291 @@
+import { createConnection } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { createHttpServer } from '../../src/http/app.ts';
+import type { HttpOptions } from '../../src/http/options.ts';
+import type { NodeApi, NodeListener } from '../../src/ports/node-api.ts';
+import type { Block } from '../../src/protocol/types.ts';
+import { createChainLog } from '../../src/store/chain-log.ts';
+import { openMemoryChainStore } from '../../src/store/open.ts';
+import { createQueries } from '../../src/store/queries.ts';
+import { FAKE_CODEC } from '../support/fake-codec.ts';
+import { paramsWith } from '../support/fixtures.ts';
+import { Dice, nextStep } from '../store/world.ts';
+import { EventReader, until } from './event-readers.ts';
+import { ALICE_KEY, fakeNode, transactionOf, TRANSFER, type Fake } from './fake-node.ts';
+
+/** Changes of the chain in the test of many readers. */
+const STEPS = Number(process.env['EVENT_STEPS'] ?? 80);
+const READERS = 100;
+
+interface Stage {
+  readonly fake: Fake;
+  readonly blocks: readonly Block[];
+  readonly listeners: Set<NodeListener>;
+  /** Appends random blocks and takes some back, in one transaction of the store. */
+  step(): void;
+  append(count: number): void;
+  revert(): void;
+  finalize(height: number): void;
+  serve(options?: Partial<HttpOptions>): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** A node with a real store and log, whose chain moves when a test says so. */
+function stage(t: ExecutionContext, seed = 1, recordsMax = 100_000): Stage {
+  const params = paramsWith();
+  const chain = openMemoryChainStore({ codec: FAKE_CODEC, params });
+  let finalized = 0;
+  const { store, log } = createChainLog(chain, { finalizedHeight: () => finalized, recordsMax });
+  const fake = fakeNode(3);
+  const listeners = new Set<NodeListener>();
+  const queries = createQueries(store, params);
+  const api: NodeApi = {
+    ...fake.api,
+    chain: queries,
+    log,
+    listen: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  const dice = new Dice(seed);
+  const blocks: Block[] = [];
+  let server: ReturnType<typeof createHttpServer> | undefined;
+  const changed = () => {
+    for (const listener of listeners) listener.chainChanged?.();
+  };
+  const change = (appended: number, reverted: number) => {
+    store.transact((writer) => {
+      for (let i = 0; i < reverted; i += 1) {
+        writer.revert();
+        blocks.pop();
+      }
+      for (let i = 0; i < appended; i += 1) {
+        const { block, apply } = nextStep(dice, writer.tip());
+        writer.append(block, apply);
+        blocks.push(block);
+      }
+    });
+    changed();
+  };
+  t.teardown(() => server?.close());
+  return {
+    fake: { ...fake, api },
+    blocks,
+    listeners,
+    append: (count) => change(count, 0),
+    revert: () => change(0, 1),
+    step: () => {
+      const reverted = dice.chance(30)
+        ? Math.min(dice.below(4), Math.max(0, blocks.length - Math.max(finalized, 1)))
+        : 0;
+      change(reverted + dice.below(3), reverted);
+      if (dice.chance(20)) finalized = Math.max(finalized, blocks.length - 4);
+    },
+    finalize: (height) => (finalized = height),
+    serve: async (options = {}) => {
+      server = createHttpServer(api, { port: 0, address: '127.0.0.1', ...options });
+      return `http://127.0.0.1:${(await server.start()).port}`;
+    },
+    stop: async () => {
+      await server?.close();
+    },
+  };
+}
+
+const namesOf = (reader: EventReader) => reader.told.map(({ name }) => name);
+
+test('a block brings itself, its transactions and the round that it ends; a revert takes them back', async (t) => {
+  const scene = stage(t);
+  const reader = new EventReader();
+  await reader.connect(await scene.serve());
+  scene.append(101);
+  await until(() => namesOf(reader).includes('rounds/change'), 'the end of the round');
+  t.deepEqual(reader.told.at(-1)?.data, { number: 2 });
+  t.is(reader.blocks.size, 101);
+  t.is(
+    reader.transactions.size,
+    scene.blocks.reduce((sum, { transactions }) => sum + transactions.length, 0),
+  );
+  const count = scene.blocks.at(-1)?.transactions.length ?? 0;
+  scene.revert();
+  await until(() => namesOf(reader).includes('blocks/delete'), 'the revert');
+  t.deepEqual(namesOf(reader).slice(-count - 2), [
+    ...Array.from({ length: count }, () => 'transactions/reverted'),
+    'rounds/change',
+    'blocks/delete',
+  ]);
+  t.is(reader.blocks.size, 100);
+  t.deepEqual(reader.complaints, []);
+  reader.disconnect();
+});
+
+test('a reader that begins without a place gets what comes next, and nothing of before', async (t) => {
+  const scene = stage(t);
+  scene.append(5);
+  const reader = new EventReader();
+  await reader.connect(await scene.serve());
+  scene.append(1);
+  await until(() => reader.blocks.size > 0, 'a block');
+  t.deepEqual([...reader.blocks.keys()], [6]);
+  reader.disconnect();
+});
+
+test('final readers are told of blocks once they are final, and of no reverts', async (t) => {
+  const scene = stage(t);
+  const reader = new EventReader('finality=final');
+  await reader.connect(await scene.serve());
+  scene.append(6);
+  scene.revert();
+  scene.finalize(3);
+  scene.append(1);
+  await until(() => namesOf(reader).includes('finalized/change'), 'finality');
+  t.deepEqual([...reader.blocks.keys()], [1, 2, 3]);
+  t.deepEqual(reader.told.at(-1)?.data, { height: 3 });
+  t.false(namesOf(reader).includes('blocks/delete'));
+  reader.disconnect();
+});
+
+test('types, addresses and delegates choose what a reader is told', async (t) => {
+  const scene = stage(t);
+  const origin = await scene.serve();
+  const generator = ALICE_KEY;
+  const readers = {
+    blocks: new EventReader('types=blocks/new,blocks/delete'),
+    address: new EventReader(`types=transactions/new&address=12345L`),
+    stranger: new EventReader(`types=transactions/new&address=1L`),
+    delegate: new EventReader(`types=transactions/new&delegate=${generator.toUpperCase()}`),
+  };
+  for (const reader of Object.values(readers)) await reader.connect(origin);
+  for (const listener of scene.listeners) listener.transactionReceived?.(transactionOf(3, TRANSFER));
+  scene.append(4);
+  await until(() => readers.blocks.told.length === 4 && readers.delegate.told.length === 1, 'the events');
+  t.deepEqual(new Set(namesOf(readers.blocks)), new Set(['blocks/new']));
+  t.is(readers.address.told.length, 1);
+  t.is(readers.address.told[0]?.id, undefined);
+  t.is(readers.stranger.told.length, 0);
+  for (const reader of Object.values(readers)) reader.disconnect();
+});
+
+test('peers and forging are told of when they change; forging only to those who may know', async (t) => {
+  const scene = stage(t);
+  const events = { readersMax: 5, stallMs: 1000, heartbeatMs: 20, lookMs: 10 };
+  const origin = await scene.serve({ events });
+  const reader = new EventReader();
+  await reader.connect(origin);
+  const { fake } = scene;
+  const info = { ip: '10.0.0.1', wsPort: 5000 };
+  const real = fake.api as { -readonly [K in keyof NodeApi]: NodeApi[K] };
+  real.peers = () => [{ info, state: 'connected' }];
+  await until(() => namesOf(reader).includes('peers/connected'), 'the peer');
+  real.peers = () => [];
+  real.forgingDelegates = () => [{ publicKey: ALICE_KEY, forging: true }];
+  await until(() => namesOf(reader).includes('forging/change'), 'forging');
+  t.deepEqual(namesOf(reader), ['peers/connected', 'peers/disconnected', 'forging/change']);
+  t.deepEqual(reader.told.at(-1)?.data, { publicKey: ALICE_KEY, forging: true });
+  await scene.stop();
+  const closed = await scene.serve({ events, forgingWhiteList: [] });
+  const stranger = new EventReader();
+  await stranger.connect(closed);
+  real.forgingDelegates = () => [{ publicKey: ALICE_KEY, forging: false }];
+  real.peers = () => [{ info, state: 'connected' }];
+  await until(() => stranger.told.length > 0, 'the peer');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  t.deepEqual(namesOf(stranger), ['peers/connected']);
+  stranger.disconnect();
+});
+
+test('what is no longer kept is told as a gap, and a place of another log likewise', async (t) => {
+  const scene = stage(t, 1, 10);
+  scene.append(30);
+  const origin = await scene.serve();
+  for (const place of ['3.0', '4000.2']) {
+    const reader = new EventReader('types=blocks/new,log/gap');
+    await reader.connect(origin, place);
+    await until(() => reader.blocks.size === 10, 'what is kept');
+    t.is(reader.told[0]?.name, 'log/gap');
+    t.like(reader.told[0]?.data, { after: place, next: 21, height: 21 });
+    t.deepEqual([...reader.blocks.keys()].slice(0, 2), [21, 22]);
+    reader.disconnect();
+  }
+});
+
+test('a reader that takes nothing is cut, and what it missed waits in the log', async (t) => {
+  const scene = stage(t);
+  const origin = await scene.serve({ events: { readersMax: 5, stallMs: 100, heartbeatMs: 1000, lookMs: 20 } });
+  const { port } = new URL(origin);
+  const socket = createConnection(Number(port), '127.0.0.1');
+  socket.write('GET /api/events HTTP/1.1\r\nHost: x\r\n\r\n');
+  socket.pause();
+  socket.on('error', () => undefined);
+  await until(() => scene.listeners.size === 1, 'the reader');
+  for (let i = 0; i < 200 && scene.listeners.size > 0; i += 1) {
+    scene.append(100);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await until(() => scene.listeners.size === 0, 'the reader to be cut');
+  const reader = new EventReader();
+  await reader.connect(origin, '0.0');
+  await until(() => reader.blocks.size === scene.blocks.length, 'everything');
+  t.deepEqual(reader.complaints, []);
+  reader.disconnect();
+  socket.destroy();
+});
+
+test('a stream is refused for wrong names and places, and when there are too many', async (t) => {
+  const scene = stage(t);
+  const origin = await scene.serve({ events: { readersMax: 1, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 } });
+  const statusOf = async (query: string) => (await fetch(`${origin}/api/events?${query}`)).status;
+  t.is(await statusOf('types=blocks/new,nothing'), 400);
+  t.is(await statusOf('lastEventId=x'), 400);
+  t.is(await statusOf('foo=1'), 400);
+  t.is(await statusOf('finality=maybe'), 400);
+  const reader = new EventReader();
+  await reader.connect(origin);
+  t.is(await statusOf(''), 503);
+  reader.disconnect();
+  await until(() => scene.listeners.size === 0, 'the reader to be gone');
+});
+
+test(`${READERS} readers with disconnects, restarts and reverts rebuild the chain without gap or duplicate`, async (t) => {
+  const scene = stage(t, 7);
+  scene.append(1);
+  let origin = await scene.serve();
+  const dice = new Dice(8);
+  const readers = Array.from(
+    { length: READERS },
+    (_, index) => new EventReader(index % 4 === 3 ? 'finality=any&types=blocks/new,blocks/delete' : ''),
+  );
+  // All begin in front of the first block.
+  for (const reader of readers) await reader.connect(origin, '0.0');
+  for (let step = 0; step < STEPS; step += 1) {
+    scene.step();
+    for (const reader of readers) {
+      if (reader.isConnected && dice.chance(5)) reader.disconnect();
+      else if (!reader.isConnected && dice.chance(30)) await reader.connect(origin, reader.lastEventId ?? '0.0');
+    }
+    if (dice.chance(6)) {
+      await scene.stop();
+      origin = await scene.serve();
+    }
+  }
+  const lastId = scene.fake.api.log.last();
+  for (const reader of readers) if (!reader.isConnected) await reader.connect(origin, reader.lastEventId ?? '0.0');
+  scene.append(1);
+  const tip = scene.blocks.at(-1);
+  const expected = scene.blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id)).sort();
+  await until(() => readers.every(({ blocks }) => blocks.get(tip?.height ?? 0) === tip?.id), 'all readers');
+  await until(
+    () => readers.every(({ transactions }, index) => index % 4 === 3 || transactions.size === expected.length),
+    'all transactions',
+  );
+  t.true(lastId > STEPS / 2);
+  for (const [index, reader] of readers.entries()) {
+    t.deepEqual(reader.complaints, []);
+    t.deepEqual([...reader.blocks.values()].length, scene.blocks.length);
+    for (const { height, id } of scene.blocks)
+      if (reader.blocks.get(height) !== id) t.fail(`reader ${index} at ${height}`);
+    if (index % 4 !== 3) t.deepEqual([...reader.transactions].sort(), expected);
+    reader.disconnect();
+  }
+});
