@@ -42,7 +42,7 @@ export interface DappReading {
 export function createDappReader(compiler: ShapeCompiler): (asset: unknown, id: string) => DappReading {
   const shape = compiler.compile(DAPP_SCHEMA);
   return (asset, id) => {
-    const dapp = member(asset, 'dapp');
+    const dapp = asset ? member(asset, 'dapp') : {};
     const isObject = typeof dapp === 'object' && dapp !== null && !Array.isArray(dapp);
     const seen = isObject
       ? {

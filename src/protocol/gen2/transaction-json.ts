@@ -11,9 +11,11 @@ import { baseErrors, BASE_PROPERTIES } from '../tx/schema.ts';
 import type { JsonObject, Payload, Transaction } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
 import { transactionBytes } from './transaction-bytes.ts';
-import { GEN2_SHAPES, type Gen2Type, type PayloadMembers } from './transaction-types.ts';
+import { addressOfHex, GEN2_SHAPES, type Gen2Type, type PayloadMembers } from './transaction-types.ts';
 
 type Types = ReadonlyMap<number, Gen2Type>;
+
+const DIGITS_IN_FULL_MAX = 21;
 
 const BASE_SHAPE = GEN2_SHAPES.compile({
   type: 'object',
@@ -214,7 +216,7 @@ function documentOf(json: unknown, type: Gen2Type): Document {
     fee: numberText(member(json, 'fee')) ?? STATIC_FEES[type.type] ?? '0',
     type: type.type,
     timestamp: typeof timestamp === 'number' ? timestamp : 0,
-    senderId: member(json, 'senderId') || derivedAddress(senderPublicKey),
+    senderId: member(json, 'senderId') || (addressOfHex(senderPublicKey) ?? ''),
     senderPublicKey,
     recipientId: member(json, 'recipientId') || '',
     recipientPublicKey: member(json, 'recipientPublicKey') || undefined,
@@ -248,24 +250,25 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
   };
 }
 
-/** Hexadecimal text of any whole number of bytes has an address; what is no key is refused by its format. */
-function derivedAddress(senderPublicKey: unknown): string {
-  if (typeof senderPublicKey !== 'string' || !/^(?:[0-9a-f]{2})+$/i.test(senderPublicKey)) return '';
-  return addressOf(senderPublicKey.toLowerCase());
-}
-
 /**
  * Decimal text of a number or of a string of digits; undefined for anything else.
  *
  * @throws TransactionRejected for a number of more than 15 significant digits, as the reference's number library does
  */
 function numberText(value: unknown): string | undefined {
-  if (typeof value !== 'number') return canonicalDigits(value);
+  if (typeof value !== 'number') return digitsText(canonicalDigits(value));
   const text = String(value);
   if (!text.includes('e') && text.replace(/^-/, '').replace(/^0\.0*|\./, '').length > 15) {
     throw plainRefusal(`new BigNumber() number type has more than 15 significant digits: ${text}`);
   }
   return value === 0 ? '0' : text;
+}
+
+/** Integers of more than 21 digits come out of the reference's number library with an exponent, and so as no digits. */
+function digitsText(digits: string | undefined): string | undefined {
+  if (digits === undefined || digits.length <= DIGITS_IN_FULL_MAX) return digits;
+  const [first = '', ...rest] = digits.replace(/0+$/, '');
+  return `${first}${rest.length === 0 ? '' : `.${rest.join('')}`}e+${digits.length - 1}`;
 }
 
 function plainRefusal(message: string): TransactionRejected {

@@ -1,7 +1,7 @@
 /** Shapes of transaction types 0 to 7 as documents of generation 2 have them: amount and recipient beside the asset. */
 
 import { addressFault, addressOf } from '../../crypto/keys.ts';
-import { isCanonicalHex } from '../../primitives/bytes.ts';
+import { isHex } from '../../primitives/bytes.ts';
 import { assert } from '../../primitives/errors.ts';
 import type { TransactionContext } from '../rules.ts';
 import { GEN2_DIALECT } from '../tx/apply-context.ts';
@@ -78,8 +78,12 @@ function wrapped(name: string, schema: object): Shape {
   return GEN2_SHAPES.compile({ type: 'object', required: [name], properties: { [name]: schema } });
 }
 
-/** The asset with the known members of its only member, which is left as it is when it is no object. */
+/**
+ * The asset with the known members of its only member, which is left as it is when it is no object, and empty where there
+ * is no asset at all.
+ */
 function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
+  if (!asset) return { [name]: {} };
   if (!isPlainAsset(asset)) return asset;
   const inner = member(asset, name);
   if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return { [name]: inner };
@@ -100,7 +104,7 @@ const transfer = typeOf(
     if (!recipientId) refusals.add('`recipientId` must be provided.', '.recipientId');
     const fault = recipientFault(recipientId);
     if (fault !== undefined) refusals.add(fault, '.recipientId', recipientId);
-    const expected = addressOfKey(recipientPublicKey);
+    const expected = addressOfHex(recipientPublicKey);
     if (expected !== undefined && recipientId !== expected) {
       refusals.add('recipientId does not match recipientPublicKey.', '.recipientId', recipientId, expected);
     }
@@ -165,7 +169,7 @@ const vote = typeOf(
     if (recipientFault(recipientId) !== undefined) {
       refusals.add('RecipientId must be set for vote transaction', '.recipientId', recipientId);
     }
-    const expected = addressOfKey(recipientPublicKey);
+    const expected = addressOfHex(recipientPublicKey);
     if (expected !== undefined && recipientId !== expected) {
       refusals.add('recipientId does not match recipientPublicKey.', '.recipientId');
     }
@@ -275,11 +279,13 @@ export function isPositive(amount: string): boolean {
   return Number(amount) > 0;
 }
 
+/** What is wrong with a recipient. A list has a length, anything else that is no text lacks the end of an address. */
 function recipientFault(recipientId: unknown): string | undefined {
-  return addressFault(typeof recipientId === 'string' ? recipientId : '??');
+  if (typeof recipientId === 'string') return addressFault(recipientId);
+  return addressFault(Array.isArray(recipientId) && (recipientId.length < 2 || recipientId.length > 22) ? '' : '??');
 }
 
-function addressOfKey(publicKey: unknown): Address | undefined {
-  const key = typeof publicKey === 'string' ? publicKey.toLowerCase() : '';
-  return isCanonicalHex(key, 32) ? addressOf(key) : undefined;
+/** Hexadecimal text of any number of bytes has an address; that it is no key is for its format to say. */
+export function addressOfHex(publicKey: unknown): Address | undefined {
+  return typeof publicKey === 'string' && isHex(publicKey) ? addressOf(publicKey.toLowerCase()) : undefined;
 }

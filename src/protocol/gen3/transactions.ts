@@ -7,8 +7,6 @@ import type { Gen3Codec } from './codec.ts';
 import * as bytes from './transaction-bytes.ts';
 import { isExceptedShape } from './transaction-json.ts';
 
-export type { TransactionRules as Gen3TransactionRules } from '../tx/transaction-rules.ts';
-
 export function createTransactionRules(params: ChainParams, codec: Gen3Codec): shared.TransactionRules {
   return shared.createTransactionRules(params, {
     dialect: GEN3_DIALECT,
