@@ -1,0 +1,112 @@
+/** What becomes of a received block, case by case of the fork choice rule. */
+
+import test from 'ava';
+
+import { ChainMaker, keyPairOf, publicKeyOf, signBlock } from '../../support/chain-maker.ts';
+import type { Block, KeyPair } from '../../../src/protocol/types.ts';
+import { forkOf, grown, LoneChain } from './lone-chain.ts';
+
+function ownerOf(maker: ChainMaker, block: Block): KeyPair {
+  return maker.network.delegates.find((keyPair) => publicKeyOf(keyPair) === block.generatorPublicKey)!;
+}
+
+test('the next block is applied', async (t) => {
+  const maker = new ChainMaker();
+  const lone = await LoneChain.with(maker);
+  const block = maker.forge();
+  t.deepEqual(await lone.receive(block), { kind: 'applied' });
+  t.is(lone.chain.tip.header.id, block.id);
+  t.deepEqual(lone.told, ['received 2']);
+});
+
+test('the tip itself and a lower block are ignored', async (t) => {
+  const maker = new ChainMaker();
+  const [first, tip] = grown(maker, 2);
+  const lone = await LoneChain.with(maker);
+  t.deepEqual(await lone.receive(tip!), { kind: 'ignored', status: 'same' });
+  t.deepEqual(await lone.receive(first!), { kind: 'ignored', status: 'discard' });
+});
+
+test('a second block of the same delegate in the same place is ignored', async (t) => {
+  const maker = new ChainMaker();
+  const tip = maker.forge();
+  const lone = await LoneChain.with(maker);
+  const twin = signBlock(tip, { timestamp: tip.timestamp + 1 }, ownerOf(maker, tip));
+  t.deepEqual(await lone.receive(twin), { kind: 'ignored', status: 'doubleForging' });
+  t.is(lone.chain.tip.header.id, tip.id);
+});
+
+test('a tip that came late gives way to a rival of a later slot that came in time', async (t) => {
+  const maker = new ChainMaker();
+  grown(maker, 3);
+  const lone = await LoneChain.with(maker);
+  const rival = forkOf(maker).forge({ missedSlots: 1 });
+  const late = maker.forge();
+  await lone.receive(late, 1);
+  t.deepEqual(await lone.receive(rival), { kind: 'applied' });
+  t.is(lone.chain.tip.header.id, rival.id);
+  t.deepEqual(lone.told.slice(-2), ['reverted 5', 'received 5']);
+});
+
+test('a tip that came in its slot stays, and so does one that a late rival would replace', async (t) => {
+  const maker = new ChainMaker();
+  grown(maker, 3);
+  const punctual = await LoneChain.with(maker);
+  const late = await LoneChain.with(maker);
+  const rival = forkOf(maker).forge({ missedSlots: 1 });
+  const tip = maker.forge();
+  await punctual.receive(tip);
+  t.deepEqual(await punctual.receive(rival), { kind: 'ignored', status: 'discard' });
+  await late.receive(tip, 1);
+  t.deepEqual(await late.receive(rival, 1), { kind: 'ignored', status: 'discard' });
+});
+
+test('a rival that is invalid leaves the late tip where it is', async (t) => {
+  const maker = new ChainMaker();
+  grown(maker, 3);
+  const lone = await LoneChain.with(maker);
+  const fork = forkOf(maker);
+  const rival = fork.forge({ missedSlots: 1 });
+  const tip = maker.forge();
+  await lone.receive(tip, 1);
+  const digest = lone.store.stateDigest();
+  const outcome = await lone.receive(signBlock(rival, { reward: 1n }, ownerOf(fork, rival)));
+  t.is(outcome.kind, 'refused');
+  t.is(lone.chain.tip.header.id, tip.id);
+  t.is(lone.store.stateDigest(), digest);
+});
+
+test('the tip of a longer chain calls for synchronisation when it is in order by itself', async (t) => {
+  const maker = new ChainMaker();
+  grown(maker, 3);
+  const lone = await LoneChain.with(maker);
+  const [, second] = grown(maker, 2);
+  t.deepEqual(await lone.receive(second!), { kind: 'betterChain' });
+  t.is(lone.chain.tip.header.height, 4);
+});
+
+test('a bait that only looks like the tip of a longer chain calls for nothing', async (t) => {
+  const maker = new ChainMaker();
+  grown(maker, 3);
+  const lone = await LoneChain.with(maker);
+  const [, second] = grown(maker, 2);
+  const wrongly = await lone.receive({ ...second!, blockSignature: '00'.repeat(64) });
+  t.is(wrongly.kind === 'refused' && wrongly.rejection.code, 'BLOCK_SIGNATURE_INVALID');
+  const stranger = await lone.receive(signBlock(second!, {}, keyPairOf('nobody')));
+  t.deepEqual(stranger, { kind: 'ignored', status: 'betterChain' });
+  lone.nowS = second!.timestamp - 2;
+  const future = await lone.chain.receive(second!);
+  t.is(future.kind === 'refused' && future.rejection.code, 'BLOCK_TIMESTAMP_INVALID');
+});
+
+test('a next block that the rules refuse changes nothing and names its reason', async (t) => {
+  const maker = new ChainMaker();
+  grown(maker, 3);
+  const lone = await LoneChain.with(maker);
+  const block = maker.forge();
+  const digest = lone.store.stateDigest();
+  const outcome = await lone.receive(signBlock(block, { reward: 7n }, ownerOf(maker, block)));
+  t.is(outcome.kind === 'refused' && outcome.rejection.code, 'BLOCK_REWARD_INVALID');
+  t.is(lone.store.stateDigest(), digest);
+  t.deepEqual(await lone.receive(block), { kind: 'applied' });
+});

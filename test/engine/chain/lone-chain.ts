@@ -1,0 +1,91 @@
+/** A chain without a node around it: simulated disk, a clock that is set by hand, everything it tells kept. */
+
+import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
+import { Chain, openGenesis } from '../../../src/engine/chain.ts';
+import { SILENT } from '../../../src/ports/observer.ts';
+import type { StoredChain } from '../../../src/store/chain-store.ts';
+import { chainStoreOver } from '../../../src/store/open.ts';
+import { slotStartS } from '../../../src/protocol/slots.ts';
+import type { Block } from '../../../src/protocol/types.ts';
+import { createInlineVerifier } from '../../../src/workers/inline-verifier.ts';
+import { Disk } from '../../sim/disk.ts';
+import { ChainMaker, type ForgeOptions } from '../../support/chain-maker.ts';
+
+export class LoneChain {
+  readonly maker: ChainMaker;
+  readonly disk: Disk;
+  /** What listeners were told, in short. */
+  readonly told: string[] = [];
+  store!: StoredChain;
+  chain!: Chain;
+  /** Chain time in seconds. */
+  nowS: number;
+
+  /** @param height blocks of the maker's chain that it begins with */
+  private constructor(maker: ChainMaker, disk: Disk) {
+    this.maker = maker;
+    this.disk = disk;
+    this.nowS = maker.tip.timestamp;
+    this.reopen();
+  }
+
+  static async with(maker: ChainMaker, disk = new Disk()): Promise<LoneChain> {
+    const lone = new LoneChain(maker, disk);
+    await lone.chain.append(blocksOf(maker, lone.store.tip()?.height ?? 1));
+    return lone;
+  }
+
+  /** As a new process over the same disk. */
+  reopen(owner = { isAlive: true }): void {
+    const { network, rules } = this.maker;
+    this.store = chainStoreOver(this.disk.mount(owner), { codec: rules.codec, params: network.params }, 'test');
+    openGenesis(this.store, rules, network.genesis);
+    this.chain = new Chain({
+      store: this.store,
+      rules,
+      verifier: createInlineVerifier(selectEd25519(), 10_000),
+      clock: {
+        nowMs: () => network.params.epochMs + this.nowS * 1000,
+        after: (delayMs, work) => {
+          const timer = setTimeout(work, delayMs);
+          return { cancel: () => clearTimeout(timer) };
+        },
+      },
+      observer: SILENT,
+    });
+    this.chain.listen({
+      applied: (blocks, origin) => this.told.push(`${origin} ${heightsOf(blocks)}`),
+      reverted: (blocks) => this.told.push(`reverted ${heightsOf(blocks)}`),
+      finalized: (height) => this.told.push(`finalized ${height}`),
+    });
+  }
+
+  /** Receives a block in its slot, or so many slots later. */
+  receive(block: Block, slotsLate = 0) {
+    this.nowS = block.timestamp + slotStartS(slotsLate, this.maker.network.params);
+    return this.chain.receive(block);
+  }
+}
+
+/** A maker whose chain is the other's up to its present tip. */
+export function forkOf(maker: ChainMaker): ChainMaker {
+  const fork = new ChainMaker(maker.network);
+  for (const block of blocksOf(maker, 1)) fork.apply(block);
+  return fork;
+}
+
+/** Grows a chain by some blocks and returns them. */
+export function grown(maker: ChainMaker, count: number, options: ForgeOptions = {}): Block[] {
+  return Array.from({ length: count }, (_, index) => maker.forge(index === 0 ? options : {}));
+}
+
+/** Blocks above a height. */
+export function blocksOf(maker: ChainMaker, aboveHeight: number): Block[] {
+  const blocks: Block[] = [];
+  for (let height = aboveHeight + 1; height <= maker.tip.height; height += 1) blocks.push(maker.state.block(height)!);
+  return blocks;
+}
+
+function heightsOf(blocks: readonly Block[]): string {
+  return blocks.map((block) => block.height).join(' ');
+}

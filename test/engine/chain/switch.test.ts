@@ -1,0 +1,161 @@
+/** Changing from one branch to another, as one unit: all of it, its sound part, or nothing. */
+
+import test from 'ava';
+
+import { BranchRejected } from '../../../src/engine/commit.ts';
+import { ProtocolError } from '../../../src/primitives/errors.ts';
+import type { Block } from '../../../src/protocol/types.ts';
+import { ChainMaker, publicKeyOf, signBlock } from '../../support/chain-maker.ts';
+import { ProcessDied } from '../../sim/disk.ts';
+import { blocksOf, forkOf, grown, LoneChain } from './lone-chain.ts';
+
+/** Two branches of the same root: ours with some blocks, a rival with others. */
+async function branches(root: number, ours: number, theirs: number) {
+  const maker = new ChainMaker();
+  grown(maker, root - 1);
+  const rival = forkOf(maker);
+  grown(maker, ours);
+  const lone = await LoneChain.with(maker);
+  const branch = grown(rival, theirs, { missedSlots: 1 });
+  lone.nowS = rival.tip.timestamp + 10_000;
+  return { lone, maker, rival, branch };
+}
+
+/** The block with a wrong reward, signed by its owner all the same. */
+function spoilt(rival: ChainMaker, block: Block): Block {
+  const owner = rival.network.delegates.find((keyPair) => publicKeyOf(keyPair) === block.generatorPublicKey)!;
+  return signBlock(block, { reward: 1n }, owner);
+}
+
+test('a better branch replaces ours, and listeners hear of the old blocks before the new ones', async (t) => {
+  const { lone, branch } = await branches(20, 2, 3);
+  await lone.chain.switchTo(20, branch);
+  t.is(lone.chain.tip.header.id, branch.at(-1)!.id);
+  t.deepEqual(lone.told.slice(-2), ['reverted 22 21', 'synced 21 22 23']);
+  const fresh = await LoneChain.with(forkOf((await branches(20, 2, 3)).rival));
+  t.is(lone.store.stateDigest(), fresh.store.stateDigest());
+});
+
+test('a branch that fails at its last block leaves our tip as it was', async (t) => {
+  const { lone, rival, branch } = await branches(20, 3, 4);
+  const [tip, digest, told] = [lone.chain.tip.header, lone.store.stateDigest(), lone.told.length];
+  const bad = [...branch.slice(0, -1), spoilt(rival, branch.at(-1)!)];
+  const error = await t.throwsAsync(lone.chain.switchTo(20, bad), { instanceOf: BranchRejected });
+  t.is(error.rejection.code, 'BLOCK_REWARD_INVALID');
+  t.is(error.block.height, 24);
+  t.is(lone.chain.tip.header.id, tip.id);
+  t.is(lone.store.stateDigest(), digest);
+  t.is(lone.told.length, told);
+  await lone.chain.switchTo(20, branch);
+  t.is(lone.chain.tip.header.id, branch.at(-1)!.id);
+});
+
+test('a branch that fails at its last block is taken up to there when that much is better already', async (t) => {
+  const { lone, rival, branch } = await branches(20, 2, 4);
+  const bad = [...branch.slice(0, -1), spoilt(rival, branch.at(-1)!)];
+  await t.throwsAsync(lone.chain.switchTo(20, bad), { instanceOf: BranchRejected });
+  t.is(lone.chain.tip.header.id, branch.at(-2)!.id);
+});
+
+test('a slow clock takes the part of a better branch that it does not think to be of the future', async (t) => {
+  const { lone, branch } = await branches(20, 1, 5);
+  lone.nowS = branch[2]!.timestamp;
+  const error = await t.throwsAsync(lone.chain.switchTo(20, branch), { instanceOf: BranchRejected });
+  t.is(error.rejection.code, 'BLOCK_TIMESTAMP_INVALID');
+  t.is(lone.chain.tip.header.id, branch[2]!.id);
+});
+
+test('a branch that is no better, that parts below finality or from another chain is refused', async (t) => {
+  const { lone, rival, branch } = await branches(20, 3, 3);
+  const refused = (work: Promise<void>) => t.throwsAsync(work, { instanceOf: ProtocolError });
+  t.is((await refused(lone.chain.switchTo(20, branch)))?.code, 'SWITCH_NOT_BETTER');
+  const [one] = grown(rival, 1);
+  t.is((await refused(lone.chain.switchTo(0, [...branch, one!])))?.code, 'SWITCH_BELOW_FINALITY');
+  t.is((await refused(lone.chain.switchTo(21, [...branch, one!])))?.code, 'TIP_MOVED');
+  t.is((await refused(lone.chain.append([{ ...one!, height: 24 }])))?.code, 'TIP_MOVED');
+  t.is(lone.chain.tip.header.height, 23);
+});
+
+test('what was final stays so on a better branch that finalizes less, and over a restart', async (t) => {
+  const { lone, rival } = await branches(200, 1, 0);
+  const finalized = lone.chain.finalizedHeight;
+  // Delegates that come over from a longer chain may not vote here, so these blocks finalize nothing.
+  const elsewhere = { blockId: '1', height: 500, timestamp: 0, maxHeightPrevoted: 0, maxHeightPreviouslyForged: 0 };
+  const branch = [1, 0].map((missedSlots) => rival.forge({ missedSlots, previouslyForged: elsewhere }));
+  lone.nowS = rival.tip.timestamp;
+  await lone.chain.switchTo(200, branch);
+  t.is(lone.chain.tip.header.id, rival.tip.id);
+  t.true(rival.rules.finalizedHeight(lone.store) < finalized);
+  t.is(lone.chain.finalizedHeight, finalized);
+  lone.reopen();
+  t.is(lone.chain.finalizedHeight, finalized);
+});
+
+test('a finalized block is not taken back, neither for a branch nor by hand', async (t) => {
+  const { lone } = await branches(200, 10, 11);
+  const finalized = lone.chain.finalizedHeight;
+  t.true(finalized > 1);
+  const byHand = await t.throwsAsync(lone.chain.rollback(finalized - 1), { instanceOf: ProtocolError });
+  t.is(byHand?.code, 'ROLLBACK_BELOW_FINALITY');
+  await lone.chain.rollback(finalized);
+  t.is(lone.chain.tip.header.height, finalized);
+  t.is(lone.chain.finalizedHeight, finalized);
+});
+
+test('a process that dies at any write of a switch finds the old tip and can switch again', async (t) => {
+  const { lone, maker, branch } = await branches(99, 2, 3);
+  const before = { tip: lone.chain.tip.header.id, digest: lone.store.stateDigest() };
+  const done = await LoneChain.with(maker, lone.disk.copy());
+  done.nowS = lone.nowS;
+  const writesBefore = done.disk.writes;
+  await done.chain.switchTo(99, branch);
+  const writes = done.disk.writes - writesBefore;
+  t.true(writes > 40, `${writes} writes`);
+  for (let write = 1; write <= writes; write += 1) {
+    const disk = lone.disk.copy();
+    const dying = await LoneChain.with(maker, disk);
+    dying.nowS = lone.nowS;
+    disk.dieAtWrite(write, () => undefined);
+    await t.throwsAsync(dying.chain.switchTo(99, branch), { instanceOf: ProcessDied });
+    dying.reopen();
+    t.is(dying.chain.tip.header.id, before.tip);
+    t.is(dying.store.stateDigest(), before.digest);
+    await dying.chain.switchTo(99, branch);
+    t.is(dying.store.stateDigest(), done.store.stateDigest());
+  }
+});
+
+test('a process that dies at any write of a received block finds its parent and can take it again', async (t) => {
+  const maker = new ChainMaker();
+  grown(maker, 99);
+  const lone = await LoneChain.with(maker);
+  // The last block of a round pays everybody.
+  const block = maker.forge({
+    transactions: [maker.transfer(maker.network.accounts[0]!, maker.network.accounts[1]!, 5n)],
+  });
+  t.is(block.height, 101);
+  const done = await LoneChain.with(maker, lone.disk.copy());
+  const digest = done.store.stateDigest();
+  let write = 0;
+  for (let hasDied = true; hasDied;) {
+    write += 1;
+    const dying = await LoneChain.with(forkBelow(maker), lone.disk.copy());
+    dying.disk.dieAtWrite(write, () => undefined);
+    hasDied = await dying.receive(block).then(
+      () => false,
+      (error: unknown) => error instanceof ProcessDied,
+    );
+    dying.reopen();
+    if (hasDied) t.is(dying.store.stateDigest(), lone.store.stateDigest());
+    await dying.receive(block);
+    t.is(dying.store.stateDigest(), digest);
+  }
+  t.true(write > 100);
+});
+
+/** A maker one block behind. */
+function forkBelow(maker: ChainMaker): ChainMaker {
+  const fork = new ChainMaker(maker.network);
+  for (const block of blocksOf(maker, 1).slice(0, -1)) fork.apply(block);
+  return fork;
+}
