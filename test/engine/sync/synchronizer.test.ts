@@ -1,0 +1,256 @@
+/** Whom a node follows, what it makes of lies and silence, and that none of it moves its tip. */
+
+import test from 'ava';
+
+import { DEFAULT_CUSTOMS } from '../../../src/engine/customs.ts';
+import { Synchronizer } from '../../../src/engine/sync/synchronizer.ts';
+import { ProtocolError } from '../../../src/primitives/errors.ts';
+import { SILENT } from '../../../src/ports/observer.ts';
+import type { AnswerTo, Connection, PeerRequest } from '../../../src/ports/transport.ts';
+import type { Block } from '../../../src/protocol/types.ts';
+import { ChainMaker, publicKeyOf, signBlock } from '../../support/chain-maker.ts';
+import { SeededRandom } from '../../sim/seeded-random.ts';
+import { blocksOf, forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
+
+/** A peer's answers; what is not given is answered as an honest node with the maker's chain does. */
+interface Peer {
+  readonly maker: ChainMaker;
+  readonly announced?: { readonly height: number; readonly maxHeightPrevoted: number; readonly lastBlockId?: string };
+  readonly tip?: () => unknown;
+  readonly highestCommonBlock?: (ids: readonly string[]) => unknown;
+  readonly blocksAfter?: (blockId: string) => readonly unknown[];
+}
+
+class Bench {
+  readonly lone: LoneChain;
+  readonly peers = new Map<string, Peer>();
+  readonly asked: string[] = [];
+  readonly penalties: string[] = [];
+  readonly synchronizer: Synchronizer;
+  endings = 0;
+
+  constructor(lone: LoneChain) {
+    this.lone = lone;
+    this.synchronizer = new Synchronizer({
+      chain: lone.chain,
+      transport: {
+        connections: () => this.#connections(),
+        request: (peerId, request) => this.#request(peerId, request),
+      },
+      // Runs are triggered by hand, so the regular look at announced tips is left out.
+      clock: { nowMs: () => lone.nowS * 1000, after: () => ({ cancel: () => undefined }) },
+      random: new SeededRandom(1),
+      observer: SILENT,
+      customs: DEFAULT_CUSTOMS,
+      broadhash: () => '',
+      penalise: (peerId, code) => this.penalties.push(`${peerId} ${code}`),
+      ended: () => {
+        this.endings += 1;
+      },
+    });
+    this.synchronizer.start();
+  }
+
+  async run(peerId?: string, hasShownTip = false): Promise<void> {
+    this.synchronizer.trigger(peerId, hasShownTip);
+    while (this.synchronizer.syncing) await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+
+  get tipId(): string {
+    return this.lone.chain.tip.header.id;
+  }
+
+  #connections(): readonly Connection[] {
+    return [...this.peers].map(([peerId, { maker, announced }]) => {
+      const { id: lastBlockId, height, maxHeightPrevoted } = maker.tip;
+      const info = { ip: peerId, wsPort: 1, height, maxHeightPrevoted, lastBlockId, ...announced };
+      return { peerId, direction: 'outbound', info, sinceMs: 0, latencyMs: undefined };
+    });
+  }
+
+  async #request<R extends PeerRequest>(peerId: string, request: R): Promise<AnswerTo<R>> {
+    this.asked.push(`${peerId} ${request.kind}`);
+    const peer = this.peers.get(peerId);
+    if (peer === undefined) throw new ProtocolError('REQUEST_FAILED', { reason: 'not connected' });
+    return (await this.#answer(peer, request)) as AnswerTo<R>;
+  }
+
+  async #answer({ maker, ...lies }: Peer, request: PeerRequest): Promise<unknown> {
+    const { codec } = maker.rules;
+    const all = [maker.network.genesis, ...blocksOf(maker, 1)];
+    switch (request.kind) {
+      case 'tip':
+        return lies.tip === undefined ? codec.blockToJson(maker.tip) : lies.tip();
+      case 'highestCommonBlock': {
+        if (lies.highestCommonBlock !== undefined) return lies.highestCommonBlock(request.blockIds);
+        const common = all.findLast(({ id }) => request.blockIds.includes(id));
+        return common === undefined ? undefined : { id: common.id, height: common.height };
+      }
+      case 'blocksAfter': {
+        if (lies.blocksAfter !== undefined) return lies.blocksAfter(request.blockId);
+        const at = all.findIndex(({ id }) => id === request.blockId);
+        if (at < 0) throw new ProtocolError('REQUEST_FAILED', { reason: 'unknown block' });
+        return all.slice(at + 1, at + 35).map((block) => codec.blockToJson(block));
+      }
+      default:
+        throw new Error(`nobody asks for ${request.kind} here`);
+    }
+  }
+}
+
+/** A bench whose chain has `root` blocks and `ours` more, and the maker of a rival chain. */
+async function bench(root: number, ours: number, theirs: number) {
+  const maker = new ChainMaker();
+  grown(maker, root - 1);
+  const rival = forkOf(maker);
+  if (ours > 0) grown(maker, ours);
+  const lone = await LoneChain.with(maker);
+  if (theirs > 0) grown(rival, theirs, { missedSlots: ours > 0 ? 1 : 0 });
+  lone.nowS = Math.max(maker.tip.timestamp, rival.tip.timestamp) + 1000;
+  return { bench: new Bench(lone), maker, rival };
+}
+
+function spoilt(rival: ChainMaker, block: Block): Block {
+  const owner = rival.network.delegates.find((keyPair) => publicKeyOf(keyPair) === block.generatorPublicKey)!;
+  return signBlock(block, { reward: 1n }, owner);
+}
+
+test('a node that is behind fetches what it lacks, over several answers', async (t) => {
+  const { bench: b, rival } = await bench(5, 0, 80);
+  b.peers.set('honest', { maker: rival });
+  await b.run();
+  t.is(b.tipId, rival.tip.id);
+  t.deepEqual(b.penalties, []);
+  t.is(b.endings, 1);
+});
+
+test('a node on a dead branch finds where it parts and changes over', async (t) => {
+  const { bench: b, rival } = await bench(5, 60, 75);
+  b.peers.set('honest', { maker: rival });
+  await b.run();
+  t.is(b.tipId, rival.tip.id);
+  t.is(b.lone.told.filter((line) => line.startsWith('reverted')).length, 1);
+  t.true(b.lone.told.some((line) => line.startsWith('reverted 65 64') && line.endsWith(' 6')));
+});
+
+test('nobody is asked when no peer announces a better tip', async (t) => {
+  const { bench: b, rival } = await bench(5, 3, 3);
+  b.peers.set('equal', { maker: rival });
+  await b.run();
+  t.deepEqual(b.asked, []);
+});
+
+test('the peers that agree on the best tip are asked before one that stands alone with its claim', async (t) => {
+  const { bench: b, rival } = await bench(5, 0, 10);
+  const liar = { ...announcedBy(rival), lastBlockId: '1' };
+  b.peers.set('liar', { maker: rival, announced: liar, tip: () => undefined });
+  for (const name of ['one', 'two', 'three']) b.peers.set(name, { maker: rival });
+  await b.run();
+  t.is(b.tipId, rival.tip.id);
+  t.false(b.asked[0]!.startsWith('liar'));
+});
+
+test('a peer that announces more than it can show costs one question and is left alone for a while', async (t) => {
+  const { bench: b, maker } = await bench(5, 3, 0);
+  b.peers.set('boaster', { maker, announced: { height: 9999, maxHeightPrevoted: 9999 } });
+  await b.run();
+  await b.run();
+  t.deepEqual(b.asked, ['boaster tip']);
+  b.lone.nowS += 11;
+  await b.run();
+  t.is(b.asked.length, 2);
+  b.lone.nowS += 11;
+  await b.run();
+  t.is(b.asked.length, 2, 'the second rest is longer');
+});
+
+test('a tip with a wrong signature costs the peer its place', async (t) => {
+  const { bench: b, rival } = await bench(5, 0, 5);
+  const { codec } = rival.rules;
+  b.peers.set('liar', {
+    maker: rival,
+    tip: () => ({ ...codec.blockToJson(rival.tip), blockSignature: '00'.repeat(64) }),
+  });
+  await b.run();
+  t.deepEqual(b.penalties, ['liar SYNC_BRANCH_INVALID']);
+  t.is(b.lone.chain.tip.header.height, 5);
+});
+
+test('a peer without any block of ours down to finality costs itself its place', async (t) => {
+  const { bench: b, rival } = await bench(5, 2, 5);
+  b.peers.set('liar', { maker: rival, highestCommonBlock: () => undefined });
+  await b.run();
+  t.deepEqual(b.penalties, ['liar SYNC_NO_COMMON_BLOCK']);
+});
+
+test('blocks that do not follow each other cost the peer its place', async (t) => {
+  const { bench: b, rival } = await bench(5, 2, 5);
+  const { codec } = rival.rules;
+  b.peers.set('liar', { maker: rival, blocksAfter: () => [codec.blockToJson(rival.tip)] });
+  await b.run();
+  t.deepEqual(b.penalties, ['liar SYNC_BLOCKS_UNLINKED']);
+});
+
+test('a branch that fails at its last block leaves our tip, costs the peer its place, and another peer is followed', async (t) => {
+  const { bench: b, rival } = await bench(5, 4, 5);
+  const { codec } = rival.rules;
+  const branch = blocksOf(rival, 5);
+  const bad = [...branch.slice(0, -1), spoilt(rival, branch.at(-1)!)].map((block) => codec.blockToJson(block));
+  b.peers.set('liar', { maker: rival, blocksAfter: () => bad });
+  const [tip, digest] = [b.tipId, b.lone.store.stateDigest()];
+  await b.run();
+  t.deepEqual(b.penalties, ['liar SYNC_BRANCH_INVALID']);
+  t.is(b.tipId, tip);
+  t.is(b.lone.store.stateDigest(), digest);
+  b.peers.set('honest', { maker: rival });
+  await b.run();
+  t.is(b.tipId, rival.tip.id);
+});
+
+test('a peer that tires before its branch is better has not changed anything', async (t) => {
+  const { bench: b, rival } = await bench(5, 60, 70);
+  const { codec } = rival.rules;
+  const branch = blocksOf(rival, 5).map((block) => codec.blockToJson(block));
+  b.peers.set('tired', {
+    maker: rival,
+    blocksAfter: (id) => (id === rival.state.header(5)!.id ? branch.slice(0, 30) : []),
+  });
+  const tip = b.tipId;
+  await b.run();
+  t.is(b.tipId, tip);
+  t.deepEqual(b.penalties, []);
+});
+
+test('a clock that runs slow blames nobody and takes what it can', async (t) => {
+  const { bench: b, rival } = await bench(5, 1, 6);
+  b.lone.nowS = rival.state.header(9)!.timestamp;
+  b.peers.set('honest', { maker: rival });
+  await b.run();
+  t.is(b.lone.chain.tip.header.id, rival.state.header(9)!.id);
+  t.deepEqual(b.penalties, []);
+});
+
+test('a peer that has shown its tip is not asked for it, unless it has failed too often', async (t) => {
+  const { bench: b, rival } = await bench(5, 0, 5);
+  b.peers.set('shown', { maker: rival });
+  await b.run('shown', true);
+  t.false(b.asked.includes('shown tip'));
+  t.is(b.tipId, rival.tip.id);
+});
+
+test('a peer that goes silent is passed over for one that answers', async (t) => {
+  const { bench: b, rival } = await bench(5, 0, 40);
+  const silent = () => {
+    throw new ProtocolError('REQUEST_FAILED', { reason: 'no answer in time' });
+  };
+  b.peers.set('silent', { maker: rival, blocksAfter: silent });
+  b.peers.set('honest', { maker: rival });
+  await b.run('silent', true);
+  t.is(b.tipId, rival.tip.id);
+  t.deepEqual(b.penalties, []);
+});
+
+function announcedBy(maker: ChainMaker) {
+  const { height, maxHeightPrevoted } = maker.tip;
+  return { height, maxHeightPrevoted };
+}
