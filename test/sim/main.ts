@@ -6,6 +6,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { performance } from 'node:perf_hooks';
 
+import { catchUp } from './catch-up.ts';
 import { runSeed, type RunOptions, type RunResult } from './run.ts';
 import { runSeedsInProcesses } from './seed-processes.ts';
 import type { SimLine } from './world.ts';
@@ -17,6 +18,7 @@ interface Flags {
   readonly hours: number;
   readonly store: 'memory' | 'lmdb';
   readonly jobs: number;
+  readonly behind?: number;
   readonly verbose?: boolean;
 }
 
@@ -31,12 +33,14 @@ const program = new Command('sim')
   .option('--hours <number>', 'virtual hours', positive, 1)
   .option('--store <kind>', 'memory or lmdb', 'memory')
   .option('--jobs <number>', 'processes that share the seeds', whole, 1)
+  .option('--behind <blocks>', 'have a node catch up with so many blocks instead', whole)
   .option('--verbose', 'say what the plan of each seed was and what its nodes said')
   .parse();
 
 process.exitCode = await main(program.opts<Flags>());
 
 async function main(flags: Flags): Promise<number> {
+  if (flags.behind !== undefined) return lateNode(flags.behind);
   const [from, to] = flags.seeds ?? [flags.seed, flags.seed];
   const all: RunOptions[] = [];
   for (let seed = from; seed <= to; seed += 1) {
@@ -57,6 +61,16 @@ async function main(flags: Flags): Promise<number> {
       `${speedUp} times faster than real time, ${failed} failed`,
   );
   return failed === 0 ? 0 : 1;
+}
+
+async function lateNode(missed: number): Promise<number> {
+  const startMs = performance.now();
+  const { blocks, slots, isSame } = await catchUp(missed);
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+  console.log(
+    `${blocks} blocks behind: ${isSame ? 'caught up' : 'NOT caught up'} in ${slots} slots, ${seconds} s with the making`,
+  );
+  return isSame ? 0 : 1;
 }
 
 async function forEachResult(

@@ -1,0 +1,30 @@
+/** The short form of `npm run sim`: a few seeds under faults, each of which must end on one chain. */
+
+import test from 'ava';
+
+import { runSeed } from '../run.ts';
+
+for (const seed of [1, 2, 3, 6, 7, 8]) {
+  test(`the world of seed ${seed} keeps every promise`, async (t) => {
+    const { failure } = await runSeed({ seed, nodes: 4, hours: 0.7, store: 'memory' });
+    t.is(failure?.message, undefined);
+  });
+}
+
+test('the same seed gives the same world, and another seed another', async (t) => {
+  const [first, again, other] = [
+    await runSeed({ seed: 11, nodes: 3, hours: 0.3, store: 'memory' }),
+    await runSeed({ seed: 11, nodes: 3, hours: 0.3, store: 'memory' }),
+    await runSeed({ seed: 12, nodes: 3, hours: 0.3, store: 'memory' }),
+  ];
+  t.is(first.digest, again.digest);
+  t.is(first.events, again.events);
+  t.not(first.digest, other.digest);
+});
+
+test('a world on LMDB is the same as one in memory', async (t) => {
+  const memory = await runSeed({ seed: 5, nodes: 3, hours: 0.15, store: 'memory' });
+  const lmdb = await runSeed({ seed: 5, nodes: 3, hours: 0.15, store: 'lmdb' });
+  t.is(lmdb.failure?.message, undefined);
+  t.is(lmdb.digest, memory.digest);
+});
