@@ -252,7 +252,7 @@ export class Chain {
   }
 
   #switchTo(commonHeight: number, branch: readonly Block[]): void {
-    for (const block of branch) this.#validate(block);
+    for (const block of branch) this.validate(block);
     const reverted = switchBranch(this.#store, this.rules, commonHeight, branch, this.#context());
     this.#tipReceivedAtS = undefined;
     const end = this.tip.header;
@@ -324,7 +324,7 @@ export class Chain {
 
   #appendGroup(group: readonly Block[]): void {
     try {
-      for (const block of group) this.#validate(block);
+      for (const block of group) this.validate(block);
       appendBlocks(this.#store, this.rules, group, this.#context());
     } catch (error) {
       const before = error instanceof BranchRejected ? group.slice(0, group.indexOf(error.block)) : [];
@@ -338,7 +338,12 @@ export class Chain {
     this.#tell([], group, 'synced');
   }
 
-  #validate(block: Block): void {
+  /**
+   * Checks what can be said of a block without its place in the chain; quick when its signatures were prechecked.
+   *
+   * @throws BranchRejected
+   */
+  validate(block: Block): void {
     try {
       this.rules.validateBlock(block, this.verify);
     } catch (error) {

@@ -12,7 +12,7 @@ import type { SigningJournal } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
-import type { NodeInfo, Transport } from '../ports/transport.ts';
+import type { NodeInfo, PeerInfo, Transport } from '../ports/transport.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import { Chain, openGenesis } from './chain.ts';
 import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
@@ -25,6 +25,9 @@ import { Synchronizer } from './sync/synchronizer.ts';
 
 /** After a start, time that the first peer is given before a node forges by itself. */
 const FIRST_PEER_WAIT_MS = 5000;
+
+/** Peers asked for their pool after a start: several, as one may have little or nothing. */
+const POOL_FETCHES = 3;
 
 export interface EngineOptions {
   readonly identity: NodeIdentity;
@@ -159,7 +162,7 @@ export class Engine {
     this.#ports = ports;
     const { transport, clock } = this.#dependencies;
     this.#startedMs = clock.nowMs();
-    let isPoolFetched = false;
+    let poolFetches = 0;
     transport.announce(this.#nodeInfo());
     await this.peers.start({
       answer: createServer({
@@ -180,10 +183,10 @@ export class Engine {
         const isAhead =
           height !== undefined && this.chain.rules.prefersTip({ height, maxHeightPrevoted }, this.chain.tip.header);
         if (isAhead) this.synchronizer.trigger(peerId);
-        if (isPoolFetched) return;
-        isPoolFetched = true;
+        if (poolFetches >= POOL_FETCHES) return;
+        poolFetches += 1;
         this.#gossip.fetchPool(peerId).catch(() => {
-          isPoolFetched = false;
+          poolFetches -= 1;
         });
       },
     });
@@ -203,16 +206,26 @@ export class Engine {
     await this.chain.idle();
   }
 
-  /** Broadhash of the last five blocks, hexadecimal. */
-  broadhash(): string {
+  /**
+   * Broadhash of our chain up to a height, hexadecimal.
+   *
+   * @param height the tip's unless told
+   */
+  broadhash(height = this.chain.tip.header.height): string {
     const { store, rules } = this.#dependencies;
-    const tipHeight = this.chain.tip.header.height;
     const ids: string[] = [];
-    for (let height = tipHeight; height > Math.max(0, tipHeight - BROADHASH_BLOCKS); height -= 1) {
-      const header = store.header(height);
+    for (let at = height; at > Math.max(0, height - BROADHASH_BLOCKS); at -= 1) {
+      const header = store.header(at);
       if (header !== undefined) ids.push(header.id);
     }
     return broadhashOf(ids, rules.params);
+  }
+
+  /** Broadhash of a peer: what it says, or what its tip stands for in our chain; undefined when that is unknown here. */
+  broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
+    if (broadhash !== undefined || lastBlockId === undefined) return broadhash;
+    const height = this.#dependencies.store.heightOf(lastBlockId);
+    return height === undefined ? undefined : this.broadhash(height);
   }
 
   /** Percent of connected peers whose announced tip is ours, two significant digits; 0 without peers. */

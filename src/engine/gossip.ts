@@ -1,12 +1,14 @@
 /** What we tell peers unasked and what we do with what they tell us: blocks, ids of transactions, signatures. */
 
 import { BoundedQueue, LruMap } from '../primitives/bounded.ts';
+import { sha256 } from '../crypto/hash.ts';
+import { utf8 } from '../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { PeerId, PeerMessage, Transport } from '../ports/transport.ts';
-import type { Block, MemberSignature, TransactionId } from '../protocol/types.ts';
-import { BlockRejected } from '../protocol/verdict.ts';
+import type { Block, BlockId, MemberSignature, TransactionId } from '../protocol/types.ts';
+import { BlockRejected, type BlockRejectionCode } from '../protocol/verdict.ts';
 import type { Chain } from './chain.ts';
 import type { Customs } from './customs.ts';
 import type { TransactionPool } from './pool/pool.ts';
@@ -15,8 +17,13 @@ import type { TransactionPool } from './pool/pool.ts';
 const ITEMS_PER_MESSAGE_MAX = 25;
 /** Announcements that wait: as many as a full pool can cause. */
 const QUEUE_ITEMS_MAX = 5000;
-/** Refused or seen blocks remembered, so that the same one from many peers costs once. */
+/** Blocks remembered, so that the same one from many peers costs once. */
 const SEEN_BLOCKS_MAX = 1000;
+/** Refusals that depend on our clock: it may run slow, and the block be good in a moment. */
+const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
+  'BLOCK_TIMESTAMP_INVALID',
+  'BLOCK_TRANSACTION_INVALID',
+]);
 /** Blocks and answers of one peer that may wait for their turn; more are dropped. */
 const PENDING_PER_PEER_MAX = 8;
 
@@ -38,7 +45,10 @@ export class Gossip {
   readonly #dependencies: GossipDependencies;
   readonly #transactionIds = new BoundedQueue<TransactionId>(QUEUE_ITEMS_MAX);
   readonly #signatures = new BoundedQueue<MemberSignature>(QUEUE_ITEMS_MAX);
-  readonly #seenBlocks = new LruMap<string, true>(SEEN_BLOCKS_MAX);
+  /** Ids of blocks that were applied or passed over. */
+  readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
+  /** Digests of whole refused documents: an id does not cover all of a block, so a spoilt copy must not stand for the good. */
+  readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
   readonly #pendingByPeer = new Map<PeerId, number>();
   #timer: Timer | undefined;
   #stopped = true;
@@ -147,6 +157,8 @@ export class Gossip {
       return;
     }
     if (this.#seenBlocks.has(block.id)) return;
+    const digest = sha256(utf8(JSON.stringify(json))).toString('hex');
+    if (this.#refusedDocuments.has(digest)) return;
     const outcome = await chain.receive(block);
     switch (outcome.kind) {
       case 'applied':
@@ -154,8 +166,7 @@ export class Gossip {
         this.#seenBlocks.set(block.id, true);
         return;
       case 'refused':
-        // Not remembered: a clock that runs slow refuses what it will accept in a moment.
-        if (outcome.rejection.code !== 'BLOCK_TIMESTAMP_INVALID') this.#seenBlocks.set(block.id, true);
+        if (!PASSING_REFUSALS.has(outcome.rejection.code)) this.#refusedDocuments.set(digest, true);
         penalise(peerId, outcome.rejection.code, outcome.rejection.message);
         return;
       case 'betterChain':
@@ -199,7 +210,9 @@ export class Gossip {
     work()
       .catch((error: unknown) => {
         const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-        observer.log(code === 'GOSSIP_FAILED' ? 'error' : 'debug', code, 'could not handle a message', {
+        // What a peer did not answer is its affair; a disk that does not write is ours.
+        const isOurs = code === 'GOSSIP_FAILED' || code.startsWith('STORE_');
+        observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
           peer: peerId,
           reason: messageOf(error),
         });

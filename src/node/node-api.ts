@@ -64,7 +64,11 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
       if (transaction.payload.kind === 'multisignature') return true;
       return transaction.signatures.length > 0 ? true : undefined;
     },
-    peers: () => engine.peers.knownPeers(),
+    peers: () =>
+      engine.peers.knownPeers().map(({ info, state }) => {
+        const broadhash = engine.broadhashOfPeer(info);
+        return { info: broadhash === undefined ? info : { ...info, broadhash }, state };
+      }),
     forgers,
     submitTransaction: (json) => Promise.resolve(engine.pool.submit(json)),
     submitSignature: (json) => Promise.resolve(engine.pool.submitSignature(json)),

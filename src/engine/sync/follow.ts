@@ -79,12 +79,14 @@ async function changeBranch(
     if (done === true || isStopped() || (end !== undefined && end.height > aheadOf + BRANCH_AHEAD_BLOCKS_MAX)) {
       throw new ProtocolError('SYNC_BRANCH_NOT_BETTER', { commonHeight, blocks: branch.length });
     }
+    await chain.precheck(batch);
     for (const block of batch) {
+      // Junk is found when it comes, not when the branch has filled the memory.
+      chain.validate(block);
       // Heights far below the tip are asked for in steps, so the peer may begin with blocks that we have.
       if (branch.length === 0 && chain.state.header(block.height)?.id === block.id) commonHeight = block.height;
       else branch.push(block);
     }
-    await chain.precheck(batch);
     const newest = branch.at(-1);
     if (newest === undefined) {
       // All of ours, and more to come.

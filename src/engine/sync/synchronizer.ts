@@ -24,6 +24,12 @@ const CHECK_INTERVAL_MS = 1000;
 const PEERS_PER_RUN_MAX = 5;
 /** After so many failures in a row a block alone does not call us to a peer any more. */
 const FAILURES_TRUSTED = 1;
+/** Time that a peer has to prove a better chain before we go on as if nobody had claimed one. */
+const PROOF_MS = 3000;
+/** Pause between two batches after which a download no longer counts as one. */
+const STALL_MS = 10_000;
+/** After a claim that came to nothing, time for which further claims alone stop neither forging nor gossip. */
+const DOUBT_MS = 60_000;
 /** What only a liar can have done: it ends the conversation. */
 const LIES: ReadonlySet<string> = new Set(['SYNC_BLOCKS_UNLINKED', 'SYNC_NO_COMMON_BLOCK']);
 
@@ -56,6 +62,10 @@ export class Synchronizer {
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = true;
+  /** Unix times in milliseconds: of the run's start, of the last block it brought, and from when claims count again. */
+  #runStartedMs = 0;
+  #lastProgressMs = -Infinity;
+  #claimsCountFromMs = -Infinity;
   /** Tip at the last check: a better announcement counts only when a whole interval brought us nothing. */
   #tipAtLastCheck = '';
 
@@ -72,13 +82,24 @@ export class Synchronizer {
     this.#broadhash = dependencies.broadhash;
   }
 
-  /** True while a download is under way; no block is forged or gossiped then. */
+  /**
+   * True while blocks are being taken over; no block is forged or gossiped then. A peer's mere word that it has a better
+   * chain holds us up for a moment only, and not again soon when nothing came of it.
+   */
   get syncing(): boolean {
-    return this.#run !== undefined;
+    if (this.#run === undefined) return false;
+    const nowMs = this.#clock.nowMs();
+    const isClaimFresh = nowMs < this.#runStartedMs + PROOF_MS && nowMs >= this.#claimsCountFromMs;
+    return isClaimFresh || nowMs < this.#lastProgressMs + STALL_MS;
   }
 
   start(): void {
     this.#stopped = false;
+    this.#chain.listen({
+      applied: (_blocks, origin) => {
+        if (origin === 'synced') this.#lastProgressMs = this.#clock.nowMs();
+      },
+    });
     this.#arm();
   }
 
@@ -98,12 +119,16 @@ export class Synchronizer {
   trigger(peerId?: PeerId, hasShownTip = false): void {
     if (this.#stopped || this.#run !== undefined) return;
     const isTrusted = peerId !== undefined && this.#rests.failures(peerId) <= FAILURES_TRUSTED;
+    this.#runStartedMs = this.#clock.nowMs();
+    this.#lastProgressMs = -Infinity;
+    const tipId = this.#chain.tip.header.id;
     this.#run = this.#synchronise(isTrusted ? peerId : undefined, hasShownTip)
       .catch((error: unknown) => {
         this.#observer.log('error', 'SYNC_FAILED', 'synchronisation ended with an error', { reason: messageOf(error) });
       })
       .finally(() => {
         this.#run = undefined;
+        if (this.#chain.tip.header.id === tipId) this.#claimsCountFromMs = this.#clock.nowMs() + DOUBT_MS;
         this.#ended();
       });
   }
@@ -156,6 +181,8 @@ export class Synchronizer {
     const cause = error instanceof BranchRejected ? error.rejection : error;
     if (!(cause instanceof ProtocolError)) throw error;
     const { code } = cause;
+    // A disk that is full or broken is nobody's fault but ours, and another peer would not help.
+    if (code.startsWith('STORE_')) throw error;
     const reason = messageOf(error);
     this.#observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
     // Our own chain went on meanwhile: a new look decides.
@@ -164,6 +191,7 @@ export class Synchronizer {
     const isRival = this.#customs.rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = code !== 'BLOCK_TIMESTAMP_INVALID' && !isRival;
     this.#rests.fail(peerId, isItsFault);
+    if (isItsFault && code === 'REQUEST_FAILED') this.#penalise(peerId, 'SYNC_UNANSWERED', reason);
     if (LIES.has(code)) this.#penalise(peerId, code, reason);
     // Where a block belongs is beyond doubt here, so no honest peer has it.
     else if (cause instanceof BlockRejected && isItsFault) this.#penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
@@ -172,7 +200,11 @@ export class Synchronizer {
   /** A random member of the largest group of peers that agree on the best tip announced. */
   #choosePeer(excluded: ReadonlySet<PeerId>): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
-    for (const { peerId, info } of this.#betterPeers(excluded)) {
+    const isOutbound = (connection: Connection) => connection.direction === 'outbound';
+    // Whoever dials us may claim anything, and the boldest claim is looked at first: every other look is for those that we
+    // chose ourselves, so that no crowd of strangers keeps us from them.
+    const chosen = excluded.size % 2 === 0 ? this.#betterPeers(excluded, isOutbound) : [];
+    for (const { peerId, info } of chosen.length > 0 ? chosen : this.#betterPeers(excluded)) {
       const key = info.lastBlockId ?? info.broadhash ?? '';
       groups.set(key, [...(groups.get(key) ?? []), peerId]);
     }
@@ -181,10 +213,14 @@ export class Synchronizer {
   }
 
   /** Connected peers whose announced tip is to be preferred to ours, only those with the best; else rivals of our tip. */
-  #betterPeers(excluded: ReadonlySet<PeerId>): readonly Connection[] {
+  #betterPeers(
+    excluded: ReadonlySet<PeerId>,
+    among: (connection: Connection) => boolean = () => true,
+  ): readonly Connection[] {
     const { rules } = this.#chain;
     const free = this.#transport
       .connections()
+      .filter(among)
       .filter(({ peerId }) => !excluded.has(peerId) && !this.#rests.isResting(peerId));
     const candidates = free.flatMap((connection) => {
       const tip = announcedTip(connection);

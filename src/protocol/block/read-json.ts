@@ -8,8 +8,8 @@ import { BlockRejected, TransactionRejected } from '../verdict.ts';
 const U32_MAX = 0xffff_ffff;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
-/** Far above what any network allows in a block (150), so that a rogue list costs little. */
-const TRANSACTIONS_MAX = 1000;
+/** As many as any network may allow in a block: a rogue list costs little. */
+const TRANSACTIONS_MAX = 150;
 
 /** @throws BlockRejected `BLOCK_MALFORMED` or `BLOCK_TRANSACTION_INVALID` */
 export function readTransactions(json: unknown, transactionFromJson: (json: unknown) => Transaction): Transaction[] {
