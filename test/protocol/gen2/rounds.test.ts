@@ -1,0 +1,206 @@
+import test from 'ava';
+import { addressOf } from '../../../src/crypto/keys.ts';
+import { NO_EXCEPTIONS, type Exceptions } from '../../../src/protocol/params.ts';
+import { delegatesByWeight, shuffled } from '../../../src/protocol/rounds.ts';
+import type { Account, Delegate } from '../../../src/protocol/state.ts';
+import type { KeyPair } from '../../../src/protocol/types.ts';
+import { ChainMaker, LSK, addressOfPair, makeNetwork, publicKeyOf } from '../../support/chain-maker.ts';
+
+const rewards = { milestones: [1000n], offset: 50, distance: 10_000 };
+const network = makeNetwork({ generation: 2, rewards });
+const [alice, bob, carol] = network.accounts as [KeyPair, KeyPair, KeyPair];
+const [delta] = network.delegates as [KeyPair];
+
+/** What the funder keeps, and so the weight of every delegate at the start. */
+const WEIGHT = 10n ** 16n - 10n * 10_000n * LSK;
+
+function accountOf(maker: ChainMaker, publicKey: string): Account {
+  const account = maker.state.account(addressOf(publicKey));
+  if (account === undefined) throw new Error(`no account of ${publicKey}`);
+  return account;
+}
+
+function delegateOf(maker: ChainMaker, keyPair: KeyPair): Delegate {
+  const delegate = maker.state.delegate(publicKeyOf(keyPair));
+  if (delegate === undefined) throw new Error('no such delegate');
+  return delegate;
+}
+
+function withExceptions(exceptions: Partial<Exceptions>): Exceptions {
+  return { ...NO_EXCEPTIONS, ...exceptions };
+}
+
+/** Balances of all that vote for a delegate. */
+function votedBalance(maker: ChainMaker, publicKey: string): bigint {
+  let sum = 0n;
+  for (const { votes, balance } of maker.state.accounts()) if (votes.includes(publicKey)) sum += balance;
+  return sum;
+}
+
+test('the genesis block ends a round of its own: weights are visible, delegates ranked, nobody missed anything', (t) => {
+  const maker = new ChainMaker(network);
+  const delegates = [...maker.state.delegates()];
+  t.is(delegates.length, 101);
+  t.true(delegates.every(({ voteWeight, pendingVoteWeight }) => voteWeight === WEIGHT && pendingVoteWeight === 0n));
+  // All weigh the same, so the keys decide.
+  const sorted = delegates.sort((a, b) => (a.publicKey < b.publicKey ? -1 : 1));
+  t.deepEqual(
+    sorted.map(({ rank }) => rank),
+    sorted.map((_, index) => index + 1),
+  );
+  t.true(delegates.every(({ publicKey }) => accountOf(maker, publicKey).missedBlocks === 0));
+  t.is(accountOf(maker, publicKeyOf(network.generator)).producedBlocks, 1);
+  t.is(accountOf(maker, publicKeyOf(network.generator)).balance, -(10n ** 16n));
+  t.deepEqual(maker.rules.forgers(maker.state, 2), shuffled(delegatesByWeight(maker.state), 1));
+  t.is(maker.rules.finalizedHeight(maker.state), 0);
+  t.is(maker.rules.maxHeightPrevoted(maker.state), 0);
+});
+
+test('weights move at the end of the round only, and are the balances of the voters then', (t) => {
+  const maker = new ChainMaker(network);
+  const vote = { kind: 'vote', votes: [`+${publicKeyOf(delta)}`], amount: 0n } as const;
+  maker.forge({ transactions: [maker.transaction(alice, vote), maker.transfer(network.funder, bob, 7n * LSK)] });
+  const lost = 7n * LSK + 10_000_000n;
+  t.is(delegateOf(maker, delta).voteWeight, WEIGHT);
+  t.is(delegateOf(maker, delta).pendingVoteWeight, 10_000n * LSK - LSK - lost);
+  maker.growTo(100);
+  t.is(delegateOf(maker, delta).voteWeight, WEIGHT);
+  t.is(delegateOf(maker, delta).rank, 60);
+  maker.growTo(101);
+  t.is(delegateOf(maker, delta).voteWeight, WEIGHT - lost + 9_999n * LSK);
+  t.is(delegateOf(maker, delta).voteWeight, votedBalance(maker, publicKeyOf(delta)));
+  t.is(delegateOf(maker, delta).pendingVoteWeight, 0n);
+  t.is(delegateOf(maker, delta).rank, 1);
+  t.is(maker.state.roundList(2)?.[0], publicKeyOf(delta));
+  t.deepEqual(maker.rules.forgers(maker.state, 102), shuffled(maker.state.roundList(2) ?? [], 2));
+});
+
+test('the end of a round pays fees and rewards by block, the rest to the last forger, and counts who missed it', (t) => {
+  const maker = new ChainMaker(network);
+  const vote = { kind: 'vote', votes: [`+${publicKeyOf(delta)}`], amount: 0n } as const;
+  maker.forge({ transactions: [maker.transaction(alice, vote), maker.transfer(bob, alice, LSK)] });
+  while (maker.tip.height < 101) maker.forge({ missedSlots: maker.tip.height === 60 ? 7 : 0 });
+
+  // 1.1 LSK of fees: 1089108 for each of 101 blocks and 92 more for the last. Heights 50 to 101 create 1000 each.
+  const blocksOf = new Map<string, { blocks: number; rewarded: number }>();
+  for (let height = 1; height <= 101; height += 1) {
+    const key = maker.state.header(height)?.generatorPublicKey ?? '';
+    const { blocks = 0, rewarded = 0 } = blocksOf.get(key) ?? {};
+    blocksOf.set(key, { blocks: blocks + 1, rewarded: rewarded + (height >= 50 ? 1 : 0) });
+  }
+  let missed = 0;
+  for (const { publicKey } of maker.state.delegates()) {
+    const { blocks, rewarded } = blocksOf.get(publicKey) ?? { blocks: 0, rewarded: 0 };
+    const account = accountOf(maker, publicKey);
+    const rest = publicKey === maker.tip.generatorPublicKey ? 92n : 0n;
+    t.is(account.forgedFees, BigInt(blocks) * 1_089_108n + rest);
+    t.is(account.forgedRewards, BigInt(rewarded) * 1000n);
+    t.is(account.balance, account.forgedFees + account.forgedRewards);
+    t.is(account.producedBlocks, blocks);
+    t.is(account.missedBlocks, blocks === 0 ? 1 : 0);
+    missed += account.missedBlocks;
+  }
+  t.true(missed >= 7);
+  // The generator of the genesis block has a share of the fees too.
+  t.is(accountOf(maker, publicKeyOf(network.generator)).balance, -(10n ** 16n) + 1_089_108n);
+});
+
+test('what a forger earns weighs for those it votes for, from the same round end on', (t) => {
+  const maker = new ChainMaker(network);
+  maker.forge({ transactions: [maker.transfer(alice, delta, 100n * LSK)] });
+  const vote = { kind: 'vote', votes: [`+${publicKeyOf(delta)}`], amount: 0n } as const;
+  maker.forge({ transactions: [maker.transaction(delta, vote)] });
+  maker.growTo(202);
+  t.true(accountOf(maker, publicKeyOf(delta)).forgedRewards > 0n);
+  for (const { publicKey, voteWeight } of maker.state.delegates()) t.is(voteWeight, votedBalance(maker, publicKey));
+});
+
+test('a change of more than 2^53 beddows in one round goes through a double', (t) => {
+  const maker = new ChainMaker(network);
+  const change = 2n ** 53n + 1n;
+  maker.forge({ transactions: [maker.transfer(network.funder, bob, change - 10_000_000n)] });
+  t.is(delegateOf(maker, delta).pendingVoteWeight, -change);
+  maker.growTo(101);
+  // The nearest double is 2^53: one beddow of the change is lost, and stays lost.
+  t.is(delegateOf(maker, delta).voteWeight, WEIGHT - 2n ** 53n);
+  t.is(votedBalance(maker, publicKeyOf(delta)), WEIGHT - change);
+  maker.growTo(202);
+  t.is(delegateOf(maker, delta).voteWeight, WEIGHT - 2n ** 53n);
+});
+
+test('a double rounds to even, up as well as down', (t) => {
+  const maker = new ChainMaker(network);
+  const change = 2n ** 53n + 3n;
+  maker.forge({ transactions: [maker.transfer(network.funder, bob, change - 10_000_000n)] });
+  maker.growTo(101);
+  t.is(delegateOf(maker, delta).voteWeight, WEIGHT - (2n ** 53n + 4n));
+});
+
+test('ranks stand until the round ends; equal weights are ranked by key', (t) => {
+  const three = makeNetwork({ generation: 2, delegates: 4, votes: [{ account: 2, delegates: [3] }] });
+  const maker = new ChainMaker(three);
+  const ranks = (): number[] => three.delegates.map((keyPair) => delegateOf(maker, keyPair).rank);
+  const byKey = [0, 1, 2].sort((a, b) =>
+    publicKeyOf(three.delegates[a] as KeyPair) < publicKeyOf(three.delegates[b] as KeyPair) ? -1 : 1,
+  );
+  const expected = [0, 1, 2].map((index) => byKey.indexOf(index) + 2);
+  t.deepEqual(ranks(), [...expected, 1]);
+  const unvote = { kind: 'vote', votes: [`-${publicKeyOf(three.delegates[3] as KeyPair)}`], amount: 0n } as const;
+  maker.forge({ transactions: [maker.transaction(three.accounts[2] as KeyPair, unvote)] });
+  maker.growTo(100);
+  t.deepEqual(ranks(), [...expected, 1]);
+  maker.growTo(101);
+  const all = [0, 1, 2, 3].sort((a, b) =>
+    publicKeyOf(three.delegates[a] as KeyPair) < publicKeyOf(three.delegates[b] as KeyPair) ? -1 : 1,
+  );
+  t.deepEqual(
+    ranks(),
+    [0, 1, 2, 3].map((index) => all.indexOf(index) + 1),
+  );
+});
+
+test('a delegate enters the list of the round after its registration, unranked until then', (t) => {
+  const hundred = makeNetwork({ generation: 2, delegates: 100 });
+  const maker = new ChainMaker(hundred);
+  const registration = { kind: 'delegate', username: 'carol' } as const;
+  maker.forge({ transactions: [maker.transaction(carol, registration)] });
+  t.is(maker.rules.forgers(maker.state, 3).length, 100);
+  t.is(delegateOf(maker, carol).rank, 0);
+  maker.growTo(101);
+  t.is(maker.rules.forgers(maker.state, 102).length, 101);
+  t.is(delegateOf(maker, carol).rank, 101);
+  t.is(accountOf(maker, publicKeyOf(carol)).missedBlocks, 0);
+});
+
+test('in excepted rounds the list follows what registered meanwhile', (t) => {
+  const exceptions = withExceptions({ ignoreDelegateListCacheForRounds: new Set([1]) });
+  const maker = new ChainMaker(makeNetwork({ generation: 2, delegates: 100, exceptions }));
+  t.is(maker.rules.forgers(maker.state, 2).length, 100);
+  maker.forge({ transactions: [maker.transaction(carol, { kind: 'delegate', username: 'carol' })] });
+  t.is(maker.rules.forgers(maker.state, 3).length, 101);
+  maker.growTo(101);
+  const { producedBlocks, missedBlocks } = accountOf(maker, publicKeyOf(carol));
+  t.is(missedBlocks, producedBlocks === 0 ? 1 : 0);
+});
+
+test('an excepted round multiplies what it pays', (t) => {
+  const factors = { rewardsFactor: 2, feesFactor: 2, feesBonus: 10_000_000n };
+  const exceptions = withExceptions({ rounds: new Map([[1, factors]]) });
+  const maker = new ChainMaker(makeNetwork({ generation: 2, rewards, exceptions }));
+  maker.forge({ transactions: [maker.transfer(alice, bob, LSK)] });
+  maker.growTo(101);
+  // Twice the fee of 10000000 and as much again: 297029 for each block and 71 more.
+  const account = maker.state.account(addressOf(maker.tip.generatorPublicKey));
+  t.is((account?.forgedFees ?? 0n) % 297_029n, 71n);
+  let rewarded = 0n;
+  for (const { forgedRewards } of maker.state.accounts()) rewarded += forgedRewards;
+  t.is(rewarded, 52n * 2000n);
+});
+
+test('only the lists of the running round and the one before are kept', (t) => {
+  const maker = new ChainMaker(network);
+  maker.growTo(304);
+  t.deepEqual(maker.state.roundListIndexes(), [3, 4]);
+  t.is(maker.state.ledger(), undefined);
+  t.is(addressOfPair(alice), addressOf(publicKeyOf(alice)));
+});
