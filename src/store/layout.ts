@@ -11,7 +11,7 @@ import { assert } from '../primitives/errors.ts';
 import type { TransactionPlace } from '../ports/store.ts';
 import type { Address, BlockId, PublicKey, TransactionId } from '../protocol/types.ts';
 
-export const LAYOUT_VERSION = 1;
+export const LAYOUT_VERSION = 2;
 
 /**
  * What a table is for. `state` is consensus state: it goes into the digest and into undo records. `chain` is blocks as they
@@ -42,6 +42,12 @@ export const TABLES = {
   },
   undo: { number: 4, role: 'local', key: 'height', value: 'what the block overwrote (undo.ts)' },
   notes: { number: 5, role: 'local', key: 'name', value: 'bytes of the engine' },
+  runs: {
+    number: 6,
+    role: 'local',
+    key: 'index key, its table first, that a run of neighbours begins with; the table alone for the first',
+    value: 'u32: keys of the run (counted.ts)',
+  },
 
   accounts: { number: 16, role: 'state', key: 'address', value: 'account without votes (records.ts)' },
   votes: { number: 17, role: 'state', key: 'address', value: 'keys of the delegates voted for; no entry for none' },
@@ -154,6 +160,14 @@ export function publicKeyKey(
   key[0] = TABLES[table].number;
   const written = key.write(publicKey, 1, 'hex');
   assert(written === 32 && publicKey.length === 64, 'a public key is 32 bytes in hexadecimal');
+  return key;
+}
+
+/** @param start key, its table first, that the run begins with */
+export function runKey(start: Uint8Array): Buffer {
+  const key = Buffer.allocUnsafe(1 + start.length);
+  key[0] = TABLES.runs.number;
+  key.set(start, 1);
   return key;
 }
 

@@ -4,6 +4,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import type { Codec } from '../protocol/rules.ts';
 import { KeyValueChainStore, type StoredChain } from './chain-store.ts';
+import { CountedKeyValue } from './counted.ts';
 import type { KeyValue } from './key-value.ts';
 import { LAYOUT_VERSION, META_ACCOUNTS, META_GENERATION, META_LAYOUT, META_NETWORK, textKey } from './layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
@@ -83,7 +84,7 @@ export function chainStoreOver(
   directory: string,
 ): StoredChain {
   claim(keyValue, params, directory);
-  return new KeyValueChainStore(keyValue, codec);
+  return new KeyValueChainStore(new CountedKeyValue(keyValue), codec);
 }
 
 /** Marks an empty store as this network's; refuses one with other marks. */

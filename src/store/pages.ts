@@ -5,9 +5,6 @@ import { prefixRange, type KeyRange, type KeyValueReader } from './key-value.ts'
 
 export type Compare<T> = (a: T, b: T) => number;
 
-/** Keys that are read at once when an index is walked downwards. */
-const BATCH_KEYS = 256;
-
 /** The wanted page of items that are all in memory. */
 export function pageOf<T>(items: readonly T[], { limit, offset }: PageRequest): Page<T> {
   return { items: items.slice(offset, offset + limit), total: items.length };
@@ -54,7 +51,7 @@ export function compareTexts(a: string, b: string): number {
 
 /**
  * A page of index keys that hold a value and then a tie-break. The tie-break ascends whatever the direction, so downwards
- * the index is walked group by group of equal values.
+ * the index is walked group by group of equal values. Costs about the same at any depth where the table is counted.
  *
  * @param valueEnd where the value of a key ends and its tie-break begins
  */
@@ -68,53 +65,18 @@ export function indexPage(
   if (Buffer.compare(range.gte, range.lt) >= 0) return [];
   if (direction === 'asc') return Array.from(keys.keys({ ...range, limit, offset }));
   const page: Buffer[] = [];
-  /** Keys of the groups above, whether on the page or skipped. */
-  let passed = 0;
-  let lt = range.lt;
-  while (page.length < limit) {
-    const batch = Array.from(keys.keys({ gte: range.gte, lt, reverse: true, limit: BATCH_KEYS }));
-    if (batch.length === 0) break;
-    for (const group of groupsOf(batch, valueEnd)) {
-      const { prefix, start, end } = group;
-      // A group at the end of a full batch may go on below it: then the index is asked for the group as a whole.
-      const mayGoOn = end === batch.length && batch.length === BATCH_KEYS;
-      const size = mayGoOn ? keys.count(prefixRange(prefix)) : end - start;
-      const skip = Math.max(0, offset - passed);
-      if (skip < size) {
-        const wanted = limit - page.length;
-        page.push(
-          ...(mayGoOn
-            ? keys.keys({ ...prefixRange(prefix), offset: skip, limit: wanted })
-            : batch
-                .slice(start, end)
-                .reverse()
-                .slice(skip, skip + wanted)),
-        );
-      }
-      passed += size;
-      lt = prefix;
-      if (page.length >= limit) break;
-    }
+  let [top] = keys.keys({ ...range, reverse: true, offset, limit: 1 });
+  // How deep the first key of the page stands in its group: the groups above it are passed over whole.
+  let skip = 0;
+  if (top !== undefined && offset > 0) {
+    const group = prefixRange(top.subarray(0, valueEnd(top)));
+    skip = offset - keys.count({ gte: group.lt, lt: range.lt });
+  }
+  while (top !== undefined && page.length < limit) {
+    const group = prefixRange(top.subarray(0, valueEnd(top)));
+    page.push(...keys.keys({ ...group, offset: skip, limit: limit - page.length }));
+    skip = 0;
+    [top] = keys.keys({ gte: range.gte, lt: group.gte, reverse: true, limit: 1 });
   }
   return page;
-}
-
-interface Group {
-  readonly prefix: Buffer;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Runs of neighbours with equal values. */
-function* groupsOf(batch: readonly Buffer[], valueEnd: (key: Buffer) => number): Iterable<Group> {
-  let start = 0;
-  while (start < batch.length) {
-    const first = batch[start];
-    if (first === undefined) return;
-    const prefix = first.subarray(0, valueEnd(first));
-    let end = start + 1;
-    while (end < batch.length && batch[end]?.subarray(0, prefix.length).equals(prefix) === true) end += 1;
-    yield { prefix, start, end };
-    start = end;
-  }
 }

@@ -85,7 +85,16 @@ test('a changed block is named with its height and reason', async (t) => {
 
 /** Tables that this chain fills, blocks themselves apart. */
 const FILLED = (Object.keys(TABLES) as TableName[]).filter((name) => {
-  const empty = ['meta', 'headers', 'transactions', 'notes', 'transactionsByData', 'secondPublicKeys', 'memberships'];
+  const empty = [
+    'meta',
+    'headers',
+    'transactions',
+    'notes',
+    'runs',
+    'transactionsByData',
+    'secondPublicKeys',
+    'memberships',
+  ];
   return !empty.includes(name);
 });
 
@@ -105,6 +114,14 @@ test('a wrong, missing or surplus entry of any table is named with its table', a
     const { deviation } = await verify(spoilt);
     const words = { turn: 'holds a wrong value under the key', remove: 'lacks the key', add: 'has a key too much:' };
     t.true(deviation?.startsWith(`table ${name} ${words[change]} `), `${name} ${change}: ${deviation}`);
+  }
+});
+
+test('a run of counted keys that says another number than it holds is named', async (t) => {
+  for (const change of ['turn', 'remove', 'add'] as const) {
+    const spoilt = await stored(t);
+    await damage(spoilt, 'runs', change);
+    t.regex((await verify(spoilt)).deviation ?? '', /^table runs holds a wrong value under the key /, change);
   }
 });
 

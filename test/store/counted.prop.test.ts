@@ -1,0 +1,86 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { CountedKeyValue } from '../../src/store/counted.ts';
+import { prefixRange, type KeyRange } from '../../src/store/key-value.ts';
+import { TABLES, tablePrefix } from '../../src/store/layout.ts';
+import { MemoryKeyValue } from '../../src/store/memory.ts';
+
+const TABLE = TABLES.transactionsByFee.number;
+const EMPTY = Buffer.alloc(0);
+
+function keyOf(number: number): Buffer {
+  const key = Buffer.alloc(5);
+  key[0] = TABLE;
+  key.writeUInt32BE(number, 1);
+  return key;
+}
+
+/** Writes numbers from `from` on: many at once, so that runs are cut; or removes them. */
+const step = fc.record({
+  from: fc.nat(3000),
+  count: fc.integer({ min: 1, max: 1500 }),
+  remove: fc.boolean(),
+  fail: fc.boolean(),
+});
+
+const question = fc.record({
+  from: fc.nat(4000),
+  span: fc.nat(4000),
+  offset: fc.nat(3000),
+  reverse: fc.boolean(),
+});
+
+test('counted keys answer ranges, offsets and counts as plain ones do, also when opened again', (t) => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 8 }), fc.array(question, { maxLength: 12 }), (steps, questions) => {
+      const disk = new MemoryKeyValue();
+      const counted = new CountedKeyValue(disk);
+      const plain = new MemoryKeyValue();
+      for (const { from, count, remove, fail } of steps) {
+        for (const keys of [counted, plain]) {
+          const work = () =>
+            keys.transact((writer) => {
+              for (let number = from; number < from + count; number += 1) {
+                if (remove) writer.remove(keyOf(number));
+                else writer.put(keyOf(number), EMPTY);
+              }
+              if (fail) throw new Error('no');
+            });
+          if (fail) t.throws(work);
+          else work();
+        }
+      }
+      for (const subject of [counted, new CountedKeyValue(disk)]) {
+        for (const { from, span, offset, reverse } of questions) {
+          const range: KeyRange = { gte: keyOf(from), lt: keyOf(from + span), offset, reverse, limit: 5 };
+          t.deepEqual(Array.from(subject.keys(range)), Array.from(plain.keys(range)));
+          t.is(subject.count(range), plain.count(range));
+        }
+        const whole = prefixRange(tablePrefix('transactionsByFee'));
+        t.is(subject.count(whole), plain.count(whole));
+        const deep = { ...whole, offset: 900, limit: 3, reverse: true };
+        t.deepEqual(Array.from(subject.entries(deep)), Array.from(plain.entries(deep)));
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('runs that are kept never hold more keys than a page may pass over, and empty ones are not kept', (t) => {
+  const disk = new MemoryKeyValue();
+  const counted = new CountedKeyValue(disk);
+  const numbers = Array.from({ length: 5000 }, (_, i) => (i * 7919) % 5000);
+  counted.transact((writer) => {
+    for (const number of numbers) writer.put(keyOf(number), EMPTY);
+  });
+  const sizes = () => Array.from(disk.entries(prefixRange(tablePrefix('runs'))), ({ value }) => value.readUInt32BE());
+  t.is(
+    sizes().reduce((sum, size) => sum + size, 0),
+    5000,
+  );
+  t.true(sizes().length >= 10 && sizes().every((size) => size > 0 && size <= 512));
+  counted.transact((writer) => {
+    for (const number of numbers) writer.remove(keyOf(number));
+  });
+  t.deepEqual(sizes(), []);
+});
