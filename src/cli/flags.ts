@@ -67,3 +67,11 @@ export interface RollbackFlags {
   readonly dataDir?: string;
   readonly to: number;
 }
+
+export interface NetworkImportFlags {
+  readonly from: string;
+  readonly name: string;
+  readonly out?: string;
+  readonly protocolVersion?: string;
+  readonly force?: true;
+}

@@ -8,6 +8,7 @@ import type {
   ExportFlags,
   GenesisFlags,
   ImportFlags,
+  NetworkImportFlags,
   RollbackFlags,
   StartFlags,
   StatusFlags,
@@ -112,6 +113,7 @@ Writes network.json, genesis.json, forgers.json (delegates, encrypted) and accou
 ${EXIT_CODES}`,
     )
     .action(async (options: GenesisFlags) => (await import('./commands/genesis-create.ts')).genesisCreate(options));
+  addNetworkCommands(program);
 
   command(program, 'version', 'print the version')
     .option('--json', 'print one JSON object')
@@ -121,6 +123,33 @@ ${EXIT_CODES}`,
     });
 
   return program;
+}
+
+function addNetworkCommands(program: Command): void {
+  const network = command(program, 'network', 'add existing networks');
+  onlyCommands(network);
+  command(network, 'import', "write the folder of a network from the configuration of the family's application")
+    .requiredOption('--from <dir>', 'folder with config.json and genesis_block.json')
+    .requiredOption('--name <name>', 'name that --network will know it by')
+    .option('--out <dir>', 'folder to write (default: where --network finds the name)')
+    .option(
+      '--protocol-version <version>',
+      'version told to peers (default: of config.json, else 1.1 or 2.0)',
+      majorMinor,
+    )
+    .option('--force', 'replace a network folder')
+    .addHelpText(
+      'after',
+      `
+Writes network.json, genesis.json, and exceptions.json and forgers.json if config.json has such. What config.json leaves
+out has the application's default. The generation is that of the genesis block; the two files must belong together, and
+those of mainnet and testnet must be theirs. The folder is NAME in the networks folder of BLOOMERY_HOME, else of
+~/.bloomery.
+${EXIT_CODES}`,
+    )
+    .action(async (options: NetworkImportFlags) =>
+      (await import('./commands/network-import.ts')).networkImport(options),
+    );
 }
 
 /** Commands for the chain on the disk. */
@@ -237,6 +266,11 @@ function integerFrom(min: number, max: number): (text: string) => number {
     if (/^[0-9]{1,10}$/.test(text) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(`It must be an integer from ${min} to ${max}`);
   };
+}
+
+function majorMinor(text: string): string {
+  if (/^\d{1,4}\.\d{1,4}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be two numbers such as 2.0');
 }
 
 function collect(value: string, earlier: readonly string[] = []): readonly string[] {

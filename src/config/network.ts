@@ -13,6 +13,7 @@ import { NO_EXCEPTIONS, type ChainParams, type Exceptions } from '../protocol/pa
 import type { JsonObject, PublicKey } from '../protocol/types.ts';
 import { readExceptions } from './exceptions.ts';
 import { checkGenesis } from './genesis-check.ts';
+import { knownIdentities } from './identity.ts';
 import { packageDirectory } from './package.ts';
 import { RecordReader } from './record.ts';
 
@@ -50,12 +51,14 @@ export interface ForgerEntry {
 }
 
 export interface Forgers {
+  /** Empty when the folder does not give it away. */
   readonly defaultPassword: string;
   readonly delegates: readonly ForgerEntry[];
 }
 
 const CODE = 'NETWORK_INVALID';
-const NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
+/** What a network may be called: it names folders. */
+export const NETWORK_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
@@ -70,7 +73,9 @@ export function loadNetwork(directory: string): Network {
   const json = readJson(file);
   const record = new RecordReader(json, file, CODE);
 
-  const name = record.text('name', 'a name of lower-case letters, digits, `-`, `_` and `.`', (text) => NAME.test(text));
+  const name = record.text('name', 'a name of lower-case letters, digits, `-`, `_` and `.`', (text) =>
+    NETWORK_NAME.test(text),
+  );
   const generation = record.integer('generation', 2, 3) === 2 ? 2 : 3;
   const epochMs = Date.parse(
     record.text('epoch', 'a moment such as 2016-05-24T17:00:00.000Z', (text) => !Number.isNaN(Date.parse(text))),
@@ -148,15 +153,32 @@ export function findNetworkDirectory(nameOrDirectory: string, home: string): str
   const isPath = /[\\/]/.test(nameOrDirectory) || nameOrDirectory.startsWith('.');
   const places = isPath
     ? [resolve(nameOrDirectory)]
-    : [packagedNetworkDirectory(nameOrDirectory), join(home, 'networks', nameOrDirectory), resolve(nameOrDirectory)];
+    : [
+        packagedNetworkDirectory(nameOrDirectory),
+        homeNetworkDirectory(nameOrDirectory, home),
+        resolve(nameOrDirectory),
+      ];
   const found = places.find((place) => existsSync(join(place, 'network.json')));
   if (found !== undefined && nameOrDirectory !== '') return found;
+  if (!isPath && knownIdentities().some(({ name }) => name === nameOrDirectory)) {
+    throw new ProtocolError(
+      'NETWORK_UNKNOWN',
+      { network: nameOrDirectory },
+      `the genesis block of ${nameOrDirectory} does not come with the package: get it and add it with ` +
+        `bloomery network import --from DIR --name ${nameOrDirectory} (docs/guides/public-networks.md)`,
+    );
+  }
   const sought = isPath ? `no network.json in ${places[0]}` : `neither in the package nor in ${join(home, 'networks')}`;
   throw new ProtocolError(
     'NETWORK_UNKNOWN',
     { network: nameOrDirectory },
     `unknown network \`${nameOrDirectory}\`: ${sought}; give the name of a network or the path of its folder`,
   );
+}
+
+/** The folder in which a user's own network is found by its name. */
+export function homeNetworkDirectory(name: string, home: string): string {
+  return join(home, 'networks', name);
 }
 
 /** Folder of a network that comes with the package; it need not exist. */
@@ -185,7 +207,9 @@ function forgersOf(folder: string): Forgers | undefined {
   if (!existsSync(file)) return undefined;
   const record = new RecordReader(readJson(file), file, CODE);
   if (record.has('notice')) record.text('notice');
-  const defaultPassword = record.text('defaultPassword', 'a text', (text) => text !== '');
+  const defaultPassword = record.has('defaultPassword')
+    ? record.text('defaultPassword', 'a text', (text) => text !== '')
+    : '';
   const delegates = record.objects('delegates', forgerEntry, 10_000);
   record.end();
   return { defaultPassword, delegates };

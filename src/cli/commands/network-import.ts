@@ -1,0 +1,51 @@
+/** `bloomery network import`: the folder of an existing network, from the configuration of the family's application. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { knownIdentities } from '../../config/identity.ts';
+import { networkFilesOf } from '../../config/lisk-core.ts';
+import { bloomeryHome, homeNetworkDirectory, packagedNetworkDirectory } from '../../config/network.ts';
+import { ProtocolError, messageOf } from '../../primitives/errors.ts';
+import type { NetworkImportFlags } from '../flags.ts';
+import { checkEmpty, checkNetworkName, writeNetworkFolder } from '../network-folder.ts';
+import { usageError } from '../problems.ts';
+
+const NETWORK_FILE = 'network.json';
+
+/** @throws ProtocolError for a wrong name, files that cannot be read or do not belong together, or a folder in use */
+export function networkImport(flags: NetworkImportFlags): void {
+  const { name, protocolVersion } = flags;
+  checkNetworkName(name);
+  const home = bloomeryHome(process.env);
+  if (flags.out === undefined && existsSync(join(packagedNetworkDirectory(name), NETWORK_FILE))) {
+    throw usageError(`--name ${name} belongs to a network of the package: choose another`);
+  }
+  const out = flags.out === undefined ? homeNetworkDirectory(name, home) : resolve(flags.out);
+  // Only what is a network may be replaced: --out may be mistyped.
+  const isNetwork = existsSync(join(out, NETWORK_FILE));
+  if (!isNetwork || flags.force !== true) {
+    checkEmpty(out, isNetwork ? 'replace it with --force' : 'choose another folder with --out');
+  }
+  const configFile = join(resolve(flags.from), 'config.json');
+  const genesisFile = join(resolve(flags.from), 'genesis_block.json');
+  const files = networkFilesOf(
+    { configFile, config: readJson(configFile), genesisFile, genesis: readJson(genesisFile) },
+    { name, identities: knownIdentities(), ...(protocolVersion === undefined ? {} : { protocolVersion }) },
+  );
+  const sourceOf = (file: string): string => (file === 'genesis.json' ? genesisFile : configFile);
+  const { params } = writeNetworkFolder(out, files, sourceOf);
+  process.stdout.write(
+    `${out}: network ${name} of generation ${params.generation}, genesis block ${params.genesisBlockId}, ` +
+      `nethash ${params.nethash}, network identifier ${params.networkIdentifier}\n`,
+  );
+}
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as unknown;
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const reason = missing ? 'does not exist' : messageOf(error);
+    throw new ProtocolError('NETWORK_UNREADABLE', { file }, `${file}: cannot be read: ${reason}`, { cause: error });
+  }
+}

@@ -1,0 +1,69 @@
+/** Writing the folder of a network: whole or not at all, and only when it can be read again. */
+
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { loadNetwork, NETWORK_NAME, type Network } from '../config/network.ts';
+import { ProtocolError } from '../primitives/errors.ts';
+import { ACCOUNTS_FILE } from './genesis/accounts-file.ts';
+import { usageError } from './problems.ts';
+
+/** Files that nobody else on the machine has to read. */
+const SECRET_FILES: ReadonlySet<string> = new Set(['forgers.json', ACCOUNTS_FILE]);
+
+/** @throws ProtocolError `USAGE` for a name that no network may have */
+export function checkNetworkName(name: string): void {
+  if (NETWORK_NAME.test(name)) return;
+  throw usageError(`--name \`${name}\` must be lower-case letters, digits, \`-\`, \`_\` and \`.\`, at most 32`);
+}
+
+/**
+ * @param remedy what to do about a folder that holds something
+ * @throws ProtocolError `OUT_NOT_EMPTY`
+ */
+export function checkEmpty(directory: string, remedy: string): void {
+  if (!existsSync(directory)) return;
+  if (statSync(directory).isDirectory() && readdirSync(directory).length === 0) return;
+  throw new ProtocolError('OUT_NOT_EMPTY', { directory }, `${directory}: exists and is not empty: ${remedy}`);
+}
+
+/**
+ * Writes the files beside their place, reads them as a node would and moves them there.
+ *
+ * @param files texts by file name
+ * @param sourceOf where the content of a file comes from: what an error names
+ * @throws ProtocolError what `loadNetwork` throws; nothing is left then
+ */
+export function writeNetworkFolder(
+  out: string,
+  files: ReadonlyMap<string, string>,
+  sourceOf = (file: string): string => join(out, file),
+): Network {
+  mkdirSync(dirname(out), { recursive: true });
+  const draft = mkdtempSync(join(dirname(out), '.network-'));
+  try {
+    for (const [file, content] of files) {
+      writeFileSync(join(draft, file), content, { mode: SECRET_FILES.has(file) ? 0o600 : 0o644 });
+    }
+    chmodSync(draft, 0o755);
+    const network = loadNetwork(draft);
+    rmSync(out, { recursive: true, force: true });
+    renameSync(draft, out);
+    return { ...network, directory: out };
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    if (!(error instanceof ProtocolError)) throw error;
+    let { message } = error;
+    for (const file of files.keys()) message = message.replaceAll(join(draft, file), sourceOf(file));
+    throw new ProtocolError(error.code, error.data, message, { cause: error });
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * What is known for certain of the public networks, though their genesis blocks do not come with the package: what an import
+ * of a published genesis is held against.
+ */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BlockId } from '../protocol/types.ts';
+import { packageDirectory } from './package.ts';
+import { RecordReader } from './record.ts';
+
+/** `identity.json` of a folder in `networks/`. */
+export interface NetworkIdentity {
+  readonly name: string;
+  /** A moment as text. */
+  readonly epoch: string;
+  readonly communityIdentifier: string;
+  readonly nethash: string;
+  readonly genesisBlockId: BlockId;
+  /** Hexadecimal. */
+  readonly networkIdentifier: string;
+  readonly rewardsOffset: number;
+  /** Last height with blocks of version 0. */
+  readonly version0EndHeight: number;
+  readonly wsPort: number;
+  readonly httpPort: number;
+}
+
+const FILE = 'identity.json';
+
+/** All public networks that the package knows. */
+export function knownIdentities(): readonly NetworkIdentity[] {
+  const networks = join(packageDirectory(), 'networks');
+  return readdirSync(networks)
+    .map((name) => join(networks, name, FILE))
+    .filter((file) => existsSync(file))
+    .map(readIdentity);
+}
+
+function readIdentity(file: string): NetworkIdentity {
+  const record = new RecordReader(JSON.parse(readFileSync(file, 'utf8')) as unknown, file, 'NETWORK_INVALID');
+  const identity: NetworkIdentity = {
+    name: record.text('name'),
+    epoch: record.text('epoch'),
+    communityIdentifier: record.text('communityIdentifier'),
+    nethash: record.text('nethash'),
+    genesisBlockId: record.text('genesisBlockId'),
+    networkIdentifier: record.text('networkIdentifier'),
+    rewardsOffset: record.integer('rewardsOffset', 1),
+    version0EndHeight: record.integer('version0EndHeight', 1),
+    wsPort: record.integer('wsPort', 1, 65_535),
+    httpPort: record.integer('httpPort', 1, 65_535),
+  };
+  record.end();
+  return identity;
+}

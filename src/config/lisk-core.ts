@@ -1,0 +1,210 @@
+/**
+ * The network that a configuration folder of the family's application describes: `config.json` holds what the operator or
+ * the publisher set, `genesis_block.json` block 1. What the configuration leaves out has the application's default.
+ */
+
+import { ProtocolError } from '../primitives/errors.ts';
+import type { Generation } from '../protocol/params.ts';
+import { readExceptions } from './exceptions.ts';
+import type { NetworkIdentity } from './identity.ts';
+import { forgerEntry } from './network.ts';
+import { RecordReader } from './record.ts';
+
+export interface ForeignFolder {
+  /** Path of `config.json`, for errors. */
+  readonly configFile: string;
+  readonly config: unknown;
+  /** Path of `genesis_block.json`, for errors. */
+  readonly genesisFile: string;
+  readonly genesis: unknown;
+}
+
+export interface ForeignOptions {
+  /** Name of the network to be. */
+  readonly name: string;
+  /** Overrules that of the configuration. */
+  readonly protocolVersion?: string;
+  /** Networks of which more is known than a configuration says. */
+  readonly identities: readonly NetworkIdentity[];
+}
+
+/** Texts by file name, as a network folder has them. */
+export type NetworkFiles = ReadonlyMap<string, string>;
+
+export const IMPORT_CODE = 'NETWORK_IMPORT_INVALID';
+
+/** The application's defaults (`docs/guides/public-networks.md`). */
+const DEFAULTS = {
+  epoch: '2016-05-24T17:00:00.000Z',
+  blockTimeS: 10,
+  transactionsPerBlockMax: 25,
+  milestones: ['500000000', '400000000', '300000000', '200000000', '100000000'],
+  rewardsOffset: 2160,
+  rewardsDistance: 3_000_000,
+  communityIdentifier: 'Lisk',
+  wsPort: 5000,
+  httpPort: 4000,
+} as const;
+
+const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersion: string; appVersion: string }>> = {
+  2: { offset: 0, protocolVersion: '1.1', appVersion: '2.1.6' },
+  3: { offset: 2, protocolVersion: '2.0', appVersion: '3.0.0' },
+};
+
+/**
+ * The files of a network folder. Whether the genesis block is one is for who loads them to find out.
+ *
+ * @throws ProtocolError `NETWORK_IMPORT_INVALID` naming file and key of a wrong value, or of two that contradict each other
+ */
+export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): NetworkFiles {
+  const config = new RecordReader(folder.config, folder.configFile, IMPORT_CODE);
+  const genesis = new RecordReader(folder.genesis, folder.genesisFile, IMPORT_CODE);
+  const generation: Generation = genesis.has('communityIdentifier') ? 3 : 2;
+  const facts = BY_GENERATION[generation];
+  const app = section(config, 'app');
+  const modules = section(config, 'modules');
+  const chain = section(modules, 'chain');
+  const network = section(modules, 'network');
+  const http = section(modules, 'http_api');
+
+  const identity = identityOf(genesis, options, folder);
+  const exceptions = chain.has('exceptions') ? chain.raw('exceptions') : undefined;
+  const constants = readConstants(section(app, 'genesisConfig'), generation, facts.offset);
+  if (identity !== undefined) checkFacts(identity, constants.rewards.offset, exceptions, folder);
+  if (exceptions !== undefined) {
+    readExceptions(new RecordReader(exceptions, folder.configFile, IMPORT_CODE, 'modules.chain.exceptions'));
+  }
+  const description = {
+    name: options.name,
+    generation,
+    ...constants,
+    communityIdentifier: generation === 3 ? genesis.text('communityIdentifier') : DEFAULTS.communityIdentifier,
+    protocolVersion: options.protocolVersion ?? textOr(app, 'protocolVersion', facts.protocolVersion),
+    appVersion: textOr(app, 'version', facts.appVersion),
+    wsPort: integerOr(network, 'wsPort', DEFAULTS.wsPort, 1, 65_535),
+    httpPort: integerOr(http, 'httpPort', DEFAULTS.httpPort, 1, 65_535),
+    seeds: network.has('seedPeers') ? network.objects('seedPeers', seedPeer, 100) : [],
+  };
+  const forgers = readForgers(section(chain, 'forging'), genesis, folder);
+  return new Map([
+    ['network.json', text(description)],
+    ['genesis.json', text(folder.genesis)],
+    ...(exceptions === undefined ? [] : [['exceptions.json', text(exceptions)] as const]),
+    ...(forgers === undefined ? [] : [['forgers.json', text(forgers)] as const]),
+  ]);
+}
+
+/** The public network that the genesis block belongs to, if any; it must be the one that the name says. */
+function identityOf(
+  genesis: RecordReader,
+  { name, identities }: ForeignOptions,
+  { genesisFile }: ForeignFolder,
+): NetworkIdentity | undefined {
+  const nethash = genesis.text('payloadHash');
+  const id = genesis.text('id');
+  const meant = identities.find((identity) => identity.name === name);
+  const identity = identities.find((each) => each.nethash === nethash || each.genesisBlockId === id) ?? meant;
+  if (identity === undefined) return undefined;
+  if (identity.nethash !== nethash) throw foreign(genesisFile, 'payloadHash', identity.nethash, identity);
+  if (identity.genesisBlockId !== id) throw foreign(genesisFile, 'id', identity.genesisBlockId, identity);
+  if (meant === undefined || meant === identity) return identity;
+  throw new ProtocolError(
+    IMPORT_CODE,
+    { file: genesisFile, name },
+    `${genesisFile}: is the genesis block of ${identity.name}: choose another name than ${name}`,
+  );
+}
+
+/** A configuration for another network would make a chain that nobody else has. */
+function checkFacts(
+  identity: NetworkIdentity,
+  rewardsOffset: number,
+  exceptions: unknown,
+  { configFile }: ForeignFolder,
+): void {
+  if (rewardsOffset !== identity.rewardsOffset) {
+    throw foreign(configFile, 'app.genesisConfig.REWARDS.OFFSET', `${identity.rewardsOffset}`, identity);
+  }
+  const versions = (exceptions as { blockVersions?: Record<string, { end?: unknown }> } | undefined)?.blockVersions;
+  if (versions?.['0']?.end !== identity.version0EndHeight) {
+    const key = 'modules.chain.exceptions.blockVersions.0.end';
+    throw foreign(configFile, key, `${identity.version0EndHeight}`, identity);
+  }
+}
+
+function readConstants(genesisConfig: RecordReader, generation: Generation, listOffset: number) {
+  const rewards = section(genesisConfig, 'REWARDS');
+  const constants = {
+    epoch: textOr(genesisConfig, 'EPOCH_TIME', DEFAULTS.epoch),
+    blockTimeS: integerOr(genesisConfig, 'BLOCK_TIME', DEFAULTS.blockTimeS, 2, 3600),
+    transactionsPerBlockMax: integerOr(
+      genesisConfig,
+      'MAX_TRANSACTIONS_PER_BLOCK',
+      DEFAULTS.transactionsPerBlockMax,
+      1,
+      150,
+    ),
+    rewards: {
+      milestones: rewards.has('MILESTONES') ? rewards.list('MILESTONES', amount, 1000) : DEFAULTS.milestones,
+      offset: integerOr(rewards, 'OFFSET', DEFAULTS.rewardsOffset, 1),
+      distance: integerOr(rewards, 'DISTANCE', DEFAULTS.rewardsDistance, 1),
+    },
+    delegateListRoundOffset:
+      generation === 3 ? integerOr(genesisConfig, 'DELEGATE_LIST_ROUND_OFFSET', listOffset, 0, 100) : listOffset,
+  };
+  rewards.end();
+  genesisConfig.end();
+  return constants;
+}
+
+/** Delegates that are to forge; each must be registered in the genesis block, or the two files are of two networks. */
+function readForgers(forging: RecordReader, genesis: RecordReader, { configFile }: ForeignFolder): object | undefined {
+  const delegates = forging.has('delegates') ? forging.objects('delegates', forgerEntry, 10_000) : [];
+  if (delegates.length === 0) return undefined;
+  const senders = new Set(genesis.list('transactions', (each) => senderOf(each), 100_000));
+  const stranger = delegates.findIndex(({ publicKey }) => !senders.has(publicKey));
+  if (stranger >= 0) {
+    throw new ProtocolError(
+      IMPORT_CODE,
+      { file: configFile, publicKey: delegates[stranger]?.publicKey },
+      `${configFile}: modules.chain.forging.delegates[${stranger}].publicKey must be a key of the genesis block: ` +
+        'the two files belong to different networks',
+    );
+  }
+  const defaultPassword = textOr(forging, 'defaultPassword', '');
+  return { ...(defaultPassword === '' ? {} : { defaultPassword }), delegates };
+}
+
+function senderOf(transaction: unknown): unknown {
+  return (transaction as { senderPublicKey?: unknown } | null)?.senderPublicKey;
+}
+
+function seedPeer(record: RecordReader): object {
+  return { host: record.text('ip', 'a host name or an IPv4 address'), wsPort: record.integer('wsPort', 1, 65_535) };
+}
+
+function amount(value: unknown, wrong: (expected: string) => ProtocolError): string {
+  if (typeof value === 'string' && /^[0-9]{1,19}$/.test(value)) return value;
+  throw wrong('a text of decimal digits');
+}
+
+function section(record: RecordReader, key: string): RecordReader {
+  return record.has(key) ? record.object(key) : new RecordReader({}, '', IMPORT_CODE);
+}
+
+function textOr(record: RecordReader, key: string, fallback: string): string {
+  return record.has(key) ? record.text(key) : fallback;
+}
+
+function integerOr(record: RecordReader, key: string, fallback: number, min: number, max?: number): number {
+  return record.has(key) ? record.integer(key, min, max) : fallback;
+}
+
+function foreign(file: string, key: string, expected: string, { name }: NetworkIdentity): ProtocolError {
+  const message = `${file}: ${key} must be ${expected}, as ${name} has it`;
+  return new ProtocolError(IMPORT_CODE, { file, key, expected }, message);
+}
+
+function text(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

@@ -1,0 +1,99 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { isProblemLine, runCli } from '../support/cli.ts';
+import { editJson, temporaryFolder } from '../support/network-folder.ts';
+
+/** A configuration folder as the family's application has it, made of a packaged network. */
+function foreignFolder(t: ExecutionContext, network: string): string {
+  const folder = join(temporaryFolder(t), 'foreign');
+  mkdirSync(folder);
+  const packaged = (file: string): string => readFileSync(join(packagedNetworkDirectory(network), file), 'utf8');
+  const { delegates, defaultPassword } = JSON.parse(packaged('forgers.json'));
+  const config = {
+    app: { genesisConfig: { BLOCK_TIME: 2 } },
+    modules: { chain: { forging: { force: true, delegates, defaultPassword } }, network: { wsPort: 5050 } },
+  };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+  writeFileSync(join(folder, 'genesis_block.json'), packaged('genesis.json'));
+  return folder;
+}
+
+for (const [network, generation] of [
+  ['devnet-gen2', 2],
+  ['devnet', 3],
+] as const) {
+  test(`a configuration folder of generation ${generation} becomes a network that is found by its name`, async (t) => {
+    const home = temporaryFolder(t);
+    const env = { BLOOMERY_HOME: home };
+    const from = foreignFolder(t, network);
+    const { code, stdout, stderr } = await runCli(['network', 'import', '--from', from, '--name', 'mine'], { env });
+    t.is(code, 0, stderr);
+    const out = join(home, 'networks', 'mine');
+    const packaged = loadNetwork(packagedNetworkDirectory(network));
+    t.true(stdout.startsWith(`${out}: network mine of generation ${generation}, `), stdout);
+    t.true(stdout.includes(packaged.params.networkIdentifier));
+    const imported = loadNetwork(out);
+    t.is(imported.wsPort, 5050);
+    t.deepEqual(imported.params, packaged.params);
+    t.deepEqual(imported.genesisJson, packaged.genesisJson);
+    t.deepEqual(imported.forgers, packaged.forgers);
+    t.is(imported.protocolVersion, packaged.protocolVersion);
+    t.is(statSync(join(out, 'forgers.json')).mode & 0o777, 0o600);
+    t.deepEqual(readdirSync(join(home, 'networks')), ['mine']);
+    const found = await runCli(['start', '--network', 'mine', '--http-port', '1', '--ws-port', '1'], { env });
+    t.regex(found.stderr, /http\.port and p2p\.port must be different/);
+  });
+}
+
+test('an import never overwrites unless told, and then only a network', async (t) => {
+  const from = foreignFolder(t, 'devnet');
+  const out = join(temporaryFolder(t), 'out');
+  const args = ['network', 'import', '--from', from, '--name', 'mine', '--out', out];
+  t.is((await runCli([...args, '--protocol-version', '2.7'])).code, 0);
+  t.is(loadNetwork(out).protocolVersion, '2.7');
+  const again = await runCli(args);
+  t.is(again.code, 1);
+  t.regex(again.stderr, /exists and is not empty: replace it with --force\n$/);
+  t.is(loadNetwork(out).protocolVersion, '2.7');
+  t.is((await runCli([...args, '--force'])).code, 0);
+  t.is(loadNetwork(out).protocolVersion, '2.0');
+
+  const other = join(temporaryFolder(t), 'other');
+  mkdirSync(other);
+  writeFileSync(join(other, 'mine'), 'x');
+  const wrong = await runCli(['network', 'import', '--from', from, '--name', 'mine', '--out', other, '--force']);
+  t.is(wrong.code, 1);
+  t.regex(wrong.stderr, /choose another folder with --out/);
+  t.deepEqual(readdirSync(other), ['mine']);
+});
+
+test('what cannot be a network is refused in one line, and nothing is written', async (t) => {
+  const home = temporaryFolder(t);
+  const from = foreignFolder(t, 'devnet');
+  const run = async (name: string): Promise<string> => {
+    const args = ['network', 'import', '--from', from, '--name', name];
+    const { code, stdout, stderr } = await runCli(args, { env: { BLOOMERY_HOME: home } });
+    t.is(code, 2, stderr);
+    t.is(stdout, '');
+    t.true(isProblemLine(stderr), stderr);
+    t.false(existsSync(join(home, 'networks', name)));
+    return stderr;
+  };
+  t.regex(await run('A b'), /--name `A b` must be lower-case letters/);
+  t.regex(await run('devnet'), /belongs to a network of the package/);
+  t.regex(await run('testnet'), /genesis_block\.json: payloadHash must be .* as testnet has it/);
+  editJson(from, 'genesis_block.json', (json) => void (json.timestamp = 1));
+  t.regex(await run('mine'), /foreign\/genesis_block\.json: id must be [0-9]+, which the header has/);
+  writeFileSync(join(from, 'config.json'), '{');
+  t.regex(await run('mine'), /config\.json: cannot be read: .*JSON/);
+  t.deepEqual(existsSync(join(home, 'networks')) ? readdirSync(join(home, 'networks')) : [], []);
+});
+
+test('a public network whose genesis block is not there is named with the way to get it', async (t) => {
+  const { code, stderr } = await runCli(['start', '--network', 'mainnet']);
+  t.is(code, 2);
+  t.true(isProblemLine(stderr), stderr);
+  t.regex(stderr, /bloomery network import --from DIR --name mainnet \(docs\/guides\/public-networks\.md\)/);
+});
