@@ -16,9 +16,7 @@ export type SyncFaultCode =
   /** Blocks that do not follow each other. */
   | 'SYNC_BLOCKS_UNLINKED'
   /** A block of a chain that it gave, refused at its place in that chain. */
-  | 'SYNC_BRANCH_INVALID'
-  /** No answer about a chain that it announced. */
-  | 'SYNC_UNANSWERED';
+  | 'SYNC_BRANCH_INVALID';
 
 export type OffenceCode = PeerFaultCode | BlockRejectionCode | TransactionRejectionCode | SyncFaultCode;
 
@@ -57,8 +55,6 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   SYNC_NO_COMMON_BLOCK: 100,
   SYNC_BLOCKS_UNLINKED: 100,
   SYNC_BRANCH_INVALID: 100,
-  // A bad line may cost some answers; whoever never answers is no peer.
-  SYNC_UNANSWERED: 20,
 };
 
 /** Points that an offence costs; 0 for a code that is no offence. */

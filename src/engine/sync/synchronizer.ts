@@ -22,6 +22,8 @@ import { Rests } from './rests.ts';
 const CHECK_INTERVAL_MS = 1000;
 /** Peers tried in one run before it gives up until the next check. */
 const PEERS_PER_RUN_MAX = 5;
+/** Peers beside the one that is followed that blocks are fetched from. */
+const HELPERS_MAX = 4;
 /** After so many failures in a row a block alone does not call us to a peer any more. */
 const FAILURES_TRUSTED = 1;
 /** Time that a peer has to prove a better chain before we go on as if nobody had claimed one. */
@@ -157,7 +159,10 @@ export class Synchronizer {
         const isAhead = await follow(peerId, isShown, {
           chain: this.#chain,
           transport: this.#transport,
+          clock: this.#clock,
           observer: this.#observer,
+          helpers: (leader) => this.#helpersOf(leader),
+          peerFailed: (other, error) => this.#helperFailed(other, error),
           isTipAsked: this.#customs.isTipAsked,
           isStopped: () => this.#stopped,
         });
@@ -191,10 +196,36 @@ export class Synchronizer {
     const isRival = this.#customs.rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = code !== 'BLOCK_TIMESTAMP_INVALID' && !isRival;
     this.#rests.fail(peerId, isItsFault);
-    if (isItsFault && code === 'REQUEST_FAILED') this.#penalise(peerId, 'SYNC_UNANSWERED', reason);
     if (LIES.has(code)) this.#penalise(peerId, code, reason);
     // Where a block belongs is beyond doubt here, so no honest peer has it.
     else if (cause instanceof BlockRejected && isItsFault) this.#penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
+  }
+
+  /** A peer that served beside the one that is followed. What it did not answer is charged to nobody: who lies is open. */
+  #helperFailed(peerId: PeerId, error: unknown): void {
+    const cause = error instanceof BranchRejected ? error.rejection : error;
+    if (cause instanceof BlockRejected || (cause instanceof ProtocolError && LIES.has(cause.code))) {
+      this.#failed(peerId, error);
+      return;
+    }
+    const code = cause instanceof ProtocolError ? cause.code : 'SYNC_FAILED';
+    this.#observer.log('debug', code, 'a peer did not help with a download', { peer: peerId, reason: messageOf(error) });
+    this.#rests.fail(peerId, false);
+  }
+
+  /** Peers that say to be at the same tip as this one; first those that we chose ourselves. */
+  #helpersOf(leader: PeerId): readonly PeerId[] {
+    const connections = this.#transport.connections();
+    const tip = connections.find(({ peerId }) => peerId === leader);
+    const name = tip === undefined ? undefined : tipName(tip);
+    if (name === undefined) return [];
+    const others = connections.filter(
+      (other) => other.peerId !== leader && tipName(other) === name && !this.#rests.isResting(other.peerId),
+    );
+    const isOutbound = ({ direction }: Connection): boolean => direction === 'outbound';
+    return [...others.filter(isOutbound), ...others.filter((other) => !isOutbound(other))]
+      .slice(0, HELPERS_MAX)
+      .map(({ peerId }) => peerId);
   }
 
   /** A random member of the largest group of peers that agree on the best tip announced. */
@@ -204,9 +235,9 @@ export class Synchronizer {
     // Whoever dials us may claim anything, and the boldest claim is looked at first: every other look is for those that we
     // chose ourselves, so that no crowd of strangers keeps us from them.
     const chosen = excluded.size % 2 === 0 ? this.#betterPeers(excluded, isOutbound) : [];
-    for (const { peerId, info } of chosen.length > 0 ? chosen : this.#betterPeers(excluded)) {
-      const key = info.lastBlockId ?? info.broadhash ?? '';
-      groups.set(key, [...(groups.get(key) ?? []), peerId]);
+    for (const connection of chosen.length > 0 ? chosen : this.#betterPeers(excluded)) {
+      const key = tipName(connection) ?? '';
+      groups.set(key, [...(groups.get(key) ?? []), connection.peerId]);
     }
     const largest = [...groups].sort(([idA, a], [idB, b]) => b.length - a.length || (idA < idB ? -1 : 1))[0]?.[1];
     return largest?.[this.#random.below(largest.length)];
@@ -240,6 +271,11 @@ export class Synchronizer {
       ({ info }) => info.height === height && info.broadhash !== undefined && info.broadhash !== broadhash,
     );
   }
+}
+
+/** What a peer calls its tip. */
+function tipName({ info }: Connection): string | undefined {
+  return info.lastBlockId ?? info.broadhash;
 }
 
 function announcedTip({ info }: Connection): AnnouncedTip | undefined {

@@ -1,0 +1,66 @@
+import test from 'ava';
+
+import { Gossip, type GossipDependencies } from '../../src/engine/gossip.ts';
+import type { ReceiveOutcome } from '../../src/engine/chain.ts';
+import { SILENT } from '../../src/ports/observer.ts';
+import type { Block, JsonObject } from '../../src/protocol/types.ts';
+import { BlockRejected, type BlockRejectionCode } from '../../src/protocol/verdict.ts';
+
+/** A gossip over a chain that only notes what it is given, and refuses what it is told to. */
+function stage(refuse: (block: Block) => BlockRejectionCode | undefined) {
+  const received: Block[] = [];
+  const penalties: string[] = [];
+  const chain = {
+    listen: () => undefined,
+    rules: { codec: { blockFromJson: (json: JsonObject) => json as unknown as Block } },
+    receive: (block: Block): Promise<ReceiveOutcome> => {
+      received.push(block);
+      const code = refuse(block);
+      if (code === undefined) return Promise.resolve({ kind: 'applied' });
+      return Promise.resolve({ kind: 'refused', rejection: new BlockRejected(code, 'refused') });
+    },
+  };
+  const dependencies = {
+    chain,
+    clock: { nowMs: () => 0, after: () => ({ cancel: () => undefined }) },
+    observer: SILENT,
+    broadcastIntervalMs: 5000,
+    penalise: (_peerId: string, code: string) => penalties.push(code),
+    synchronizer: { syncing: false, trigger: () => undefined },
+  };
+  const gossip = new Gossip(dependencies as unknown as GossipDependencies);
+  gossip.start();
+  const give = async (block: JsonObject): Promise<void> => {
+    gossip.receive('10.0.0.1:5000', { kind: 'block', block });
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { give, received, penalties };
+}
+
+test('a spoilt copy of a block does not hide the good one of the same id', async (t) => {
+  const { give, received } = stage((block) =>
+    Reflect.get(block, 'spoilt') === true ? 'BLOCK_PAYLOAD_INVALID' : undefined,
+  );
+  await give({ id: '7', height: 2, spoilt: true });
+  await give({ id: '7', height: 2 });
+  t.is(received.length, 2);
+});
+
+test('the same refused document costs once, an applied block is not looked at again', async (t) => {
+  const { give, received, penalties } = stage((block) => (block.id === '8' ? 'BLOCK_SIGNATURE_INVALID' : undefined));
+  for (const id of ['8', '8', '9', '9']) await give({ id, height: 2 });
+  t.deepEqual(
+    received.map(({ id }) => id),
+    ['8', '9'],
+  );
+  t.deepEqual(penalties, ['BLOCK_SIGNATURE_INVALID']);
+});
+
+for (const code of ['BLOCK_TIMESTAMP_INVALID', 'BLOCK_TRANSACTION_INVALID'] as const) {
+  test(`a block refused with ${code} is looked at again: our clock may have run slow`, async (t) => {
+    const { give, received } = stage(() => code);
+    await give({ id: '8', height: 2 });
+    await give({ id: '8', height: 2 });
+    t.is(received.length, 2);
+  });
+}

@@ -1,0 +1,55 @@
+/** Peers that claim a better chain and never show it. */
+
+import test from 'ava';
+
+import type { TransportHandlers } from '../../../src/ports/transport.ts';
+import { Scenario } from '../scenario.ts';
+import type { SimNode } from '../node.ts';
+
+const CLAIMANTS = 20;
+const SLOTS = 60;
+
+const SILENT: TransportHandlers = {
+  answer: () => new Promise(() => undefined),
+  peerList: () => [],
+  message: () => undefined,
+  connected: () => undefined,
+  disconnected: () => undefined,
+  updated: () => undefined,
+  fault: () => undefined,
+  admits: () => true,
+  evict: () => undefined,
+};
+
+test('a crowd that claims a better chain and says no more costs at most a slot', async (t) => {
+  const scenario = await Scenario.begin({ nodes: 4 });
+  await scenario.slots(10);
+  const { world } = scenario;
+  const before = world.nodes[0]!.tip.height;
+  for (let index = 0; index < CLAIMANTS; index += 1) {
+    const transport = world.wire.transport({ ip: `172.20.0.${index + 1}`, wsPort: 6000 });
+    transport.announce({
+      os: 'sim',
+      version: '3.0.2',
+      wsPort: 6000,
+      httpPort: 0,
+      protocolVersion: '2.0',
+      nonce: `claimant${String(index).padStart(8, '0')}`,
+      height: 1_000_000,
+      blockVersion: 2,
+      maxHeightPrevoted: 999_000,
+      lastBlockId: '42',
+    });
+    await transport.start(SILENT);
+    for (const node of world.nodes) void transport.connect(addressOf(node)).catch(() => undefined);
+  }
+  await scenario.slots(SLOTS);
+  const forged = world.nodes[0]!.tip.height - before;
+  t.true(forged >= SLOTS - 1, `${forged} blocks in ${SLOTS} slots`);
+  t.true(scenario.apart() <= 1);
+});
+
+function addressOf(node: SimNode): { ip: string; wsPort: number } {
+  const [ip = '', wsPort = ''] = node.peerId.split(':');
+  return { ip, wsPort: Number(wsPort) };
+}
