@@ -128,10 +128,7 @@ export function placeKey(place: TransactionPlace): Buffer {
   return key;
 }
 
-export function textKey(
-  table: 'meta' | 'notes' | 'accounts' | 'votes' | 'usernames' | 'facts',
-  text: string,
-): Buffer {
+export function textKey(table: 'meta' | 'notes' | 'accounts' | 'votes' | 'usernames' | 'facts', text: string): Buffer {
   const key = Buffer.allocUnsafe(1 + Buffer.byteLength(text));
   key[0] = TABLES[table].number;
   key.write(text, 1);
