@@ -4,12 +4,14 @@
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 import type { Block, BlockHeader } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
+import { BranchRejected } from '../commit.ts';
 import { findCommonHeight } from './common-block.ts';
-import { downloadAfter } from './download.ts';
+import { downloadAfter, type Batch } from './download.ts';
 
 /**
  * Blocks by which a rival branch may outgrow ours before it must have proved to be the better one: ten rounds beyond what
@@ -17,10 +19,18 @@ import { downloadAfter } from './download.ts';
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
+/** Times that a download is begun again because a helper's block was refused: each time without that helper. */
+const ATTEMPTS_MAX = 5;
+
 export interface FollowDependencies {
   readonly chain: Chain;
   readonly transport: Pick<Transport, 'request'>;
+  readonly clock: Clock;
   readonly observer: Observer;
+  /** Peers at the same tip as this one, that may serve its blocks too. */
+  readonly helpers: (peerId: PeerId) => readonly PeerId[];
+  /** Told of another peer than the one that is followed: one that failed, or that sent a block which is refused. */
+  readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** False where peers have no answer to the question for their tip. */
   readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
@@ -33,19 +43,16 @@ export interface FollowDependencies {
  *   `Chain.append` and `Chain.switchTo` throw
  */
 export async function follow(peerId: PeerId, isShown: boolean, dependencies: FollowDependencies): Promise<boolean> {
-  const { chain, transport, observer, isTipAsked, isStopped } = dependencies;
+  const { chain, transport, observer, isTipAsked } = dependencies;
   const before = chain.tip.header;
   if (!isShown && isTipAsked && !(await hasBetterTip(peerId, dependencies))) return false;
-  const source = { peerId, transport, codec: chain.rules.codec };
-  const commonHeight = await findCommonHeight(chain.state, source, chain.finalizedHeight);
+  const commonHeight = await findCommonHeight(chain.state, { peerId, transport }, chain.finalizedHeight);
   const fields = { peer: peerId, height: before.height, commonHeight };
   observer.log('info', 'SYNC_STARTED', 'downloading blocks', fields);
-  const batches = downloadAfter(headerAt(commonHeight, chain), source);
-  if (commonHeight < chain.tip.header.height) await changeBranch(commonHeight, batches, dependencies);
-  for await (const batch of batches) {
-    if (isStopped()) break;
-    await chain.precheck(batch);
-    await chain.append(batch);
+  let from = headerAt(commonHeight, chain);
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    if (await takeOver(peerId, from, dependencies)) break;
+    from = chain.tip.header;
   }
   const after = chain.tip.header;
   observer.log('info', 'SYNC_ENDED', 'downloaded all that the peer has', {
@@ -54,6 +61,36 @@ export async function follow(peerId: PeerId, isShown: boolean, dependencies: Fol
     blocks: after.height - commonHeight,
   });
   return after.id !== before.id;
+}
+
+/** @returns false when another peer's block was refused: what follows the tip is to be fetched again then */
+async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowDependencies): Promise<boolean> {
+  const { chain, transport, clock, helpers, peerFailed, isStopped } = dependencies;
+  // A rival branch is the peer's own affair until it has proved to be the better one.
+  let isOurs = from.height === chain.tip.header.height;
+  const batches = downloadAfter(from, {
+    leader: peerId,
+    helpers: () => (isOurs ? helpers(peerId) : []),
+    transport,
+    clock,
+    codec: chain.rules.codec,
+    peerFailed,
+    prepare: (blocks) => chain.precheck(blocks),
+  });
+  if (!isOurs) await changeBranch(from.height, batches, dependencies);
+  isOurs = true;
+  for await (const batch of batches) {
+    if (isStopped()) break;
+    await batch.prepared;
+    try {
+      await chain.append(batch.blocks);
+    } catch (error) {
+      if (batch.peerId === peerId || !(error instanceof BranchRejected)) throw error;
+      peerFailed(batch.peerId, error);
+      return false;
+    }
+  }
+  return true;
 }
 
 /** Whether the peer can show the tip of a chain to be preferred. One in the future counts: our clock may run slow. */
@@ -67,7 +104,7 @@ async function hasBetterTip(peerId: PeerId, { chain, transport }: FollowDependen
 /** Collects a rival branch until fork choice prefers it, then changes over. */
 async function changeBranch(
   fromHeight: number,
-  batches: AsyncGenerator<readonly Block[]>,
+  batches: AsyncGenerator<Batch, void>,
   { chain, isStopped }: FollowDependencies,
 ): Promise<void> {
   const aheadOf = chain.tip.header.height;
@@ -79,8 +116,8 @@ async function changeBranch(
     if (done === true || isStopped() || (end !== undefined && end.height > aheadOf + BRANCH_AHEAD_BLOCKS_MAX)) {
       throw new ProtocolError('SYNC_BRANCH_NOT_BETTER', { commonHeight, blocks: branch.length });
     }
-    await chain.precheck(batch);
-    for (const block of batch) {
+    await batch.prepared;
+    for (const block of batch.blocks) {
       // Junk is found when it comes, not when the branch has filled the memory.
       chain.validate(block);
       // Heights far below the tip are asked for in steps, so the peer may begin with blocks that we have.

@@ -209,7 +209,10 @@ export class Synchronizer {
       return;
     }
     const code = cause instanceof ProtocolError ? cause.code : 'SYNC_FAILED';
-    this.#observer.log('debug', code, 'a peer did not help with a download', { peer: peerId, reason: messageOf(error) });
+    this.#observer.log('debug', code, 'a peer did not help with a download', {
+      peer: peerId,
+      reason: messageOf(error),
+    });
     this.#rests.fail(peerId, false);
   }
 
