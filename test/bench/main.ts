@@ -10,11 +10,17 @@ import { utf8 } from '../../src/primitives/bytes.ts';
 import { createInlineVerifier, createVerifierPool } from '../../src/workers/verifier-pool.ts';
 import { applyChain, figure, makeChain, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
 import { measureDevnet } from './devnet.ts';
+import { benchHttp } from './http.ts';
 
 const FULL_BLOCKS = 600;
 const EMPTY_BLOCKS = 3000;
 /** Room for every answer of a run, so that none is computed twice and none is remembered from another run. */
 const ANSWERS_MAX = 100_000;
+
+if (process.argv.includes('--http')) {
+  await benchHttp(process.argv.slice(2));
+  process.exit();
+}
 
 const backends = [loadSodium(), createNoble()].filter((backend): backend is Ed25519 => backend !== undefined);
 const rates = new Map(backends.map((backend) => [backend.backend, checksPerSecond(backend)]));

@@ -3,24 +3,14 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
-import { Engine } from '../../src/engine/engine.ts';
-import { ForgingDelegates } from '../../src/engine/forge/delegates.ts';
 import { createHttpServer } from '../../src/http/app.ts';
-import { createLoneTransport } from '../../src/node/lone-transport.ts';
-import { createNodeApi } from '../../src/node/node-api.ts';
-import { ProtocolError } from '../../src/primitives/errors.ts';
-import type { Clock } from '../../src/ports/clock.ts';
 import type { NodeApi, NodeIdentity } from '../../src/ports/node-api.ts';
-import { SILENT } from '../../src/ports/observer.ts';
 import { createGen2Rules } from '../../src/protocol/gen2/rules.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
 import { networkIdentifierOf } from '../../src/protocol/genesis.ts';
 import { NO_EXCEPTIONS, type ChainParams, type Generation } from '../../src/protocol/params.ts';
-import { createChainLog } from '../../src/store/chain-log.ts';
 import { openMemoryChainStore } from '../../src/store/open.ts';
-import { createQueries } from '../../src/store/queries.ts';
-import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
-import { addressOf } from '../../src/crypto/keys.ts';
+import { restingNode } from '../support/resting-node.ts';
 
 export interface RecordedNode {
   readonly origin: string;
@@ -49,68 +39,23 @@ export function linesOf(file: string): readonly unknown[] {
 }
 
 export async function startRecordedNode(options: RecordedNodeOptions): Promise<RecordedNode> {
-  const { generation, chainFile, nowMs } = options;
+  const { generation, chainFile, nowMs, identity } = options;
   const [genesisJson, ...rest] = linesOf(chainFile);
   const { id, payloadHash } = genesisJson as { readonly id: string; readonly payloadHash: string };
   const params = devnetParams(generation, id, payloadHash);
   const rules = generation === 2 ? createGen2Rules(params) : createGen3Rules(params);
+  const genesis = rules.codec.genesisFromJson(genesisJson);
   const chain = openMemoryChainStore({ codec: rules.codec, params });
-  const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
-  const clock: Clock = { nowMs: () => nowMs, after: () => ({ cancel: () => undefined }) };
-  const identity: NodeIdentity = {
-    networkName: 'devnet',
-    build: '',
-    commit: '',
-    nonce: 'recordedrecorded',
-    ...options.identity,
-  };
-  const verifier = createInlineVerifier(selectEd25519(), 10_000);
-  const engine = new Engine(
-    {
-      store,
-      rules,
-      genesis: rules.codec.genesisFromJson(genesisJson),
-      verifier,
-      transport: createLoneTransport(),
-      clock,
-      random: { bytes: (count) => new Uint8Array(count), fraction: () => 0, below: () => 0 },
-      journal: { last: () => undefined, record: () => undefined, close: () => undefined },
-      observer: SILENT,
-    },
-    {
-      identity,
-      os: 'test',
-      waitThresholdMs: 0,
-      broadcastIntervalMs: 5000,
-      transactionsPerQueueMax: 1000,
-      peers: {
-        own: { ip: '127.0.0.1', wsPort: 0 },
-        gossipPeersMax: 0,
-        fixedPeers: [],
-        seedPeers: [],
-        whitelistedPeers: [],
-        blacklistedIps: [],
-        outboundMax: 0,
-      },
-    },
-  );
-  store.transact((writer) => {
+  const ed25519 = selectEd25519();
+  const context = { nowS: Math.floor((nowMs - params.epochMs) / 1000), verify: ed25519.verify.bind(ed25519) };
+  chain.transact((writer) => {
+    writer.append(genesis, (state) => rules.applyGenesis(state, genesis));
     for (const json of rest) {
       const block = rules.codec.blockFromJson(json);
-      writer.append(block, (state) => {
-        rules.applyBlock(state, block, { nowS: Math.floor((nowMs - params.epochMs) / 1000), verify: verifier.verify });
-      });
+      writer.append(block, (state) => rules.applyBlock(state, block, context));
     }
   });
-  const delegates = new ForgingDelegates({
-    configured: [],
-    scheduler: engine.forging,
-    state: () => store,
-    unlock: () => Promise.reject(new ProtocolError('FORGING_PASSWORD_WRONG', {})),
-    addressOf,
-    observer: SILENT,
-  });
-  const real = createNodeApi({ engine, store, queries: createQueries(store, params), log, delegates, identity, clock });
+  const real = restingNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
   const api: NodeApi = { ...real, ...options.furnish?.(real) };
   const http = createHttpServer(api, { port: 0, address: '127.0.0.1' });
   const { port } = await http.start();

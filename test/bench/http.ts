@@ -1,0 +1,109 @@
+/** `npm run bench -- --http`: how many questions a node answers in a second, and whether deep pages cost more than the first. */
+
+import { fork, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { addressOf } from '../../src/crypto/keys.ts';
+import { publicKeyOf } from '../support/chain-maker.ts';
+import { benchKey, benchNetwork, fillStore } from './filled-store.ts';
+import { load } from './load.ts';
+import { figure, printTable } from './stage.ts';
+
+const CONNECTIONS = [1, 16, 64];
+
+export async function benchHttp(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      http: { type: 'boolean' },
+      transactions: { type: 'string', default: '1000000' },
+      accounts: { type: 'string', default: '100000' },
+      /** Keeps the filled store for the next run. */
+      store: { type: 'string' },
+      seconds: { type: 'string', default: '3' },
+    },
+  });
+  const sizes = { transactions: Number(values.transactions), accounts: Number(values.accounts) };
+  const directory = values.store ?? mkdtempSync(join(tmpdir(), 'bloomery-bench-'));
+  if (!existsSync(join(directory, 'data.mdb'))) {
+    const startedMs = performance.now();
+    await fillStore({ directory, ...sizes });
+    console.log(
+      `filled with ${figure(sizes.transactions)} transactions in ${figure((performance.now() - startedMs) / 1000)} s`,
+    );
+  }
+  const { child, port } = await startServer(directory);
+  try {
+    await measure(port, sizes, Number(values.seconds) * 1000);
+  } finally {
+    child.disconnect();
+    await new Promise((resolve) => child.once('exit', resolve));
+    if (values.store === undefined) rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+interface Sizes {
+  readonly transactions: number;
+  readonly accounts: number;
+}
+
+async function measure(port: number, { transactions, accounts }: Sizes, durationMs: number): Promise<void> {
+  const address = addressOf(benchKey(31));
+  const rows = [['request', ...CONNECTIONS.flatMap((count) => [`${count}: requests/s`, 'p99 ms'])]];
+  for (const target of [
+    '/api/node/status',
+    '/api/blocks?limit=10',
+    '/api/transactions?limit=10',
+    `/api/accounts?address=${address}`,
+    '/api/delegates?limit=101',
+    `/api/transactions?senderId=${address}&sort=timestamp:desc`,
+  ]) {
+    const row = [target.replace(address, 'A')];
+    for (const count of CONNECTIONS) {
+      await load(port, target, count, durationMs / 6);
+      const { requestsPerSecond, p99Ms } = await load(port, target, count, durationMs);
+      row.push(figure(requestsPerSecond), figure(p99Ms, 1));
+    }
+    rows.push(row);
+  }
+  printTable('Questions', rows);
+
+  const delegate = publicKeyOf(benchNetwork().network.delegates[0]!);
+  const blocks = Math.ceil(transactions / 25) + Math.ceil(accounts / 1000);
+  const deep = [['list', 'first, p50 ms', 'middle', 'last', 'largest ratio']];
+  for (const [target, total] of [
+    ...['amount', 'fee', 'timestamp', 'type'].map((sort) => [`/api/transactions?sort=${sort}`, transactions] as const),
+    ['/api/transactions?minAmount=450000&sort=amount', Math.floor(transactions / 2.1)] as const,
+    ...['height', 'timestamp', 'totalAmount', 'totalFee'].map((sort) => [`/api/blocks?sort=${sort}`, blocks] as const),
+    ['/api/accounts?sort=balance', accounts] as const,
+    [`/api/voters?publicKey=${delegate}&sort=publicKey`, Math.floor(accounts / 10)] as const,
+  ]) {
+    for (const direction of ['asc', 'desc']) {
+      const p50s: number[] = [];
+      for (const offset of [0, Math.floor(total / 2), total - 10]) {
+        const url = `${target}:${direction}&offset=${offset}`;
+        await load(port, url, 1, durationMs / 20);
+        p50s.push((await load(port, url, 1, durationMs / 6)).p50Ms);
+      }
+      const ratio = Math.max(...p50s) / Math.min(...p50s);
+      deep.push([
+        `${target.replace(delegate, 'D')}:${direction}`,
+        ...p50s.map((ms) => figure(ms, 2)),
+        figure(ratio, 1),
+      ]);
+    }
+  }
+  printTable('Pages of ten by depth', deep);
+}
+
+function startServer(directory: string): Promise<{ readonly child: ChildProcess; readonly port: number }> {
+  const child = fork(fileURLToPath(new URL('./http-server.js', import.meta.url)), [directory]);
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve({ child, port: (message as { port: number }).port }));
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
+  });
+}

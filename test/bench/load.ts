@@ -1,0 +1,67 @@
+/** Asks one URL over and over on some connections, each answer before the next question. */
+
+import { createConnection, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+
+export interface LoadFigures {
+  readonly requestsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** @throws Error for an answer other than 200 */
+export async function load(
+  port: number,
+  target: string,
+  connections: number,
+  durationMs: number,
+): Promise<LoadFigures> {
+  const endMs = performance.now() + durationMs;
+  const startedMs = performance.now();
+  const took = (await Promise.all(Array.from({ length: connections }, () => askUntil(port, target, endMs)))).flat();
+  const seconds = (performance.now() - startedMs) / 1000;
+  took.sort((a, b) => a - b);
+  const at = (share: number): number => took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0;
+  return { requestsPerSecond: took.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+function askUntil(port: number, target: string, endMs: number): Promise<readonly number[]> {
+  const question = `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n`;
+  return new Promise((resolve, reject) => {
+    const took: number[] = [];
+    const socket: Socket = createConnection(port, '127.0.0.1');
+    socket.setNoDelay(true);
+    let askedMs = 0;
+    let missing = -1;
+    let head = Buffer.alloc(0);
+    const ask = (): void => {
+      askedMs = performance.now();
+      socket.write(question);
+    };
+    const finished = (): void => {
+      const nowMs = performance.now();
+      took.push(nowMs - askedMs);
+      missing = -1;
+      head = Buffer.alloc(0);
+      if (nowMs < endMs) ask();
+      else {
+        socket.destroy();
+        resolve(took);
+      }
+    };
+    socket.on('connect', ask);
+    socket.on('error', reject);
+    socket.on('data', (chunk) => {
+      if (missing >= 0) missing -= chunk.length;
+      else {
+        head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
+        const end = head.indexOf('\r\n\r\n');
+        if (end < 0) return;
+        const text = head.toString('latin1', 0, end);
+        if (!text.startsWith('HTTP/1.1 200')) return reject(new Error(`${target}: ${text.split('\r\n')[0]}`));
+        missing = Number(/content-length: ([0-9]+)/i.exec(text)?.[1] ?? 0) - (head.length - end - 4);
+      }
+      if (missing === 0) finished();
+    });
+  });
+}

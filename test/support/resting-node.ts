@@ -1,0 +1,86 @@
+/** The interface of a node that holds a chain and does nothing: real engine, no peers, a clock that a test sets. */
+
+import { selectEd25519 } from '../../src/crypto/ed25519.ts';
+import { addressOf } from '../../src/crypto/keys.ts';
+import { Engine } from '../../src/engine/engine.ts';
+import { ForgingDelegates } from '../../src/engine/forge/delegates.ts';
+import { createLoneTransport } from '../../src/node/lone-transport.ts';
+import { createNodeApi } from '../../src/node/node-api.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { NodeApi, NodeIdentity } from '../../src/ports/node-api.ts';
+import { SILENT } from '../../src/ports/observer.ts';
+import type { Rules } from '../../src/protocol/rules.ts';
+import type { Block } from '../../src/protocol/types.ts';
+import { createChainLog } from '../../src/store/chain-log.ts';
+import type { StoredChain } from '../../src/store/chain-store.ts';
+import { createQueries } from '../../src/store/queries.ts';
+import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
+
+export interface RestingNodeOptions {
+  /** Empty, or begun with the genesis block. */
+  readonly chain: StoredChain;
+  readonly rules: Rules;
+  readonly genesis: Block;
+  readonly identity: Pick<NodeIdentity, 'version' | 'protocolVersion'>;
+  /** Unix time in milliseconds. */
+  readonly nowMs: () => number;
+}
+
+export function restingNode({ chain, rules, genesis, nowMs, ...options }: RestingNodeOptions): NodeApi {
+  const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
+  const clock: Clock = { nowMs, after: () => ({ cancel: () => undefined }) };
+  const identity: NodeIdentity = {
+    networkName: 'devnet',
+    build: '',
+    commit: '',
+    nonce: 'restingrestingre',
+    ...options.identity,
+  };
+  const engine = new Engine(
+    {
+      store,
+      rules,
+      genesis,
+      verifier: createInlineVerifier(selectEd25519(), 10_000),
+      transport: createLoneTransport(),
+      clock,
+      random: { bytes: (count) => new Uint8Array(count), fraction: () => 0, below: () => 0 },
+      journal: { last: () => undefined, record: () => undefined, close: () => undefined },
+      observer: SILENT,
+    },
+    {
+      identity,
+      os: 'test',
+      waitThresholdMs: 0,
+      broadcastIntervalMs: 5000,
+      transactionsPerQueueMax: 1000,
+      peers: {
+        own: { ip: '127.0.0.1', wsPort: 0 },
+        gossipPeersMax: 0,
+        fixedPeers: [],
+        seedPeers: [],
+        whitelistedPeers: [],
+        blacklistedIps: [],
+        outboundMax: 0,
+      },
+    },
+  );
+  const delegates = new ForgingDelegates({
+    configured: [],
+    scheduler: engine.forging,
+    state: () => store,
+    unlock: () => Promise.reject(new ProtocolError('FORGING_PASSWORD_WRONG', {})),
+    addressOf,
+    observer: SILENT,
+  });
+  return createNodeApi({
+    engine,
+    store,
+    queries: createQueries(store, rules.params),
+    log,
+    delegates,
+    identity,
+    clock,
+  });
+}
