@@ -1,0 +1,241 @@
+import test, { type ExecutionContext } from 'ava';
+import { payloadHashOf } from '../../../src/protocol/block/validate.ts';
+import { headerBytes, transactionBytes } from '../../../src/protocol/gen2/codec.ts';
+import { withId } from '../../../src/protocol/gen2/transaction-bytes.ts';
+import { NO_EXCEPTIONS } from '../../../src/protocol/params.ts';
+import { StateOverlay } from '../../../src/protocol/state.ts';
+import type { Block, KeyPair, Transaction } from '../../../src/protocol/types.ts';
+import { BlockRejected, type BlockRejectionCode } from '../../../src/protocol/verdict.ts';
+import {
+  ChainMaker,
+  LSK,
+  addressOfPair,
+  keyPairOf,
+  makeNetwork,
+  publicKeyOf,
+  signBlock,
+  verify,
+  type TestNetwork,
+} from '../../support/chain-maker.ts';
+
+const network = makeNetwork({ generation: 2, rewards: { milestones: [700n], offset: 5, distance: 1000 } });
+const [alice, bob, carol] = network.accounts as [KeyPair, KeyPair, KeyPair];
+const SLOT_S = network.params.blockTimeS;
+
+/** A chain of ten blocks with the next block that its rules would take. */
+function scene(own: TestNetwork = network): { maker: ChainMaker; next: Block; forger: KeyPair } {
+  const maker = new ChainMaker(own);
+  maker.growTo(10);
+  const { keyPair } = maker.nextSlot();
+  const next = maker.build({ transactions: [maker.transfer(alice, bob, LSK), maker.transfer(bob, alice, LSK)] });
+  return { maker, next, forger: keyPair };
+}
+
+function refused(t: ExecutionContext, code: BlockRejectionCode, message: string | RegExp, work: () => void): void {
+  t.throws(work, { instanceOf: BlockRejected, code, message });
+}
+
+const validate = (maker: ChainMaker, block: Block) => () => {
+  maker.rules.validateBlock(block, verify);
+};
+
+const apply =
+  (maker: ChainMaker, block: Block, nowS = block.timestamp) =>
+  () => {
+    maker.rules.applyBlock(new StateOverlay(maker.state), block, { nowS, verify });
+  };
+
+/** The block with this payload and totals that fit it. */
+function withPayload(block: Block, forger: KeyPair, transactions: readonly Transaction[]): Block {
+  const totals = {
+    transactions,
+    numberOfTransactions: transactions.length,
+    totalAmount: transactions.reduce((sum, { payload }) => sum + ('amount' in payload ? payload.amount : 0n), 0n),
+    totalFee: transactions.reduce((sum, { fee }) => sum + fee, 0n),
+    payloadHash: payloadHashOf(transactions, { headerBytes, transactionBytes }),
+  };
+  return signBlock(block, totals, forger);
+}
+
+test('a forged block is valid and applies, however late it comes', (t) => {
+  const { maker, next } = scene();
+  t.is(next.version, 1);
+  t.is(next.transactions.length, 2);
+  t.is(maker.rules.blockSignatureChecks(next).length, 3);
+  t.true(maker.rules.blockSignatureChecks(next).every(verify));
+  t.notThrows(validate(maker, next));
+  t.notThrows(apply(maker, next));
+  t.notThrows(apply(maker, next, next.timestamp + 1_000_000));
+});
+
+test('all faults of a block are told, the last found first', (t) => {
+  const { maker, next } = scene();
+  const { previousBlockId: _, ...orphan } = next;
+  const worst: Block = {
+    ...orphan,
+    version: 0,
+    reward: 5n,
+    payloadLength: 1_048_577,
+    numberOfTransactions: 3,
+    totalFee: 1n,
+  };
+  refused(
+    t,
+    'BLOCK_PAYLOAD_INVALID',
+    'Invalid total fee; Included transactions do not match block transactions count; Payload length is too long; ' +
+      'Invalid block reward: 5 expected: 700; Invalid block version; Invalid previous block; ' +
+      'Failed to verify block signature',
+    validate(maker, worst),
+  );
+});
+
+test('each fault of a header is found alone', (t) => {
+  const { maker, next, forger } = scene();
+  const { previousBlockId: _, ...orphan } = next;
+  const { previousBlockId: __, ...unnamed } = signBlock(orphan, {}, forger);
+  refused(t, 'BLOCK_SIGNATURE_INVALID', 'Failed to verify block signature', validate(maker, { ...next, timestamp: 1 }));
+  refused(t, 'BLOCK_PREVIOUS_INVALID', 'Invalid previous block', validate(maker, unnamed));
+  const old = signBlock(next, { version: 0 }, forger);
+  refused(t, 'BLOCK_VERSION_INVALID', 'Invalid block version', validate(maker, old));
+  const greedy = signBlock(next, { reward: 701n }, forger);
+  refused(t, 'BLOCK_REWARD_INVALID', 'Invalid block reward: 701 expected: 700', validate(maker, greedy));
+});
+
+test('each fault of a payload is found alone', (t) => {
+  const { maker, next, forger } = scene();
+  const [first] = next.transactions as [Transaction];
+  const check = (changes: Partial<Block>, message: string): void => {
+    refused(t, 'BLOCK_PAYLOAD_INVALID', message, validate(maker, signBlock(next, changes, forger)));
+  };
+  check({ payloadLength: 1_048_577 }, 'Payload length is too long');
+  check({ numberOfTransactions: 1 }, 'Included transactions do not match block transactions count');
+  check({ payloadHash: '00'.repeat(32) }, 'Invalid payload hash');
+  check({ totalAmount: 1n }, 'Invalid total amount');
+  check({ totalFee: 1n }, 'Invalid total fee');
+  const twice = withPayload(next, forger, [first, first]);
+  refused(t, 'BLOCK_PAYLOAD_INVALID', `Encountered duplicate transaction: ${first.id}`, validate(maker, twice));
+  const many = Array.from({ length: 26 }, (_, index) => maker.transfer(alice, bob, BigInt(index + 1)));
+  const overfull = withPayload(next, forger, many);
+  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Number of transactions exceeds maximum per block', validate(maker, overfull));
+});
+
+test('the declared length of a payload is bounded, and otherwise anything', (t) => {
+  const { maker, next, forger } = scene();
+  const odd = signBlock(next, { payloadLength: 1_048_576 }, forger);
+  t.notThrows(validate(maker, odd));
+  t.notThrows(apply(maker, odd));
+});
+
+test('a block with an invalid transaction is refused for that before anything else', (t) => {
+  const { maker, next, forger } = scene();
+  const [first, other] = next.transactions as [Transaction, Transaction];
+  const cases: readonly (readonly [Transaction, string])[] = [
+    [{ ...first, signature: other.signature }, `Failed to validate signature ${other.signature}`],
+    [{ ...first, id: '5' }, 'Invalid transaction id'],
+    [{ ...first, fee: 5n }, 'Invalid fee'],
+  ];
+  for (const [transaction, message] of cases) {
+    const block = { ...withPayload(next, forger, [transaction, other]), version: 0 };
+    const error = t.throws(validate(maker, block), { instanceOf: BlockRejected, code: 'BLOCK_TRANSACTION_INVALID' });
+    t.is(error?.transactionErrors[0]?.message, message);
+  }
+  const group = maker.transaction(alice, {
+    kind: 'multisignature',
+    min: 1,
+    lifetime: 1,
+    keysgroup: [`+${publicKeyOf(bob)}`],
+  });
+  const cheap = withPayload(next, forger, [withId({ ...group, fee: 5n })]);
+  const error = t.throws(validate(maker, cheap), { instanceOf: BlockRejected });
+  t.is(error?.transactionErrors[0]?.message, 'Fee must be equal to 1000000000');
+});
+
+test('a block that does not follow the tip is refused with both ids', (t) => {
+  const { maker, next, forger } = scene();
+  const tipId = maker.tip.id;
+  const stray = signBlock(next, { previousBlockId: '77' }, forger);
+  refused(t, 'BLOCK_PREVIOUS_INVALID', `Invalid previous block: 77 expected: ${tipId}`, apply(maker, stray));
+  const high = { ...next, height: 13 };
+  refused(t, 'BLOCK_PREVIOUS_INVALID', `Invalid previous block: ${tipId} expected: undefined`, apply(maker, high));
+  refused(t, 'BLOCK_KNOWN', `Block ${tipId} already exists`, apply(maker, maker.tip));
+});
+
+test('a block must be in a later slot than its parent and not in the future', (t) => {
+  const { maker, next, forger } = scene();
+  const message = 'Invalid block timestamp';
+  const early = signBlock(next, { timestamp: maker.tip.timestamp + SLOT_S - 1 }, forger);
+  refused(t, 'BLOCK_TIMESTAMP_INVALID', message, apply(maker, early));
+  refused(t, 'BLOCK_TIMESTAMP_INVALID', message, apply(maker, next, next.timestamp - 1));
+  t.notThrows(apply(maker, signBlock(next, { timestamp: next.timestamp + SLOT_S - 1 }, forger)));
+});
+
+test('only the owner of the slot may forge it', (t) => {
+  const { maker, next } = scene();
+  const slot = next.timestamp / SLOT_S;
+  const stolen = signBlock(next, {}, alice);
+  refused(t, 'BLOCK_FORGER_INVALID', `Failed to verify slot: ${slot}`, apply(maker, stolen));
+});
+
+test('confirmed transactions are refused, and so are those that the state does not bear', (t) => {
+  const { maker, next, forger } = scene();
+  const [first] = next.transactions as [Transaction];
+  maker.apply(next);
+  const again = withPayload(maker.build(), maker.nextSlot().keyPair, [first]);
+  refused(t, 'BLOCK_TRANSACTION_INVALID', /Transaction is already confirmed/, apply(maker, again));
+  t.truthy(forger);
+  const rich = maker.transfer(alice, bob, 1_000_000n * LSK);
+  const poor = withPayload(maker.build(), maker.nextSlot().keyPair, [rich]);
+  refused(t, 'BLOCK_TRANSACTION_INVALID', /Account does not have enough LSK/, apply(maker, poor));
+});
+
+test('what a block gives cannot be spent in it, and two halves of a balance cannot both be more than half', (t) => {
+  const { maker, next, forger } = scene();
+  const stranger = keyPairOf('stranger');
+  const funded = withPayload(next, forger, [
+    maker.transfer(alice, stranger, 100n * LSK),
+    maker.transfer(stranger, bob, LSK),
+  ]);
+  refused(t, 'BLOCK_TRANSACTION_INVALID', /Account does not have enough LSK/, apply(maker, funded));
+  const half = 5_000n * LSK;
+  const twice = withPayload(next, forger, [maker.transfer(alice, bob, half), maker.transfer(alice, carol, half)]);
+  refused(t, 'BLOCK_TRANSACTION_INVALID', /not have enough LSK for total spending/, apply(maker, twice));
+});
+
+test('a vote in the name of a recipient that the block does not concern spoils the block', (t) => {
+  const { maker, next, forger } = scene();
+  const [delegate] = network.delegates as [KeyPair];
+  const votes = [`+${publicKeyOf(delegate)}`];
+  const voteFor = (recipient: KeyPair): Transaction =>
+    maker.transaction(alice, { kind: 'vote', votes, amount: 0n, recipientId: addressOfPair(recipient) });
+  t.notThrows(apply(maker, withPayload(next, forger, [voteFor(alice)])));
+  t.notThrows(apply(maker, withPayload(next, forger, [voteFor(delegate)])));
+  const stranger = withPayload(next, forger, [voteFor(bob)]);
+  refused(t, 'BLOCK_TRANSACTION_INVALID', /recipient of the vote is not concerned/, apply(maker, stranger));
+  const concerned = withPayload(next, forger, [voteFor(bob), maker.transfer(carol, bob, LSK)]);
+  t.notThrows(apply(maker, concerned));
+  // An account that only this block creates exists from its own transaction on.
+  const nobody = keyPairOf('nobody yet');
+  const created = [maker.transfer(carol, nobody, LSK), voteFor(nobody)];
+  t.notThrows(apply(maker, withPayload(next, forger, created)));
+  refused(
+    t,
+    'BLOCK_TRANSACTION_INVALID',
+    /recipient of the vote/,
+    apply(maker, withPayload(next, forger, [...created].reverse())),
+  );
+});
+
+test('blocks of older versions are taken in their range, and those with excepted rewards anywhere', (t) => {
+  const blockVersions = new Map([[0, { start: 1, end: 11 }]]);
+  const maker = new ChainMaker(makeNetwork({ generation: 2, exceptions: { ...NO_EXCEPTIONS, blockVersions } }));
+  const { next, forger } = scene();
+  t.throws(() => maker.build(), { code: 'FORGE_REFUSED' });
+  const old = signBlock(next, { version: 0, height: 11, reward: 0n }, forger);
+  t.notThrows(validate(maker, old));
+  refused(t, 'BLOCK_VERSION_INVALID', 'Invalid block version', validate(maker, { ...old, height: 12 }));
+
+  const greedy = signBlock(next, { reward: 701n }, forger);
+  const exceptions = { ...NO_EXCEPTIONS, blockRewards: new Set([greedy.id]) };
+  const lenient = new ChainMaker({ ...network, params: { ...network.params, exceptions } });
+  t.notThrows(validate(lenient, greedy));
+});
