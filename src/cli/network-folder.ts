@@ -1,19 +1,10 @@
 /** Writing the folder of a network: whole or not at all, and only when it can be read again. */
 
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { loadNetwork, NETWORK_NAME, type Network } from '../config/network.ts';
 import { ProtocolError } from '../primitives/errors.ts';
+import { makeFolder } from '../store/folder.ts';
 import { ACCOUNTS_FILE } from './genesis/accounts-file.ts';
 import { usageError } from './problems.ts';
 
@@ -48,7 +39,7 @@ export function writeNetworkFolder(
   files: ReadonlyMap<string, string>,
   sourceOf = (file: string): string => join(out, file),
 ): Network {
-  mkdirSync(dirname(out), { recursive: true });
+  makeFolder(dirname(out));
   const draft = mkdtempSync(join(dirname(out), '.network-'));
   try {
     for (const [file, content] of files) {

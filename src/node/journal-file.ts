@@ -8,21 +8,21 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { sha256 } from '../crypto/hash.ts';
 import { isCanonicalHex, utf8 } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { SigningJournal } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
-import { takeLock } from './lock-file.ts';
+import { makeFolder } from '../store/folder.ts';
+import { takeLock, type ProcessLock } from '../store/process-lock.ts';
 
 export interface JournalOptions {
   /** Lines beyond the number of delegates after which the file is rewritten with the last line of each. */
@@ -41,7 +41,7 @@ const CHECKSUM_DIGITS = 16;
  *   is damaged
  */
 export function openJournal(file: string, options: JournalOptions = {}): SigningJournal {
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   const lock = lockOf(file);
   try {
     const { last, lines } = load(file);
@@ -139,15 +139,16 @@ class FileJournal implements SigningJournal {
   }
 }
 
-function lockOf(file: string): { release(): void } {
+function lockOf(file: string): ProcessLock {
   try {
-    return takeLock(`${file}.lock`);
+    return takeLock(dirname(file), `${basename(file)}.in-use`);
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') throw error;
     throw new ProtocolError(
       'JOURNAL_IN_USE',
-      { file, ...error.data },
-      `${file}: in use by process ${String(error.data['pid'])}; two nodes must not forge from one data directory`,
+      { file, pid: error.data['pid'] },
+      `${file}: in use by process ${String(error.data['pid'])}, and two nodes must not forge from one data directory: ` +
+        'stop that process, or choose another folder with --data-dir',
       { cause: error },
     );
   }

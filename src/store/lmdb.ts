@@ -1,15 +1,17 @@
 /** Keys in an LMDB environment of one folder. */
 
-import { existsSync, mkdirSync, openSync, closeSync, readSync, fstatSync, statSync } from 'node:fs';
+import { existsSync, openSync, closeSync, readSync, fstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { open, type Database, type Transaction } from 'lmdb';
 
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
-import { DirectoryLock } from './directory-lock.ts';
+import { makeFolder } from './folder.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from './key-value.ts';
+import { takeLock, type ProcessLock } from './process-lock.ts';
 
 const DATA_FILE = 'data.mdb';
+const LOCK_NAME = 'in-use';
 
 /**
  * Opens the folder, creating it where `create` allows, and holds it until `close`.
@@ -23,11 +25,11 @@ export function openLmdb(directory: string, create: boolean, durable = true): Ke
   refuseFile(directory);
   if (!create) refuseMissing(directory, dataFile);
   try {
-    mkdirSync(directory, { recursive: true });
+    makeFolder(directory);
   } catch (error) {
     throw unreadable(directory, messageOf(error), error);
   }
-  const lock = DirectoryLock.acquire(directory);
+  const lock = lockOf(directory);
   try {
     refuseDamagedFile(directory, dataFile);
     return new LmdbKeyValue(openEnvironment(directory, { noSync: !durable }), lock);
@@ -52,6 +54,28 @@ export function openLmdbSnapshot(directory: string): KeyValue {
     return new LmdbSnapshot(openEnvironment(directory, { readOnly: true }));
   } catch (error) {
     throw error instanceof ProtocolError ? error : unreadable(directory, messageOf(error), error);
+  }
+}
+
+function lockOf(directory: string): ProcessLock {
+  try {
+    return takeLock(directory, LOCK_NAME);
+  } catch (error) {
+    if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') {
+      throw new ProtocolError(
+        'STORE_UNREADABLE',
+        { directory },
+        `The chain store in ${directory} cannot be opened for writing: ${messageOf(error)}.`,
+        { cause: error },
+      );
+    }
+    const pid = String(error.data['pid']);
+    throw new ProtocolError(
+      'STORE_IN_USE',
+      { directory, pid: error.data['pid'] },
+      `The chain store in ${directory} is in use by process ${pid}. Stop that process, or give this node another data directory.`,
+      { cause: error },
+    );
   }
 }
 
@@ -85,12 +109,12 @@ function openEnvironment(
 
 class LmdbKeyValue implements KeyValue {
   readonly #database: Database<Buffer, Buffer>;
-  readonly #lock: DirectoryLock;
+  readonly #lock: ProcessLock;
   readonly #writer: KeyValueWriter;
   #writing = false;
   #closed = false;
 
-  constructor(database: Database<Buffer, Buffer>, lock: DirectoryLock) {
+  constructor(database: Database<Buffer, Buffer>, lock: ProcessLock) {
     this.#database = database;
     this.#lock = lock;
     this.#writer = {

@@ -93,6 +93,21 @@ test('a data directory that is a file is refused', async (t) => {
   t.true(isProblemLine(stderr), stderr);
 });
 
+test('a data directory where no folder can be made is refused at once', async (t) => {
+  for (const command of [
+    ['devnet', '--nodes', '1'],
+    ['start', '--network', 'devnet'],
+  ]) {
+    const ports = await freePortRanges(1);
+    const args = [...command, '--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`, '--data-dir', '/proc/foo'];
+    const { code, stdout, stderr } = await runCli(args, { timeoutMs: 15_000 });
+    t.is(code, 1);
+    t.is(stdout, '');
+    t.true(isProblemLine(stderr), stderr);
+    t.regex(stderr, /\/proc\/foo: no folder can be made there: choose another place/);
+  }
+});
+
 test('a data directory of another network is refused with advice and left as it was', async (t) => {
   const folder = temporaryFolder(t);
   const data = join(folder, 'data');

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { nodeClient } from '../../src/cli/node-client.ts';
@@ -97,7 +97,7 @@ test.serial('two devnets do not share a folder', async (t) => {
     const { code, stderr } = await runCli(['devnet', ...flags, ...more]);
     t.is(code, 1);
     t.true(isProblemLine(stderr), stderr);
-    t.regex(stderr, /devnet\.lock: in use by process \d+/);
+    t.regex(stderr, /in use by the devnet of process \d+: stop that one, or choose another folder with --data-dir/);
   }
 });
 
@@ -128,8 +128,10 @@ async function startDevnet(
     await waitFor(`node ${index}`, () => client.status(), 30_000);
   }
   const pids = Array.from({ length: NODES }, (_, index) => {
-    const lock = join(data, `node-${index}`, 'devnet', 'forging-journal.lock');
-    return (JSON.parse(readFileSync(lock, 'utf8')) as { pid: number }).pid;
+    const claims = readdirSync(join(data, `node-${index}`, 'devnet', 'chain')).map((name) =>
+      /^in-use\.(\d+)\./.exec(name),
+    );
+    return Number(claims.find((claim) => claim !== null)?.[1]);
   });
   return { supervisor, pids, output };
 }

@@ -1,7 +1,7 @@
-import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { openJournal } from '../../src/node/journal-file.ts';
@@ -106,9 +106,11 @@ test('a long journal is rewritten with the last header of each delegate', (t) =>
 test('a second opener is refused while the journal is open, and welcome afterwards', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file);
+  const error = t.throws(() => openJournal(file), { code: 'JOURNAL_IN_USE' });
+  t.regex(error.message, /in use by process \d+, .*: stop that process, or choose another folder with --data-dir$/);
   journal.record(A, header(1));
   journal.close();
-  t.false(existsSync(`${file}.lock`));
+  t.deepEqual(readdirSync(dirname(file)), ['journal']);
   openJournal(file).close();
   t.throws(() => journal.record(A, header(2)), { code: 'JOURNAL_CLOSED' });
 });

@@ -2,9 +2,14 @@
 
 import { join, resolve } from 'node:path';
 import { bloomeryHome, loadNetwork, packagedNetworkDirectory } from '../../config/network.ts';
-import { takeLock } from '../../node/lock-file.ts';
 import { systemClock } from '../../node/system.ts';
-import { checkDevnetFolder, wipeDevnetFolder, withBlockTime, writeDevnetFolder } from '../devnet/folder.ts';
+import {
+  checkDevnetFolder,
+  lockDevnetFolder,
+  wipeDevnetFolder,
+  withBlockTime,
+  writeDevnetFolder,
+} from '../devnet/folder.ts';
 import { DEVNET_HOST, devnetNetworkName, planDevnet } from '../devnet/plan.ts';
 import { runDevnet } from '../devnet/supervisor.ts';
 import { plainScreen, terminalScreen } from '../devnet/table.ts';
@@ -26,7 +31,7 @@ export async function devnet(flags: DevnetFlags): Promise<void> {
   );
   if (flags.fresh !== true) checkDevnetFolder(directory, nodes.length, network);
 
-  const lock = takeLock(join(directory, 'devnet.lock'));
+  const lock = lockDevnetFolder(directory);
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);

@@ -1,9 +1,11 @@
 /** The folder of a devnet: what an earlier run left there, and the files that its nodes are started with. */
 
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadNetwork, type Network } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
+import { makeFolder } from '../../store/folder.ts';
+import { takeLock, type ProcessLock } from '../../store/process-lock.ts';
 import type { PlannedNode } from './plan.ts';
 
 /** What must not change between runs on the same data. */
@@ -15,6 +17,7 @@ interface DevnetRecord {
 
 const RECORD_FILE = 'devnet.json';
 const NETWORK_FOLDER = 'network';
+const LOCK_NAME = 'devnet.in-use';
 
 /**
  * The network with another block time, as it will stand in the devnet's folder; the network itself if the time is its own.
@@ -51,6 +54,27 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
   );
 }
 
+/**
+ * Takes the folder, making it when missing, for the devnet of this process alone.
+ *
+ * @throws ProtocolError `DEVNET_IN_USE` while another devnet has it
+ */
+export function lockDevnetFolder(directory: string): ProcessLock {
+  makeFolder(directory);
+  try {
+    return takeLock(directory, LOCK_NAME);
+  } catch (error) {
+    if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') throw error;
+    const { pid } = error.data;
+    throw new ProtocolError(
+      'DEVNET_IN_USE',
+      { directory, pid },
+      `${directory}: in use by the devnet of process ${String(pid)}: stop that one, or choose another folder with --data-dir`,
+      { cause: error },
+    );
+  }
+}
+
 /** Removes what earlier devnets wrote, and nothing else. */
 export function wipeDevnetFolder(directory: string): void {
   if (!existsSync(directory)) return;
@@ -68,7 +92,7 @@ export function writeDevnetFolder(
   packaged: Network,
   network: Network,
 ): void {
-  mkdirSync(directory, { recursive: true });
+  makeFolder(directory);
   if (network.directory !== packaged.directory) {
     cpSync(packaged.directory, network.directory, { recursive: true });
     const file = join(network.directory, 'network.json');
@@ -78,7 +102,7 @@ export function writeDevnetFolder(
   }
   writeFileSync(join(directory, RECORD_FILE), `${JSON.stringify(recordOf(nodes.length, network))}\n`);
   for (const node of nodes) {
-    mkdirSync(node.directory, { recursive: true });
+    makeFolder(node.directory);
     writeFileSync(node.configFile, `${JSON.stringify(node.config, null, 2)}\n`, { mode: 0o600 });
   }
 }

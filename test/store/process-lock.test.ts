@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+import test, { type ExecutionContext } from 'ava';
+import { takeLock } from '../../src/store/process-lock.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+const HOLDER = fileURLToPath(new URL('../support/lock-holder.js', import.meta.url));
+
+test('a lock is held once at a time, also within a process, and leaves nothing behind', (t) => {
+  const folder = temporaryFolder(t);
+  const lock = takeLock(folder, 'thing');
+  const error = t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
+  t.is(error.message, `${join(folder, 'thing')}: in use by process ${process.pid}`);
+  lock.release();
+  takeLock(folder, 'thing').release();
+  t.deepEqual(readdirSync(folder), []);
+});
+
+test('locks of other names in the same folder do not matter', (t) => {
+  const folder = temporaryFolder(t);
+  const locks = ['thing', 'thing.other', 'other'].map((name) => takeLock(folder, name));
+  writeFileSync(join(folder, 'thing.txt'), 'mine');
+  t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
+  for (const lock of locks) lock.release();
+  t.deepEqual(readdirSync(folder), ['thing.txt']);
+});
+
+test('claims of processes that are gone, of another boot, or of another process with the same number are removed', (t) => {
+  const folder = temporaryFolder(t);
+  const own = takeLock(folder, 'thing');
+  const [claim = ''] = readdirSync(folder);
+  own.release();
+  const [, pid = '', boot = '', ticks = ''] = /^thing\.(\d+)\.([0-9a-f]{8})-(\d+)$/.exec(claim) ?? [];
+  t.is(pid, `${process.pid}`);
+  const otherBoot = boot === '00000000' ? '00000001' : '00000000';
+  for (const stale of [
+    `4194399.${boot}-5`,
+    `${pid}.${otherBoot}-${ticks}`,
+    `${process.ppid}.${boot}-1`,
+    `${pid}.unknown`,
+  ]) {
+    writeFileSync(join(folder, `thing.${stale}`), '');
+  }
+  const lock = takeLock(folder, 'thing');
+  t.deepEqual(readdirSync(folder), [claim]);
+  lock.release();
+});
+
+test('of processes that start at once beside a stale claim, never two are let in', async (t) => {
+  for (let round = 0; round < 4; round += 1) {
+    const folder = temporaryFolder(t);
+    writeFileSync(join(folder, 'thing.4194399.abcdef01-5'), '');
+    const startMs = Date.now() + 400;
+    const words = await Promise.all([1, 2, 3, 4].map(async () => (await holder(t, [folder, `${startMs}`])).word));
+    t.true(words.filter((word) => word === 'taken').length <= 1, words.join(', '));
+    t.is(words.filter((word) => word.startsWith('refused')).length >= 3, true, words.join(', '));
+  }
+});
+
+test('a fresh claim of a living process is never set aside', async (t) => {
+  const folder = temporaryFolder(t);
+  const { pid } = await holder(t, [folder]);
+  for (let attempt = 0; attempt < 100; attempt += 1) t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
+  t.deepEqual(
+    readdirSync(folder).map((name) => Number(name.split('.')[1])),
+    [pid],
+  );
+});
+
+test('a killed owner whose parent does not reap it keeps nobody out', async (t) => {
+  const folder = temporaryFolder(t);
+  const script = '"$0" "$1" "$2" & exec sleep 60';
+  const { pid, word } = await holderOf(t, 'sh', ['-c', script, process.execPath, HOLDER, folder]);
+  t.is(word, 'taken');
+  t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
+  process.kill(pid, 'SIGKILL');
+  for (let waitedMs = 0; !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')); waitedMs += 10) {
+    if (waitedMs > 5000) throw new Error('the process does not become a zombie');
+    await sleep(10);
+  }
+  takeLock(folder, 'thing').release();
+});
+
+function holder(
+  t: ExecutionContext,
+  args: readonly string[],
+): Promise<{ readonly pid: number; readonly word: string }> {
+  return holderOf(t, process.execPath, [HOLDER, ...args]);
+}
+
+/** Waits for what the holder says of itself. */
+async function holderOf(t: ExecutionContext, command: string, args: readonly string[]) {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  const [text] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
+  const [, pid = '', word = ''] = /^(\d+) (.*)\n$/.exec(text) ?? [];
+  return { pid: Number(pid), word };
+}

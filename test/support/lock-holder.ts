@@ -1,0 +1,20 @@
+/**
+ * A process that takes the lock `thing` of a folder at a given moment, says what became of it and keeps it until it is killed:
+ * `lock-holder.js FOLDER [UNIX-TIME-MS]`.
+ */
+
+import { messageOf } from '../../src/primitives/errors.ts';
+import { takeLock } from '../../src/store/process-lock.ts';
+
+const [folder = '', startMs = '0'] = process.argv.slice(2);
+// Timers are too coarse for a race: spin to the moment itself.
+while (Date.now() < Number(startMs));
+let word: string;
+try {
+  takeLock(folder, 'thing');
+  word = 'taken';
+} catch (error) {
+  word = `refused ${messageOf(error)}`;
+}
+process.stdout.write(`${process.pid} ${word}\n`);
+setInterval(() => undefined, 1000);
