@@ -11,6 +11,7 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -60,6 +61,9 @@ class FileJournal implements SigningJournal {
   #descriptor: number;
   #bytes: number;
   #lines: number;
+  /** Whether something may stand behind the last whole line. */
+  #torn = false;
+  #folderSynced = false;
   #closed = false;
 
   constructor(
@@ -75,9 +79,7 @@ class FileJournal implements SigningJournal {
     this.#spareLinesMax = spareLinesMax;
     this.#release = release;
     this.#descriptor = openSync(file, 'a');
-    fsyncFolder(file);
     this.#bytes = fstatSync(this.#descriptor).size;
-    this.#compactIfLong();
   }
 
   last(publicKey: PublicKey): SignedHeader | undefined {
@@ -88,10 +90,11 @@ class FileJournal implements SigningJournal {
     if (this.#closed) throw new ProtocolError('JOURNAL_CLOSED', { file: this.#file });
     const line = lineOf(publicKey, header);
     try {
-      writeAll(this.#descriptor, line);
-      fsyncSync(this.#descriptor);
+      // Before the line: once that is on the disk nothing more may fail.
+      if (this.#lines > this.#last.size + this.#spareLinesMax) this.#compact();
+      if (!this.#folderSynced) this.#syncFolder();
+      this.#append(line);
     } catch (error) {
-      this.#takeBack();
       throw new ProtocolError(
         'JOURNAL_WRITE_FAILED',
         { file: this.#file },
@@ -102,40 +105,67 @@ class FileJournal implements SigningJournal {
     this.#bytes += line.length;
     this.#lines += 1;
     this.#last.set(publicKey, { ...header });
-    this.#compactIfLong();
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    closeSync(this.#descriptor);
-    this.#release();
-  }
-
-  /** Half a line must not stand in front of the next one. */
-  #takeBack(): void {
     try {
-      ftruncateSync(this.#descriptor, this.#bytes);
-    } catch {
-      // A line that cannot be taken back would make the file unreadable: write no more.
-      this.close();
+      closeSync(this.#descriptor);
+    } finally {
+      this.#release();
     }
   }
 
-  #compactIfLong(): void {
-    if (this.#lines <= this.#last.size + this.#spareLinesMax) return;
+  #append(line: Buffer): void {
+    // What an earlier failure left: half a line must not stand in front of the next one.
+    if (this.#torn) this.#takeBack();
+    try {
+      writeAll(this.#descriptor, line);
+      fsyncSync(this.#descriptor);
+    } catch (error) {
+      this.#torn = true;
+      throw error;
+    }
+  }
+
+  #takeBack(): void {
+    ftruncateSync(this.#descriptor, this.#bytes);
+    this.#torn = false;
+  }
+
+  /**
+   * Writes the last line of each delegate to a new file, which then takes the place of the old one. Until it has, the old one
+   * is whole and in use; from then on the new one is, whatever fails.
+   */
+  #compact(): void {
     const content = Buffer.concat([...this.#last].map(([publicKey, header]) => lineOf(publicKey, header)));
     const draft = `${this.#file}.new`;
-    const descriptor = openSync(draft, 'w');
-    writeAll(descriptor, content);
-    fsyncSync(descriptor);
-    closeSync(descriptor);
-    renameSync(draft, this.#file);
-    fsyncFolder(this.#file);
-    closeSync(this.#descriptor);
-    this.#descriptor = openSync(this.#file, 'a');
+    rmSync(draft, { force: true });
+    // Appending, as a line that is taken back must not leave a hole.
+    const descriptor = openSync(draft, 'ax', 0o600);
+    try {
+      writeAll(descriptor, content);
+      fsyncSync(descriptor);
+      renameSync(draft, this.#file);
+    } catch (error) {
+      closeSync(descriptor);
+      rmSync(draft, { force: true });
+      throw error;
+    }
+    const old = this.#descriptor;
+    this.#descriptor = descriptor;
     this.#bytes = content.length;
     this.#lines = this.#last.size;
+    this.#torn = false;
+    this.#folderSynced = false;
+    closeSync(old);
+  }
+
+  /** Until the folder is on the disk a power cut may bring the old file back, without the lines written since. */
+  #syncFolder(): void {
+    fsyncFolder(this.#file);
+    this.#folderSynced = true;
   }
 }
 
@@ -244,6 +274,9 @@ function writeAll(descriptor: number, bytes: Buffer): void {
 /** A created or renamed file survives a power cut only once its folder is on the disk too. */
 function fsyncFolder(file: string): void {
   const descriptor = openSync(dirname(file), 'r');
-  fsyncSync(descriptor);
-  closeSync(descriptor);
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }

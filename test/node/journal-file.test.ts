@@ -1,4 +1,14 @@
-import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
@@ -102,6 +112,74 @@ test('a long journal is rewritten with the last header of each delegate', (t) =>
   t.deepEqual(again.last(B), header(99));
   again.close();
 });
+
+test('a journal that cannot be rewritten refuses to sign until it can, and loses nothing', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file, { spareLinesMax: 2 });
+  for (const height of [1, 2, 3, 4]) journal.record(A, header(height));
+  // A folder with something in it cannot be the new file.
+  mkdirSync(join(`${file}.new`, 'full'), { recursive: true });
+  for (const height of [5, 6]) {
+    const error = t.throws(() => journal.record(A, header(height)), { code: 'JOURNAL_WRITE_FAILED' });
+    t.is(error.message, `${file}: cannot be written, so nothing may be signed`);
+    t.truthy(error.cause);
+  }
+  t.deepEqual(journal.last(A), header(4));
+  t.is(linesOf(file), 4);
+  rmSync(`${file}.new`, { recursive: true });
+  journal.record(A, header(7));
+  journal.close();
+  t.is(linesOf(file), 2);
+  const again = openJournal(file);
+  t.deepEqual(again.last(A), header(7));
+  again.close();
+});
+
+test('a journal whose new file cannot take the place of the old one removes it and closes it', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file, { spareLinesMax: 0 });
+  journal.record(A, header(1));
+  journal.record(A, header(2));
+  renameSync(file, `${file}.aside`);
+  mkdirSync(file);
+  t.throws(() => journal.record(A, header(3)), { code: 'JOURNAL_WRITE_FAILED' });
+  t.deepEqual(descriptorsOf(`${file}.new`), []);
+  rmSync(file, { recursive: true });
+  renameSync(`${file}.aside`, file);
+  journal.record(A, header(4));
+  journal.close();
+  t.deepEqual(readdirSync(dirname(file)), ['journal']);
+  t.is(linesOf(file), 2);
+});
+
+test('a journal that was rewritten many times has one descriptor open, that of the file itself', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file, { spareLinesMax: 1 });
+  for (let height = 1; height <= 50; height++) {
+    journal.record(A, header(height));
+    t.deepEqual(descriptorsOf(file), [file]);
+  }
+  t.is(statSync(file).mode & 0o777, 0o600);
+  journal.close();
+  t.deepEqual(descriptorsOf(file), []);
+});
+
+/** Files beginning with a path that this process has open, removed ones marked as the system marks them. */
+function descriptorsOf(path: string): readonly string[] {
+  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      const target = readlinkSync(`/proc/self/fd/${descriptor}`);
+      return target.startsWith(path) ? [target] : [];
+    } catch {
+      // Closed since the list was made: it was that of the list.
+      return [];
+    }
+  });
+}
+
+function linesOf(file: string): number {
+  return readFileSync(file, 'utf8').trimEnd().split('\n').length;
+}
 
 test('a second opener is refused while the journal is open, and welcome afterwards', (t) => {
   const file = join(temporaryFolder(t), 'journal');
