@@ -97,7 +97,9 @@ export function makeNetwork(options: NetworkOptions = {}): TestNetwork {
       delegates: vote.delegates.map((index) => publicKeyOf(pick(delegates, index))),
     })),
   };
-  const format = base.generation === 2 ? gen2GenesisFormat : gen3GenesisFormat;
+  // Generation 3 networks that began as generation 2 have a genesis block of version 0.
+  const isOld = base.generation === 2 || base.exceptions.blockVersions.has(0);
+  const format = isOld ? gen2GenesisFormat : gen3GenesisFormat;
   const { block, json, nethash, networkIdentifier } = buildGenesis(request, format, ed25519);
   const params = { ...base, genesisBlockId: block.id, nethash, networkIdentifier };
   return { params, genesis: block, genesisJson: json, generator, funder, delegates, accounts };
@@ -109,6 +111,8 @@ export interface TransactionOptions {
   readonly second?: KeyPair;
   /** Members of the sender's group, or of the group that is registered, that sign. */
   readonly members?: readonly KeyPair[];
+  /** On a chain of generation 3, a transaction of generation 2's types, as its older history holds them. */
+  readonly isOld?: boolean;
 }
 
 export interface ForgeOptions {
@@ -208,9 +212,9 @@ export function makeTransaction(
   payload: Payload,
   options: TransactionOptions = {},
 ): Transaction {
-  const own = params.generation === 2;
-  const bytes = own ? gen2Bytes : gen3Bytes;
-  const type = [...(own ? LEGACY_LAYOUTS : GEN3_TYPES).values()].find((each) => each.kind === payload.kind);
+  const bytes = params.generation === 2 ? gen2Bytes : gen3Bytes;
+  const isOld = params.generation === 2 || options.isOld === true;
+  const type = [...(isOld ? LEGACY_LAYOUTS : GEN3_TYPES).values()].find((each) => each.kind === payload.kind);
   if (type === undefined) throw new Error(`generation ${params.generation} has no ${payload.kind} transactions`);
   const senderPublicKey = publicKeyOf(sender);
   const senderId = addressOf(senderPublicKey);
@@ -221,7 +225,7 @@ export function makeTransaction(
     senderPublicKey,
     senderId,
     fee: type.fee(payload),
-    payload: own && payload.kind === 'vote' ? { recipientId: senderId, ...payload } : payload,
+    payload: isOld && payload.kind === 'vote' ? { recipientId: senderId, ...payload } : payload,
     signature: '',
     signatures: [],
   };
