@@ -1,0 +1,232 @@
+/** Where blocks are fetched from, what slow, silent and lying peers cost, and how far ahead is fetched. */
+
+import test from 'ava';
+import { downloadAfter, type Batch } from '../../../src/engine/sync/download.ts';
+import { ProtocolError } from '../../../src/primitives/errors.ts';
+import type { PeerRequest } from '../../../src/ports/transport.ts';
+import type { Block } from '../../../src/protocol/types.ts';
+import { ChainMaker } from '../../support/chain-maker.ts';
+import { VirtualTime } from '../../sim/virtual-clock.ts';
+import { blocksOf, forkOf, grown } from '../chain/lone-chain.ts';
+
+const BATCH = 10;
+const HEIGHT = 201;
+
+const maker = new ChainMaker();
+maker.growTo(HEIGHT);
+const chain: readonly Block[] = [maker.network.genesis, ...blocksOf(maker, 1)];
+const { codec } = maker.rules;
+
+interface Peer {
+  /** Time that an answer takes; Infinity for none at all. */
+  readonly latencyMs: number;
+  /** Blocks that it has. */
+  readonly blocks?: readonly Block[];
+  readonly answer?: (blockId: string) => readonly unknown[];
+}
+
+/** A download of the whole chain from peers with answer times. The first peer leads, the others help. */
+class Stage {
+  readonly time = new VirtualTime(0);
+  readonly asked: { readonly peerId: string; readonly atMs: number }[] = [];
+  readonly failed: string[] = [];
+  readonly prepared: number[] = [];
+  readonly batches: Batch[] = [];
+  readonly peers: ReadonlyMap<string, Peer>;
+  /** Milliseconds that each batch is at work. */
+  workMs = 0;
+  end: 'whole' | 'stopped' | ProtocolError | undefined;
+  endedMs = 0;
+
+  constructor(peers: Readonly<Record<string, Peer>>) {
+    this.peers = new Map(Object.entries(peers));
+  }
+
+  /** @param takeMax batches after which the taker loses interest */
+  async run(takeMax = Infinity): Promise<void> {
+    const done = this.#take(takeMax).then(
+      (end) => (this.end = end),
+      (error: unknown) => (this.end = error as ProtocolError),
+    );
+    for (let step = 0; step < 10_000 && this.end === undefined; step += 1) {
+      await settled();
+      await this.time.runUntil(this.time.nowMs + 10);
+    }
+    await done;
+    this.endedMs = this.time.nowMs;
+  }
+
+  /** Heights taken, and by whom they were sent. */
+  get heights(): readonly number[] {
+    return this.batches.flatMap(({ blocks }) => blocks.map(({ height }) => height));
+  }
+
+  askedOf(peerId: string): number {
+    return this.asked.filter((each) => each.peerId === peerId).length;
+  }
+
+  async #take(takeMax: number): Promise<'whole' | 'stopped'> {
+    const [leader = '', ...helpers] = this.peers.keys();
+    const download = downloadAfter(maker.network.genesis, {
+      leader,
+      helpers: () => helpers,
+      clock: this.time.clock(),
+      codec,
+      transport: { request: ((peerId: string, request: PeerRequest) => this.#request(peerId, request)) as never },
+      peerFailed: (peerId, { code }) => this.failed.push(`${peerId} ${code}`),
+      prepare: (blocks) => {
+        this.prepared.push(blocks[0]?.height ?? 0);
+        return Promise.resolve();
+      },
+    });
+    for await (const batch of download) {
+      await batch.prepared;
+      this.batches.push(batch);
+      if (this.batches.length >= takeMax) return 'stopped';
+      await this.#pause(this.workMs);
+    }
+    return 'whole';
+  }
+
+  async #request(peerId: string, request: PeerRequest): Promise<readonly unknown[]> {
+    const peer = this.peers.get(peerId);
+    if (peer === undefined || request.kind !== 'blocksAfter') throw new Error('nobody asks for that here');
+    this.asked.push({ peerId, atMs: this.time.nowMs });
+    await this.#pause(peer.latencyMs);
+    if (peer.answer !== undefined) return peer.answer(request.blockId);
+    const blocks = peer.blocks ?? chain;
+    const at = blocks.findIndex(({ id }) => id === request.blockId);
+    if (at < 0) throw new ProtocolError('REQUEST_FAILED', { reason: 'unknown block' });
+    return blocks.slice(at + 1, at + 1 + BATCH).map((block) => codec.blockToJson(block));
+  }
+
+  #pause(ms: number): Promise<void> {
+    if (ms === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      if (ms !== Infinity) this.time.schedule(ms, () => resolve());
+    });
+  }
+}
+
+/** When all promises that can go on have gone on. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+const ALL = chain.slice(1).map(({ height }) => height);
+
+test('one peer gives its whole chain, in order', async (t) => {
+  const stage = new Stage({ leader: { latencyMs: 50 } });
+  await stage.run();
+  t.is(stage.end, 'whole');
+  t.deepEqual(stage.heights, ALL);
+  t.deepEqual(stage.failed, []);
+});
+
+test('every peer at the same tip is tried, and most is fetched from the fastest', async (t) => {
+  const stage = new Stage({ leader: { latencyMs: 300 }, near: { latencyMs: 20 }, far: { latencyMs: 900 } });
+  await stage.run();
+  t.deepEqual(stage.heights, ALL);
+  t.is(stage.askedOf('far'), 1);
+  // Its first answer shows how slow it is; its last says that there is no more.
+  t.is(stage.askedOf('leader'), 2);
+  t.true(stage.askedOf('near') >= 18);
+  t.true(stage.endedMs < 2500, `${stage.endedMs}`);
+});
+
+test('a silent leader costs moments as long as others have its chain', async (t) => {
+  const stage = new Stage({ leader: { latencyMs: Infinity }, one: { latencyMs: 30 }, other: { latencyMs: 40 } });
+  // Nobody but the leader can say that there is no more, so its silence lasts until the wire gives it up.
+  await stage.run(20);
+  t.deepEqual(stage.heights, ALL);
+  t.is(stage.askedOf('leader'), 1);
+  t.true(stage.endedMs < 3000, `${stage.endedMs}`);
+});
+
+test('silent helpers cost moments', async (t) => {
+  const silent = { latencyMs: Infinity };
+  const stage = new Stage({ leader: { latencyMs: 30 }, a: silent, b: silent, c: silent });
+  await stage.run();
+  t.is(stage.end, 'whole');
+  t.deepEqual(stage.heights, ALL);
+  for (const peerId of ['a', 'b', 'c']) t.is(stage.askedOf(peerId), 1);
+  t.true(stage.endedMs < 6500, `${stage.endedMs}`);
+});
+
+test('a helper that lies, has less or is gone is named or passed over, and the rest comes from others', async (t) => {
+  const unlinked = { latencyMs: 5, answer: () => [codec.blockToJson(maker.tip)] };
+  const junk = { latencyMs: 5, answer: () => [{ version: 2 }] };
+  const flood = { latencyMs: 5, answer: () => Array.from({ length: 101 }, () => codec.blockToJson(maker.tip)) };
+  const short = { latencyMs: 5, blocks: chain.slice(0, 40) };
+  const gone = { latencyMs: 5, blocks: [] };
+  const stage = new Stage({ leader: { latencyMs: 30 }, unlinked, junk, flood, short, gone });
+  await stage.run();
+  t.is(stage.end, 'whole');
+  t.deepEqual(stage.heights, ALL);
+  t.deepEqual([...stage.failed].sort(), [
+    'flood SYNC_BLOCKS_UNLINKED',
+    'gone REQUEST_FAILED',
+    'junk BLOCK_MALFORMED',
+    'unlinked SYNC_BLOCKS_UNLINKED',
+  ]);
+});
+
+test("a leader's lie or refusal ends the download after the blocks before it", async (t) => {
+  const liar = new Stage({
+    leader: {
+      latencyMs: 10,
+      answer: (id) =>
+        (id === chain[0]?.id ? chain.slice(1, 5) : chain.slice(9, 12)).map((each) => codec.blockToJson(each)),
+    },
+  });
+  await liar.run();
+  t.deepEqual(liar.heights, [2, 3, 4, 5]);
+  t.is((liar.end as ProtocolError).code, 'SYNC_BLOCKS_UNLINKED');
+
+  const stranger = new Stage({ leader: { latencyMs: 10, blocks: [] } });
+  await stranger.run();
+  t.is((stranger.end as ProtocolError).code, 'REQUEST_FAILED');
+});
+
+test('a leader that fails is told of while helpers go on', async (t) => {
+  const lie = (): readonly unknown[] => [codec.blockToJson(maker.tip)];
+  const stage = new Stage({ leader: { latencyMs: 10, answer: lie }, helper: { latencyMs: 20 } });
+  await stage.run();
+  t.is(stage.end, 'whole');
+  t.deepEqual(stage.heights, ALL);
+  t.deepEqual(stage.failed, ['leader SYNC_BLOCKS_UNLINKED']);
+});
+
+test('a helper whose branch the leader does not know is left alone from then on', async (t) => {
+  const rival = forkOf(maker);
+  const blocks = [...chain.slice(0, 100), ...grownFrom(100)];
+  const leader = { latencyMs: 500 };
+  const stage = new Stage({ leader, parted: { latencyMs: 10, blocks: blocks.slice(0, 105) } });
+  await stage.run();
+  t.is((stage.end as ProtocolError).code, 'REQUEST_FAILED');
+  t.deepEqual(stage.failed, ['parted SYNC_HELPER_PARTED']);
+  t.is(rival.tip.height, HEIGHT);
+
+  /** Another branch above a height. */
+  function grownFrom(height: number): readonly Block[] {
+    const other = new ChainMaker(maker.network);
+    for (const block of chain.slice(1, height)) other.apply(block);
+    return grown(other, 20, { missedSlots: 1 });
+  }
+});
+
+test('no more than some batches are fetched before they are taken, and work on them begins at once', async (t) => {
+  const stage = new Stage({ leader: { latencyMs: 10 } });
+  stage.workMs = 5000;
+  const run = stage.run(3);
+  for (let step = 0; step < 100; step += 1) await settled();
+  await run;
+  t.is(stage.end, 'stopped');
+  t.is(stage.batches.length, 3);
+  t.true(stage.prepared.length >= 6 && stage.prepared.length <= 9, `${stage.prepared.length}`);
+  const asked = stage.asked.length;
+  await stage.time.runUntil(stage.time.nowMs + 10_000);
+  t.true(stage.asked.length <= asked + 1);
+});
