@@ -1,6 +1,10 @@
 /** What must be true of a world after every event. A broken promise throws `PromiseBroken` with what was seen. */
 
+import { createHash } from 'node:crypto';
+
 import { isLastOfRound } from '../../src/protocol/rounds.ts';
+import { prefixRange } from '../../src/store/key-value.ts';
+import { TABLES, tablePrefix, type TableName } from '../../src/store/layout.ts';
 import type { SimNode } from './node.ts';
 import type { World } from './world.ts';
 
@@ -12,6 +16,9 @@ export class PromiseBroken extends Error {
     this.name = 'PromiseBroken';
   }
 }
+
+/** Adding up every vote reads every account, so it is done now and then. */
+const WEIGH_EVERY_BLOCKS = 10;
 
 /** What a chain up to a block owes: all that its finished rounds paid, and fees of the running one, which nobody has yet. */
 interface Owed {
@@ -32,6 +39,8 @@ export class Watch {
   /** State digest of a tip, by whom first. */
   readonly #digests = new Map<string, { readonly digest: bigint; readonly node: number }>();
   readonly #owed = new Map<string, Owed>();
+  /** Tips whose vote weights were added up. */
+  readonly #weighed = new Set<string>();
 
   constructor(world: World) {
     this.#world = world;
@@ -88,6 +97,10 @@ export class Watch {
     if (supply !== paid - openFees) {
       throw new PromiseBroken('supply is genesis plus rewards', { node: node.index, height, supply, paid, openFees });
     }
+    if (height % WEIGH_EVERY_BLOCKS === 0 && !this.#weighed.has(id)) {
+      this.#weighed.add(id);
+      checkWeights(node);
+    }
   }
 
   #owedAt(node: SimNode, tipHeight: number): Owed {
@@ -132,6 +145,46 @@ export class Watch {
       }
     }
     this.#signed.set(node.index, signed.length);
+  }
+}
+
+/** A delegate weighs what the accounts own that vote for it. */
+function checkWeights(node: SimNode): void {
+  const weights = new Map<string, bigint>();
+  for (const { key } of node.store.tables.entries(prefixRange(tablePrefix('votes')))) {
+    const account = node.store.account(key.toString('utf8', 1));
+    for (const publicKey of account?.votes ?? []) {
+      weights.set(publicKey, (weights.get(publicKey) ?? 0n) + account!.balance);
+    }
+  }
+  for (const { publicKey, voteWeight } of node.store.delegates()) {
+    const owned = weights.get(publicKey) ?? 0n;
+    if (voteWeight !== owned) {
+      const seen = { node: node.index, height: node.tip.height, publicKey, voteWeight, owned };
+      throw new PromiseBroken('a delegate weighs what its voters own', seen);
+    }
+  }
+}
+
+/** Tables that follow from the chain alone, so that equal chains mean equal tables, whatever was taken back before. */
+const CHAIN_TABLES = (Object.keys(TABLES) as TableName[]).filter((name) => TABLES[name].role !== 'local');
+
+/** Nodes with equal tips hold equal blocks and indexes. Reads everything: for quiet moments. */
+export function checkTables(nodes: readonly SimNode[]): void {
+  const known = new Map<string, { readonly digest: string; readonly node: number }>();
+  for (const node of nodes) {
+    for (const table of CHAIN_TABLES) {
+      const hash = createHash('sha256');
+      for (const { key, value } of node.store.tables.entries(prefixRange(tablePrefix(table)))) {
+        hash.update(`${key.length} ${value.length} `).update(key).update(value);
+      }
+      const name = `${table} ${node.tip.id}`;
+      const [digest, other] = [hash.digest('hex'), known.get(name)];
+      if (other === undefined) known.set(name, { digest, node: node.index });
+      else if (other.digest !== digest) {
+        throw new PromiseBroken('equal tips mean equal tables', { table, node: node.index, other: other.node });
+      }
+    }
   }
 }
 

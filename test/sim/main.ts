@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { performance } from 'node:perf_hooks';
 
 import { catchUp } from './catch-up.ts';
+import { runMutants } from './run-mutants.ts';
 import { runSeed, type RunOptions, type RunResult } from './run.ts';
 import { runSeedsInProcesses } from './seed-processes.ts';
 import type { SimLine } from './world.ts';
@@ -19,6 +20,7 @@ interface Flags {
   readonly store: 'memory' | 'lmdb';
   readonly jobs: number;
   readonly behind?: number;
+  readonly mutants?: string | true;
   readonly verbose?: boolean;
 }
 
@@ -34,12 +36,15 @@ const program = new Command('sim')
   .option('--store <kind>', 'memory or lmdb', 'memory')
   .option('--jobs <number>', 'processes that share the seeds', whole, 1)
   .option('--behind <blocks>', 'have a node catch up with so many blocks instead', whole)
+  .option('--mutants [name]', 'plant faults in the node, one at a time, and see whether the suite notices')
   .option('--verbose', 'say what the plan of each seed was and what its nodes said')
   .parse();
 
 process.exitCode = await main(program.opts<Flags>());
 
 async function main(flags: Flags): Promise<number> {
+  if (flags.mutants !== undefined)
+    return runMutants(Math.max(1, flags.jobs), flags.mutants === true ? '' : flags.mutants);
   if (flags.behind !== undefined) return lateNode(flags.behind);
   const [from, to] = flags.seeds ?? [flags.seed, flags.seed];
   const all: RunOptions[] = [];

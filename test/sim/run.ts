@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 import { openLmdb } from '../../src/store/lmdb.ts';
 import { LSK } from '../support/chain-maker.ts';
-import { disagreement, PromiseBroken, Watch } from './checks.ts';
+import { checkTables, disagreement, PromiseBroken, Watch } from './checks.ts';
 import { Disk } from './disk.ts';
 import { drawPlan, Faults, forgersOf, misbehaviourOf, type FaultPlan } from './faults.ts';
 import { SeededRandom } from './seeded-random.ts';
@@ -114,6 +114,7 @@ async function live(world: World, plan: FaultPlan, seconds: number): Promise<num
       throw new PromiseBroken('nodes that met stay together', { slot, apart, tips: tipsOf(world) });
     }
   }
+  checkTables(world.honest);
   return metAfter;
 }
 

@@ -1,6 +1,6 @@
 /** A world that follows a script instead of a seed, watched all the time. */
 
-import { disagreement, PromiseBroken, Watch } from './checks.ts';
+import { checkTables, disagreement, PromiseBroken, Watch } from './checks.ts';
 import { MEET_SLOTS_MAX } from './run.ts';
 import type { SimNode } from './node.ts';
 import { World, type WorldOptions } from './world.ts';
@@ -40,7 +40,9 @@ export class Scenario {
   async meet(slotsMax = MEET_SLOTS_MAX): Promise<number> {
     for (let slot = 1; slot <= slotsMax; slot += 1) {
       await this.slots(1);
-      if (this.apart() === 0) return slot;
+      if (this.apart() > 0) continue;
+      checkTables(this.world.honest);
+      return slot;
     }
     const tips = this.world.honest.map(({ index, tip }) => ({ node: index, height: tip.height, id: tip.id }));
     throw new PromiseBroken('the nodes meet', { slotsMax, tips });

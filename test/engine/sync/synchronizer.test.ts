@@ -52,8 +52,9 @@ class Bench {
   }
 
   async run(peerId?: string, hasShownTip = false): Promise<void> {
+    const before = this.endings;
     this.synchronizer.trigger(peerId, hasShownTip);
-    while (this.synchronizer.syncing) await new Promise((resolve) => setTimeout(resolve, 1));
+    while (this.endings === before) await new Promise((resolve) => setTimeout(resolve, 1));
   }
 
   get tipId(): string {

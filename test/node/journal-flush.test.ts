@@ -1,0 +1,37 @@
+/** What a journal has recorded survives a power cut: alone in its file, as it looks into what `node:fs` does. */
+
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
+import test from 'ava';
+import { openJournal } from '../../src/node/journal-file.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+test('a header is flushed to the disk after it was written and before record returns', (t) => {
+  const journal = openJournal(join(temporaryFolder(t), 'journal'));
+  const { fsyncSync, writeSync } = fs;
+  const calls: string[] = [];
+  fs.fsyncSync = (descriptor) => {
+    calls.push(`flush ${descriptor}`);
+    fsyncSync(descriptor);
+  };
+  fs.writeSync = ((descriptor: number, bytes: Uint8Array, offset?: number) => {
+    calls.push(`write ${descriptor}`);
+    return writeSync(descriptor, bytes, offset);
+  }) as typeof writeSync;
+  syncBuiltinESMExports();
+  try {
+    journal.record('aa'.repeat(32), {
+      blockId: '1',
+      height: 1,
+      timestamp: 10,
+      maxHeightPrevoted: 0,
+      maxHeightPreviouslyForged: 0,
+    });
+  } finally {
+    Object.assign(fs, { fsyncSync, writeSync });
+    syncBuiltinESMExports();
+    journal.close();
+  }
+  t.regex(calls.join(', '), /^write (\d+), flush \1$/);
+});

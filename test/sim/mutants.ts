@@ -1,0 +1,268 @@
+/** Small, realistic faults: each a piece of compiled code that occurs once, and what stands there instead. */
+
+export interface Mutant {
+  readonly name: string;
+  /** Below `dist/src`. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const BFT = 'protocol/gen3/bft.js';
+const FORK_CHOICE = 'protocol/gen3/fork-choice.js';
+const CHAIN = 'engine/chain.js';
+const COMMIT = 'engine/commit.js';
+
+export const MUTANTS: readonly Mutant[] = [
+  // ---- finality ------------------------------------------------------------------------------------------------------
+  {
+    name: 'sixty-seven votes are enough',
+    file: BFT,
+    from: 'Math.ceil((2 * delegates) / 3)',
+    to: 'Math.floor((2 * delegates) / 3)',
+  },
+  {
+    name: 'a precommit more than the threshold is needed',
+    file: BFT,
+    from: 'if (votes >= limits.threshold)\n            next.finalized',
+    to: 'if (votes > limits.threshold)\n            next.finalized',
+  },
+  {
+    name: 'votes reach a height further back',
+    file: BFT,
+    from: 'range: 3 * delegates - 1',
+    to: 'range: 3 * delegates',
+  },
+  {
+    name: 'a delegate prevotes a height twice',
+    file: BFT,
+    from: 'lastPrevote + 1, header.height',
+    to: '0, header.height',
+  },
+  {
+    name: 'a delegate precommits what it left',
+    file: BFT,
+    from: 'minPrecommitHeight(next, header, limits), lastPrecommit + 1',
+    to: 'lastPrecommit + 1',
+  },
+  {
+    name: 'headers with a wrong prevoted height pass',
+    file: BFT,
+    from: 'header.maxHeightPrevoted !== ledger.maxPrevoted',
+    to: 'false',
+  },
+  {
+    name: 'a second header at one height does not contradict',
+    file: BFT,
+    from: 'earlier.height >= later.height',
+    to: 'earlier.height > later.height',
+  },
+  {
+    name: 'a header may skip over an earlier one',
+    file: BFT,
+    from: 'earlier.height > later.maxHeightPreviouslyForged',
+    to: 'false',
+  },
+  {
+    name: 'every header earns the full reward',
+    file: BFT,
+    from: 'if (previous === 0)\n        return true;',
+    to: 'if (previous >= 0)\n        return true;',
+  },
+  {
+    name: 'what was final is forgotten when blocks are taken back',
+    file: COMMIT,
+    from: 'writer.setNote(FINALIZED_NOTE, note);',
+    to: '',
+  },
+  {
+    name: 'a final block may be switched away',
+    file: CHAIN,
+    from: 'if (commonHeight < this.#finalizedHeight) {',
+    to: 'if (false) {',
+  },
+  // ---- fork choice ---------------------------------------------------------------------------------------------------
+  {
+    name: 'the next block may have any parent',
+    file: FORK_CHOICE,
+    from: '&& tip.id === received.previousBlockId;',
+    to: ';',
+  },
+  {
+    name: 'double forging is not seen',
+    file: FORK_CHOICE,
+    from: 'return isDuplicate(tip, received) && tip.generatorPublicKey === received.generatorPublicKey;',
+    to: 'return false;',
+  },
+  {
+    name: 'a tie goes to the earlier slot',
+    file: FORK_CHOICE,
+    from: 'slotAt(tip.header.timestamp, params) < slotAt(received.header.timestamp, params)',
+    to: 'slotAt(tip.header.timestamp, params) > slotAt(received.header.timestamp, params)',
+  },
+  {
+    name: 'a tie is broken against a punctual tip',
+    file: FORK_CHOICE,
+    from: '!wasReceivedInSlot(tip, params)',
+    to: 'true',
+  },
+  {
+    name: 'an equal chain counts as better',
+    file: FORK_CHOICE,
+    from: 'tip.height < received.height',
+    to: 'tip.height <= received.height',
+  },
+  {
+    name: 'length beats prevotes',
+    file: FORK_CHOICE,
+    from: 'return (tip.maxHeightPrevoted < received.maxHeightPrevoted ||\n        (tip.maxHeightPrevoted === received.maxHeightPrevoted && tip.height < received.height));',
+    to: 'return tip.height < received.height;',
+  },
+  {
+    name: 'a better chain is discarded',
+    file: FORK_CHOICE,
+    from: "return 'betterChain';",
+    to: "return 'discard';",
+  },
+  // ---- rounds and slots ----------------------------------------------------------------------------------------------
+  {
+    name: 'rounds end a block late',
+    file: 'protocol/rounds.js',
+    from: 'height % ACTIVE_DELEGATES === 0',
+    to: 'height % ACTIVE_DELEGATES === 1',
+  },
+  {
+    name: 'the remainder of the fees is dropped',
+    file: 'protocol/payout.js',
+    from: '(index === headers.length - 1 ? rest : 0n)',
+    to: '0n',
+  },
+  {
+    name: 'earnings carry no vote weight',
+    file: 'protocol/payout.js',
+    from: 'addVoteWeight(state, vote, earned);',
+    to: ';',
+  },
+  {
+    name: 'an unvote takes no weight away',
+    file: 'protocol/tx/vote-weight.js',
+    from: 'add(publicKey, -sender.balance);',
+    to: ';',
+  },
+  {
+    name: 'a block may come a slot early',
+    file: 'protocol/block/apply.js',
+    from: 'slot > currentSlot ||',
+    to: 'slot > currentSlot + 1 ||',
+  },
+  {
+    name: 'anybody may forge in any slot',
+    file: 'protocol/block/apply.js',
+    from: 'if (owner === block.generatorPublicKey)',
+    to: 'if (owner !== undefined)',
+  },
+  {
+    name: 'any reward is paid',
+    file: 'protocol/block/apply.js',
+    from: 'if (block.reward === expected ||',
+    to: 'if (block.reward >= 0n ||',
+  },
+  // ---- store ---------------------------------------------------------------------------------------------------------
+  {
+    name: 'undo forgets the index of transactions',
+    file: 'store/block-tables.js',
+    from: "keys.remove(idKey('transactionIds', transaction.id));",
+    to: ';',
+  },
+  {
+    name: 'undo forgets the index of blocks',
+    file: 'store/block-tables.js',
+    from: "keys.remove(idKey('blockIds', block.id));",
+    to: ';',
+  },
+  {
+    name: 'undo leaves the ledger in memory',
+    file: 'store/state-tables.js',
+    from: 'this.#ledger = before === undefined ? undefined : Buffer.from(before);',
+    to: ';',
+  },
+  {
+    name: 'undo leaves a list of delegates in memory',
+    file: 'store/state-tables.js',
+    from: 'this.#roundLists.delete(key.readUInt32BE(1));',
+    to: ';',
+  },
+  {
+    name: 'a failed transaction leaves the new tip in memory',
+    file: 'store/chain-store.js',
+    from: 'this.#tip = tip;\n            this.#headers.clear();',
+    to: 'this.#headers.clear();',
+  },
+  {
+    name: 'a failed transaction is kept on the disk',
+    file: 'store/memory.js',
+    from: 'for (const { key, before } of log.reverse())',
+    to: 'for (const { key, before } of [])',
+  },
+  {
+    name: 'one undo record too many is forgotten',
+    file: COMMIT,
+    from: 'return finalized > 0 ? finalized :',
+    to: 'return finalized > 0 ? finalized + 1 :',
+  },
+  // ---- forging, gossip, synchronisation --------------------------------------------------------------------------------
+  {
+    name: 'the journal is not written',
+    file: 'engine/forge/scheduler.js',
+    from: 'journal.record(publicKey, signedHeaderOf(block));',
+    to: ';',
+  },
+  {
+    name: 'the journal is written after the block has left',
+    file: 'engine/forge/scheduler.js',
+    from: 'journal.record(publicKey, signedHeaderOf(block));',
+    to: 'queueMicrotask(() => queueMicrotask(() => journal.record(publicKey, signedHeaderOf(block))));',
+  },
+  {
+    name: 'the journal is not flushed',
+    file: 'node/journal-file.js',
+    from: 'writeAll(this.#descriptor, line);\n            fsyncSync(this.#descriptor);',
+    to: 'writeAll(this.#descriptor, line);',
+  },
+  {
+    name: 'the slot of the tip is filled again',
+    file: 'engine/forge/scheduler.js',
+    from: 'if (slot <= tipSlot)',
+    to: 'if (slot < tipSlot)',
+  },
+  {
+    name: 'a branch with a bad end is dropped whole',
+    file: CHAIN,
+    from: 'error instanceof BranchRejected ? branch.slice(0, branch.indexOf(error.block)) : []',
+    to: '[]',
+  },
+  {
+    name: 'blocks are served from the one that was named',
+    file: 'engine/serve.js',
+    from: 'store.block(height + answer.length + 1)',
+    to: 'store.block(height + answer.length)',
+  },
+  {
+    name: 'the lowest common block is served',
+    file: 'engine/serve.js',
+    from: 'highest = Math.max(highest, store.heightOf(id) ?? 0)',
+    to: 'highest = highest || (store.heightOf(id) ?? 0)',
+  },
+  {
+    name: 'nobody is told what a download has brought',
+    file: 'engine/sync/synchronizer.js',
+    from: 'this.#ended();',
+    to: ';',
+  },
+  {
+    name: 'a bait is followed unread',
+    file: CHAIN,
+    from: 'await this.validateDetached(block);',
+    to: ';',
+  },
+];

@@ -1,0 +1,112 @@
+/**
+ * Plants each fault of `mutants.ts` into a copy of the build and runs the suite against it: `npm run sim -- --mutants`. Some
+ * ten minutes on two cores. Exit code 1 when more survive than may, or when a fault no longer fits the code.
+ */
+
+import { spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { MUTANTS, type Mutant } from './mutants.ts';
+
+/** As the project's promise: 27 of 30. */
+const CAUGHT_SHARE_MIN = 0.9;
+/** A suite that hangs has noticed something. */
+const STAGE_TIMEOUT_MS = 240_000;
+
+/** Quick ones first: the suite ends with the first that fails. */
+const STAGES: readonly { readonly name: string; readonly files: readonly string[] }[] = [
+  { name: 'chain', files: ['engine/chain/*', 'engine/sync/synchronizer', 'node/journal-f*'] },
+  { name: 'rules', files: ['protocol/gen3/{bft,blocks,fork-choice,rounds}*', 'protocol/{payout,rounds}*'] },
+  { name: 'seeds', files: ['sim/scenarios/seeds'] },
+  { name: 'scenarios', files: ['sim/scenarios/{partition,time,cheats,behind}'] },
+];
+
+interface Fate {
+  readonly mutant: Mutant;
+  /** Stage that noticed it, undefined for a survivor. */
+  readonly caughtBy: string | undefined;
+  readonly seconds: number;
+}
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** @param only a part of the names of those to plant; all when empty */
+export async function runMutants(jobs: number, only: string): Promise<number> {
+  const chosen = MUTANTS.filter(({ name }) => name.includes(only));
+  const misfits = chosen.filter((mutant) => occurrences(mutant) !== 1);
+  for (const { name, file } of misfits) console.log(`"${name}" does not fit ${file} any more`);
+  if (misfits.length > 0) return 1;
+  const broken = await suite(ROOT);
+  if (broken !== undefined) {
+    console.log(`the suite fails (${broken}) though nothing was planted`);
+    return 1;
+  }
+  const waiting = [...chosen];
+  const fates: Fate[] = [];
+  const work = async (): Promise<void> => {
+    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+      const fate = await tryOut(mutant);
+      fates.push(fate);
+      console.log(textOf(fate));
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  const caught = fates.filter(({ caughtBy }) => caughtBy !== undefined).length;
+  const needed = Math.ceil(chosen.length * CAUGHT_SHARE_MIN);
+  console.log(`${caught} of ${chosen.length} planted faults caught, ${needed} needed`);
+  return caught >= needed ? 0 : 1;
+}
+
+async function tryOut(mutant: Mutant): Promise<Fate> {
+  const startMs = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), 'bloomery-mutant-'));
+  try {
+    for (const name of ['dist', 'package.json', 'networks']) {
+      cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter: (path) => !path.endsWith('.map') });
+    }
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    const file = join(folder, 'dist/src', mutant.file);
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace(mutant.from, () => mutant.to),
+    );
+    const caughtBy = await suite(folder);
+    return { mutant, caughtBy, seconds: Math.round((performance.now() - startMs) / 1000) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** @returns the name of the first stage that fails */
+async function suite(folder: string): Promise<string | undefined> {
+  for (const { name, files } of STAGES) {
+    const patterns = files.map((file) => `dist/test/${file}.test.js`);
+    if (!(await passes(folder, patterns))) return name;
+  }
+  return undefined;
+}
+
+function passes(folder: string, patterns: readonly string[]): Promise<boolean> {
+  const ava = join(ROOT, 'node_modules/ava/entrypoints/cli.mjs');
+  const child = spawn(process.execPath, [ava, '--fail-fast', ...patterns], { cwd: folder, stdio: 'ignore' });
+  const timer = setTimeout(() => child.kill('SIGKILL'), STAGE_TIMEOUT_MS);
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code) => {
+      clearTimeout(timer);
+      resolve(code === 0);
+    });
+  });
+}
+
+function occurrences({ file, from }: Mutant): number {
+  return readFileSync(join(ROOT, 'dist/src', file), 'utf8').split(from).length - 1;
+}
+
+function textOf({ mutant, caughtBy, seconds }: Fate): string {
+  const fate = caughtBy === undefined ? 'SURVIVED' : `caught by ${caughtBy}`;
+  return `${fate.padEnd(20)} ${`${seconds} s`.padStart(6)}  ${mutant.name} (${mutant.file})`;
+}
