@@ -100,6 +100,7 @@ export const RETIRED_TABLES: readonly number[] = [];
 export const META_LAYOUT = 'layout';
 export const META_GENERATION = 'generation';
 export const META_NETWORK = 'network';
+export const META_PARAMS = 'params';
 export const META_ACCOUNTS = 'accounts';
 
 /** The first byte of a table's keys: also the prefix that covers the whole table. */

@@ -6,9 +6,18 @@ import type { Codec } from '../protocol/rules.ts';
 import { KeyValueChainStore, type StoredChain } from './chain-store.ts';
 import { CountedKeyValue } from './counted.ts';
 import type { KeyValue } from './key-value.ts';
-import { LAYOUT_VERSION, META_ACCOUNTS, META_GENERATION, META_LAYOUT, META_NETWORK, textKey } from './layout.ts';
+import {
+  LAYOUT_VERSION,
+  META_ACCOUNTS,
+  META_GENERATION,
+  META_LAYOUT,
+  META_NETWORK,
+  META_PARAMS,
+  textKey,
+} from './layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 import { MemoryKeyValue } from './memory.ts';
+import { paramsPin, pinDifferences } from './params-pin.ts';
 
 export interface MemoryChainStoreOptions {
   readonly codec: Codec;
@@ -28,7 +37,7 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
  * Opens the store of a folder and holds it until `close`.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`,
- *   `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`, each with a message that says what to do
+ *   `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`, `STORE_PARAMS_MISMATCH`, each with a message that says what to do
  */
 export async function openChainStore({
   codec,
@@ -104,6 +113,7 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
       writer.put(textKey('meta', META_LAYOUT), Buffer.from(String(LAYOUT_VERSION)));
       writer.put(textKey('meta', META_GENERATION), Buffer.from(String(params.generation)));
       writer.put(textKey('meta', META_NETWORK), Buffer.from(networkOf(params)));
+      writer.put(textKey('meta', META_PARAMS), Buffer.from(paramsPin(params)));
       writer.put(textKey('meta', META_ACCOUNTS), zero);
     });
     return;
@@ -135,6 +145,21 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
         'folder to begin anew.',
     );
   }
+  refuseOtherParams(metaOf(keyValue, META_PARAMS) ?? '', params, directory);
+}
+
+/** The state of a store follows from its blocks only under the rules that they were applied under. */
+function refuseOtherParams(found: string, params: ChainParams, directory: string): void {
+  const expected = paramsPin(params);
+  if (found === expected) return;
+  const differences = pinDifferences(found, expected);
+  throw new ProtocolError(
+    'STORE_PARAMS_MISMATCH',
+    { directory, differences },
+    `The chain store in ${directory} was written under other parameters of this network (${differences.join('; ')}). ` +
+      'Start it with the network folder that it was written with, give this node another data directory, or remove the ' +
+      'folder to begin anew.',
+  );
 }
 
 function networkOf(params: ChainParams): string {

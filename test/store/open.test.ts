@@ -3,13 +3,14 @@ import { join } from 'node:path';
 
 import test from 'ava';
 import { ProtocolError } from '../../src/primitives/errors.ts';
-import type { ChainParams } from '../../src/protocol/params.ts';
+import { NO_EXCEPTIONS, type ChainParams } from '../../src/protocol/params.ts';
 import { tablePrefix, textKey } from '../../src/store/layout.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';
-import { openChainStore } from '../../src/store/open.ts';
+import { MemoryKeyValue } from '../../src/store/memory.ts';
+import { chainStoreOver, openChainStore } from '../../src/store/open.ts';
 import { fakeBlock, FAKE_CODEC } from '../support/fake-codec.ts';
 import { paramsWith } from '../support/fixtures.ts';
-import { dump, temporaryFolder } from './backends.ts';
+import { BACKENDS, dump, temporaryFolder } from './backends.ts';
 import { Dice, followHistory, nextStep } from './world.ts';
 
 async function openIn(directory: string, params: ChainParams = paramsWith()) {
@@ -71,6 +72,53 @@ for (const [change, code, words] of [
     });
   });
 }
+
+const otherParams: readonly (readonly [change: Partial<ChainParams>, difference: string])[] = [
+  [{ epochMs: 1 }, 'epochMs 1464109200000 instead of 1'],
+  [{ blockTimeS: 10 }, 'blockTimeS 2 instead of 10'],
+  [{ transactionsPerBlockMax: 24 }, 'transactionsPerBlockMax 25 instead of 24'],
+  [{ rewards: { milestones: [1n], offset: 1, distance: 2 } }, 'rewards {"distance":3000000,'],
+  [{ rewards: { ...paramsWith().rewards, offset: 2161 } }, '"offset":2160} instead of {'],
+  [{ delegateListRoundOffset: 3 }, 'delegateListRoundOffset 2 instead of 3'],
+  [{ communityIdentifier: 'A b' }, 'communityIdentifier "Test" instead of "A\\u0020b"'],
+  [{ exceptions: { ...NO_EXCEPTIONS, votes: new Set(['5']) } }, 'exceptions sha256:'],
+  [{ exceptions: { ...NO_EXCEPTIONS, blockVersions: new Map([[0, { start: 1, end: 2 }]]) } }, 'exceptions sha256:'],
+];
+
+for (const backend of BACKENDS) {
+  test(`a ${backend} store is refused under other consensus parameters, which are named, and left as it was`, async (t) => {
+    await inFolder(async (directory) => {
+      const memory = new MemoryKeyValue();
+      const open = async (params: ChainParams): Promise<void> => {
+        if (backend === 'lmdb') await (await openIn(directory, params)).close();
+        else chainStoreOver(memory, { codec: FAKE_CODEC, params }, directory);
+      };
+      await open(paramsWith());
+      for (const [change, difference] of otherParams) {
+        const error = await t.throwsAsync(open(paramsWith(change)), { code: 'STORE_PARAMS_MISMATCH' });
+        t.true(error?.message.includes(difference), error?.message);
+        t.true(error?.message.includes(directory));
+        t.regex(error?.message ?? '', /Start it with the network folder that it was written with/);
+      }
+      await open(paramsWith());
+    });
+  });
+}
+
+test('sets and maps of exceptions in another order are the same parameters', async (t) => {
+  const exceptions = (ids: readonly string[]): ChainParams['exceptions'] => ({
+    ...NO_EXCEPTIONS,
+    votes: new Set(ids),
+    recipientLeadingZero: new Map(ids.map((id) => [id, `${id}L`])),
+  });
+  await inFolder(async (directory) => {
+    await (await openIn(directory, paramsWith({ exceptions: exceptions(['1', '2']) }))).close();
+    await (await openIn(directory, paramsWith({ exceptions: exceptions(['2', '1']) }))).close();
+    await t.throwsAsync(openIn(directory, paramsWith({ exceptions: exceptions(['2', '1', '3']) })), {
+      code: 'STORE_PARAMS_MISMATCH',
+    });
+  });
+});
 
 test('a store of another layout is refused with advice', async (t) => {
   await inFolder(async (directory) => {
