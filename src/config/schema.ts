@@ -81,7 +81,6 @@ export const OPTIONS = {
   pool: {
     transactionsPerQueueMax: integer('Transactions in each queue of the pool.', 1000, 100, 5000),
     broadcastIntervalMs: integer('Time between announcements of transactions.', 5000, 100, 60_000, { unit: 'ms' }),
-    releaseLimit: integer('Transactions in one announcement.', 25, 1, 25),
   },
   verifier: {
     threads: integer('Threads that check signatures in bulk; 0 checks on the main thread.', 2, 0, 64),
