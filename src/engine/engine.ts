@@ -37,6 +37,8 @@ export interface EngineOptions {
   readonly waitThresholdMs: number;
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
+  /** Whether peers may tell others of this node: they may unless this is false. */
+  readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
   /** What differs from `DEFAULT_CUSTOMS`. */
   readonly customs?: Partial<Customs>;
@@ -284,7 +286,7 @@ export class Engine {
   }
 
   #nodeInfo(): NodeInfo {
-    const { identity, os } = this.#options;
+    const { identity, os, advertiseAddress = true } = this.#options;
     const { header } = this.chain.tip;
     return {
       os,
@@ -297,7 +299,7 @@ export class Engine {
       blockVersion: header.version,
       maxHeightPrevoted: header.maxHeightPrevoted,
       lastBlockId: header.id,
-      advertiseAddress: true,
+      advertiseAddress,
     };
   }
 }

@@ -95,6 +95,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         waitThresholdMs: config.forging.waitThresholdS * 1000,
         broadcastIntervalMs: config.pool.broadcastIntervalMs,
         transactionsPerQueueMax: config.pool.transactionsPerQueueMax,
+        advertiseAddress: config.p2p.advertiseAddress,
         peers: {
           own: { ip: config.p2p.host, wsPort: config.p2p.port },
           gossipPeersMax: generation.gossipPeersMax,
