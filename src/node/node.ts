@@ -9,6 +9,7 @@ import { Engine } from '../engine/engine.ts';
 import { ForgingDelegates } from '../engine/forge/delegates.ts';
 import { createHttpServer } from '../http/app.ts';
 import { hexOf } from '../primitives/bytes.ts';
+import { messageOf } from '../primitives/errors.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Transport } from '../ports/transport.ts';
@@ -17,6 +18,7 @@ import { createChainLog } from '../store/chain-log.ts';
 import { openChainStore } from '../store/open.ts';
 import { createQueries } from '../store/queries.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
+import { Closers } from './closers.ts';
 import { partsOf } from './generations.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { openJournal } from './journal-file.ts';
@@ -38,7 +40,11 @@ export interface RunningNode {
   readonly httpPort: number;
   /** 0 when the node has no peers. */
   readonly wsPort: number;
-  /** Stops forging, then everything else, and resolves when all is on disk. */
+  /**
+   * Stops forging, then everything else, and resolves when all is on disk.
+   *
+   * @throws AggregateError with what went wrong, when all else is closed
+   */
   close(): Promise<void>;
 }
 
@@ -53,21 +59,18 @@ const SIGNATURE_ANSWERS_MAX = 20_000;
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { network, dataDirectory, config, observer } = options;
-  const closers: (() => unknown)[] = [];
-  const close = async (): Promise<void> => {
-    for (const step of closers.splice(0).reverse()) await step();
-  };
+  const closers = new Closers();
   try {
     const generation = partsOf(network.params);
     const rules = generation.createRules(network.params);
     const genesis = rules.codec.genesisFromJson(network.genesisJson);
     const { codec, params } = rules;
     const chain = await openChainStore({ directory: join(dataDirectory, 'chain'), codec, params });
-    closers.push(() => chain.close());
+    closers.add(() => chain.close());
     const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
     // After the store: a folder that belongs to another network is refused before anything is written to it.
     const journal = openJournal(join(dataDirectory, 'forging-journal'));
-    closers.push(() => {
+    closers.add(() => {
       journal.close();
     });
     const verifier = createVerifierPool({
@@ -76,7 +79,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       observer: observer.room('verifier'),
       ...(config.verifier.backend === 'auto' ? {} : { backend: config.verifier.backend }),
     });
-    closers.push(() => verifier.close());
+    closers.add(() => verifier.close());
 
     const identity: NodeIdentity = {
       networkName: network.name,
@@ -123,10 +126,10 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     let httpPort = 0;
     if (config.http.enabled) {
       const http = createHttpServer(api, httpOptionsOf(options));
-      closers.push(() => http.close());
+      closers.add(() => http.close());
       httpPort = (await http.start()).port;
     }
-    closers.push(() => engine.stop());
+    closers.add(() => engine.stop());
     const wsPort = config.p2p.enabled ? config.p2p.port : 0;
     await engine.start({ wsPort, httpPort });
     const housekeeping = startHousekeeping(
@@ -143,7 +146,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       },
       observer,
     );
-    closers.push(() => housekeeping.stop());
+    closers.add(() => housekeeping.stop());
     observer.log('info', 'NODE_STARTED', 'the node runs', {
       network: network.name,
       networkId: params.networkIdentifier,
@@ -152,9 +155,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       wsPort,
       signatures: verifier.backend,
     });
-    return { httpPort, wsPort, close };
+    return { httpPort, wsPort, close: () => closers.close() };
   } catch (error) {
-    await close();
+    await closers.close().catch((closing: unknown) => {
+      observer.log('error', 'NODE_CLOSE_FAILED', 'not everything could be closed', { reason: messageOf(closing) });
+    });
     throw error;
   }
 }

@@ -1,0 +1,34 @@
+import test from 'ava';
+import { Closers } from '../../src/node/closers.ts';
+
+test('steps are taken in the reverse order, each after the one before it has ended, and once', async (t) => {
+  const taken: string[] = [];
+  const closers = new Closers();
+  closers.add(() => taken.push('first'));
+  closers.add(async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    taken.push('second');
+  });
+  closers.add(() => taken.push('third'));
+  await closers.close();
+  await closers.close();
+  t.deepEqual(taken, ['third', 'second', 'first']);
+});
+
+test('a step that throws or rejects does not keep the others from closing, and all errors are told', async (t) => {
+  const taken: string[] = [];
+  const closers = new Closers();
+  const thrown = new Error('a');
+  const rejected = new Error('b');
+  closers.add(() => taken.push('first'));
+  closers.add(() => {
+    throw thrown;
+  });
+  closers.add(() => taken.push('third'));
+  closers.add(() => Promise.reject(rejected));
+  const error = await t.throwsAsync(closers.close(), { instanceOf: AggregateError });
+  t.is(error?.message, 'not everything could be closed: b; a');
+  t.deepEqual(error?.errors, [rejected, thrown]);
+  t.deepEqual(taken, ['third', 'first']);
+  await closers.close();
+});
