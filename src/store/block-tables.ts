@@ -76,7 +76,7 @@ export class BlockTables {
     const { height } = header;
     keys.put(heightKey('headers', height), this.#codec.encodeHeader(header));
     keys.put(idKey('blockIds', header.id), heightBytes(height));
-    for (const entry of blockEntries(header)) keys.put(entry, EMPTY);
+    for (const entry of blockEntries(header)) keys.put(entry, EMPTY, true);
     const total = transactionTotal(keys, height - 1) + transactions.length;
     keys.put(heightKey('transactionTotals', height), u64Bytes(BigInt(total)));
     this.#appendToGenerator(keys, header);
@@ -85,7 +85,7 @@ export class BlockTables {
       const value = placeBytes(place);
       keys.put(placeKey(place), this.#codec.encodeTransaction(transaction));
       keys.put(idKey('transactionIds', transaction.id), value);
-      for (const entry of transactionEntries(transaction, place)) keys.put(entry, EMPTY);
+      for (const entry of transactionEntries(transaction, place)) keys.put(entry, EMPTY, true);
       for (const list of transactionLists(transaction)) this.#push(keys, list, value);
     }
     return header;
@@ -96,14 +96,14 @@ export class BlockTables {
     const { height } = block;
     keys.remove(heightKey('headers', height));
     keys.remove(idKey('blockIds', block.id));
-    for (const entry of blockEntries(block)) keys.remove(entry);
+    for (const entry of blockEntries(block)) keys.remove(entry, true);
     keys.remove(heightKey('transactionTotals', height));
     this.#pop(keys, publicKeyKey('blocksByGenerator', block.generatorPublicKey));
     for (const [index, transaction] of block.transactions.entries()) {
       const place = { height, index };
       keys.remove(placeKey(place));
       keys.remove(idKey('transactionIds', transaction.id));
-      for (const entry of transactionEntries(transaction, place)) keys.remove(entry);
+      for (const entry of transactionEntries(transaction, place)) keys.remove(entry, true);
       for (const list of transactionLists(transaction)) this.#pop(keys, list);
     }
   }

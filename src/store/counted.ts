@@ -76,22 +76,23 @@ export class CountedKeyValue implements KeyValue {
   }
 
   #counting(writer: KeyValueWriter): KeyValueWriter {
-    const change = (key: Uint8Array, by: 1 | -1): void => {
+    const runsOf = (key: Uint8Array): Runs | undefined => {
       const table = key[0] ?? 0;
-      if (!this.#runs.has(table) || (writer.get(key) !== undefined) === (by === 1)) return;
-      this.#load(table, writer).add(key, by);
+      return this.#runs.has(table) ? this.#load(table, writer) : undefined;
     };
     return {
       get: (key) => writer.get(key),
       entries: (range) => writer.entries(range),
       keys: (range) => writer.keys(range),
       count: (range) => writer.count(range),
-      put: (key, value) => {
-        change(key, 1);
+      put: (key, value, isNew = false) => {
+        const runs = runsOf(key);
+        if (runs !== undefined && (isNew || writer.get(key) === undefined)) runs.add(key, 1);
         writer.put(key, value);
       },
-      remove: (key) => {
-        change(key, -1);
+      remove: (key, isThere = false) => {
+        const runs = runsOf(key);
+        if (runs !== undefined && (isThere || writer.get(key) !== undefined)) runs.add(key, -1);
         writer.remove(key);
       },
     };
@@ -124,25 +125,32 @@ export class CountedKeyValue implements KeyValue {
   }
 }
 
-/** The runs of one table: where each begins and how many keys it holds. The first begins with the table. */
+/** Neighbouring keys, from `start` to the start of the next run. */
+interface Run {
+  readonly start: Buffer;
+  size: number;
+  /** True until the size is on the disk. */
+  isChanged: boolean;
+}
+
+/** The runs of one table, in the order of their keys. The first begins with the table. */
 class Runs {
   readonly #table: number;
-  readonly #starts: Buffer[];
-  readonly #sizes: number[];
-  /** Runs whose size is not on the disk yet, by their start in hexadecimal. */
-  readonly #unsaved = new Set<string>();
+  readonly #runs: Run[];
+  /** Runs whose size is not on the disk yet. */
+  readonly #changed: Run[] = [];
+  /** Position of the run that was changed last: the next change is often in the same. */
+  #latest = 0;
 
   constructor(table: number, reader: KeyValueReader) {
     this.#table = table;
-    this.#starts = [Buffer.from([table])];
-    this.#sizes = [0];
-    for (const { key, value } of reader.entries(prefixRange(runKey(Buffer.from([table]))))) {
+    const first = { start: Buffer.from([table]), size: 0, isChanged: false };
+    this.#runs = [first];
+    for (const { key, value } of reader.entries(prefixRange(runKey(first.start)))) {
       const start = Buffer.from(key.subarray(1));
-      if (start.length === 1) this.#sizes[0] = value.readUInt32BE();
-      else {
-        this.#starts.push(start);
-        this.#sizes.push(value.readUInt32BE());
-      }
+      const size = value.readUInt32BE();
+      if (start.length === 1) first.size = size;
+      else this.#runs.push({ start, size, isChanged: false });
     }
   }
 
@@ -150,10 +158,9 @@ class Runs {
   rank(reader: KeyValueReader, bound: Uint8Array): number {
     const at = this.#runAt(bound);
     let before = 0;
-    for (let run = 0; run < at; run += 1) before += this.#sizes[run] ?? 0;
-    const gte = this.#starts[at];
-    assert(gte !== undefined, 'each key lies in a run');
-    if ((bound[0] ?? 0) > this.#table) return before + (this.#sizes[at] ?? 0);
+    for (let run = 0; run < at; run += 1) before += this.#run(run).size;
+    const { start: gte, size } = this.#run(at);
+    if ((bound[0] ?? 0) > this.#table) return before + size;
     return before + (Buffer.compare(gte, bound) < 0 ? reader.count({ gte, lt: bound }) : 0);
   }
 
@@ -161,8 +168,8 @@ class Runs {
   keyAt(reader: KeyValueReader, rank: number): Buffer {
     let run = 0;
     let offset = rank;
-    while (offset >= (this.#sizes[run] ?? 0) && run < this.#sizes.length - 1) {
-      offset -= this.#sizes[run] ?? 0;
+    while (offset >= this.#run(run).size && run < this.#runs.length - 1) {
+      offset -= this.#run(run).size;
       run += 1;
     }
     const [key] = reader.keys({ ...this.#rangeOf(run), offset, limit: 1 });
@@ -171,64 +178,72 @@ class Runs {
   }
 
   add(key: Uint8Array, by: 1 | -1): void {
-    const at = this.#runAt(key);
-    this.#sizes[at] = (this.#sizes[at] ?? 0) + by;
-    this.#unsaved.add(this.#starts[at]?.toString('hex') ?? '');
+    if (!this.#isIn(this.#latest, key)) this.#latest = this.#runAt(key);
+    const run = this.#run(this.#latest);
+    run.size += by;
+    if (run.isChanged) return;
+    run.isChanged = true;
+    this.#changed.push(run);
   }
 
   /** Writes what changed; cuts what grew too large, joins what is empty to its neighbour. */
   save(writer: KeyValueWriter): void {
-    for (const text of this.#unsaved) {
-      const start = Buffer.from(text, 'hex');
-      const at = this.#runAt(start);
-      const size = this.#sizes[at] ?? 0;
-      if (size > RUN_KEYS_MAX) this.#cut(at, writer);
-      else if (size > 0) this.#put(at, writer);
+    for (const run of this.#changed.splice(0)) {
+      run.isChanged = false;
+      if (run.size > RUN_KEYS_MAX) this.#cut(this.#runAt(run.start), writer);
+      else if (run.size > 0) this.#put(run, writer);
       else {
-        writer.remove(runKey(start));
-        if (at === 0) continue;
-        this.#starts.splice(at, 1);
-        this.#sizes.splice(at, 1);
+        writer.remove(runKey(run.start));
+        const at = this.#runAt(run.start);
+        if (at > 0) this.#runs.splice(at, 1);
       }
     }
-    this.#unsaved.clear();
+    this.#latest = 0;
   }
 
   #cut(at: number, writer: KeyValueWriter): void {
     const keys = Array.from(writer.keys(this.#rangeOf(at)));
     const pieces = Math.ceil(keys.length / RUN_KEYS_CUT);
     const starts = Array.from({ length: pieces }, (_, piece) => Math.floor((piece * keys.length) / pieces));
-    const sizes = starts.map((from, piece) => (starts[piece + 1] ?? keys.length) - from);
-    const added = starts.slice(1).map((from) => Buffer.from(keys[from] ?? []));
-    this.#starts.splice(at + 1, 0, ...added);
-    this.#sizes.splice(at, 1, ...sizes);
-    for (let run = at; run < at + pieces; run += 1) this.#put(run, writer);
+    const runs = starts.map((from, piece) => ({
+      start: piece === 0 ? this.#run(at).start : Buffer.from(keys[from] ?? []),
+      size: (starts[piece + 1] ?? keys.length) - from,
+      isChanged: false,
+    }));
+    this.#runs.splice(at, 1, ...runs);
+    for (const run of runs) this.#put(run, writer);
   }
 
-  #put(at: number, writer: KeyValueWriter): void {
-    const start = this.#starts[at];
-    assert(start !== undefined, 'a run has a start');
+  #put({ start, size }: Run, writer: KeyValueWriter): void {
     const value = Buffer.allocUnsafe(4);
-    value.writeUInt32BE(this.#sizes[at] ?? 0);
+    value.writeUInt32BE(size);
     writer.put(runKey(start), value);
   }
 
-  #rangeOf(run: number): Pick<KeyRange, 'gte' | 'lt'> {
-    const gte = this.#starts[run];
-    assert(gte !== undefined, 'a run has a start');
-    return { gte, lt: this.#starts[run + 1] ?? afterPrefix(Buffer.from([this.#table])) };
+  #rangeOf(at: number): Pick<KeyRange, 'gte' | 'lt'> {
+    return { gte: this.#run(at).start, lt: this.#runs[at + 1]?.start ?? afterPrefix(Buffer.from([this.#table])) };
+  }
+
+  #isIn(at: number, key: Uint8Array): boolean {
+    const next = this.#runs[at + 1];
+    return Buffer.compare(this.#run(at).start, key) <= 0 && (next === undefined || Buffer.compare(key, next.start) < 0);
   }
 
   /** The run that a key lies in: the last one that does not begin above it. */
   #runAt(key: Uint8Array): number {
     let low = 0;
-    let high = this.#starts.length;
+    let high = this.#runs.length;
     while (high - low > 1) {
       const middle = (low + high) >> 1;
-      const start = this.#starts[middle];
-      if (start !== undefined && Buffer.compare(start, key) <= 0) low = middle;
+      if (Buffer.compare(this.#run(middle).start, key) <= 0) low = middle;
       else high = middle;
     }
     return low;
+  }
+
+  #run(at: number): Run {
+    const run = this.#runs[at];
+    assert(run !== undefined, 'each key lies in a run');
+    return run;
   }
 }

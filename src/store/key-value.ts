@@ -31,8 +31,10 @@ export interface KeyValueReader {
 
 /** Valid during the transaction that it was handed to. Its reads see its own writes. */
 export interface KeyValueWriter extends KeyValueReader {
-  put(key: Uint8Array, value: Uint8Array): void;
-  remove(key: Uint8Array): void;
+  /** @param isNew true when the caller knows that the key is not there yet: it need not be looked for */
+  put(key: Uint8Array, value: Uint8Array, isNew?: boolean): void;
+  /** @param isThere true when the caller knows that the key is there */
+  remove(key: Uint8Array, isThere?: boolean): void;
 }
 
 export interface KeyValue extends KeyValueReader {

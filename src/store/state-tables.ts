@@ -121,7 +121,8 @@ export class StateTables {
       if (list === undefined) this.#roundLists.delete(index);
       else this.#roundLists.set(index, list);
     }
-    for (const [name, value] of changes.facts) put(keys, textKey('facts', name), Buffer.from(value, 'utf8'), overwritten);
+    for (const [name, value] of changes.facts)
+      put(keys, textKey('facts', name), Buffer.from(value, 'utf8'), overwritten);
     const { ledger } = changes;
     if (ledger !== undefined && ledger !== this.#ledger) {
       overwritten.push({ key: ledgerKey(), before: this.#ledger === undefined ? undefined : bufferOf(this.#ledger) });
@@ -258,8 +259,8 @@ function bufferOf(bytes: Uint8Array): Buffer {
 
 function writeAccountEntries(keys: KeyValueWriter, before: Account | undefined, after: Account | undefined): void {
   const { removed, added } = accountEntryChanges(before, after);
-  for (const key of removed) keys.remove(key);
-  for (const key of added) keys.put(key, EMPTY);
+  for (const key of removed) keys.remove(key, true);
+  for (const key of added) keys.put(key, EMPTY, true);
 }
 
 function addToAccountTotal(keys: KeyValueWriter, by: number): void {
