@@ -62,6 +62,11 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   };
 }
 
+/** Whether an address is this machine's own. */
+export function isLoopback(address: string | undefined): boolean {
+  return LOOPBACK.includes(address);
+}
+
 const LOOPBACK = readAddressList(['127.0.0.0/8', '::1'], SILENT);
 
 /**

@@ -9,6 +9,8 @@ export interface HttpOptions {
   readonly port: number;
   /** Address to bind, IPv4 or IPv6. */
   readonly address: string;
+  /** A second listener that speaks TLS, at the same address; absent for none. */
+  readonly tls?: TlsOptions;
   /** True takes the client's address from `X-Forwarded-For`. */
   readonly trustProxy: boolean;
   /** Who may ask at all: everybody, or the addresses and networks (CIDR) of the list. */
@@ -23,6 +25,8 @@ export interface HttpOptions {
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
   /** True refuses the other generation's sort names and peer states. */
   readonly strictDialect: boolean;
+  /** True sends answers that follow from the chain again until it changes. */
+  readonly keepAnswers: boolean;
   readonly events: EventOptions;
   readonly observer: Observer;
 }
@@ -38,9 +42,21 @@ export interface EventOptions {
   readonly lookMs: number;
 }
 
+export interface TlsOptions {
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Private key and certificates, PEM. */
+  readonly key: string | Buffer;
+  readonly certificate: string | Buffer;
+}
+
 export interface HttpLimits {
   /** Requests per window and client address; 0 for no limit. */
   readonly max: number;
+  /** The same for clients of other machines while `max` is 0: nobody means to serve a stranger without end. */
+  readonly strangerMax: number;
+  /** Requests per window of all clients of other machines together; 0 for no limit. */
+  readonly strangersTotalMax: number;
   /** Requests of a window that are answered without delay; 0 for no delays. */
   readonly delayAfter: number;
   /** Added for each request past `delayAfter`, in milliseconds. */
@@ -52,7 +68,7 @@ export interface HttpLimits {
   readonly idleTimeoutMs: number;
 }
 
-/** What holds where the operator says nothing: loopback only, no limit. */
+/** What holds where the operator says nothing: loopback only, and no limit for it. */
 export const HTTP_DEFAULTS: HttpOptions = {
   enabled: true,
   port: 4000,
@@ -64,6 +80,8 @@ export const HTTP_DEFAULTS: HttpOptions = {
   readOnly: false,
   limits: {
     max: 0,
+    strangerMax: 1_200,
+    strangersTotalMax: 60_000,
     delayAfter: 0,
     delayMs: 0,
     windowMs: 60_000,
@@ -72,6 +90,7 @@ export const HTTP_DEFAULTS: HttpOptions = {
   },
   cors: { origin: '*', methods: ['GET', 'POST', 'PUT'] },
   strictDialect: false,
+  keepAnswers: true,
   events: { readersMax: 2_000, stallMs: 10_000, heartbeatMs: 15_000, lookMs: 1_000 },
   observer: SILENT,
 };

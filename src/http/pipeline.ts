@@ -17,12 +17,13 @@ import express, {
 import { messageOf } from '../primitives/errors.ts';
 import type { NodeApi } from '../ports/node-api.ts';
 import { guardAccess, guardRoutes, type RouteGuard } from './access.ts';
+import type { AnswerMemory } from './answer-memory.ts';
 import type { Dialect } from './dialect.ts';
 import type { EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
 import { internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
 import { parseQuery, queryTextOf } from './query.ts';
-import { limitRate } from './rate-limit.ts';
+import { limitRate, type RateLimit } from './rate-limit.ts';
 import { checkRequest, type CheckedRequest, type RawRequest, type Route, type StreamRoute } from './route.ts';
 import { allRoutes } from './routes/all.ts';
 
@@ -32,7 +33,16 @@ const PREFIXES = ['/api', ''];
 /** Where bodies may also be forms: the oldest clients send them so. */
 const FORM_PATHS = PREFIXES.map((prefix) => `${prefix}/signatures`);
 
-export function createApp(api: NodeApi, options: HttpOptions, dialect: Dialect, hub: EventHub): Express {
+/** What a listener shares with its application. */
+export interface AppParts {
+  readonly dialect: Dialect;
+  readonly hub: EventHub;
+  readonly limit: RateLimit;
+  readonly memory: AnswerMemory;
+}
+
+export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): Express {
+  const { dialect } = parts;
   // Generation 3's routers tell letter cases apart, generation 2's do not.
   const caseSensitive = dialect.generation === 3;
   const app = express();
@@ -46,7 +56,7 @@ export function createApp(api: NodeApi, options: HttpOptions, dialect: Dialect, 
   app.use(FORM_PATHS, express.urlencoded({ limit: BODY_BYTES_MAX, extended: false }));
   app.use(overrideMethod);
   app.use(setSecurityHeaders);
-  app.use(createRouter(api, options, dialect, caseSensitive, hub));
+  app.use(createRouter(api, options, parts, caseSensitive));
   app.use(() => {
     throw pageNotFound();
   });
@@ -54,17 +64,12 @@ export function createApp(api: NodeApi, options: HttpOptions, dialect: Dialect, 
   return app;
 }
 
-function createRouter(
-  api: NodeApi,
-  options: HttpOptions,
-  dialect: Dialect,
-  caseSensitive: boolean,
-  hub: EventHub,
-): Router {
+function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseSensitive: boolean): Router {
+  const { dialect } = parts;
   const router = Router({ caseSensitive });
   const guard = guardRoutes(options);
   const behindRoute = [
-    limitRate(options.limits),
+    limitRate(parts.limit),
     cors({ origin: options.cors.origin, methods: [...options.cors.methods] }),
     // A compressor holds back what a stream should send at once.
     compression({
@@ -75,7 +80,7 @@ function createRouter(
   ];
   for (const [path, routes] of byPath(allRoutes(dialect, options))) {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
-    const run = runRoute(routes, api, guard, hub);
+    const run = runRoute(routes, api, guard, parts);
     const paths = PREFIXES.map((prefix) => prefix + pattern);
     router.all(paths, refuseOtherMethods(routes), ...behindRoute, run, answerRouted(options, dialect));
   }
@@ -88,7 +93,7 @@ function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]>
   return paths;
 }
 
-function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, hub: EventHub): RequestHandler {
+function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, parts: AppParts): RequestHandler {
   return async (request, response) => {
     const route = routes.find(({ method }) => method === request.method);
     // Preflight requests end in the CORS step, unless CORS is off.
@@ -96,13 +101,15 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, hub
     const checked = checkRequest(route, rawRequestOf(request));
     guard.check(route, request);
     if (route.kind === 'stream') {
-      openStream(route, checked, request, response, guard, hub);
+      openStream(route, checked, request, response, guard, parts.hub);
     } else if (route.kind === 'plain') {
       const { status, body } = await route.respond(api, checked);
       send(response, status, body, route.contentType);
     } else {
+      const tipId = api.chain.tip()?.id;
       const { meta, data } = await route.handle(api, checked);
-      send(response, 200, { meta, data, links: {} }, 'application/json');
+      const bytes = send(response, 200, { meta, data, links: {} }, 'application/json');
+      if (route.isOfChain && tipId === api.chain.tip()?.id) parts.memory.keep(request.originalUrl, bytes);
     }
   };
 }
@@ -216,10 +223,11 @@ function failure(error: unknown, request: Request, options: HttpOptions): Proble
   return internalError();
 }
 
-function send(response: Response, status: number, body: unknown, contentType: string): void {
+function send(response: Response, status: number, body: unknown, contentType: string): Buffer {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body), 'utf8');
   response.status(status);
   response.setHeader('Content-Type', contentType);
   response.setHeader('Content-Length', bytes.length);
   response.end(bytes);
+  return bytes;
 }

@@ -44,6 +44,8 @@ interface Declared {
 
 export interface EnvelopeRoute extends Declared {
   readonly kind?: 'envelope';
+  /** The answer follows from the request and the chain alone: it may be sent again until the chain changes. */
+  readonly isOfChain?: true;
   /** Shapes of `meta` and `data` of a 200. */
   readonly answer: { readonly meta: Schema; readonly data: Schema };
   /** @throws Problem, or a ProtocolError whose code `problems.ts` knows */

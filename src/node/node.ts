@@ -1,15 +1,17 @@
 /** Builds a node out of its parts, in the order in which they need one another, and takes it down in the reverse order. */
 
+import { readFileSync } from 'node:fs';
 import { platform, release } from 'node:os';
 import { join } from 'node:path';
 import { decryptPassphrase, addressOf, keyPairOfPassphrase } from '../crypto/keys.ts';
+import { buildIdentity } from '../config/build.ts';
 import type { Network } from '../config/network.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config, HttpConfig } from '../config/schema.ts';
 import { Engine } from '../engine/engine.ts';
 import { ForgingDelegates } from '../engine/forge/delegates.ts';
 import { createHttpServer } from '../http/app.ts';
 import { hexOf } from '../primitives/bytes.ts';
-import { messageOf } from '../primitives/errors.ts';
+import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Transport } from '../ports/transport.ts';
@@ -85,8 +87,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       networkName: network.name,
       version: network.appVersion,
       protocolVersion: network.protocolVersion,
-      build: '',
-      commit: '',
+      ...buildIdentity(),
       nonce: hexOf(systemRandom.bytes(8)),
     };
     const transport = transportOf(options, identity);
@@ -195,9 +196,15 @@ function httpOptionsOf({ config, observer }: NodeOptions) {
     trustProxy: http.trustProxy,
     access: { public: http.accessPublic, whiteList: http.accessWhitelist },
     forgingWhiteList: http.forgingWhitelist,
+    legacySignatures: { enabled: http.legacySignatures, whiteList: http.legacySignaturesWhitelist },
+    readOnly: http.readOnly,
+    strictDialect: http.strictDialect,
+    ...(http.tlsPort === 0 ? {} : { tls: tlsOptionsOf(http) }),
     cors: { origin: http.corsOrigin, methods: ['GET', 'POST', 'PUT'] },
     limits: {
       max: http.rateLimitMax,
+      strangerMax: http.rateLimitStrangersMax,
+      strangersTotalMax: http.rateLimitStrangersTotalMax,
       delayAfter: 0,
       delayMs: 0,
       windowMs: http.rateLimitWindowMs,
@@ -206,4 +213,22 @@ function httpOptionsOf({ config, observer }: NodeOptions) {
     },
     observer: observer.room('http'),
   };
+}
+
+/** @throws ProtocolError `TLS_FILE_UNREADABLE` with the file and the reason */
+function tlsOptionsOf(http: HttpConfig) {
+  const read = (option: 'tlsKeyFile' | 'tlsCertificateFile'): Buffer => {
+    const file = http[option];
+    try {
+      return readFileSync(file);
+    } catch (error) {
+      throw new ProtocolError(
+        'TLS_FILE_UNREADABLE',
+        { file, option },
+        `http.${option} \`${file}\` cannot be read: ${messageOf(error)}`,
+        { cause: error },
+      );
+    }
+  };
+  return { port: http.tlsPort, key: read('tlsKeyFile'), certificate: read('tlsCertificateFile') };
 }

@@ -14,6 +14,9 @@ export class DelegateQueries {
   readonly #params: ChainParams;
   #view: { readonly tip: BlockHeader | undefined; readonly entries: ReadonlyMap<PublicKey, DelegateEntry> } | undefined;
 
+  /** All delegates by sort, for the tip of the view. */
+  readonly #sorted = new Map<string, readonly DelegateEntry[]>();
+
   constructor(store: StoredChain, params: ChainParams) {
     this.#store = store;
     this.#params = params;
@@ -42,12 +45,19 @@ export class DelegateQueries {
         (query.username === undefined || delegate.username === query.username),
     );
     const { field, direction } = query.sort;
-    return pageOf(found.sort(firstOf(directed(ORDERS[field], direction), byAddress)), query);
+    const sorted = (): DelegateEntry[] => found.sort(firstOf(directed(ORDERS[field], direction), byAddress));
+    if (found.length < this.#entries().size) return pageOf(sorted(), query);
+    // All of them: the order holds until the tip changes.
+    const key = `${field}:${direction}`;
+    let kept = this.#sorted.get(key);
+    if (kept === undefined) this.#sorted.set(key, (kept = sorted()));
+    return pageOf(kept, query);
   }
 
   #entries(): ReadonlyMap<PublicKey, DelegateEntry> {
     const tip = this.#store.tip();
     if (this.#view === undefined || this.#view.tip?.id !== tip?.id) {
+      this.#sorted.clear();
       this.#view = { tip, entries: entriesOf(this.#store, this.#params, tip?.height ?? 0) };
     }
     return this.#view.entries;

@@ -246,9 +246,12 @@ export function firstOf(body: unknown): Record<string, unknown> {
 
 export type Ask = (target: string, init?: RequestInit) => Promise<Answer>;
 
-/** Serves a fake node on a free loopback port until the test ends; every answer must keep the declared contract. */
+/**
+ * Serves a fake node on a free loopback port until the test ends; every answer must keep the declared contract. What a test
+ * changes shows at once: answers are not kept.
+ */
 export async function serve(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}): Promise<Ask> {
-  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', ...options });
+  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', keepAnswers: false, ...options });
   const { port } = await server.start();
   t.teardown(() => server.close());
   const contract = contractOf(fake.api.params.generation, options);

@@ -23,6 +23,7 @@ import { listOf, NO_META, PAGE_META } from '../views/shapes.ts';
 export function accountRoutes(dialect: Dialect): readonly Route[] {
   return [
     {
+      isOfChain: true,
       method: 'GET',
       path: '/accounts',
       summary: 'Lists accounts.',
@@ -54,6 +55,7 @@ export function accountRoutes(dialect: Dialect): readonly Route[] {
       },
     },
     {
+      isOfChain: true,
       method: 'GET',
       path: '/accounts/{address}/multisignature_groups',
       summary: 'Shows the multisignature group that the account is.',
@@ -68,6 +70,7 @@ export function accountRoutes(dialect: Dialect): readonly Route[] {
       },
     },
     {
+      isOfChain: true,
       method: 'GET',
       path: '/accounts/{address}/multisignature_memberships',
       summary: 'Lists the multisignature groups that the account is a member of.',

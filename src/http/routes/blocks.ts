@@ -22,6 +22,7 @@ import { listOf, PAGE_META } from '../views/shapes.ts';
 export function blockRoutes(dialect: Dialect): readonly Route[] {
   return [
     {
+      isOfChain: true,
       method: 'GET',
       path: '/blocks',
       summary: 'Lists blocks.',

@@ -9,6 +9,7 @@ import { dappView } from '../views/dapp.ts';
 import { COUNT, ID, listOf, objectOf, PAGE_META, TEXT } from '../views/shapes.ts';
 
 export const DAPPS_ROUTE: Route = {
+  isOfChain: true,
   method: 'GET',
   path: '/dapps',
   summary: 'Lists registered applications. With both filters, those that fit either.',

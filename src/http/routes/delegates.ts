@@ -26,6 +26,7 @@ export function delegateRoutes(dialect: Dialect): readonly Route[] {
 
 function listRoute(dialect: Dialect): Route {
   return {
+    isOfChain: true,
     method: 'GET',
     path: '/delegates',
     summary: 'Lists delegates.',

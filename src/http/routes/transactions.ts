@@ -28,6 +28,7 @@ export function transactionRoutes(dialect: Dialect): readonly Route[] {
 
 function listRoute(dialect: Dialect): Route {
   return {
+    isOfChain: true,
     method: 'GET',
     path: '/transactions',
     summary: 'Lists the transactions of the chain.',

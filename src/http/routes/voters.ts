@@ -36,6 +36,7 @@ const KEY_OR_NULL = orNull({ type: 'string', format: 'publicKey' });
 const ERRORS = { 404: 'No account fits.' } as const;
 
 const VOTERS_ROUTE: Route = {
+  isOfChain: true,
   method: 'GET',
   path: '/voters',
   summary: 'Shows who votes for an account. `votes` is the number of voters.',
@@ -73,6 +74,7 @@ const VOTERS_ROUTE: Route = {
 };
 
 const VOTES_ROUTE: Route = {
+  isOfChain: true,
   method: 'GET',
   path: '/votes',
   summary: 'Shows whom an account votes for.',

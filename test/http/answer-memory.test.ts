@@ -1,0 +1,124 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { request as ask } from 'node:http';
+import test from 'ava';
+import { createHttpServer } from '../../src/http/app.ts';
+import type { HttpOptions } from '../../src/http/options.ts';
+import type { BlockHeader } from '../../src/protocol/types.ts';
+import type { ExecutionContext } from 'ava';
+import { fakeNode, TIP, type Fake } from './fake-node.ts';
+
+interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly bytes: Buffer;
+}
+
+async function raw(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}) {
+  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', ...options });
+  const { port } = await server.start();
+  t.teardown(() => server.close());
+  return (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    new Promise<RawAnswer>((resolve, reject) => {
+      const sent = ask({ port, path, headers, method, agent: false }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => {
+          const { date: _date, connection: _connection, ...told } = response.headers;
+          resolve({ status: response.statusCode ?? 0, headers: told, bytes: Buffer.concat(chunks) });
+        });
+      });
+      sent.on('error', reject);
+      sent.end();
+    });
+}
+
+test('an answer that is kept is the same, byte by byte and header by header, packed or not', async (t) => {
+  const fake = fakeNode(3);
+  const get = await raw(t, fake);
+  const fresh = await raw(t, fakeNode(3), { keepAnswers: false });
+  const gzip = { 'accept-encoding': 'gzip, deflate' };
+  const encodings = [{}, gzip, { 'accept-encoding': 'identity' }, { 'accept-encoding': 'br;q=1, gzip;q=0' }];
+  for (const path of [
+    '/api/accounts',
+    '/blocks?limit=2',
+    '/api/delegates?sort=username:asc',
+    '/api/votes?username=alice',
+  ]) {
+    await get(path);
+    for (const headers of [...encodings, { origin: 'http://a' }]) {
+      const asked = fake.asked.length;
+      const [expected, kept] = [await fresh(path, headers), await get(path, headers)];
+      t.is(kept.status, 200);
+      t.deepEqual(unpacked(kept), unpacked(expected), path);
+      if (headers !== encodings[3]) t.is(fake.asked.length, asked, path);
+      t.deepEqual(comparable(kept), comparable(expected), path);
+    }
+  }
+});
+
+/** A packer that works piece by piece cannot say the length ahead. */
+function comparable({ headers }: RawAnswer): object {
+  const { 'transfer-encoding': _pieces, 'content-length': _length, ...told } = headers;
+  return told;
+}
+
+function unpacked({ headers, bytes }: RawAnswer): string {
+  return (
+    headers['content-encoding'] === 'gzip'
+      ? gunzipSync(bytes)
+      : headers['content-encoding'] === 'br'
+        ? brotliDecompressSync(bytes)
+        : bytes
+  ).toString('utf8');
+}
+
+test('an answer is kept until the chain changes, and never one that depends on more than the chain', async (t) => {
+  const fake = fakeNode(3);
+  let tip: BlockHeader = TIP;
+  const chain = { ...fake.api.chain, tip: () => tip };
+  const get = await raw(t, { ...fake, api: { ...fake.api, chain } });
+  await get('/api/accounts');
+  await get('/api/accounts');
+  t.is(fake.asked.length, 1);
+  tip = { ...TIP, id: '7' };
+  await get('/api/accounts');
+  t.is(fake.asked.length, 2);
+  for (const path of ['/api/delegates/forgers', '/api/delegates/forgers']) await get(path);
+  t.is(fake.asked.length, 4);
+  fake.failure = new Error('broken');
+  tip = { ...TIP, id: '8' };
+  t.is((await get('/api/accounts')).status, 500);
+  fake.failure = undefined;
+  t.is((await get('/api/accounts')).status, 200);
+});
+
+test('who may not ask is not told what others were, and each request counts', async (t) => {
+  const fake = fakeNode(3);
+  const limits = {
+    max: 3,
+    strangerMax: 0,
+    strangersTotalMax: 0,
+    delayAfter: 0,
+    delayMs: 0,
+    windowMs: 60_000,
+    headersTimeoutMs: 5000,
+    idleTimeoutMs: 5000,
+  };
+  const get = await raw(t, fake, { limits });
+  const rest = [];
+  for (let i = 0; i < 4; i += 1) {
+    const { status, headers } = await get('/api/accounts');
+    rest.push([status, headers['x-ratelimit-remaining']]);
+  }
+  t.deepEqual(rest, [
+    [200, '2'],
+    [200, '1'],
+    [200, '0'],
+    [429, '0'],
+  ]);
+  const closed = await raw(t, fake, { access: { public: false, whiteList: ['10.0.0.1'] } });
+  t.is((await closed('/api/accounts')).status, 403);
+  const other = await raw(t, fake);
+  await other('/api/accounts');
+  t.is((await other('/api/accounts', {}, 'PUT')).status, 405);
+});

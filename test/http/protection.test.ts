@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { get } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { createHttpServer } from '../../src/http/app.ts';
+import { HTTP_DEFAULTS } from '../../src/http/options.ts';
+import { createRateLimit } from '../../src/http/rate-limit.ts';
+import { fakeNode } from './fake-node.ts';
+
+const LIMITS = HTTP_DEFAULTS.limits;
+
+test('strangers are limited by default, each and all together, and this machine is not', (t) => {
+  const limit = createRateLimit({ ...LIMITS, strangerMax: 2, strangersTotalMax: 4 });
+  const refusals = (client: string, count: number) => Array.from({ length: count }, () => limit.take(client).isRefused);
+  t.deepEqual(refusals('203.0.113.1', 3), [false, false, true]);
+  t.deepEqual(refusals('203.0.113.2', 2), [false, true]);
+  t.deepEqual(refusals('127.0.0.1', 100).filter(Boolean), []);
+  t.is(limit.take('::1').max, 0);
+  t.true(LIMITS.strangerMax > 0 && LIMITS.strangersTotalMax > LIMITS.strangerMax);
+});
+
+test('what an operator sets holds for everybody', (t) => {
+  const limit = createRateLimit({ ...LIMITS, max: 1 });
+  for (const client of ['127.0.0.1', '203.0.113.1']) {
+    t.false(limit.peek(client).isRefused);
+    t.false(limit.take(client).isRefused);
+    t.true(limit.peek(client).isRefused);
+  }
+});
+
+const canMakeCertificates = (() => {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+if (canMakeCertificates) {
+  test('a listener with TLS answers beside the plain one', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'bloomery-tls-'));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    const [keyFile, certificateFile] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
+    const request = [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-days',
+      '1',
+    ];
+    execFileSync('openssl', [...request, '-subj', '/CN=localhost', '-keyout', keyFile, '-out', certificateFile], {
+      stdio: 'ignore',
+    });
+    const tls = { port: 0, key: readFileSync(keyFile), certificate: readFileSync(certificateFile) };
+    const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1', tls });
+    const { tlsPort } = await server.start();
+    t.teardown(() => server.close());
+    const status = await new Promise((resolve, reject) => {
+      const options = {
+        port: tlsPort,
+        host: '127.0.0.1',
+        path: '/healthz',
+        ca: tls.certificate,
+        servername: 'localhost',
+      };
+      get({ ...options, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      }).on('error', reject);
+    });
+    t.is(status, 200);
+  });
+}
+
+test('a key that is none is refused before anything listens', (t) => {
+  const tls = { port: 0, key: 'no key', certificate: 'no certificate' };
+  t.throws(() => createHttpServer(fakeNode(3).api, { tls }), { code: 'TLS_INVALID' });
+});
