@@ -3,11 +3,22 @@
  *
  * A stamp in `dist/` holds a fingerprint (path, size, time) of everything that the build reads. Builds that start at the
  * same moment wait for each other behind a lock folder. Exit code 1, with the compiler's lines, when it fails.
+ *
+ * `dist/src/build.json` tells a node its version, the time of the build and, where this is a repository, the commit.
  */
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,6 +28,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = path.join(ROOT, 'dist');
 const STAMP = path.join(DIST, '.stamp');
 const LOCK = path.join(DIST, '.lock');
+const RECORD = path.join(DIST, 'src', 'build.json');
 
 const SOURCES = ['src', 'test'];
 const SETTINGS = ['tsconfig.json', 'package.json', 'package-lock.json', 'bin/build.js'];
@@ -28,7 +40,10 @@ const LOCK_POLL_MS = 100;
 process.exitCode = await build();
 
 async function build() {
-  if (stamped() === fingerprint()) return 0;
+  if (stamped() === fingerprint()) {
+    noteCommit();
+    return 0;
+  }
   const compiler = compilerFile();
   if (compiler === undefined) {
     console.error('the TypeScript compiler is not installed: run "npm ci" first');
@@ -44,6 +59,7 @@ async function build() {
     const code = await compile(compiler);
     if (code !== 0) return 1;
     removeOrphans();
+    writeRecord({ version: packageVersion(), time: `${new Date().toISOString().slice(0, 19)}Z`, commit: commit() });
     writeFileSync(STAMP, wanted);
     return 0;
   } finally {
@@ -57,7 +73,36 @@ function stamped() {
 }
 
 function outputIsThere() {
-  return SOURCES.every((folder) => existsSync(path.join(DIST, folder)));
+  return SOURCES.every((folder) => existsSync(path.join(DIST, folder))) && existsSync(RECORD);
+}
+
+/** A commit may change without any source: the record of an older build then names the wrong one. */
+function noteCommit() {
+  const record = JSON.parse(readFileSync(RECORD, 'utf8'));
+  const now = commit();
+  if (record.commit !== now) writeRecord({ ...record, commit: now });
+}
+
+/** Replaces it at once: a node may read it at any moment. */
+function writeRecord(record) {
+  const draft = `${RECORD}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(record)}\n`);
+  renameSync(draft, RECORD);
+}
+
+function packageVersion() {
+  return JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')).version;
+}
+
+/** The commit of this repository; empty without git, or where the package lies in no repository of its own. */
+function commit() {
+  if (!existsSync(path.join(ROOT, '.git'))) return '';
+  try {
+    const options = { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] };
+    return execFileSync('git', ['rev-parse', '--verify', 'HEAD'], options).trim();
+  } catch {
+    return '';
+  }
 }
 
 function fingerprint() {

@@ -1,0 +1,37 @@
+/** What the build says of itself, in a file that it leaves beside the compiled ones (`bin/build.js`). */
+
+import { readFileSync } from 'node:fs';
+import { packageVersion } from './package.ts';
+
+/** As clients are told. */
+export interface BuildIdentity {
+  /** `v` and the version, then date and time of the build (UTC) where known. */
+  readonly build: string;
+  /** Commit that was built, 40 hexadecimal digits; empty when unknown. */
+  readonly commit: string;
+}
+
+const RECORD_FILE = new URL('../build.json', import.meta.url);
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+const COMMIT = /^[0-9a-f]{40}$/;
+
+/**
+ * @param file what the build left; another process may be replacing it, so what is not as it should be counts as unknown
+ */
+export function buildIdentity(file: URL | string = RECORD_FILE): BuildIdentity {
+  const { time, commit } = recordOf(file);
+  const version = `v${packageVersion()}`;
+  return {
+    build: typeof time === 'string' && TIME.test(time) ? `${version} ${time}` : version,
+    commit: typeof commit === 'string' && COMMIT.test(commit) ? commit : '',
+  };
+}
+
+function recordOf(file: URL | string): { readonly time?: unknown; readonly commit?: unknown } {
+  try {
+    const record: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    return typeof record === 'object' && record !== null ? record : {};
+  } catch {
+    return {};
+  }
+}
