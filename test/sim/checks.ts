@@ -69,12 +69,12 @@ export class Watch {
   /** No two honest nodes finalize different blocks at one height, and what a node has finalized stays. */
   #checkFinality(node: SimNode): void {
     const finalized = node.engine.chain.finalizedHeight;
-    const before = this.#finalized.get(node.index) ?? 1;
+    const before = this.#finalized.get(node.index) ?? 0;
     if (finalized < before) {
       throw new PromiseBroken('finalized height never goes back', { node: node.index, before, finalized });
     }
     this.#finalized.set(node.index, finalized);
-    for (let height = before; height <= finalized; height += 1) {
+    for (let height = Math.max(1, before); height <= finalized; height += 1) {
       const id = node.store.header(height)?.id ?? 'none';
       const known = this.#finalizedIds.get(height);
       if (known === undefined) this.#finalizedIds.set(height, { id, node: node.index });
@@ -99,7 +99,8 @@ export class Watch {
     }
     if (height % WEIGH_EVERY_BLOCKS === 0 && !this.#weighed.has(id)) {
       this.#weighed.add(id);
-      checkWeights(node);
+      // Generation 2 books what votes weigh at the end of a round.
+      if (this.#world.params.generation === 3) checkWeights(node);
     }
   }
 

@@ -70,7 +70,9 @@ export class Load {
         const voted = node.store.account(addressOfPair(sender))?.votes ?? [];
         const unvote = voted.length > 0 && random.chance(0.4) ? [`-${random.pick(voted)}`] : [];
         const wanted = publicKeyOf(random.pick([...this.#world.network.delegates, ...this.#people]));
-        return { kind, votes: voted.includes(wanted) ? unvote : [...unvote, `+${wanted}`], amount: 0n };
+        const votes = voted.includes(wanted) ? unvote : [...unvote, `+${wanted}`];
+        const recipient = this.#world.params.generation === 2 ? { recipientId: addressOfPair(sender) } : {};
+        return { kind, votes, amount: 0n, ...recipient };
       }
       case 'delegate':
         return { kind, username: `name_${random.below(30)}` };

@@ -1,11 +1,12 @@
 /**
- * The simulator: `npm run sim -- --seed S --nodes N --hours H`. A line for each seed; of a failure its seed, what was promised
+ * The simulator: `npm run sim -- --seed S --nodes N --hours H [--generation 2]`. A line for each seed; of a failure its seed, what was promised
  * and the last events. Exit code 1 when a seed fails.
  */
 
 import { Command, InvalidArgumentError } from 'commander';
 import { performance } from 'node:perf_hooks';
 
+import type { Generation } from '../../src/protocol/params.ts';
 import { catchUp } from './catch-up.ts';
 import { runMutants } from './run-mutants.ts';
 import { runSeed, type RunOptions, type RunResult } from './run.ts';
@@ -18,6 +19,7 @@ interface Flags {
   readonly nodes: number;
   readonly hours: number;
   readonly store: 'memory' | 'lmdb';
+  readonly generation: Generation;
   readonly jobs: number;
   readonly behind?: number;
   readonly mutants?: string | true;
@@ -34,6 +36,7 @@ const program = new Command('sim')
   .option('--nodes <number>', 'nodes of a world', whole, 4)
   .option('--hours <number>', 'virtual hours', positive, 1)
   .option('--store <kind>', 'memory or lmdb', 'memory')
+  .option('--generation <number>', 'protocol generation, 2 or 3', generation, 3 as Generation)
   .option('--jobs <number>', 'processes that share the seeds', whole, 1)
   .option('--behind <blocks>', 'have a node catch up with so many blocks instead', whole)
   .option('--mutants [name]', 'plant faults in the node, one at a time, and see whether the suite notices')
@@ -49,7 +52,8 @@ async function main(flags: Flags): Promise<number> {
   const [from, to] = flags.seeds ?? [flags.seed, flags.seed];
   const all: RunOptions[] = [];
   for (let seed = from; seed <= to; seed += 1) {
-    all.push({ seed, nodes: flags.nodes, hours: flags.hours, store: flags.store === 'lmdb' ? 'lmdb' : 'memory' });
+    const store = flags.store === 'lmdb' ? 'lmdb' : 'memory';
+    all.push({ seed, nodes: flags.nodes, hours: flags.hours, store, generation: flags.generation });
   }
   const startMs = performance.now();
   let failed = 0;
@@ -94,7 +98,7 @@ async function forEachResult(
   }
 }
 
-function tell(result: RunResult, speedUp: number, { nodes, hours, verbose }: Flags): void {
+function tell(result: RunResult, speedUp: number, { nodes, hours, generation, verbose }: Flags): void {
   const { seed, digest, height, finalized, events, metAfterSlots, failure, plan, counts } = result;
   const verdict = failure === undefined ? `met after ${metAfterSlots} slots` : 'FAILED';
   console.log(
@@ -105,7 +109,7 @@ function tell(result: RunResult, speedUp: number, { nodes, hours, verbose }: Fla
   if (failure === undefined) return;
   console.log(failure.lines.slice(-LINES_SHOWN).map(textOf).join('\n'));
   console.log(`seed ${seed} failed: ${failure.message}`);
-  console.log(`again: npm run sim -- --seed ${seed} --nodes ${nodes} --hours ${hours}`);
+  console.log(`again: npm run sim -- --seed ${seed} --nodes ${nodes} --hours ${hours} --generation ${generation}`);
 }
 
 function textOf({ atMs, node, level, code, fields }: SimLine): string {
@@ -117,6 +121,12 @@ function whole(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('a whole number is wanted');
   return value;
+}
+
+function generation(text: string): Generation {
+  if (text === '2') return 2;
+  if (text === '3') return 3;
+  throw new InvalidArgumentError('2 or 3 is wanted');
 }
 
 function positive(text: string): number {

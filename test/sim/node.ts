@@ -8,12 +8,16 @@ import type { PeerAddress, PeerId } from '../../src/ports/transport.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
 import type { KeyPair, PublicKey } from '../../src/protocol/types.ts';
 import type { StoredChain } from '../../src/store/chain-store.ts';
+import { partsOf } from '../../src/node/generations.ts';
 import { chainStoreOver } from '../../src/store/open.ts';
 import type { Disk } from './disk.ts';
 import { type Process, ProcessDied } from './disk.ts';
 import { type Misbehaviour, tampered } from './dishonest.ts';
 import type { WireTransport } from './wire.ts';
 import type { World } from './world.ts';
+
+/** Percent of its peers that a node of generation 2 must agree with to forge. */
+const CONSENSUS_MIN = 51;
 
 export interface SimNodeOptions {
   readonly index: number;
@@ -125,10 +129,11 @@ export class SimNode {
         waitThresholdMs: Math.min(2000, params.blockTimeS * 200),
         broadcastIntervalMs: 5000,
         transactionsPerQueueMax: 1000,
+        customs: { ...partsOf(params).customs, forgingConsensusMin: params.generation === 2 ? CONSENSUS_MIN : 0 },
         peers: {
           own: address,
           outboundMax: 20,
-          gossipPeersMax: 16,
+          gossipPeersMax: partsOf(params).gossipPeersMax,
           fixedPeers,
           seedPeers: [],
           whitelistedPeers: [],

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import type { Generation } from '../../src/protocol/params.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';
 import { LSK } from '../support/chain-maker.ts';
 import { checkTables, disagreement, PromiseBroken, Watch } from './checks.ts';
@@ -30,6 +31,8 @@ export interface RunOptions {
   readonly nodes: number;
   readonly hours: number;
   readonly store: 'memory' | 'lmdb';
+  /** Generation 3 unless told. */
+  readonly generation?: Generation;
   /** Instead of the seed's. */
   readonly plan?: FaultPlan;
 }
@@ -55,7 +58,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   const world = new World({
     seed,
     nodes,
-    network: NETWORK,
+    network: { ...NETWORK, ...(options.generation === 2 ? { generation: 2, delegateListRoundOffset: 0 } : {}) },
     forgersOf: forgersOf(plan, nodes),
     misbehaviourOf: misbehaviourOf(plan, nodes),
     ...(folder === undefined ? {} : { diskOf: (node) => new Disk(openLmdb(join(folder, String(node)), true)) }),

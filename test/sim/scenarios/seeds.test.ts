@@ -11,6 +11,12 @@ for (const seed of [1, 2, 3, 6, 7, 8]) {
   });
 }
 
+test('a world of generation 2 keeps every promise that it makes', async (t) => {
+  const { failure, finalized } = await runSeed({ seed: 2, nodes: 4, hours: 0.5, store: 'memory', generation: 2 });
+  t.is(failure?.message, undefined);
+  t.is(finalized, 0);
+});
+
 test('the same seed gives the same world, and another seed another', async (t) => {
   const [first, again, other] = [
     await runSeed({ seed: 11, nodes: 3, hours: 0.3, store: 'memory' }),
