@@ -282,7 +282,7 @@ for (const [about, change, message] of [
   ['a generator that is no key', { generatorPublicKey: 'x'.repeat(64) }, /'\.generatorPublicKey'/],
   ['no signature', { blockSignature: undefined }, /'\.blockSignature'/],
   ['transactions that are no list', { transactions: {} }, /'\.transactions' should be array/],
-  ['too many transactions', { transactions: Array.from({ length: 1001 }) }, /more than 1000 items/],
+  ['too many transactions', { transactions: Array.from({ length: 151 }) }, /more than 150 items/],
 ] as const) {
   test(`a block with ${about} is malformed`, (t) => {
     const error = t.throws(() => codec.blockFromJson(blockJson(change)), { instanceOf: BlockRejected, message });
