@@ -33,7 +33,7 @@ export function createProgram(): Command {
     .version(packageVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'describe a command')
     .helpCommand(false)
-    .addHelpText('after', `\nEvery command has --help.\n${EXIT_CODES}`);
+    .addHelpText('after', '\nEvery command has --help. Without a command bloomery describes itself, with exit code 0.');
   onlyCommands(program);
 
   const devnet = command(program, 'devnet', 'run a private network of several nodes on this machine')
@@ -63,6 +63,7 @@ ${EXIT_CODES}`,
   command(devnet, 'accounts', 'list the accounts of the devnet with their passphrases (devnet only)')
     .addOption(generationOption())
     .option('--json', 'print {"accounts":[{"name","address","publicKey","passphrase"}, ...]}')
+    .addHelpText('after', EXIT_CODES)
     .action(async (options: AccountsFlags) => (await import('./commands/devnet-accounts.ts')).devnetAccounts(options));
 
   command(program, 'start', 'run a node')
@@ -117,6 +118,7 @@ ${EXIT_CODES}`,
 
   command(program, 'version', 'print the version')
     .option('--json', 'print one JSON object')
+    .addHelpText('after', EXIT_CODES)
     .action((options: { json?: true }) => {
       const version = packageVersion();
       process.stdout.write(options.json ? `${JSON.stringify({ version })}\n` : `${version}\n`);
@@ -228,6 +230,7 @@ function command(parent: Command, name: string, description: string): Command {
 
 /** Without a command it describes itself. */
 function onlyCommands(parent: Command): void {
+  parent.addHelpText('after', EXIT_CODES);
   parent.allowExcessArguments().action(() => {
     const [name] = parent.args;
     if (name !== undefined) throw usageError(`unknown command \`${name}\`: see \`${pathOf(parent)} --help\``);

@@ -136,7 +136,7 @@ function readJson5(file: string): unknown {
     return JSON5.parse<unknown>(readFileSync(file, 'utf8'));
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = missing ? 'does not exist' : messageOf(error).replace(/^JSON5: /, '');
+    const reason = missing ? 'does not exist: correct --config' : messageOf(error).replace(/^JSON5: /, '');
     throw new ProtocolError('CONFIG_UNREADABLE', { file }, `${file}: cannot be read: ${reason}`, { cause: error });
   }
 }
@@ -157,6 +157,6 @@ function refuseMisspelt(environment: ConfigSources['environment'], known: Readon
   const prefixes = Object.keys(OPTIONS).map((section) => `BLOOMERY_${section.toUpperCase()}_`);
   for (const variable of Object.keys(environment)) {
     if (known.has(variable) || !prefixes.some((prefix) => variable.startsWith(prefix))) continue;
-    throw new ProtocolError(CODE, { key: variable }, `environment: ${variable} is not a known variable`);
+    throw new ProtocolError(CODE, { key: variable }, `environment: ${variable} is not a known variable: correct or remove it`);
   }
 }

@@ -96,7 +96,7 @@ export class RecordReader {
       throw new ProtocolError(
         this.#code,
         { file: this.#file, key: this.pathOf(key) },
-        `${this.#file}: ${this.pathOf(key)} is not a known key`,
+        `${this.#file}: ${this.pathOf(key)} is not a known key: correct or remove it`,
       );
     }
   }

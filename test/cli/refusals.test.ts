@@ -56,7 +56,7 @@ test('an encrypted passphrase that the password does not open is named by its ke
     data,
     ...ports,
   ]);
-  t.is(code, 1);
+  t.is(code, 2);
   t.true(isProblemLine(stderr), stderr);
   t.regex(stderr, /the encrypted passphrase of [0-9a-f]{64} cannot be used .*--no-forging/);
   t.false(stderr.includes('wrong)'));
@@ -80,7 +80,7 @@ test('a configuration file with a misspelt key is refused with file and key', as
   writeFileSync(config, '{ forging: { delegate: [] } }');
   const { code, stderr } = await runCli(['start', '--network', 'devnet', '--config', config, '--data-dir', folder]);
   t.is(code, 2);
-  t.is(stderr, `bloomery: ${config}: forging.delegate is not a known key\n`);
+  t.is(stderr, `bloomery: ${config}: forging.delegate is not a known key: correct or remove it\n`);
   t.deepEqual(readdirSync(folder), ['config.json5']);
 });
 

@@ -8,15 +8,23 @@ for (const args of [
   ['devnet', 'accounts', '--help'],
   ['status', '--help'],
   ['genesis', '--help'],
+  ['genesis'],
   ['genesis', 'create', '--help'],
+  ['network', '--help'],
+  ['network', 'import', '--help'],
+  ['export', '--help'],
+  ['import', '--help'],
+  ['verify', '--help'],
+  ['rollback', '--help'],
   ['version', '--help'],
   [],
 ]) {
-  test(`bloomery ${args.join(' ')} describes itself and succeeds`, async (t) => {
+  test(`bloomery ${args.join(' ')} describes itself with its exit codes and succeeds`, async (t) => {
     const { code, stdout, stderr } = await runCli(args);
     t.is(code, 0);
     t.is(stderr, '');
     t.regex(stdout, /Usage: bloomery/);
+    t.is(stdout.match(/^Exit codes: 0 .*; 1 .*; 2 /gm)?.length, 1, stdout);
   });
 }
 
@@ -35,7 +43,7 @@ const wrongUses: readonly (readonly [args: readonly string[], message: RegExp])[
   ],
   [['start', '--network', './nowhere'], /unknown network `\.\/nowhere`: no network\.json in/],
   [['start', '--network', 'devnet', '--peer', '127.0.0.1'], /p2p\.fixedPeers must be a list of IP:PORT/],
-  [['start', '--network', 'devnet', '--config', '/nowhere.json5'], /\/nowhere\.json5: cannot be read: does not exist/],
+  [['start', '--network', 'devnet', '--config', '/nowhere.json5'], /\/nowhere\.json5: cannot be read: does not exist: correct --config\n/],
   [['devnet', '--nodes', '0'], /--nodes .*must be an integer from 1 to 32/],
   [['devnet', '--block-time', '1'], /--block-time .*must be an integer from 2/],
   [['devnet', '--generation', '4'], /--generation .*must be an integer from 2 to 3/],

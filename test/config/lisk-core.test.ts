@@ -123,14 +123,14 @@ const refusals: readonly (readonly [what: string, config: Untyped, genesis: Unty
       { app: { genesisConfig: { BLOCK_TYME: 10 } } },
       older,
       'mine',
-      /app\.genesisConfig\.BLOCK_TYME is not a known key$/,
+      /app\.genesisConfig\.BLOCK_TYME is not a known key: correct or remove it$/,
     ],
     [
       'a list offset on a network that has none',
       { app: { genesisConfig: { DELEGATE_LIST_ROUND_OFFSET: 2 } } },
       older,
       'mine',
-      /DELEGATE_LIST_ROUND_OFFSET is not a known key$/,
+      /DELEGATE_LIST_ROUND_OFFSET is not a known key: correct or remove it$/,
     ],
     [
       'a seed without a port',
@@ -144,7 +144,7 @@ const refusals: readonly (readonly [what: string, config: Untyped, genesis: Unty
       { modules: { chain: { exceptions: { miracles: [] } } } },
       older,
       'mine',
-      /modules\.chain\.exceptions\.miracles is not a known key$/,
+      /modules\.chain\.exceptions\.miracles is not a known key: correct or remove it$/,
     ],
     [
       'a delegate that the genesis block does not know',

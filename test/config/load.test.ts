@@ -79,8 +79,8 @@ test('lists, peers and delegates are read from variables', (t) => {
 });
 
 const wrongFiles: readonly (readonly [what: string, content: string, message: RegExp])[] = [
-  ['an unknown section', '{ htpp: {} }', /config\.json5: htpp is not a known key$/],
-  ['an unknown key', '{ http: { prot: 1 } }', /config\.json5: http\.prot is not a known key$/],
+  ['an unknown section', '{ htpp: {} }', /config\.json5: htpp is not a known key: correct or remove it$/],
+  ['an unknown key', '{ http: { prot: 1 } }', /config\.json5: http\.prot is not a known key: correct or remove it$/],
   ['a port as a text', "{ http: { port: '80' } }", /config\.json5: http\.port must be an integer from 0 to 65535$/],
   ['a port that is no port', '{ p2p: { port: 70000 } }', /p2p\.port must be an integer/],
   ['a section that is no object', '{ http: [] }', /config\.json5: http must be an object$/],
@@ -136,7 +136,7 @@ test('a variable with a wrong value or of no option is refused by its name', (t)
   );
   t.regex(
     t.throws(load({ BLOOMERY_HTTP_PROT: '1' })).message,
-    /^environment: BLOOMERY_HTTP_PROT is not a known variable$/,
+    /^environment: BLOOMERY_HTTP_PROT is not a known variable: correct or remove it$/,
   );
   t.notThrows(load({ BLOOMERY_HOME: '/x', BLOOMERY_SUPERVISED: '1' }));
 });

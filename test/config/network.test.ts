@@ -25,7 +25,7 @@ const refusals: readonly (readonly [what: string, file: string, edit: (json: Unt
       'a misspelt key',
       'network.json',
       (json) => void (json.blocktime = 2),
-      /network\.json: blocktime is not a known key$/,
+      /network\.json: blocktime is not a known key: correct or remove it$/,
     ],
     [
       'a missing block time',
@@ -101,7 +101,7 @@ const refusals: readonly (readonly [what: string, file: string, edit: (json: Unt
       'an unknown kind of exception',
       'exceptions.json',
       () => ({ vote: [] }),
-      /exceptions\.json: vote is not a known key$/,
+      /exceptions\.json: vote is not a known key: correct or remove it$/,
     ],
     [
       'a block version range that ends before it starts',
@@ -162,7 +162,7 @@ test('a missing file and one that is no JSON are named', (t) => {
   rmSync(join(folder, 'forgers.json'));
   t.is(loadNetwork(folder).forgers, undefined);
   rmSync(join(folder, 'genesis.json'));
-  t.regex(t.throws(() => loadNetwork(folder)).message, /genesis\.json: cannot be read: does not exist$/);
+  t.regex(t.throws(() => loadNetwork(folder)).message, /genesis\.json: cannot be read: does not exist: restore it or give another network folder$/);
 });
 
 test('exceptions are read in all their shapes', (t) => {
