@@ -21,7 +21,6 @@ export class LoneChain {
   /** Chain time in seconds. */
   nowS: number;
 
-  /** @param height blocks of the maker's chain that it begins with */
   private constructor(maker: ChainMaker, disk: Disk) {
     this.maker = maker;
     this.disk = disk;
@@ -29,6 +28,12 @@ export class LoneChain {
     this.reopen();
   }
 
+  /** A chain that is as far as its disk. */
+  static over(maker: ChainMaker, disk: Disk): LoneChain {
+    return new LoneChain(maker, disk);
+  }
+
+  /** A chain that is as far as the maker. */
   static async with(maker: ChainMaker, disk = new Disk()): Promise<LoneChain> {
     const lone = new LoneChain(maker, disk);
     await lone.chain.append(blocksOf(maker, lone.store.tip()?.height ?? 1));

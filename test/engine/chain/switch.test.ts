@@ -7,7 +7,7 @@ import { ProtocolError } from '../../../src/primitives/errors.ts';
 import type { Block } from '../../../src/protocol/types.ts';
 import { ChainMaker, publicKeyOf, signBlock } from '../../support/chain-maker.ts';
 import { ProcessDied } from '../../sim/disk.ts';
-import { blocksOf, forkOf, grown, LoneChain } from './lone-chain.ts';
+import { forkOf, grown, LoneChain } from './lone-chain.ts';
 
 /** Two branches of the same root: ours with some blocks, a rival with others. */
 async function branches(root: number, ours: number, theirs: number) {
@@ -134,12 +134,11 @@ test('a process that dies at any write of a received block finds its parent and 
     transactions: [maker.transfer(maker.network.accounts[0]!, maker.network.accounts[1]!, 5n)],
   });
   t.is(block.height, 101);
-  const done = await LoneChain.with(maker, lone.disk.copy());
-  const digest = done.store.stateDigest();
+  const digest = (await LoneChain.with(maker, lone.disk.copy())).store.stateDigest();
   let write = 0;
   for (let hasDied = true; hasDied;) {
     write += 1;
-    const dying = await LoneChain.with(forkBelow(maker), lone.disk.copy());
+    const dying = LoneChain.over(maker, lone.disk.copy());
     dying.disk.dieAtWrite(write, () => undefined);
     hasDied = await dying.receive(block).then(
       () => false,
@@ -152,10 +151,3 @@ test('a process that dies at any write of a received block finds its parent and 
   }
   t.true(write > 100);
 });
-
-/** A maker one block behind. */
-function forkBelow(maker: ChainMaker): ChainMaker {
-  const fork = new ChainMaker(maker.network);
-  for (const block of blocksOf(maker, 1).slice(0, -1)) fork.apply(block);
-  return fork;
-}
