@@ -1,0 +1,79 @@
+/** Reference pages of the interface, one for each resource: what the routes declare, and real exchanges with a small node. */
+
+import type { OpenApiDocument, Operation } from '../../src/http/openapi.ts';
+import type { Schema } from '../../src/http/schema.ts';
+
+export interface Example {
+  readonly method: string;
+  /** Below the prefix. */
+  readonly path: string;
+  readonly target: string;
+  readonly body: unknown;
+  readonly answers: Readonly<Record<'2' | '3', { readonly status: number; readonly text: string }>>;
+}
+
+export function resourceOf(path: string): string {
+  const [, first = ''] = path.split('/');
+  return first === 'healthz' || first === 'readyz' ? 'health' : first;
+}
+
+export function pageOf(resource: string, document: OpenApiDocument, examples: readonly Example[]): string {
+  const sections = Object.entries(document.paths)
+    .filter(([path]) => resourceOf(path) === resource)
+    .flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, operation]) => {
+        const example = examples.find((found) => found.path === path && found.method === method.toUpperCase());
+        return sectionOf(path, method.toUpperCase(), operation, example);
+      }),
+    );
+  return `# ${resource}\n\nMade from the declarations of the routes, with exchanges that the tests repeat.\n\n${sections.join('\n')}`;
+}
+
+function sectionOf(path: string, method: string, operation: Operation, example: Example | undefined): string {
+  const lines = [`## ${method} /api${path}`, '', operation.summary, ''];
+  const parameters = operation.parameters ?? [];
+  if (parameters.length > 0) {
+    lines.push('| Parameter | In | Values | Default | Meaning |', '| --- | --- | --- | --- | --- |');
+    for (const { name, in: place, schema, description } of parameters)
+      lines.push(
+        `| \`${name}\` | ${place} | ${valuesOf(schema)} | ${String(schema.default ?? '')} | ${(description ?? '').replaceAll('|', '\\|')} |`,
+      );
+    lines.push('');
+  }
+  const statuses = Object.entries(operation.responses).map(
+    ([status, { description }]) => `| ${status} | ${description} |`,
+  );
+  lines.push('| Status | When |', '| --- | --- |', ...statuses, '');
+  if (example !== undefined) lines.push(...exchangeOf(example));
+  return lines.join('\n');
+}
+
+function exchangeOf({ method, target, body, answers }: Example): readonly string[] {
+  const sent =
+    body === undefined ? '' : ` -X ${method} -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
+  const lines = ['```sh', `curl${sent} 'http://127.0.0.1:4000${target}'`, '```', ''];
+  for (const generation of ['2', '3'] as const) {
+    const { status, text } = answers[generation];
+    lines.push(`Generation ${generation}, status ${status}:`, '', '```json', prettyOf(text), '```', '');
+  }
+  return lines;
+}
+
+function prettyOf(text: string): string {
+  return JSON.stringify(JSON.parse(text), undefined, 2);
+}
+
+function valuesOf(schema: Schema): string {
+  if (schema.anyOf !== undefined) return schema.anyOf.map(valuesOf).join(', or ');
+  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(', ');
+  const { minimum, maximum, minLength, maxLength } = schema;
+  return [
+    String(schema.format ?? schema.type ?? ''),
+    minimum === undefined ? '' : `from ${minimum}`,
+    maximum === undefined ? '' : `to ${maximum}`,
+    minLength === undefined ? '' : `from ${minLength} characters`,
+    maxLength === undefined ? '' : `to ${maxLength} characters`,
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+}

@@ -1,0 +1,49 @@
+/** Values that a declared parameter takes, and values that it must refuse. */
+
+import type { Parameter } from '../../src/http/route.ts';
+import type { Format } from '../../src/http/formats.ts';
+import { ALICE, ALICE_KEY } from './fake-node.ts';
+
+const TAKEN: Partial<Record<Format, string>> = {
+  address: ALICE.address,
+  id: '18446744073709551615',
+  publicKey: ALICE_KEY,
+  hex: 'ab',
+  username: 'alice',
+  additionalData: 'order %',
+  ip: '127.0.0.1',
+  version: '3.0.2',
+  protocolVersion: '2.0',
+  int32: '1',
+};
+
+const REFUSED: Partial<Record<Format, string>> = {
+  address: '12l',
+  id: '1x',
+  publicKey: 'zz',
+  hex: 'xy',
+  username: 'a b',
+  additionalData: 'x'.repeat(65),
+  ip: '1.2.3',
+  version: 'v1.0.0',
+  protocolVersion: '1',
+  int32: '1.5',
+};
+
+export function takenValue({ name, schema }: Parameter): string {
+  if (name === 'lastEventId') return '1.0';
+  if (name === 'types') return 'blocks/new';
+  if (schema.enum !== undefined) return schema.enum[0] ?? '';
+  if (schema.type === 'boolean') return 'true';
+  if (schema.format !== undefined) return TAKEN[schema.format] ?? '';
+  return schema.type === 'integer' ? '1' : 'text';
+}
+
+export function refusedValue({ schema }: Parameter): string {
+  if (schema.enum !== undefined) return 'nothing';
+  if (schema.type === 'boolean') return '1';
+  if (schema.format !== undefined) return REFUSED[schema.format] ?? '';
+  if (schema.type === 'integer') return 'x';
+  // Free text: too long where there is a bound, else a number, which is no text.
+  return schema.maxLength === undefined ? '123' : 'x'.repeat(schema.maxLength + 1);
+}
