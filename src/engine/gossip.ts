@@ -45,9 +45,9 @@ export class Gossip {
   readonly #dependencies: GossipDependencies;
   readonly #transactionIds = new BoundedQueue<TransactionId>(QUEUE_ITEMS_MAX);
   readonly #signatures = new BoundedQueue<MemberSignature>(QUEUE_ITEMS_MAX);
-  /** Ids of blocks that were applied or passed over. */
+  /** Ids of blocks that were applied. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
-  /** Digests of whole refused documents: an id does not cover all of a block, so a spoilt copy must not stand for the good. */
+  /** Digests of whole documents that were refused or passed over: an id does not cover all of a block, so a spoilt copy must not stand for the good. */
   readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
   readonly #pendingByPeer = new Map<PeerId, number>();
   #timer: Timer | undefined;
@@ -162,8 +162,11 @@ export class Gossip {
     const outcome = await chain.receive(block);
     switch (outcome.kind) {
       case 'applied':
-      case 'ignored':
         this.#seenBlocks.set(block.id, true);
+        return;
+      case 'ignored':
+        // Older blocks do not sign their height: another copy of this one may tell the right one.
+        this.#refusedDocuments.set(digest, true);
         return;
       case 'refused':
         if (!PASSING_REFUSALS.has(outcome.rejection.code)) this.#refusedDocuments.set(digest, true);

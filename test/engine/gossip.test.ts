@@ -7,7 +7,7 @@ import type { Block, JsonObject } from '../../src/protocol/types.ts';
 import { BlockRejected, type BlockRejectionCode } from '../../src/protocol/verdict.ts';
 
 /** A gossip over a chain that only notes what it is given, and refuses what it is told to. */
-function stage(refuse: (block: Block) => BlockRejectionCode | undefined) {
+function stage(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undefined) {
   const received: Block[] = [];
   const penalties: string[] = [];
   const chain = {
@@ -17,6 +17,7 @@ function stage(refuse: (block: Block) => BlockRejectionCode | undefined) {
       received.push(block);
       const code = refuse(block);
       if (code === undefined) return Promise.resolve({ kind: 'applied' });
+      if (code === 'passOver') return Promise.resolve({ kind: 'ignored', status: 'discard' });
       return Promise.resolve({ kind: 'refused', rejection: new BlockRejected(code, 'refused') });
     },
   };
@@ -54,6 +55,15 @@ test('the same refused document costs once, an applied block is not looked at ag
     ['8', '9'],
   );
   t.deepEqual(penalties, ['BLOCK_SIGNATURE_INVALID']);
+});
+
+test('a copy of a block with a wrong height, which nobody signed, does not hide the one with the right height', async (t) => {
+  const { give, received } = stage((block) => (block.height === 1 ? 'passOver' : undefined));
+  for (const height of [1, 1, 2, 2]) await give({ id: '7', height });
+  t.deepEqual(
+    received.map(({ height }) => height),
+    [1, 2],
+  );
 });
 
 for (const code of ['BLOCK_TIMESTAMP_INVALID', 'BLOCK_TRANSACTION_INVALID'] as const) {
