@@ -1,0 +1,121 @@
+import test from 'ava';
+import fc from 'fast-check';
+
+import { gen2Dialect } from '../../src/p2p/messages-gen2.ts';
+import { blocksOf, rowsOf } from '../../src/p2p/rows-gen2.ts';
+import type { NodeInfo, PeerRequest } from '../../src/ports/transport.ts';
+import type { Block } from '../../src/protocol/types.ts';
+import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';
+import { randomTransactions } from '../support/random-transactions.ts';
+
+const NETHASH = '198f2b61a8eb95fbeed58b8216780b68f697f26b849acf00c8c93bb9b24f783d';
+const dialect = gen2Dialect({ nethash: NETHASH, protocolVersion: '1.1', nonce: 'AAAAAAAAAAAAAAAA' });
+const REQUESTS: readonly PeerRequest[] = [
+  { kind: 'peers' },
+  { kind: 'blocksAfter', blockId: '1' },
+  { kind: 'highestCommonBlock', blockIds: ['1', '2', '3'] },
+  { kind: 'transactions' },
+  { kind: 'signatures' },
+];
+const PROCEDURES = ['updateMyself', 'status', 'list', 'blocks', 'blocksCommon', 'getTransactions', 'getSignatures'];
+const MEMBERS = ['data', 'event', 'procedure', 'success', 'blocks', 'peers', 'common', 'ids', 'lastBlockId', 'b_id'];
+
+const overTheWire = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+
+test('nothing that is read from the wire throws', (t) => {
+  const anything = fc.oneof(
+    fc.jsonValue(),
+    fc.dictionary(
+      fc.constantFrom(...MEMBERS),
+      fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom(...MEMBERS), fc.jsonValue())),
+    ),
+  );
+  fc.assert(
+    fc.property(anything, fc.constantFrom(...PROCEDURES, 'nosuch'), (value, procedure) => {
+      dialect.readCall(value);
+      dialect.readCall({ procedure, data: value });
+      for (const event of ['remote-message', 'postBlock', 'postTransactions', 'postSignatures']) {
+        dialect.readEvent(event, value);
+        dialect.readEvent('remote-message', { event, data: value });
+      }
+      dialect.readInfo(value, { ip: '1.2.3.4', wsPort: 5000 });
+      dialect.readQuery(new URLSearchParams({ options: JSON.stringify(value), wsPort: '1' }), '1.2.3.4', 'nonce');
+      for (const request of REQUESTS) {
+        const conversation = dialect.ask(request);
+        let calls = 0;
+        for (let step = conversation.next(); step.done !== true; calls += 1) step = conversation.next({ data: value });
+        t.true(calls <= 3);
+      }
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test('blocks that become rows and blocks again are the same blocks', (t) => {
+  const network = makeNetwork({ generation: 2 });
+  const maker = new ChainMaker(network);
+  const { codec } = maker.rules;
+  let state = 7;
+  const below = (limit: number): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff;
+    return (state >>> 8) % limit;
+  };
+  const kinds = new Set<string>();
+  const blocks: Block[] = [];
+  while (blocks.length < 40) {
+    const block = maker.forge({ transactions: below(3) === 0 ? [] : randomTransactions(maker, 10, below) });
+    for (const { payload } of block.transactions) kinds.add(payload.kind);
+    blocks.push(block);
+  }
+  t.is(kinds.size, 5);
+  const rows = overTheWire(rowsOf(blocks.map((block) => codec.blockToJson(block))));
+  t.is(
+    rows.length,
+    blocks.reduce((sum, block) => sum + Math.max(1, block.transactions.length), 0),
+  );
+  const read = blocksOf(rows)?.map((json) => codec.blockFromJson(json));
+  t.deepEqual(read, blocks);
+});
+
+test('transactions of the early history keep their assets in rows', (t) => {
+  const dapp = { category: 1, name: 'a', description: 'b', tags: 'c,d', type: 0, link: 'e', icon: 'f' };
+  const transactions = [
+    { id: '1', type: 5, signatures: ['aa', 'bb'], signSignature: 'cc', asset: { dapp } },
+    { id: '2', type: 6, amount: '5', signatures: [], asset: { inTransfer: { dappId: '7' } } },
+    { id: '3', type: 7, amount: '6', signatures: [], asset: { outTransfer: { dappId: '7', transactionId: '8' } } },
+  ];
+  const block = { id: '9', height: 2, totalAmount: '9007199254740993', transactions };
+  t.deepEqual(blocksOf(overTheWire(rowsOf([block]))), [block]);
+});
+
+test('what are no rows is no answer', (t) => {
+  for (const rows of [undefined, null, {}, 'rows', [5], [{}], [{ b_id: 5 }]]) t.is(blocksOf(rows), undefined);
+  t.deepEqual(blocksOf([]), []);
+  // A database may give its numbers as text.
+  t.deepEqual(blocksOf([{ b_id: '1', b_height: '7', b_reward: 5, t_id: null, t_type: '0' }]), [
+    { id: '1', height: 7, reward: 5, transactions: [] },
+  ]);
+});
+
+test('an info and a query say the same about a peer', (t) => {
+  fc.assert(
+    fc.property(fc.record({ os: fc.string({ maxLength: 40 }), httpPort: fc.nat(), height: fc.nat() }), (some) => {
+      const info: NodeInfo = {
+        ...some,
+        version: '2.3.8',
+        wsPort: 5001,
+        protocolVersion: '1.1',
+        nonce: 'BBBBBBBBBBBBBBBB',
+        broadhash: NETHASH,
+      };
+      const query = dialect.readQuery(new URLSearchParams(dialect.query(info)), '1.2.3.4', 'other');
+      const pushed = dialect.readInfo(dialect.packInfo(info), { ip: '1.2.3.4', wsPort: 5001 });
+      if (!query.accepted || pushed.kind !== 'accepted') return t.fail();
+      t.deepEqual(query.info, pushed.info);
+      const { wsPort: _, ...said } = info;
+      t.like(pushed.info, { ...said, networkId: NETHASH });
+      return undefined;
+    }),
+    { numRuns: 100 },
+  );
+});
