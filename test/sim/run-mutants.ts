@@ -26,7 +26,7 @@ const STAGES: readonly { readonly name: string; readonly files: readonly string[
 
 interface Fate {
   readonly mutant: Mutant;
-  /** Stage that noticed it, undefined for a survivor. */
+  /** Stage and test that noticed it, undefined for a survivor. */
   readonly caughtBy: string | undefined;
   readonly seconds: number;
 }
@@ -64,7 +64,7 @@ async function tryOut(mutant: Mutant): Promise<Fate> {
   const startMs = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-mutant-'));
   try {
-    for (const name of ['dist', 'package.json', 'networks']) {
+    for (const name of ['dist', 'package.json', 'networks', 'test/vectors']) {
       cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter: (path) => !path.endsWith('.map') });
     }
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
@@ -80,24 +80,37 @@ async function tryOut(mutant: Mutant): Promise<Fate> {
   }
 }
 
-/** @returns the name of the first stage that fails */
+/** @returns the first stage that fails, with its test */
 async function suite(folder: string): Promise<string | undefined> {
   for (const { name, files } of STAGES) {
     const patterns = files.map((file) => `dist/test/${file}.test.js`);
-    if (!(await passes(folder, patterns))) return name;
+    const failure = await failureOf(folder, patterns);
+    if (failure !== undefined) return `${name}: ${failure}`;
   }
   return undefined;
 }
 
-function passes(folder: string, patterns: readonly string[]): Promise<boolean> {
+/** @returns the first test that fails, undefined when all pass */
+function failureOf(folder: string, patterns: readonly string[]): Promise<string | undefined> {
   const ava = join(ROOT, 'node_modules/ava/entrypoints/cli.mjs');
-  const child = spawn(process.execPath, [ava, '--fail-fast', ...patterns], { cwd: folder, stdio: 'ignore' });
-  const timer = setTimeout(() => child.kill('SIGKILL'), STAGE_TIMEOUT_MS);
+  const child = spawn(process.execPath, [ava, '--fail-fast', '--tap', ...patterns], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const chunks: Buffer[] = [];
+  let isLate = false;
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const timer = setTimeout(() => {
+    isLate = true;
+    child.kill('SIGKILL');
+  }, STAGE_TIMEOUT_MS);
   return new Promise((resolve, reject) => {
     child.on('error', reject);
-    child.on('exit', (code) => {
+    child.on('close', (code) => {
       clearTimeout(timer);
-      resolve(code === 0);
+      const failed = /^not ok \d+ - (.*)$/m.exec(Buffer.concat(chunks).toString('utf8'))?.[1];
+      if (code === 0) resolve(undefined);
+      else resolve(isLate ? 'does not end' : (failed ?? `exit code ${code}`));
     });
   });
 }
@@ -107,6 +120,7 @@ function occurrences({ file, from }: Mutant): number {
 }
 
 function textOf({ mutant, caughtBy, seconds }: Fate): string {
-  const fate = caughtBy === undefined ? 'SURVIVED' : `caught by ${caughtBy}`;
-  return `${fate.padEnd(20)} ${`${seconds} s`.padStart(6)}  ${mutant.name} (${mutant.file})`;
+  const fate = caughtBy === undefined ? 'SURVIVED' : 'caught';
+  const by = caughtBy === undefined ? '' : `\n${' '.repeat(18)}${caughtBy}`;
+  return `${fate.padEnd(8)} ${`${seconds} s`.padStart(7)}  ${mutant.name} (${mutant.file})${by}`;
 }

@@ -15,10 +15,10 @@ import { SeededRandom } from './seeded-random.ts';
 import { World, type SimLine } from './world.ts';
 
 /**
- * Slots after healing within which all honest nodes must be on one chain: two until every connection is open again (fixed
- * peers are dialled every ten seconds at most), six until a peer that had failed is asked again, one until somebody has
- * forged the block that decides between equals, and one to fetch it; the rest is for slots of cheats, who may let two
- * chains look alike a little longer.
+ * Slots (of ten seconds) after healing within which all honest nodes must be on one chain: two until every connection is open
+ * again (fixed peers are dialled every ten seconds at least), eight until a peer that had failed is asked again (it rests for
+ * 80 seconds at most), one until somebody has forged the block that decides between equals, and one to fetch it. The other
+ * eight are for cheats, who may show two chains that look alike a little longer.
  */
 export const MEET_SLOTS_MAX = 20;
 /** Blocks that honest nodes may differ by once they have met: cheats go on showing two blocks, or late ones. */
