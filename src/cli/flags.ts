@@ -45,6 +45,12 @@ export interface GenesisFlags {
   readonly seed?: string;
 }
 
+export interface WhyFlags {
+  readonly node: string;
+  readonly limit: number;
+  readonly json?: true;
+}
+
 export interface ExportFlags {
   readonly network?: string;
   readonly dataDir?: string;

@@ -9,6 +9,18 @@ export interface NodeState {
   readonly consensus: number;
   readonly syncing: boolean;
   readonly transactions: { readonly confirmed: number; readonly total: number };
+  /** While blocks are downloaded. */
+  readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
+}
+
+export interface DecisionState {
+  readonly number: number;
+  /** ISO 8601. */
+  readonly time: string;
+  readonly room: string;
+  readonly code: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
 export interface DelegateCounts {
@@ -25,6 +37,8 @@ export interface NodeClient {
   blockId(height: number): Promise<string | undefined>;
   /** The best delegates, at most 101. */
   delegates(): Promise<readonly DelegateCounts[]>;
+  /** The latest decisions, newest first. */
+  decisions(limit: number): Promise<readonly DecisionState[]>;
   /** SHA-256 over all consensus state at the tip. */
   digest(): Promise<{ readonly height: number; readonly blockId: string; readonly digest: string }>;
 }
@@ -77,6 +91,7 @@ export function nodeClient(url: string): NodeClient {
       }));
     },
     digest: () => ask('node/digest'),
+    decisions: (limit) => ask(`node/decisions?limit=${limit}`),
   };
 }
 

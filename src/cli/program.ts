@@ -13,6 +13,7 @@ import type {
   StartFlags,
   StatusFlags,
   VerifyFlags,
+  WhyFlags,
 } from './flags.ts';
 import { usageError } from './problems.ts';
 
@@ -92,6 +93,19 @@ ${EXIT_CODES}`,
     .option('--json', 'print one JSON object')
     .addHelpText('after', EXIT_CODES)
     .action(async (options: StatusFlags) => (await import('./commands/status.ts')).status(options));
+
+  command(program, 'why', 'say what a running node refused, dropped or missed, and why')
+    .option('--node <url>', 'its HTTP interface, on the same machine', 'http://127.0.0.1:4000')
+    .option('--limit <count>', 'latest decisions', integerFrom(1, 500), 50)
+    .option('--json', 'print {"decisions":[{"number","time","room","code","message","fields"}, ...]}, newest first')
+    .addHelpText(
+      'after',
+      `
+Refused blocks, dropped peers, changes of branch begun and given up, slots of the node's own delegates that passed unused;
+times are UTC. A node keeps the latest 200 of each kind since its start.
+${EXIT_CODES}`,
+    )
+    .action(async (options: WhyFlags) => (await import('./commands/why.ts')).why(options));
 
   addChainCommands(program);
 

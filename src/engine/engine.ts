@@ -15,6 +15,7 @@ import type { ChainStore } from '../ports/store.ts';
 import type { NodeInfo, PeerInfo, Transport } from '../ports/transport.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import { Chain, openGenesis } from './chain.ts';
+import { Decisions } from './decisions.ts';
 import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
 import { Gossip } from './gossip.ts';
@@ -70,6 +71,7 @@ export class Engine {
   readonly peers: PeerManager;
   readonly synchronizer: Synchronizer;
   readonly forging: ForgingScheduler;
+  readonly decisions: Decisions;
   readonly #gossip: Gossip;
   readonly #transactionListeners: ((transaction: Transaction) => void)[] = [];
   #poolTimer: Timer | undefined;
@@ -84,7 +86,9 @@ export class Engine {
     this.#options = options;
     this.#customs = { ...DEFAULT_CUSTOMS, ...options.customs };
     this.#dependencies = dependencies;
-    const { store, rules, genesis, verifier, transport, clock, random, journal, observer } = dependencies;
+    const { store, rules, genesis, verifier, transport, clock, random, journal } = dependencies;
+    this.decisions = new Decisions(clock);
+    const observer = this.decisions.listenIn(dependencies.observer);
     openGenesis(store, rules, genesis);
     this.chain = new Chain({ store, rules, verifier, clock, observer: observer.room('chain') });
     this.peers = new PeerManager({ transport, store, clock, random, observer: observer.room('peers') }, options.peers);

@@ -46,6 +46,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
     },
     status() {
       const currentTimeMs = clock.nowMs();
+      const sync = engine.synchronizer.progress;
       return {
         height: engine.chain.tip.header.height,
         finalizedHeight: engine.chain.finalizedHeight,
@@ -56,6 +57,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
         consensusPercent: engine.consensusPercent(),
         networkHeight: engine.networkHeight(),
         pool: engine.pool.sizes(),
+        ...(sync === undefined ? {} : { sync }),
       };
     },
     transactionJson: (transaction) => rules.codec.transactionToJson(transaction),
@@ -78,6 +80,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
     },
     forgingDelegates: () => delegates.list(),
     setForging: (publicKey, password, forging) => delegates.set(publicKey, password, forging),
+    decisions: (limit) => engine.decisions.latest(limit),
     stateDigest() {
       const { header } = engine.chain.tip;
       return { height: header.height, blockId: header.id, digest: store.stateDigest() };

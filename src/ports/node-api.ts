@@ -37,6 +37,31 @@ export interface NodeStatus {
   /** Most frequent height among connected peers, 0 without peers. */
   readonly networkHeight: number;
   readonly pool: Readonly<Record<PoolState, number>>;
+  /** While blocks are downloaded. */
+  readonly sync?: SyncProgress;
+}
+
+export interface SyncProgress {
+  /** Height of the chain that is downloaded, as its peer announces it. */
+  readonly targetHeight: number;
+  /** Blocks taken over in a second, of late. */
+  readonly blocksPerS: number;
+  /** Undefined while nothing has been taken over yet. */
+  readonly secondsLeft?: number;
+}
+
+/** Something that the node decided, with the reason. */
+export interface Decision {
+  /** From 1, in the order of the decisions since the start. */
+  readonly number: number;
+  /** Unix time in milliseconds. */
+  readonly timeMs: number;
+  /** The part of the node that decided: `chain`, `sync`, `peers` or `forge`. */
+  readonly room: string;
+  /** Stable, for example `BLOCK_SIGNATURE_INVALID`. */
+  readonly code: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
 export interface PoolEntry {
@@ -112,6 +137,8 @@ export interface NodeApi {
    *   sentence that clients know
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
+  /** The latest decisions, newest first. @param limit at least 1 */
+  decisions(limit: number): readonly Decision[];
   /** SHA-256 over all consensus state, hexadecimal, with the tip it belongs to. */
   stateDigest(): { readonly height: number; readonly blockId: string; readonly digest: string };
 }

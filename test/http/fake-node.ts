@@ -3,7 +3,7 @@
 import type { ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
-import type { ForgingDelegate, NodeApi, PeerEntry, PoolEntry, PoolState } from '../../src/ports/node-api.ts';
+import type { Decision, ForgingDelegate, NodeApi, PeerEntry, PoolEntry, PoolState } from '../../src/ports/node-api.ts';
 import type { ChainQueries, DelegateEntry, Page, TransactionEntry } from '../../src/ports/queries.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
 import type { Generation } from '../../src/protocol/params.ts';
@@ -64,6 +64,26 @@ export const TIP: BlockHeader = headerWith({
   maxHeightPrevoted: 1,
   generatorPublicKey: ALICE_KEY,
 });
+
+/** Newest first. */
+export const DECISIONS: readonly Decision[] = [
+  {
+    number: 2,
+    timeMs: 1_500_000_000_000,
+    room: 'forge',
+    code: 'FORGING_PAUSED',
+    message: 'a slot of ours passes unused',
+    fields: { slot: 7, reason: 'synchronising with the network' },
+  },
+  {
+    number: 1,
+    timeMs: 1_400_000_000_000,
+    room: 'chain',
+    code: 'BLOCK_SIGNATURE_INVALID',
+    message: 'refused a block',
+    fields: { height: 3 },
+  },
+];
 
 /** Type numbers by kind. */
 const TYPES: Readonly<Record<Generation, Partial<Record<Payload['kind'], number>>>> = {
@@ -200,6 +220,7 @@ export function fakeNode(generation: Generation): Fake {
       registerSecondSignature: (keyPair, secondPublicKey) => fake.registerSecondSignature(keyPair, secondPublicKey),
       forgingDelegates: () => fake.forging,
       setForging: (publicKey, password, forging) => fake.setForging(publicKey, password, forging),
+      decisions: (limit) => DECISIONS.slice(0, limit),
       stateDigest: () => ({ height: 2, blockId: TIP.id, digest: 'ef'.repeat(32) }),
     },
     asked,

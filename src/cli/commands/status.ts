@@ -1,7 +1,8 @@
 /** `bloomery status`: how a running node does, read over HTTP. */
 
-import { nodeClient } from '../node-client.ts';
+import { nodeClient, type NodeState } from '../node-client.ts';
 import type { StatusFlags } from '../flags.ts';
+import { durationText } from '../progress.ts';
 
 /** @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
 export async function status(flags: StatusFlags): Promise<void> {
@@ -19,7 +20,7 @@ export async function status(flags: StatusFlags): Promise<void> {
     ['node', flags.node],
     ['version', constants.version],
     ['network', constants.nethash],
-    ['height', `${state.height}${state.syncing ? ' (catching up)' : ''}`],
+    ['height', `${state.height}${catchingUp(state)}`],
     ['finalized', `${state.chainMaxHeightFinalized}`],
     ['network height', `${state.networkHeight}`],
     ['peers', `${peers}`],
@@ -29,4 +30,13 @@ export async function status(flags: StatusFlags): Promise<void> {
   if (digest !== undefined)
     rows.push(['digest', `${digest.digest} (height ${digest.height}, block ${digest.blockId})`]);
   for (const [label, value] of rows) process.stdout.write(`${label.padEnd(16)}${value}\n`);
+}
+
+/** How far a node that is behind has come. */
+function catchingUp({ height, syncing, syncProgress }: NodeState): string {
+  if (syncProgress === undefined) return syncing ? ' (catching up)' : '';
+  const { targetHeight, blocksPerS, secondsLeft } = syncProgress;
+  const percent = targetHeight === 0 ? '' : `${Math.floor((height / targetHeight) * 100)} % of `;
+  const left = secondsLeft === undefined ? '' : `, ${durationText(secondsLeft)} left`;
+  return ` (catching up: ${percent}${targetHeight}, ${blocksPerS} blocks/s${left})`;
 }

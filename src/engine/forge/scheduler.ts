@@ -38,6 +38,8 @@ export class ForgingScheduler {
   #attempt: Promise<void> | undefined;
   /** Last slot in which something was said about a refusal, so that it is said once. */
   #slotOfLastRefusal = -1;
+  /** Slot of the last look at whether one is ours; -1 before the first. */
+  #slotOfLastLook = -1;
 
   constructor(dependencies: ForgingDependencies) {
     this.#dependencies = dependencies;
@@ -110,6 +112,7 @@ export class ForgingScheduler {
 
   async #tryToForge(): Promise<void> {
     const { chain, obstacle } = this.#dependencies;
+    this.#tellSleptSlots();
     if (this.#keys.size === 0 || this.#slotToForge(chain.tip) === undefined) return;
     const reason = obstacle();
     if (reason !== undefined) {
@@ -175,6 +178,34 @@ export class ForgingScheduler {
         reason: error.message,
       });
       return undefined;
+    }
+  }
+
+  /**
+   * Says which slots of ours passed while nobody looked: the machine slept, or other work kept us from looking. Refused ones
+   * were told in their time.
+   */
+  #tellSleptSlots(): void {
+    const { chain, observer } = this.#dependencies;
+    const { rules, state, tip } = chain;
+    const slot = chain.currentSlot();
+    const first = Math.max(
+      this.#slotOfLastLook + 1,
+      slot - ACTIVE_DELEGATES,
+      slotAt(tip.header.timestamp, rules.params) + 1,
+    );
+    const isFirstLook = this.#slotOfLastLook < 0;
+    this.#slotOfLastLook = slot;
+    if (isFirstLook || first >= slot) return;
+    const forgers = rules.forgers(state, tip.header.height + 1);
+    for (let slept = first; slept < slot; slept += 1) {
+      const delegate = forgers[slept % ACTIVE_DELEGATES];
+      if (delegate === undefined || !this.#keys.has(delegate)) continue;
+      observer.log('warn', 'FORGING_SLOT_SLEPT', 'a slot of ours passed while the node was busy or asleep', {
+        slot: slept,
+        delegate,
+        height: tip.header.height + 1,
+      });
     }
   }
 

@@ -10,16 +10,20 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { Connection, PeerId, Transport } from '../../ports/transport.ts';
+import type { SyncProgress } from '../../ports/node-api.ts';
 import type { AnnouncedTip } from '../../protocol/rules.ts';
 import { BlockRejected } from '../../protocol/verdict.ts';
 import type { Chain } from '../chain.ts';
 import { BranchRejected } from '../commit.ts';
 import type { Customs } from '../customs.ts';
 import { follow } from './follow.ts';
+import { ProgressMeter } from './progress.ts';
 import { Rests } from './rests.ts';
 
 /** How often announced tips are looked at. */
 const CHECK_INTERVAL_MS = 1000;
+/** How often a download says in the log how far it is. */
+const PROGRESS_INTERVAL_MS = 10_000;
 /** Peers tried in one run before it gives up until the next check. */
 const PEERS_PER_RUN_MAX = 5;
 /** Peers beside the one that is followed that blocks are fetched from. */
@@ -61,6 +65,10 @@ export class Synchronizer {
   readonly #rests: Rests;
   readonly #customs: SynchronizerDependencies['customs'];
   readonly #broadhash: () => string;
+  readonly #meter = new ProgressMeter();
+  /** The peer that is followed or was last. */
+  #leader: PeerId | undefined;
+  #progressToldMs = 0;
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = true;
@@ -95,11 +103,20 @@ export class Synchronizer {
     return isClaimFresh || nowMs < this.#lastProgressMs + STALL_MS;
   }
 
+  /** How far a download is; undefined when none is under way. */
+  get progress(): SyncProgress | undefined {
+    if (this.#run === undefined || this.#leader === undefined) return undefined;
+    const leader = this.#transport.connections().find(({ peerId }) => peerId === this.#leader);
+    return this.#meter.read(leader?.info.height ?? 0);
+  }
+
   start(): void {
     this.#stopped = false;
     this.#chain.listen({
-      applied: (_blocks, origin) => {
-        if (origin === 'synced') this.#lastProgressMs = this.#clock.nowMs();
+      applied: (blocks, origin) => {
+        if (origin !== 'synced') return;
+        this.#lastProgressMs = this.#clock.nowMs();
+        this.#meter.observe(blocks.at(-1)?.height ?? 0, this.#lastProgressMs);
       },
     });
     this.#arm();
@@ -139,6 +156,7 @@ export class Synchronizer {
     if (this.#stopped) return;
     this.#timer = this.#clock.after(CHECK_INTERVAL_MS, () => {
       this.#check();
+      this.#tellProgress();
       this.#arm();
     });
   }
@@ -150,11 +168,23 @@ export class Synchronizer {
     if (unchanged && this.#run === undefined && this.#betterPeers(new Set()).length > 0) this.trigger();
   }
 
+  #tellProgress(): void {
+    const { progress } = this;
+    const nowMs = this.#clock.nowMs();
+    if (progress === undefined || nowMs - this.#progressToldMs < PROGRESS_INTERVAL_MS) return;
+    this.#progressToldMs = nowMs;
+    const { height } = this.#chain.tip.header;
+    this.#observer.log('info', 'SYNC_PROGRESS', 'downloading blocks', { height, ...progress });
+  }
+
   async #synchronise(first: PeerId | undefined, hasShownTip: boolean): Promise<void> {
     const tried = new Set<PeerId>();
     let isShown = first !== undefined && hasShownTip;
     let peerId = first ?? this.#choosePeer(tried);
     while (!this.#stopped && peerId !== undefined && tried.size < PEERS_PER_RUN_MAX) {
+      this.#leader = peerId;
+      this.#progressToldMs = this.#clock.nowMs();
+      this.#meter.begin(this.#chain.tip.header.height, this.#progressToldMs);
       try {
         const isAhead = await follow(peerId, isShown, {
           chain: this.#chain,

@@ -4,11 +4,19 @@ import type { ForgingDelegate } from '../../ports/node-api.ts';
 import type { Dialect } from '../dialect.ts';
 import { publicKeyParameter, queryParameter } from '../parameters.ts';
 import type { Parameter, Route } from '../route.ts';
-import { CONSTANTS_SHAPE, constantsView, STATUS_SHAPE, statusView } from '../views/node.ts';
+import {
+  CONSTANTS_SHAPE,
+  constantsView,
+  DECISION_SHAPE,
+  decisionsView,
+  STATUS_SHAPE,
+  statusView,
+} from '../views/node.ts';
 import { FLAG, HEX, ID, listOf, NO_META, objectOf, PUBLIC_KEY, COUNT } from '../views/shapes.ts';
 
 export function nodeRoutes(dialect: Dialect): readonly Route[] {
-  return [statusRoute(dialect), constantsRoute(dialect), forgingRoute(dialect), SWITCH_FORGING_ROUTE, DIGEST_ROUTE];
+  const own = [SWITCH_FORGING_ROUTE, DIGEST_ROUTE, DECISIONS_ROUTE];
+  return [statusRoute(dialect), constantsRoute(dialect), forgingRoute(dialect), ...own];
 }
 
 function statusRoute(dialect: Dialect): Route {
@@ -110,4 +118,27 @@ const DIGEST_ROUTE: Route = {
     const { height, blockId, digest } = api.stateDigest();
     return { meta: {}, data: { height, blockId, digest } };
   },
+};
+
+const DECISIONS_MAX = 500;
+
+const DECISIONS_ROUTE: Route = {
+  method: 'GET',
+  path: '/node/decisions',
+  summary: 'Lists what the node decided of late and why, newest first: refused blocks, dropped peers, missed slots.',
+  parameters: [
+    queryParameter('limit', {
+      type: 'integer',
+      format: 'int32',
+      minimum: 1,
+      maximum: DECISIONS_MAX,
+      default: 50,
+      description: 'Entries of the list.',
+    }),
+  ],
+  unknownParameters: 'refused',
+  answer: { meta: NO_META, data: listOf(DECISION_SHAPE) },
+  errors: { 403: 'The caller is not on this machine.' },
+  access: 'loopback',
+  handle: (api, request) => ({ meta: {}, data: decisionsView(api, request.number('limit') ?? 50) }),
 };

@@ -19,9 +19,20 @@ export function statusView(api: NodeApi, dialect: Dialect): View {
   const transactions = transactionCounts(api.chain.transactionCount(), status.pool);
   const loaded = true;
   const times = { currentTime, secondsSinceEpoch, height };
-  if (dialect.generation === 2)
-    return { broadhash, consensus, ...times, loaded, networkHeight, syncing, transactions, chainMaxHeightFinalized };
-  return { ...times, chainMaxHeightFinalized, syncing, broadhash, consensus, loaded, networkHeight, transactions };
+  // Only while blocks are downloaded, so that at rest the answer is the one that clients know.
+  const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
+  const own =
+    dialect.generation === 2
+      ? { broadhash, consensus, ...times, loaded, networkHeight, syncing, transactions, chainMaxHeightFinalized }
+      : { ...times, chainMaxHeightFinalized, syncing, broadhash, consensus, loaded, networkHeight, transactions };
+  return { ...own, ...progress };
+}
+
+/** The latest decisions as JSON. */
+export function decisionsView(api: NodeApi, limit: number): readonly View[] {
+  return api.decisions(limit).map(({ number, timeMs, room, code, message, fields }) => {
+    return { number, time: new Date(timeMs).toISOString(), room, code, message, fields };
+  });
 }
 
 export function constantsView(api: NodeApi, dialect: Dialect): View {
@@ -59,7 +70,25 @@ const FEE_VIEW = {
 
 const QUEUES = ['ready', 'verified', 'pending', 'validated', 'received'] as const;
 
-export const STATUS_SHAPE: Schema = shape.objectOf({
+const PROGRESS_SHAPE: Schema = shape.objectOf(
+  {
+    targetHeight: shape.COUNT,
+    blocksPerS: { type: 'number', minimum: 0 },
+    secondsLeft: shape.COUNT,
+  },
+  ['secondsLeft'],
+);
+
+export const DECISION_SHAPE: Schema = shape.objectOf({
+  number: { type: 'integer', minimum: 1, description: 'In the order of the decisions since the start.' },
+  time: shape.INSTANT,
+  room: { type: 'string', description: 'The part of the node that decided.' },
+  code: { type: 'string', description: 'Stable name of the reason.' },
+  message: shape.TEXT,
+  fields: shape.ANY_OBJECT,
+});
+
+const STATUS_MEMBERS: Readonly<Record<string, Schema>> = {
   broadhash: { type: 'string', format: 'hex', minLength: 64, maxLength: 64 },
   consensus: { type: 'number', minimum: 0, maximum: 100 },
   currentTime: shape.INTEGER,
@@ -72,7 +101,11 @@ export const STATUS_SHAPE: Schema = shape.objectOf({
   transactions: shape.objectOf(
     Object.fromEntries(['confirmed', ...QUEUES, 'total'].map((name) => [name, shape.COUNT] as const)),
   ),
-});
+};
+
+export const STATUS_SHAPE: Schema = shape.objectOf({ ...STATUS_MEMBERS, syncProgress: PROGRESS_SHAPE }, [
+  'syncProgress',
+]);
 
 export const CONSTANTS_SHAPE: Schema = shape.objectOf({
   build: shape.TEXT,

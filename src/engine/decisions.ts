@@ -1,0 +1,75 @@
+/**
+ * What the node decided and why, kept for a while to be asked about: refused blocks, dropped peers, changes of branch, slots
+ * of its own that passed unused. The rooms say all of it in their logs, so it is picked out there and said nowhere twice.
+ */
+
+import type { Clock } from '../ports/clock.ts';
+import type { Decision } from '../ports/node-api.ts';
+import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
+
+/** Entries of one room: a peer that has itself refused a thousand times must not push out why we missed a slot. */
+const ENTRIES_PER_ROOM_MAX = 200;
+/** Longest text of a field: reasons may repeat what a peer sent. */
+const TEXT_CHARACTERS_MAX = 300;
+
+/** Rooms that decide, and which of their lines say so. */
+const DECISIVE: Readonly<Record<string, (level: LogLevel, code: string) => boolean>> = {
+  chain: (level, code) => level !== 'debug' && code !== 'BLOCK_APPLIED',
+  sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
+  peers: (level, code) => level === 'warn' || PEER_CODES.has(code),
+  forge: (level) => level === 'warn' || level === 'error',
+};
+const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONNECTED']);
+
+export class Decisions {
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  /** Oldest first. */
+  readonly #byRoom = new Map<string, Decision[]>();
+  #count = 0;
+
+  constructor(clock: Pick<Clock, 'nowMs'>) {
+    this.#clock = clock;
+  }
+
+  /** The same observer, listened in on. */
+  listenIn(observer: Observer): Observer {
+    return this.#listenIn(observer, undefined);
+  }
+
+  /** The latest, newest first. @param limit at least 1 */
+  latest(limit: number): readonly Decision[] {
+    return [...this.#byRoom.values()]
+      .flat()
+      .sort((a, b) => b.number - a.number)
+      .slice(0, limit);
+  }
+
+  #listenIn(observer: Observer, room: string | undefined): Observer {
+    return {
+      room: (name) => this.#listenIn(observer.room(name), name),
+      log: (level, code, message, fields) => {
+        if (room !== undefined && DECISIVE[room]?.(level, code) === true) this.#keep(room, code, message, fields);
+        observer.log(level, code, message, fields);
+      },
+      count: (metric, by, labels) => observer.count(metric, by, labels),
+      gauge: (metric, value, labels) => observer.gauge(metric, value, labels),
+    };
+  }
+
+  #keep(room: string, code: string, message: string, fields: LogFields = {}): void {
+    const entries = this.#byRoom.get(room) ?? [];
+    this.#byRoom.set(room, entries);
+    this.#count += 1;
+    entries.push({ number: this.#count, timeMs: this.#clock.nowMs(), room, code, message, fields: plain(fields) });
+    if (entries.length > ENTRIES_PER_ROOM_MAX) entries.shift();
+  }
+}
+
+/** Values that need no more than a line. */
+function plain(fields: LogFields): Decision['fields'] {
+  const entries = Object.entries(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
+    if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];
+    return value === undefined ? [] : [[name, String(value).slice(0, TEXT_CHARACTERS_MAX)]];
+  });
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,82 @@
+import { createServer, type Server } from 'node:http';
+import test, { type ExecutionContext } from 'ava';
+import { isProblemLine, runCli } from '../support/cli.ts';
+
+/** A node that answers from a table of paths. */
+async function nodeAnswering(t: ExecutionContext, answers: Readonly<Record<string, unknown>>): Promise<string> {
+  const server: Server = createServer((request, response) => {
+    const answer = answers[request.url ?? ''];
+    response.statusCode = answer === undefined ? 404 : 200;
+    response.end(JSON.stringify(answer ?? { message: 'no such path' }));
+  });
+  t.teardown(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+}
+
+const PAUSED = {
+  number: 2,
+  time: '2026-01-02T03:04:05.678Z',
+  room: 'forge',
+  code: 'FORGING_PAUSED',
+  message: 'a slot of ours passes unused',
+  fields: { slot: 7, reason: 'synchronising with the network' },
+};
+const REFUSED = {
+  number: 1,
+  time: '2026-01-02T03:04:00.000Z',
+  room: 'chain',
+  code: 'BLOCK_SIGNATURE_INVALID',
+  message: 'refused a block',
+  fields: { height: 3, reason: 'bad\u001B[31m\nthing' },
+};
+
+test('decisions are told one a line, the newest last, and nothing of them steers the terminal', async (t) => {
+  const node = await nodeAnswering(t, { '/api/node/decisions?limit=50': { data: [PAUSED, REFUSED] } });
+  const { code, stdout } = await runCli(['why', '--node', node]);
+  t.is(code, 0);
+  t.is(
+    stdout,
+    '2026-01-02 03:04:00 chain BLOCK_SIGNATURE_INVALID: refused a block  height=3  reason=bad?[31m?thing\n' +
+      '2026-01-02 03:04:05 forge FORGING_PAUSED: a slot of ours passes unused  slot=7  reason="synchronising with the network"\n',
+  );
+});
+
+test('with --json they are data, and --limit is handed on', async (t) => {
+  const node = await nodeAnswering(t, { '/api/node/decisions?limit=1': { data: [PAUSED] } });
+  const { stdout } = await runCli(['why', '--node', node, '--json', '--limit', '1']);
+  t.deepEqual(JSON.parse(stdout), { decisions: [PAUSED] });
+});
+
+test('a node without decisions says so, and one that does not answer is a problem', async (t) => {
+  const node = await nodeAnswering(t, { '/api/node/decisions?limit=50': { data: [] } });
+  t.is(
+    (await runCli(['why', '--node', node])).stdout,
+    'nothing was refused, dropped or missed since the node started\n',
+  );
+  const gone = await runCli(['why', '--node', 'http://127.0.0.1:1']);
+  t.is(gone.code, 1);
+  t.true(isProblemLine(gone.stderr), gone.stderr);
+});
+
+test('status says how far a node that is behind has come, how fast it is and how long it will take', async (t) => {
+  const status = {
+    height: 500,
+    chainMaxHeightFinalized: 400,
+    networkHeight: 2000,
+    consensus: 0,
+    syncing: true,
+    transactions: { confirmed: 5, total: 6 },
+  };
+  const others = {
+    '/api/node/constants': { data: { version: '3.0.2', nethash: 'ab' } },
+    '/api/peers?state=connected&limit=100': { data: [] },
+  };
+  const syncProgress = { targetHeight: 2000, blocksPerS: 12.5, secondsLeft: 120 };
+  const behind = await nodeAnswering(t, { ...others, '/api/node/status': { data: { ...status, syncProgress } } });
+  const { stdout } = await runCli(['status', '--node', behind]);
+  t.true(stdout.includes('500 (catching up: 25 % of 2000, 12.5 blocks/s, 2 min 00 s left)'), stdout);
+  const begun = await nodeAnswering(t, { ...others, '/api/node/status': { data: status } });
+  t.true((await runCli(['status', '--node', begun])).stdout.includes('500 (catching up)'));
+});
