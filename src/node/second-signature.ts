@@ -3,37 +3,35 @@
 import { addressOf } from '../crypto/keys.ts';
 import { defaultEd25519 } from '../crypto/ed25519.ts';
 import { hexOf } from '../primitives/bytes.ts';
-import { assert } from '../primitives/errors.ts';
-import { FEES, type Generation } from '../protocol/params.ts';
+import * as gen2Bytes from '../protocol/gen2/transaction-bytes.ts';
+import * as gen3Bytes from '../protocol/gen3/transaction-bytes.ts';
+import { FEES } from '../protocol/params.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { JsonObject, KeyPair, PublicKey, Transaction } from '../protocol/types.ts';
 
-const TYPES: Readonly<Record<Generation, number>> = { 2: 1, 3: 9 };
+const BY_GENERATION = { 2: { type: 1, bytes: gen2Bytes }, 3: { type: 9, bytes: gen3Bytes } } as const;
 
 /** @param timestamp whole seconds since the epoch @returns the transaction in its generation's own JSON members */
 export function secondSignatureJson(
-  rules: Rules,
+  { params, codec }: Rules,
   keyPair: KeyPair,
   secondPublicKey: PublicKey,
   timestamp: number,
 ): JsonObject {
+  const { type, bytes } = BY_GENERATION[params.generation];
   const senderPublicKey = hexOf(keyPair.publicKey);
   const draft: Transaction = {
-    id: '0',
-    type: TYPES[rules.params.generation],
+    id: '',
+    type,
     timestamp,
     senderPublicKey,
     senderId: addressOf(senderPublicKey),
     fee: FEES.secondSignature,
     payload: { kind: 'secondSignature', publicKey: secondPublicKey },
-    signature: '00'.repeat(64),
+    signature: '',
     signatures: [],
   };
-  const [check] = rules.primarySignatureChecks(draft);
-  assert(check !== undefined, 'a transaction is signed over a message');
-  const signature = hexOf(defaultEd25519().sign(check.message, keyPair.privateKey));
-  // The stored form is without the id: reading it computes that.
-  return rules.codec.transactionToJson(
-    rules.codec.decodeTransaction(rules.codec.encodeTransaction({ ...draft, signature })),
-  );
+  const digest = bytes.signingDigest(draft, params.networkIdentifier);
+  const signature = hexOf(defaultEd25519().sign(digest, keyPair.privateKey));
+  return codec.transactionToJson(bytes.withId({ ...draft, signature }));
 }
