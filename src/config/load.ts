@@ -157,6 +157,10 @@ function refuseMisspelt(environment: ConfigSources['environment'], known: Readon
   const prefixes = Object.keys(OPTIONS).map((section) => `BLOOMERY_${section.toUpperCase()}_`);
   for (const variable of Object.keys(environment)) {
     if (known.has(variable) || !prefixes.some((prefix) => variable.startsWith(prefix))) continue;
-    throw new ProtocolError(CODE, { key: variable }, `environment: ${variable} is not a known variable: correct or remove it`);
+    throw new ProtocolError(
+      CODE,
+      { key: variable },
+      `environment: ${variable} is not a known variable: correct or remove it`,
+    );
   }
 }

@@ -43,7 +43,10 @@ const wrongUses: readonly (readonly [args: readonly string[], message: RegExp])[
   ],
   [['start', '--network', './nowhere'], /unknown network `\.\/nowhere`: no network\.json in/],
   [['start', '--network', 'devnet', '--peer', '127.0.0.1'], /p2p\.fixedPeers must be a list of IP:PORT/],
-  [['start', '--network', 'devnet', '--config', '/nowhere.json5'], /\/nowhere\.json5: cannot be read: does not exist: correct --config\n/],
+  [
+    ['start', '--network', 'devnet', '--config', '/nowhere.json5'],
+    /\/nowhere\.json5: cannot be read: does not exist: correct --config\n/,
+  ],
   [['devnet', '--nodes', '0'], /--nodes .*must be an integer from 1 to 32/],
   [['devnet', '--block-time', '1'], /--block-time .*must be an integer from 2/],
   [['devnet', '--generation', '4'], /--generation .*must be an integer from 2 to 3/],

@@ -14,10 +14,22 @@ test('a node says its version, and time and commit of its build where they are k
   t.deepEqual(buildIdentity(file), { build: version, commit: '' });
   const time = '2026-01-02T03:04:05Z';
   for (const [record, identity] of [
-    [{ version: '9.9.9', time, commit: COMMIT }, { build: `${version} ${time}`, commit: COMMIT }],
-    [{ time, commit: '' }, { build: `${version} ${time}`, commit: '' }],
-    [{ time: 'yesterday', commit: 'HEAD' }, { build: version, commit: '' }],
-    [{ time: 5, commit: [COMMIT] }, { build: version, commit: '' }],
+    [
+      { version: '9.9.9', time, commit: COMMIT },
+      { build: `${version} ${time}`, commit: COMMIT },
+    ],
+    [
+      { time, commit: '' },
+      { build: `${version} ${time}`, commit: '' },
+    ],
+    [
+      { time: 'yesterday', commit: 'HEAD' },
+      { build: version, commit: '' },
+    ],
+    [
+      { time: 5, commit: [COMMIT] },
+      { build: version, commit: '' },
+    ],
     [null, { build: version, commit: '' }],
   ] as const) {
     writeFileSync(file, JSON.stringify(record));

@@ -162,7 +162,10 @@ test('a missing file and one that is no JSON are named', (t) => {
   rmSync(join(folder, 'forgers.json'));
   t.is(loadNetwork(folder).forgers, undefined);
   rmSync(join(folder, 'genesis.json'));
-  t.regex(t.throws(() => loadNetwork(folder)).message, /genesis\.json: cannot be read: does not exist: restore it or give another network folder$/);
+  t.regex(
+    t.throws(() => loadNetwork(folder)).message,
+    /genesis\.json: cannot be read: does not exist: restore it or give another network folder$/,
+  );
 });
 
 test('exceptions are read in all their shapes', (t) => {
