@@ -4,7 +4,7 @@ import semver from 'semver';
 
 import type { PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { readMembers } from './info.ts';
-import { type Fields, infoText, own } from './packets.ts';
+import type { Fields } from './packets.ts';
 
 /** Members of an info in the order that real nodes write them. */
 export const INFO_MEMBERS = [
@@ -24,15 +24,12 @@ export const INFO_MEMBERS = [
 /** What every info says of its sender's state; that of others is known from their connections. */
 export const STATE = 2;
 
-const TEXTS = ['os', 'version', 'protocolVersion', 'broadhash', 'nonce'] as const;
+const TEXTS = ['os', 'version', 'protocolVersion', 'nethash', 'broadhash', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height'] as const;
 
-/** The members that are understood; the identity of the network is kept under the name that both generations share. */
+/** The members that are understood, each only if its value is possible; the address is what the socket says. */
 export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
-  const info = readMembers(said, address, TEXTS, COUNTS);
-  const nethash = infoText(own(said, 'nethash'));
-  if (nethash !== undefined) info['networkId'] = nethash;
-  return info as unknown as PeerInfo;
+  return readMembers(said, address, TEXTS, COUNTS) as unknown as PeerInfo;
 }
 
 /** Nodes of this generation reject infos and whole peer lists with a version that is none. */
@@ -48,7 +45,7 @@ export function isAtLeast(version: string | undefined, minVersion: string): bool
 /** A list entry: address first, then what is known; undefined for a peer that would spoil the whole list. */
 export function packPeer(peer: PeerInfo): object | undefined {
   if (!isVersion(peer.version)) return undefined;
-  const known: Fields = { ...peer, nethash: peer.networkId, state: STATE };
+  const known: Fields = { ...peer, state: STATE };
   const entry: Record<string, unknown> = { ip: peer.ip };
   for (const name of INFO_MEMBERS) if (known[name] !== undefined) entry[name] = known[name];
   return entry;

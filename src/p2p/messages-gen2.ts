@@ -46,7 +46,7 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
 
   /** Why a peer with this info cannot be ours; undefined when it can. */
   function incompatibility(info: PeerInfo): string | undefined {
-    if (info.networkId !== nethash) return CLOSE.networkG2.reason;
+    if (info.nethash !== nethash) return CLOSE.networkG2.reason;
     const isCompatible =
       info.protocolVersion === undefined
         ? isAtLeast(info.version, minVersion)

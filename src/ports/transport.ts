@@ -46,7 +46,10 @@ export interface PeerInfo extends PeerAddress {
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
+  /** Generation 3: the identifier of the peer's network. */
   readonly networkId?: string;
+  /** Generation 2: the payload hash of its genesis block. */
+  readonly nethash?: string;
   readonly advertiseAddress?: boolean;
 }
 

@@ -113,7 +113,7 @@ test('an info and a query say the same about a peer', (t) => {
       if (!query.accepted || pushed.kind !== 'accepted') return t.fail();
       t.deepEqual(query.info, pushed.info);
       const { wsPort: _, ...said } = info;
-      t.like(pushed.info, { ...said, networkId: NETHASH });
+      t.like(pushed.info, { ...said, nethash: NETHASH });
       return undefined;
     }),
     { numRuns: 100 },

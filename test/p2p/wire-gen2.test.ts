@@ -85,7 +85,7 @@ const BLOCK = {
 };
 
 test('an acceptor pushes its info as a call before it answers the handshake, and answers as captured', async (t) => {
-  const dialler = { ip: HOST, wsPort: 5201, height: 1234, os: 'linux4.15.0', version: '2.3.8', networkId: NETHASH };
+  const dialler = { ip: HOST, wsPort: 5201, height: 1234, os: 'linux4.15.0', version: '2.3.8', nethash: NETHASH };
   const node = await start({ peerList: () => [dialler, { ip: '1.2.3.4', wsPort: 5000 }] });
   const own = infoText(node.address.wsPort, OWN_NONCE);
   const peer = await rawPeer(node.address.wsPort, FULL_QUERY, PATH);
@@ -112,7 +112,7 @@ test('an acceptor pushes its info as a call before it answers the handshake, and
   );
   await until(() => node.seen.updated.length === 1, 'update');
   t.like(node.seen.updated[0], { peerId: '127.0.0.1:5201', info: { height: 1235, broadhash: BROADHASH } });
-  t.like(node.transport.connections()[0]?.info, { networkId: NETHASH, nonce: PEER_NONCE, version: '2.3.8' });
+  t.like(node.transport.connections()[0]?.info, { nethash: NETHASH, nonce: PEER_NONCE, version: '2.3.8' });
 
   node.transport.announce({ ...ownInfo(), height: 1236, broadhash: NETHASH });
   t.deepEqual(await peer.frame(5), {
