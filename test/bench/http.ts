@@ -64,8 +64,23 @@ async function measure(port: number, { transactions, accounts }: Sizes, duration
   ]) {
     const row = [target.replace(address, 'A')];
     for (const count of CONNECTIONS) {
-      await load(port, target, count, durationMs / 6);
-      const { requestsPerSecond, p99Ms } = await load(port, target, count, durationMs);
+      await load(port, () => target, count, durationMs / 6);
+      const { requestsPerSecond, p99Ms } = await load(port, () => target, count, durationMs);
+      row.push(figure(requestsPerSecond), figure(p99Ms, 1));
+    }
+    rows.push(row);
+  }
+  // Never the same twice, so that no kept answer helps.
+  for (const [name, targetOf] of [
+    ['/api/transactions?limit=10&offset=n', (n: number) => `/api/transactions?limit=10&offset=${n % transactions}`],
+    [
+      '/api/accounts?address=n',
+      (n: number) => `/api/accounts?address=${addressOf(benchKey(n % accounts))}&limit=${1 + (n % 100)}`,
+    ],
+  ] as const) {
+    const row: string[] = [name];
+    for (const count of CONNECTIONS) {
+      const { requestsPerSecond, p99Ms } = await load(port, targetOf, count, durationMs);
       row.push(figure(requestsPerSecond), figure(p99Ms, 1));
     }
     rows.push(row);
@@ -85,9 +100,12 @@ async function measure(port: number, { transactions, accounts }: Sizes, duration
     for (const direction of ['asc', 'desc']) {
       const p50s: number[] = [];
       for (const offset of [0, Math.floor(total / 2), total - 10]) {
-        const url = `${target}:${direction}&offset=${offset}`;
-        await load(port, url, 1, durationMs / 20);
-        p50s.push((await load(port, url, 1, durationMs / 6)).p50Ms);
+        // Another page each time, so that no kept answer helps.
+        const targetOf = (question: number) => {
+          const at = offset === 0 ? question : Math.max(0, offset - question);
+          return `${target}:${direction}&offset=${at}`;
+        };
+        p50s.push((await load(port, targetOf, 1, durationMs / 5)).p50Ms);
       }
       const ratio = Math.max(...p50s) / Math.min(...p50s);
       deep.push([

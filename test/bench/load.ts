@@ -1,4 +1,4 @@
-/** Asks one URL over and over on some connections, each answer before the next question. */
+/** Asks questions one after the other on some connections, each answer before the next question. */
 
 import { createConnection, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -9,34 +9,41 @@ export interface LoadFigures {
   readonly p99Ms: number;
 }
 
-/** @throws Error for an answer other than 200 */
+/**
+ * @param targetOf path and query of the question with a number, from 1
+ * @throws Error for an answer other than 200
+ */
 export async function load(
   port: number,
-  target: string,
+  targetOf: (question: number) => string,
   connections: number,
   durationMs: number,
 ): Promise<LoadFigures> {
+  let asked = 0;
   const endMs = performance.now() + durationMs;
   const startedMs = performance.now();
-  const took = (await Promise.all(Array.from({ length: connections }, () => askUntil(port, target, endMs)))).flat();
+  const took = (
+    await Promise.all(Array.from({ length: connections }, () => askUntil(port, () => targetOf((asked += 1)), endMs)))
+  ).flat();
   const seconds = (performance.now() - startedMs) / 1000;
   took.sort((a, b) => a - b);
   const at = (share: number): number => took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0;
   return { requestsPerSecond: took.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
-function askUntil(port: number, target: string, endMs: number): Promise<readonly number[]> {
-  const question = `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n`;
+function askUntil(port: number, nextTarget: () => string, endMs: number): Promise<readonly number[]> {
   return new Promise((resolve, reject) => {
     const took: number[] = [];
     const socket: Socket = createConnection(port, '127.0.0.1');
     socket.setNoDelay(true);
     let askedMs = 0;
+    let target = '';
     let missing = -1;
     let head = Buffer.alloc(0);
     const ask = (): void => {
       askedMs = performance.now();
-      socket.write(question);
+      target = nextTarget();
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n`);
     };
     const finished = (): void => {
       const nowMs = performance.now();
