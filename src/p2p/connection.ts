@@ -24,8 +24,11 @@ import { Pace, RateWindow } from './rate.ts';
 export const REQUESTS_PER_PEER_MAX = 32;
 /** Questions of one peer that may wait for our answers. */
 export const ANSWERS_PER_PEER_MAX = 32;
-/** Peers punish a hundred frames in a second, generation 2 with a ban: half of them are for answers and messages. */
-const CALLS_PER_SECOND_MAX = 50;
+/**
+ * Peers punish more than a hundred frames in a second, generation 2 with a ban. Their seconds are not ours: twice as many
+ * calls as this can fall into one of theirs, and answers and messages come on top.
+ */
+const CALLS_PER_SECOND_MAX = 40;
 /** The latency probe waits 20 to 60 s. */
 const PROBE_MIN_MS = 20_000;
 const PROBE_SPREAD_MS = 40_001;

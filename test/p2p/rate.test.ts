@@ -1,0 +1,51 @@
+import test from 'ava';
+
+import { Pace } from '../../src/p2p/rate.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+
+/** A clock whose timers go off when the test lets time pass, each a little early as real ones may. */
+class HandClock implements Clock {
+  #nowMs = 1_000;
+  #timers: { dueMs: number; work: () => void }[] = [];
+
+  nowMs(): number {
+    return Math.floor(this.#nowMs);
+  }
+
+  after(delayMs: number, work: () => void) {
+    this.#timers.push({ dueMs: this.#nowMs + delayMs - 0.4, work });
+    return { cancel: () => undefined };
+  }
+
+  async pass(ms: number): Promise<void> {
+    for (let step = 0; step < ms; step += 1) {
+      this.#nowMs += 1;
+      const due = this.#timers.filter(({ dueMs }) => dueMs <= this.#nowMs);
+      this.#timers = this.#timers.filter(({ dueMs }) => dueMs > this.#nowMs);
+      for (const { work } of due) work();
+      await Promise.resolve();
+      await Promise.resolve();
+    }
+  }
+}
+
+test('no more begin in a second than allowed, nobody waits without need, and all have their turn', async (t) => {
+  const clock = new HandClock();
+  const pace = new Pace(clock, 10);
+  const begun: number[] = [];
+  for (let call = 0; call < 35; call += 1) {
+    void pace.turn().then(() => begun.push(clock.nowMs()));
+  }
+  await clock.pass(1);
+  t.is(begun.length, 10);
+  await clock.pass(5_000);
+  t.is(begun.length, 35);
+  t.true((begun.at(-1) ?? 0) <= 1_000 + 3_010);
+  for (const [index, atMs] of begun.entries()) t.true(index < 10 || atMs - (begun[index - 10] ?? 0) >= 999, `${index}`);
+
+  await clock.pass(2_000);
+  const before = begun.length;
+  void pace.turn().then(() => begun.push(clock.nowMs()));
+  await clock.pass(1);
+  t.is(begun.length, before + 1);
+});
