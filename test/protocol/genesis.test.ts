@@ -158,3 +158,13 @@ test('a block of which no network can be made is refused with the reason', (t) =
   ];
   for (const [changes, message] of cases) t.throws(() => build(changes), { code: 'GENESIS_INVALID', message });
 });
+
+test('a genesis block funds as many accounts as there are, while a received block is held to what networks allow', (t) => {
+  const network = makeNetwork({ accounts: 300 });
+  const { codec } = createGen3Rules(network.params);
+  t.deepEqual(codec.genesisFromJson(network.genesisJson), network.genesis);
+  t.throws(() => codec.blockFromJson(network.genesisJson), {
+    code: 'BLOCK_MALFORMED',
+    message: /'\.transactions' should NOT have more than 150 items/,
+  });
+});

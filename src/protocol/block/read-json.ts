@@ -11,12 +11,22 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /** As many as any network may allow in a block: a rogue list costs little. */
 const TRANSACTIONS_MAX = 150;
 
-/** @throws BlockRejected `BLOCK_MALFORMED` or `BLOCK_TRANSACTION_INVALID` */
-export function readTransactions(json: unknown, transactionFromJson: (json: unknown) => Transaction): Transaction[] {
+/** A genesis block is given, not received, and may fund thousands of accounts: positions in a block are 16 bits. */
+export const GENESIS_TRANSACTIONS_MAX = 65_535;
+
+/**
+ * @param transactionsMax longer lists are refused unread
+ * @throws BlockRejected `BLOCK_MALFORMED` or `BLOCK_TRANSACTION_INVALID`
+ */
+export function readTransactions(
+  json: unknown,
+  transactionFromJson: (json: unknown) => Transaction,
+  transactionsMax = TRANSACTIONS_MAX,
+): Transaction[] {
   const list = member(json, 'transactions') ?? [];
   if (!Array.isArray(list)) throw malformed('transactions', 'should be array');
-  if (list.length > TRANSACTIONS_MAX) {
-    throw malformed('transactions', `should NOT have more than ${TRANSACTIONS_MAX} items`);
+  if (list.length > transactionsMax) {
+    throw malformed('transactions', `should NOT have more than ${transactionsMax} items`);
   }
   return list.map((each: unknown, index) => {
     try {

@@ -1,7 +1,15 @@
 /** Blocks of generation 2 as JSON. */
 
 import { headerId } from '../block/header.ts';
-import { malformed, readCount, readHex, readPreviousId, readTotal, readTransactions } from '../block/read-json.ts';
+import {
+  GENESIS_TRANSACTIONS_MAX,
+  malformed,
+  readCount,
+  readHex,
+  readPreviousId,
+  readTotal,
+  readTransactions,
+} from '../block/read-json.ts';
 import type { ChainParams } from '../params.ts';
 import { isVersionKnown } from '../block/version.ts';
 import { member } from '../tx/json.ts';
@@ -37,7 +45,7 @@ export function blockFromJson(
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');
   if (version > BLOCK_VERSION) throw malformed('version', `should be <= ${BLOCK_VERSION}`);
-  return readBlock(json, version, transactionFromJson);
+  return readBlock(json, version, transactionFromJson, GENESIS_TRANSACTIONS_MAX);
 }
 
 export function blockToJson(block: Block, transactionToJson: (transaction: Transaction) => JsonObject): JsonObject {
@@ -72,9 +80,14 @@ function totalJson(beddows: bigint): number | string {
   return beddows < TOTAL_AS_NUMBER_LIMIT ? Number(beddows) : beddows.toString();
 }
 
-function readBlock(json: unknown, version: number, transactionFromJson: (json: unknown) => Transaction): Block {
+function readBlock(
+  json: unknown,
+  version: number,
+  transactionFromJson: (json: unknown) => Transaction,
+  transactionsMax?: number,
+): Block {
   const previousBlockId = readPreviousId(json, 'previousBlock');
-  const transactions = readTransactions(json, transactionFromJson);
+  const transactions = readTransactions(json, transactionFromJson, transactionsMax);
   const sum = (of: (transaction: Transaction) => bigint): bigint =>
     transactions.reduce((total, transaction) => total + of(transaction), 0n);
   const block: Block = {

@@ -1,6 +1,14 @@
 /** Blocks of generation 3 as JSON. */
 
-import { malformed, readCount, readHex, readPreviousId, readTotal, readTransactions } from '../block/read-json.ts';
+import {
+  GENESIS_TRANSACTIONS_MAX,
+  malformed,
+  readCount,
+  readHex,
+  readPreviousId,
+  readTotal,
+  readTransactions,
+} from '../block/read-json.ts';
 import type { ChainParams } from '../params.ts';
 import type { Block, BlockHeader, Json, JsonObject, Transaction } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
@@ -29,7 +37,7 @@ export function blockFromJson(
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');
   if (version > 2) throw malformed('version', 'should be <= 2');
-  return readBlock(json, version, transactionFromJson);
+  return readBlock(json, version, transactionFromJson, GENESIS_TRANSACTIONS_MAX);
 }
 
 /** @param transactionToJson writes a transaction with the id of the block that holds it */
@@ -66,11 +74,16 @@ function blockJson(header: BlockHeader, transactions: { readonly transactions?: 
   };
 }
 
-function readBlock(json: unknown, version: number, transactionFromJson: (json: unknown) => Transaction): Block {
+function readBlock(
+  json: unknown,
+  version: number,
+  transactionFromJson: (json: unknown) => Transaction,
+  transactionsMax?: number,
+): Block {
   const previousBlockId = readPreviousId(json, 'previousBlockId');
   // Only version 2 signs these heights; older blocks may come without them.
   const unsigned = version < 2 ? 0 : undefined;
-  const transactions = readTransactions(json, transactionFromJson);
+  const transactions = readTransactions(json, transactionFromJson, transactionsMax);
   const block: Block = {
     id: '',
     version,
