@@ -65,11 +65,15 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   });
   let metAfterSlots = -1;
   let failure: RunResult['failure'];
+  const onRejection = (reason: unknown): void => world.noteRejection(reason);
+  process.on('unhandledRejection', onRejection);
   try {
     metAfterSlots = await live(world, plan, hours * 3600);
   } catch (error) {
     const message = error instanceof PromiseBroken ? error.message : String((error as Error).stack ?? error);
     failure = { message, lines: [...world.lines] };
+  } finally {
+    process.off('unhandledRejection', onRejection);
   }
   const result: RunResult = {
     seed,

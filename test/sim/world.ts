@@ -13,7 +13,7 @@ import type { ChainParams } from '../../src/protocol/params.ts';
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block, KeyPair } from '../../src/protocol/types.ts';
 import { makeNetwork, type NetworkOptions, type TestNetwork } from '../support/chain-maker.ts';
-import { Disk } from './disk.ts';
+import { Disk, ProcessDied } from './disk.ts';
 import type { Misbehaviour } from './dishonest.ts';
 import { SimNode } from './node.ts';
 import { SeededRandom } from './seeded-random.ts';
@@ -136,6 +136,13 @@ export class World {
     if (line.level === 'trace' || line.level === 'debug') return;
     this.lines.push({ atMs: this.time.nowMs, ...line });
     if (this.lines.length > 2 * LINES_MAX) this.lines.splice(0, LINES_MAX);
+  }
+
+  /** A promise of a node that nobody waits for failed: in a real process that would be its end. */
+  noteRejection(reason: unknown): void {
+    // Of a dead process it may: nobody is there any more.
+    if (reason instanceof ProcessDied) return;
+    this.note({ node: -1, level: 'error', code: 'UNHANDLED_REJECTION', fields: { reason: String(reason) } });
   }
 
   #isWrong({ node, code, fields }: Omit<SimLine, 'atMs'>): boolean {

@@ -71,6 +71,17 @@ test('a node that forged a dead branch of 150 blocks comes back by itself', asyn
   t.true((await scenario.meet()) <= 6);
 });
 
+test('two halves that were apart for six hours, without finality all the time, meet as soon as those apart for a minute', async (t) => {
+  const scenario = await Scenario.begin({ nodes: 2, forgersOf: dealt(50, 51) });
+  await scenario.slots(20);
+  scenario.world.partition([[0], [1]]);
+  await scenario.slots(2200);
+  t.true(scenario.apart() > 1050);
+  scenario.world.wire.heal();
+  t.true((await scenario.meet()) <= 6);
+  t.is(scenario.said('CHAIN_SWITCHED'), 1);
+});
+
 test('a quiet network brings a late node up to date though nobody sends a block', async (t) => {
   const scenario = await Scenario.begin({ nodes: 3, forgersOf: dealt(101, 0, 0) });
   scenario.node(2).crash();
