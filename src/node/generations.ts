@@ -1,4 +1,4 @@
-/** What a node is built of for each generation. The only place that asks which one a network runs. */
+/** What a node is built of for each generation: rules, wire and customs. */
 
 import type { Customs } from '../engine/customs.ts';
 import { gen2Dialect } from '../p2p/messages-gen2.ts';

@@ -11,9 +11,11 @@ import {
   CALL,
   COMMON_BLOCK_IDS_MAX,
   malformed,
+  readAsked,
   readCommonBlock,
   readPendingSignatures,
   readTransactions,
+  resultOf,
 } from './items.ts';
 import { type Fields, INFO_BYTES_MAX, isIpv4, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './packets.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
@@ -107,11 +109,6 @@ function readPeerList(result: Fields): AnswerVerdict<readonly PeerInfo[]> {
   return answered(peers);
 }
 
-/** What an answer packet holds; nothing for a packet that is none. */
-export function resultOf(answer: unknown): unknown {
-  return isRecord(answer) ? own(answer, 'data') : undefined;
-}
-
 function fieldsOf(answer: unknown): Fields {
   const result = resultOf(answer);
   return isRecord(result) ? result : {};
@@ -129,16 +126,10 @@ function unsupported(kind: string): ProtocolError {
 // ---- their questions --------------------------------------------------------------------------------------------------
 
 export function readCall(data: unknown): IncomingCall {
-  if (!isRecord(data)) return failing('', 'Invalid request');
-  const procedure = own(data, 'procedure');
-  if (typeof procedure !== 'string') {
-    const error = { message: 'Request procedure name is not a string', name: 'InvalidRPCRequestError' };
-    return { kind: 'refused', name: '', error };
-  }
-  const name = procedure.startsWith('chain:') ? procedure.slice('chain:'.length) : procedure;
-  const argument = own(data, 'data');
-  const fields: Fields = isRecord(argument) ? argument : {};
-  const request = (asked: Request): IncomingCall => ({ kind: 'request', name, request: asked });
+  const asked = readAsked(data);
+  if (asked.kind === 'refused') return asked;
+  const { name, argument, fields } = asked;
+  const request = (each: Request): IncomingCall => ({ kind: 'request', name, request: each });
   switch (name) {
     case 'updateMyself':
       return { kind: 'push', name, value: argument };
@@ -158,10 +149,8 @@ export function readCall(data: unknown): IncomingCall {
       return request({ kind: 'transactions' });
     case 'getSignatures':
       return request({ kind: 'signatures' });
-    default: {
-      const action = (procedure.includes(':') ? procedure : `chain:${procedure}`).slice(0, 128);
-      return failing('', `Action '${action}' is not registered to bus.`);
-    }
+    default:
+      return asked.unknown;
   }
 }
 

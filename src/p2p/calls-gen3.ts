@@ -11,9 +11,11 @@ import {
   COMMON_BLOCK_IDS_MAX,
   ITEMS_MAX,
   malformed,
+  readAsked,
   readCommonBlock,
   readPendingSignatures,
   readTransactions,
+  resultOf,
 } from './items.ts';
 import {
   distinctTexts,
@@ -56,15 +58,9 @@ function packRequest(request: PeerRequest): Outgoing {
 }
 
 export function readCall(data: unknown): IncomingCall {
-  if (!isRecord(data)) return { kind: 'refused', name: '', error: { message: 'Invalid request' } };
-  const procedure = own(data, 'procedure');
-  if (typeof procedure !== 'string') {
-    const error = { message: 'Request procedure name is not a string', name: 'InvalidRPCRequestError' };
-    return { kind: 'refused', name: '', error };
-  }
-  const name = procedure.startsWith('chain:') ? procedure.slice('chain:'.length) : procedure;
-  const argument = own(data, 'data');
-  const fields = isRecord(argument) ? argument : {};
+  const asked = readAsked(data);
+  if (asked.kind === 'refused') return asked;
+  const { name, fields } = asked;
   const refused: IncomingCall = {
     kind: 'refused',
     name,
@@ -96,10 +92,8 @@ export function readCall(data: unknown): IncomingCall {
     }
     case 'getSignatures':
       return { kind: 'request', name, request: { kind: 'signatures' } };
-    default: {
-      const action = (procedure.includes(':') ? procedure : `chain:${procedure}`).slice(0, 128);
-      return { kind: 'refused', name: '', error: { message: `Action '${action}' is not registered to bus.` } };
-    }
+    default:
+      return asked.unknown;
   }
 }
 
@@ -128,10 +122,6 @@ function packPeer(peer: PeerInfo): object {
 }
 
 // ---- answers ----------------------------------------------------------------------------------------------------------
-
-export function resultOf(answer: unknown): unknown {
-  return isRecord(answer) ? own(answer, 'data') : undefined;
-}
 
 export function readAnswer<R extends PeerRequest>(request: R, answer: unknown): AnswerVerdict<PeerAnswers[R['kind']]> {
   // Each branch gives the answer of its own kind of question, which the compiler cannot follow through the union.

@@ -1,10 +1,10 @@
-/** What both generations send alike: transactions and signatures in messages and answers. */
+/** What both generations send alike: the frame of calls and answers, transactions and signatures in them. */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { PeerAnswers } from '../ports/transport.ts';
 import type { MemberSignature } from '../protocol/types.ts';
-import type { AnswerVerdict } from './dialect.ts';
-import { distinctTexts, type Fields, isListOfRecords, isSignatureText, own } from './packets.ts';
+import type { AnswerVerdict, IncomingCall } from './dialect.ts';
+import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText, own } from './packets.ts';
 
 /** The event of every call. */
 export const CALL = 'rpc-request';
@@ -73,4 +73,40 @@ export function readCommonBlock(common: Fields): AnswerVerdict<PeerAnswers['high
     return malformed('the common block has no id or height');
   }
   return answered({ id, height });
+}
+
+/** What an answer packet holds; undefined for a packet that is none. */
+export function resultOf(answer: unknown): unknown {
+  return isRecord(answer) ? own(answer, 'data') : undefined;
+}
+
+type Refused = Extract<IncomingCall, { kind: 'refused' }>;
+
+/** A call taken apart: the procedure without its prefix, and what it is given. */
+export interface Asked {
+  readonly kind: 'asked';
+  readonly name: string;
+  readonly argument: unknown;
+  /** Members of the argument; none if it is no object. */
+  readonly fields: Fields;
+  /** The refusal of a procedure that nobody knows. */
+  readonly unknown: Refused;
+}
+
+export function readAsked(data: unknown): Asked | Refused {
+  if (!isRecord(data)) return { kind: 'refused', name: '', error: { message: 'Invalid request' } };
+  const procedure = own(data, 'procedure');
+  if (typeof procedure !== 'string') {
+    const error = { message: 'Request procedure name is not a string', name: 'InvalidRPCRequestError' };
+    return { kind: 'refused', name: '', error };
+  }
+  const argument = own(data, 'data');
+  const action = (procedure.includes(':') ? procedure : `chain:${procedure}`).slice(0, 128);
+  return {
+    kind: 'asked',
+    name: procedure.startsWith('chain:') ? procedure.slice('chain:'.length) : procedure,
+    argument,
+    fields: isRecord(argument) ? argument : {},
+    unknown: { kind: 'refused', name: '', error: { message: `Action '${action}' is not registered to bus.` } },
+  };
 }

@@ -1,12 +1,12 @@
 /** The words of generation 2 (release 2.3.8). Names, member orders and close texts are those seen on its wire. */
 
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
-import { ask, call, packAnswer, packFailure, readCall, resultOf } from './calls-gen2.ts';
+import { ask, call, packAnswer, packFailure, readCall } from './calls-gen2.ts';
 import { CLOSE, type IncomingEvent, type InfoVerdict, type QueryVerdict, type WireDialect } from './dialect.ts';
 import { INFO_MEMBERS, infoOf, isAtLeast, isVersion, STATE } from './info-gen2.ts';
-import { isProtocolCompatible } from './info.ts';
-import { ITEMS_MAX, readMemberSignatures } from './items.ts';
-import { INFO_BYTES_MAX, isListOfRecords, isRecord, jsonBytes, own, parseJson, portOf } from './packets.ts';
+import { isProtocolCompatible, readSaid } from './info.ts';
+import { ITEMS_MAX, readMemberSignatures, resultOf } from './items.ts';
+import { INFO_BYTES_MAX, isListOfRecords, isRecord, jsonBytes, own, portOf } from './packets.ts';
 
 export interface Gen2DialectOptions {
   /** Payload hash of the genesis block, 64 hexadecimal digits. */
@@ -69,14 +69,9 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
     },
 
     readQuery(query, ip, ownNonce): QueryVerdict {
-      if (query.get('nonce') === ownNonce) return { accepted: false, close: CLOSE.self };
-      if (REQUIRED.some((name) => !query.get(name))) return { accepted: false, close: CLOSE.query };
-      const text = query.get('options');
-      const parsed = text ? parseJson(text) : {};
-      if (!isRecord(parsed)) return { accepted: false, close: CLOSE.query };
-      const said: Record<string, unknown> = {};
-      for (const name of INFO_MEMBERS) said[name] = own(parsed, name) ?? query.get(name) ?? undefined;
-      if (said['nonce'] === ownNonce) return { accepted: false, close: CLOSE.self };
+      const read = readSaid(query, ownNonce, INFO_MEMBERS, REQUIRED);
+      if (read.said === undefined) return { accepted: false, close: read.close };
+      const { said } = read;
       // Real nodes take any text for a port, but nobody could be known by it.
       const wsPort = portOf(said['wsPort']);
       if (wsPort === undefined) return { accepted: false, close: CLOSE.query };

@@ -2,7 +2,7 @@
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
-import { ask, packAnswer, readCall, resultOf } from './calls-gen3.ts';
+import { ask, packAnswer, readCall } from './calls-gen3.ts';
 import {
   type Budget,
   CLOSE,
@@ -13,9 +13,9 @@ import {
   type WireDialect,
 } from './dialect.ts';
 import { INFO_MEMBERS, infoOf } from './info-gen3.ts';
-import { isProtocolCompatible } from './info.ts';
-import { CALL, ITEMS_MAX, readMemberSignatures } from './items.ts';
-import { distinctTexts, type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, parseJson, portOf } from './packets.ts';
+import { isProtocolCompatible, readSaid } from './info.ts';
+import { CALL, ITEMS_MAX, readMemberSignatures, resultOf } from './items.ts';
+import { distinctTexts, type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './packets.ts';
 
 export interface Gen3DialectOptions {
   /** Identifier of the network, 64 hexadecimal digits. */
@@ -84,14 +84,9 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
     },
 
     readQuery(query, ip, ownNonce): QueryVerdict {
-      if (query.get('nonce') === ownNonce) return { accepted: false, close: CLOSE.self };
-      if (REQUIRED.some((name) => !query.get(name))) return { accepted: false, close: CLOSE.query };
-      const text = query.get('options');
-      const parsed = text ? parseJson(text) : {};
-      if (!isRecord(parsed)) return { accepted: false, close: CLOSE.query };
-      const said: Record<string, unknown> = {};
-      for (const name of INFO_MEMBERS) said[name] = own(parsed, name) ?? query.get(name) ?? undefined;
-      if (said['nonce'] === ownNonce) return { accepted: false, close: CLOSE.self };
+      const read = readSaid(query, ownNonce, INFO_MEMBERS, REQUIRED);
+      if (read.said === undefined) return { accepted: false, close: read.close };
+      const { said, options: parsed } = read;
       const wsPort = portOf(said['wsPort']);
       if (wsPort === undefined || jsonBytes(parsed) > INFO_BYTES_MAX || jsonBytes(said) > INFO_BYTES_MAX) {
         return { accepted: false, close: CLOSE.info, body: { name: CLOSE.info.reason } };
