@@ -1,6 +1,8 @@
 /**
  * `npm run bench`: figures of this machine, as ratios measured in this run. What a figure is compared with is always
  * measured right beside it, because machines are noisy.
+ *
+ * `--long` imports 10,000 and 100,000 blocks (some minutes), `--import` measures nothing else, `--http` the HTTP interface.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -11,6 +13,7 @@ import { createInlineVerifier, createVerifierPool } from '../../src/workers/veri
 import { applyChain, figure, makeChain, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
 import { measureDevnet } from './devnet.ts';
 import { benchHttp } from './http.ts';
+import { benchImport } from './import.ts';
 
 const FULL_BLOCKS = 600;
 const EMPTY_BLOCKS = 3000;
@@ -19,6 +22,18 @@ const ANSWERS_MAX = 100_000;
 
 if (process.argv.includes('--http')) {
   await benchHttp(process.argv.slice(2));
+  process.exit();
+}
+
+const isLong = process.argv.includes('--long');
+const benchImports = (): Promise<void> =>
+  benchImport(
+    isLong
+      ? { shortHeight: 10_000, longHeight: 100_000, fullHeight: 3000 }
+      : { shortHeight: 2000, longHeight: 8000, fullHeight: 1000 },
+  );
+if (process.argv.includes('--import')) {
+  await benchImports();
   process.exit();
 }
 
@@ -60,6 +75,8 @@ printTable('Bytes on disk, indexes and undo records included', [
   ['per empty block', figure(perEmptyBlock)],
   ['per transfer', figure(perTransaction)],
 ]);
+
+await benchImports();
 
 if (!process.argv.includes('--no-devnet')) {
   const devnet = await measureDevnet();

@@ -1,0 +1,236 @@
+/** How fast a chain is taken over from a file and from a peer, beside what signatures and the disk allow. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import {
+  createWriteStream,
+  mkdtempSync,
+  openSync,
+  closeSync,
+  fdatasyncSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { once } from 'node:events';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { selectEd25519 } from '../../src/crypto/ed25519.ts';
+import { sha256 } from '../../src/crypto/hash.ts';
+import { utf8 } from '../../src/primitives/bytes.ts';
+import type { SignatureCheck } from '../../src/protocol/types.ts';
+import { createVerifierPool } from '../../src/workers/verifier-pool.ts';
+import { writeNetworkFolder } from '../support/chain-folder.ts';
+import { freePortRanges } from '../support/cli.ts';
+import { writeLongChain } from './long-chain.ts';
+import { figure, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
+
+const EXECUTABLE = 'bin/bloomery.js';
+/** Blocks that are committed together, as the chain does it. */
+const BLOCKS_PER_COMMIT = 34;
+/** One block in so many of a mixed chain is full. */
+const FULL_EVERY = 5;
+const SYNC_MS_MAX = 600_000;
+
+export interface ImportBenchOptions {
+  readonly shortHeight: number;
+  readonly longHeight: number;
+  readonly fullHeight: number;
+}
+
+interface Run {
+  readonly seconds: number;
+  readonly blocks: number;
+  readonly transactions: number;
+  /** Largest resident memory of the process at the end of each quarter of the time. */
+  readonly quartersMegabytes: readonly number[];
+}
+
+export async function benchImport({ shortHeight, longHeight, fullHeight }: ImportBenchOptions): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'bloomery-bench-import-'));
+  try {
+    const long = join(folder, 'long.ndjson');
+    const short = createWriteStream(join(folder, 'short.ndjson'));
+    const startedMs = performance.now();
+    const mixed = await writeLongChain({
+      file: long,
+      height: longHeight,
+      fullEvery: FULL_EVERY,
+      onBlock: (height, line) => {
+        if (height <= shortHeight) short.write(`${line}\n`);
+      },
+    });
+    short.end();
+    await once(short, 'finish');
+    const full = await writeLongChain({ file: join(folder, 'full.ndjson'), height: fullHeight, fullEvery: 1 });
+    console.log(
+      `\nchains of ${mixed.blocks} and ${full.blocks} blocks made in ${figure((performance.now() - startedMs) / 1000)} s`,
+    );
+    const network = writeNetworkFolder(join(folder, 'network'), mixed.network);
+
+    const shortRun = await importFile(folder, network, 'short');
+    const longRun = await importFile(folder, network, 'long');
+    const fullRun = await importFile(folder, network, 'full');
+    const row = (name: string, run: Run): string[] => [
+      name,
+      figure(run.blocks / run.seconds),
+      figure(run.transactions / run.seconds),
+      figure(run.blocks / run.seconds / (shortRun.blocks / shortRun.seconds), 2),
+      run.quartersMegabytes.map((megabytes) => figure(megabytes)).join(' '),
+    ];
+    printTable(`Import: one block in ${FULL_EVERY} is full, the others are empty`, [
+      ['chain', 'blocks/s', 'transactions/s', 'of the first rate', 'MB by quarters of the time'],
+      row(`${shortRun.blocks} blocks`, shortRun),
+      row(`${longRun.blocks} blocks`, longRun),
+    ]);
+
+    const signatures = await signaturesPerSecond();
+    const signatureLimit = signatures / (TRANSFERS_PER_BLOCK + 1);
+    const diskLimit = commitsPerSecond(folder) * BLOCKS_PER_COMMIT;
+    const fullRate = fullRun.blocks / fullRun.seconds;
+    printTable(`Import of full blocks, ${availableParallelism()} cores`, [
+      ['', 'blocks/s', 'import reaches of it'],
+      [`${fullRun.blocks} full blocks imported`, figure(fullRate), ''],
+      ['limit of signatures, all cores', figure(signatureLimit), figure(fullRate / signatureLimit, 2)],
+      [`limit of durable commits of ${BLOCKS_PER_COMMIT} blocks`, figure(diskLimit), figure(fullRate / diskLimit, 2)],
+    ]);
+
+    const syncRun = await syncFromPeer(folder, network, shortRun.blocks + 1);
+    const syncRate = syncRun.blocks / syncRun.seconds;
+    printTable('Sync of a fresh node from one peer on this machine', [
+      ['blocks/s', 'of the import rate'],
+      [figure(syncRate), figure(syncRate / (shortRun.blocks / shortRun.seconds), 2)],
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function importFile(folder: string, network: string, name: string): Promise<Run> {
+  const startedMs = performance.now();
+  const args = [
+    'import',
+    '--network',
+    network,
+    '--data-dir',
+    join(folder, `data-${name}`),
+    join(folder, `${name}.ndjson`),
+  ];
+  const child = spawn(process.execPath, [EXECUTABLE, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const samples: number[] = [];
+  const timer = setInterval(() => samples.push(residentMegabytesOf(child)), 100);
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearInterval(timer);
+  const found = /: ([0-9]+) blocks and ([0-9]+) transactions taken over/.exec(said);
+  if (code !== 0 || found === null) throw new Error(`the import ended with code ${code}: ${said}`);
+  return {
+    seconds: (performance.now() - startedMs) / 1000,
+    blocks: Number(found[1]),
+    transactions: Number(found[2]),
+    quartersMegabytes: quarters(samples),
+  };
+}
+
+function quarters(samples: readonly number[]): readonly number[] {
+  return [1, 2, 3, 4].map((quarter) => {
+    const from = Math.floor((samples.length * (quarter - 1)) / 4);
+    return Math.max(0, ...samples.slice(from, Math.ceil((samples.length * quarter) / 4)));
+  });
+}
+
+/** Checks per second of all cores together, as many at a time as a download brings. */
+async function signaturesPerSecond(): Promise<number> {
+  const ed25519 = selectEd25519();
+  const keyPair = ed25519.keyPairOfSeed(sha256(utf8('bench')));
+  const checks: SignatureCheck[] = Array.from({ length: 60_000 }, (_, index) => {
+    const message = sha256(utf8(`message ${index}`));
+    return { publicKey: keyPair.publicKey, message, signature: ed25519.sign(message, keyPair.privateKey) };
+  });
+  const pool = createVerifierPool({ threads: availableParallelism(), cacheEntriesMax: 1000 });
+  await pool.verifyAll(checks.slice(0, 1000));
+  const startedMs = performance.now();
+  const answers = await pool.verifyAll(checks.slice(1000));
+  const seconds = (performance.now() - startedMs) / 1000;
+  await pool.close();
+  if (!answers.every((answer) => answer)) throw new Error('a good signature was refused');
+  return answers.length / seconds;
+}
+
+/** Bytes that a commit of 34 full blocks writes, at the least: its transactions and their index entries. */
+const COMMIT_BYTES = 1_500_000;
+
+/** Durable writes of such a size per second. */
+function commitsPerSecond(folder: string): number {
+  const file = openSync(join(folder, 'commits'), 'w');
+  const bytes = Buffer.alloc(COMMIT_BYTES, 7);
+  let commits = 0;
+  const startedMs = performance.now();
+  while (performance.now() - startedMs < 3000) {
+    writeSync(file, bytes, 0, bytes.length, (commits % 20) * COMMIT_BYTES);
+    fdatasyncSync(file);
+    // The page that makes it valid is written and flushed after all others.
+    writeSync(file, bytes, 0, 4096, 0);
+    fdatasyncSync(file);
+    commits += 1;
+  }
+  closeSync(file);
+  return (commits * 1000) / (performance.now() - startedMs);
+}
+
+/** Time that a node with an empty store takes to reach the tip of one that holds the short chain. */
+async function syncFromPeer(
+  folder: string,
+  network: string,
+  height: number,
+): Promise<{ seconds: number; blocks: number }> {
+  const ports = await freePortRanges(2);
+  const start = (index: number, data: string, extra: readonly string[]): ChildProcess => {
+    const own = ['--http-port', `${ports.http + index}`, '--ws-port', `${ports.ws + index}`];
+    const args = ['start', '--network', network, '--data-dir', join(folder, data), '--no-forging', ...own, ...extra];
+    return spawn(process.execPath, [EXECUTABLE, ...args], { stdio: 'ignore' });
+  };
+  const nodes: ChildProcess[] = [];
+  try {
+    nodes.push(start(0, 'data-short', []));
+    await reached(ports.http, height);
+    nodes.push(start(1, 'data-sync', ['--peer', `127.0.0.1:${ports.ws}`]));
+    await reached(ports.http + 1, 1);
+    // From the first block that came: finding the peer is no part of it.
+    const first = await reached(ports.http + 1, 2);
+    const startedMs = performance.now();
+    const last = await reached(ports.http + 1, height);
+    return { seconds: (performance.now() - startedMs) / 1000, blocks: last - first };
+  } finally {
+    for (const node of nodes) {
+      const ended = node.exitCode === null ? once(node, 'exit') : Promise.resolve();
+      node.kill('SIGTERM');
+      await ended;
+    }
+  }
+}
+
+/** Waits until a node has this height; returns the height that it has then. */
+async function reached(httpPort: number, height: number): Promise<number> {
+  const deadlineMs = performance.now() + SYNC_MS_MAX;
+  while (performance.now() < deadlineMs) {
+    const status = await fetch(`http://127.0.0.1:${httpPort}/api/node/status`).then(
+      (response) => response.json() as Promise<{ data: { height: number } }>,
+      () => undefined,
+    );
+    if (status !== undefined && status.data.height >= height) return status.data.height;
+    await sleep(50);
+  }
+  throw new Error(`the node on port ${httpPort} does not reach height ${height}`);
+}
+
+function residentMegabytesOf({ pid }: ChildProcess): number {
+  try {
+    const line = /^RssAnon:\s+([0-9]+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return (Number(line?.[1] ?? 0) * 1024) / 1_000_000;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,116 @@
+/** A long chain of mixed blocks as a file, made as fast as its signatures allow: it is never whole in memory. */
+
+import { once } from 'node:events';
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openGenesis } from '../../src/engine/chain.ts';
+import { lineOfBlock } from '../../src/node/chain-file.ts';
+import type { ChainWriter } from '../../src/ports/store.ts';
+import { ownerOfSlot } from '../../src/protocol/rounds.ts';
+import type { SignedHeader } from '../../src/protocol/rules.ts';
+import { slotAt, slotStartS } from '../../src/protocol/slots.ts';
+import type { Block, Transaction } from '../../src/protocol/types.ts';
+import { openChainStore } from '../../src/store/open.ts';
+import { ChainMaker, makeNetwork, makeTransaction, publicKeyOf, type TestNetwork } from '../support/chain-maker.ts';
+import { addressOfPair } from '../support/chain-maker.ts';
+import { TRANSFERS_PER_BLOCK } from './stage.ts';
+
+/** Enough that an account seldom occurs twice in a block, few enough that making the genesis block takes moments. */
+const ACCOUNTS = 500;
+const BLOCKS_PER_COMMIT = 100;
+
+export interface LongChain {
+  readonly network: TestNetwork;
+  readonly blocks: number;
+  readonly transactions: number;
+}
+
+export interface LongChainOptions {
+  /** File for the chain, genesis first. */
+  readonly file: string;
+  /** Height of the last block. */
+  readonly height: number;
+  /** One in so many blocks is full of transfers, the others are empty. */
+  readonly fullEvery: number;
+  /** Told of each block with the line that it is in the file. */
+  readonly onBlock?: (height: number, line: string) => void;
+}
+
+export async function writeLongChain({ file, height, fullEvery, onBlock }: LongChainOptions): Promise<LongChain> {
+  const network = makeNetwork({ accounts: ACCOUNTS });
+  const { rules } = new ChainMaker(network);
+  const { codec } = rules;
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-bench-maker-'));
+  const output = createWriteStream(file);
+  const write = async (blocks: readonly Block[]): Promise<void> => {
+    const lines = blocks.map((block) => lineOfBlock(block, codec));
+    for (const [index, line] of lines.entries()) onBlock?.(blocks[index]?.height ?? 0, line);
+    if (!output.write(`${lines.join('\n')}\n`)) await once(output, 'drain');
+  };
+  try {
+    const store = await openChainStore({ directory, codec, params: network.params, durable: false });
+    openGenesis(store, rules, network.genesis);
+    await write([network.genesis]);
+    const forger = new Forger(network, rules);
+    let transactions = 0;
+    for (let at = 1; at < height;) {
+      const count = Math.min(BLOCKS_PER_COMMIT, height - at);
+      const blocks = store.transact((writer) =>
+        Array.from({ length: count }, (_, index) => forger.next(writer, (at + index) % fullEvery === 0)),
+      );
+      transactions += blocks.reduce((sum, block) => sum + block.transactions.length, 0);
+      await write(blocks);
+      at += count;
+    }
+    await store.close();
+    output.end();
+    await once(output, 'finish');
+    return { network, blocks: height - 1, transactions };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+class Forger {
+  readonly #network: TestNetwork;
+  readonly #rules: ChainMaker['rules'];
+  readonly #keyPairs: ReadonlyMap<string, TestNetwork['funder']>;
+  readonly #signed = new Map<string, SignedHeader>();
+  readonly #addresses: readonly string[];
+  #transfers = 0;
+
+  constructor(network: TestNetwork, rules: ChainMaker['rules']) {
+    this.#network = network;
+    this.#rules = rules;
+    this.#keyPairs = new Map(network.delegates.map((keyPair) => [publicKeyOf(keyPair), keyPair]));
+    this.#addresses = network.accounts.map(addressOfPair);
+  }
+
+  next(writer: ChainWriter, isFull: boolean): Block {
+    const tip = writer.tip()!;
+    const { params } = this.#network;
+    const slot = slotAt(tip.timestamp, params) + 1;
+    const owner = ownerOfSlot(this.#rules.forgers(writer, tip.height + 1), slot) ?? '';
+    const timestamp = slotStartS(slot, params);
+    const block = this.#rules.forge(writer, tip, {
+      keyPair: this.#keyPairs.get(owner)!,
+      timestamp,
+      transactions: isFull ? Array.from({ length: TRANSFERS_PER_BLOCK }, () => this.#transfer(timestamp)) : [],
+      previouslyForged: this.#signed.get(owner),
+    });
+    // What was just signed need not be verified.
+    writer.append(block, (state) => this.#rules.applyBlock(state, block, { nowS: timestamp, verify: () => true }));
+    this.#signed.set(owner, { ...block, blockId: block.id });
+    return block;
+  }
+
+  #transfer(timestamp: number): Transaction {
+    const number = this.#transfers;
+    this.#transfers += 1;
+    const sender = this.#network.accounts[number % ACCOUNTS]!;
+    const recipientId = this.#addresses[(number * 7 + 3) % ACCOUNTS]!;
+    const payload = { kind: 'transfer', amount: 1000n + BigInt(number), recipientId } as const;
+    return makeTransaction(this.#network.params, sender, payload, { timestamp });
+  }
+}
