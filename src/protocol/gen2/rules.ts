@@ -7,7 +7,7 @@ import { createBlockRules } from './blocks.ts';
 import { createGen2Codec, headerBytes, transactionBytes } from './codec.ts';
 import { contradictionWith, forgeBlock } from './forge.ts';
 import { forkStatus, isLonger } from './fork-choice.ts';
-import { createTransactionRules, mayBeForged } from './transactions.ts';
+import { createTransactionRules, forgingFault } from './transactions.ts';
 
 export interface Gen2Options {
   /** Signs forged blocks and rehearses them; the process's back end unless given. */
@@ -37,7 +37,7 @@ export function createGen2Rules(params: ChainParams, options: Gen2Options = {}):
         ed25519: options.ed25519 ?? defaultEd25519(),
         transactionRules: appliers,
         applyBlock: blockRules.applyBlock,
-        mayBeForged,
+        mayBeForged: (transaction) => forgingFault(transaction) === undefined,
       }),
     contradiction: (earlier, header) => {
       if (earlier.blockId === header.blockId) return undefined;

@@ -19,15 +19,20 @@ export function createTransactionRules(params: ChainParams, codec: Gen2Codec): s
     isAllowed: ({ type }, context) => codec.types.get(type)?.matches?.(context) ?? codec.types.has(type),
     statedErrors: (transaction) => statedErrors(transaction, codec.types),
     isExceptedShape: (transaction) => isExceptedShape(transaction, codec.types, params.exceptions),
-    mayBeForged,
+    forgingFault,
     uniqueKinds: new Set(['delegate', 'vote', 'dapp', 'outTransfer']),
     bookingFault,
   });
 }
 
-/** Votes that name anybody but their sender are left to others: whether they can be applied depends on their block. */
-export function mayBeForged({ payload, senderId }: Transaction): boolean {
-  return payload.kind !== 'vote' || payload.recipientId === senderId;
+/**
+ * Votes that name anybody but their sender are left to others: whether they can be applied depends on their block, so that
+ * they could wait in the pool for hours and keep a place from those that can always be.
+ */
+export function forgingFault({ id, payload, senderId }: Transaction): TransactionError | undefined {
+  if (payload.kind !== 'vote' || payload.recipientId === senderId) return undefined;
+  const message = 'RecipientId of a vote must be its sender';
+  return transactionError(id, message, '.recipientId', payload.recipientId, senderId);
 }
 
 /**

@@ -15,7 +15,6 @@ export function createTransactionRules(params: ChainParams, codec: Gen3Codec): s
     // Id and fee are computed, never stated.
     statedErrors: () => [],
     isExceptedShape: (transaction) => isExceptedShape(transaction, codec.types, params.exceptions),
-    mayBeForged: () => true,
     uniqueKinds: new Set(['delegate', 'vote']),
   });
 }

@@ -26,8 +26,8 @@ export interface TransactionRuleParts {
   statedErrors(transaction: Transaction): readonly TransactionError[];
   /** Whether the network lists the transaction as valid although its shape is not: nothing else is asked of it then. */
   isExceptedShape(transaction: Transaction): boolean;
-  /** Whether a forger takes the transaction at all. */
-  mayBeForged(transaction: Transaction): boolean;
+  /** Why no forger should take the transaction, valid as it may be: the pool drops it; undefined when one may. */
+  forgingFault?(transaction: Transaction): TransactionError | undefined;
   /** Kinds that are looked at again when another of the kind is confirmed. */
   readonly uniqueKinds: ReadonlySet<PayloadKind>;
   /** Why the weights that a transaction moves cannot be booked after it was applied; undefined when they can. */
@@ -135,7 +135,9 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
   const processTransactions: Rules['processTransactions'] = (state, transactions, verify) => {
     const fresh = transactions.filter((transaction) => !state.hasTransaction(transaction.id));
     // Weights decide nothing inside a batch, so a scratch copy goes without them.
-    const verdicts = runBatch(new StateOverlay(state), fresh, verify, () => undefined);
+    const verdicts = runBatch(new StateOverlay(state), fresh, verify, (_, transaction) =>
+      parts.forgingFault?.(transaction),
+    );
     const byTransaction = new Map(fresh.map((transaction, index) => [transaction, verdicts[index] ?? OK]));
     return transactions.map((transaction) => byTransaction.get(transaction) ?? alreadyConfirmed(transaction));
   };
@@ -162,10 +164,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     },
     hasUniqueData: ({ payload }) => parts.uniqueKinds.has(payload.kind),
     selectTransactions: (state, candidates, context, verify) => {
-      const alone = candidates.filter(
-        (transaction) =>
-          parts.isAllowed(transaction, context) && parts.mayBeForged(transaction) && !isInert(transaction),
-      );
+      const alone = candidates.filter((transaction) => parts.isAllowed(transaction, context) && !isInert(transaction));
       const together = withVerdictOk(alone, processTransactions(state, alone, verify));
       const ordered = together.slice(0, params.transactionsPerBlockMax).sort(forgingOrder);
       // The order in the block is another one than the order of the check above, so it is checked as well.

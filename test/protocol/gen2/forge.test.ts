@@ -92,6 +92,17 @@ test('transactions that would spoil the block are left out', (t) => {
   t.deepEqual(maker.build({ transactions: candidates }).transactions, good);
 });
 
+test('a vote that names somebody else is valid, but leaves the pool when a block is prepared', (t) => {
+  const maker = new ChainMaker(network);
+  const payload = { kind: 'vote', votes: [`+${publicKeyOf(delegate)}`], amount: 0n } as const;
+  const odd = maker.transaction(alice, { ...payload, recipientId: addressOfPair(bob) });
+  t.is(maker.rules.verifyTransaction(maker.state, odd, 1000, verify).status, 'ok');
+  const [verdict] = maker.rules.processTransactions(maker.state, [odd], verify);
+  t.is(verdict?.status, 'fail');
+  const own = maker.transaction(alice, payload);
+  t.is(maker.rules.processTransactions(maker.state, [own], verify)[0]?.status, 'ok');
+});
+
 test('a block holds groups last, then types in their order, then smaller amounts first', (t) => {
   const maker = new ChainMaker(network);
   const members = [bob, carol];
