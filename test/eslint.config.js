@@ -49,10 +49,11 @@ export default tseslint.config(
     },
   },
   {
+    // The product alone: reading the types of all tests as well would take the check over its half minute.
     name: 'rules that read types',
-    files: ['src/**/*.ts', 'test/**/*.ts'],
+    files: ['src/**/*.ts'],
     languageOptions: {
-      parserOptions: { project: './tsconfig.json', tsconfigRootDir: new URL('..', import.meta.url).pathname },
+      parserOptions: { project: './test/tsconfig.lint.json', tsconfigRootDir: new URL('..', import.meta.url).pathname },
     },
     rules: {
       '@typescript-eslint/await-thenable': 'error',
@@ -80,14 +81,11 @@ export default tseslint.config(
     },
   },
   {
-    name: 'tests may read what they asked for without a type for it',
+    name: 'tests',
     files: ['test/**/*.ts'],
     rules: {
-      '@typescript-eslint/no-unsafe-argument': 'off',
-      '@typescript-eslint/no-unsafe-assignment': 'off',
-      '@typescript-eslint/no-unsafe-call': 'off',
-      '@typescript-eslint/no-unsafe-member-access': 'off',
-      '@typescript-eslint/no-unsafe-return': 'off',
+      // The compiler says it (noUnusedLocals, noUnusedParameters).
+      '@typescript-eslint/no-unused-vars': 'off',
     },
   },
   {
