@@ -29,19 +29,25 @@ export class AnswerMemory {
     return this.#answers.get(key);
   }
 
-  /** @param key what `checkKey` makes of the check */
-  keep(check: SignatureCheck, key: string, answer: boolean): void {
-    this.#answers.set(key, answer);
+  /** @param key what `checkKey` makes of the check; without one the answer is kept for this object alone */
+  keep(check: SignatureCheck, key: string | undefined, answer: boolean): void {
+    if (key !== undefined) this.#answers.set(key, answer);
     this.#answersOfObjects.set(check, answer);
   }
+}
+
+/** False for a check whose answer is no whatever its bytes. */
+export function hasRightLengths({ publicKey, signature }: SignatureCheck): boolean {
+  return publicKey.length === PUBLIC_KEY_BYTES && signature.length === SIGNATURE_BYTES;
 }
 
 /**
  * The three parts as one text of a character for each byte. The outer parts have fixed lengths, so no two checks share a
  * key; undefined when the lengths are wrong and the answer therefore is no.
  */
-export function checkKey({ publicKey, message, signature }: SignatureCheck): string | undefined {
-  if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return undefined;
+export function checkKey(check: SignatureCheck): string | undefined {
+  if (!hasRightLengths(check)) return undefined;
+  const { publicKey, message, signature } = check;
   const bytes = Buffer.allocUnsafe(PUBLIC_KEY_BYTES + SIGNATURE_BYTES + message.length);
   bytes.set(publicKey, 0);
   bytes.set(signature, PUBLIC_KEY_BYTES);

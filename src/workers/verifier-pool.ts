@@ -6,7 +6,7 @@ import { SILENT, type Observer } from '../ports/observer.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import { assert } from '../primitives/errors.ts';
 import type { SignatureCheck } from '../protocol/types.ts';
-import { AnswerMemory, checkKey } from './answer-memory.ts';
+import { AnswerMemory, checkKey, hasRightLengths } from './answer-memory.ts';
 import { verifyWith } from './inline-verifier.ts';
 import { VerifyThread } from './verify-thread.ts';
 
@@ -33,6 +33,12 @@ const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60
 
 /** Checks in one job. Small enough that threads end together, large enough that posting it costs little. */
 const JOB_CHECKS_MAX = 128;
+
+/**
+ * Checks at once up to which answers are sought and kept by content: those of a block, whose transactions came one by one
+ * before. The thousands of a download were never seen, and will be asked for as the same objects.
+ */
+const KEYED_CHECKS_MAX = 200;
 
 /** Checks waiting on one thread. Beyond, the caller's own thread works: that slows those who ask. */
 const THREAD_CHECKS_MAX = 20_000;
@@ -100,26 +106,24 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
     return (await Promise.all(jobs)).flat();
   }
 
+  /** True when the answer to this object is known from now on; wrong lengths need none. */
+  function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
+    if (memory.recallObject(check) !== undefined || !hasRightLengths(check)) return true;
+    const key = isBulk ? undefined : checkKey(check);
+    const known = key === undefined ? undefined : memory.recall(key);
+    if (known !== undefined) memory.keep(check, key, known);
+    return known !== undefined;
+  }
+
   async function verifyAll(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
-    const keys = checks.map((check) => (memory.recallObject(check) === undefined ? checkKey(check) : undefined));
-    const open = new Map<string, SignatureCheck>();
-    for (const [index, key] of keys.entries()) {
-      const check = checks[index];
-      if (key === undefined || check === undefined) continue;
-      const known = memory.recall(key);
-      if (known === undefined) open.set(key, check);
-      else memory.keep(check, key, known);
+    const isBulk = checks.length > KEYED_CHECKS_MAX;
+    const open = checks.filter((check) => !isAnswered(check, isBulk));
+    const isParallel = open.length > inlineMax && threadCount > 0 && !closed;
+    const found = await (isParallel ? answerParallel : answerInline)(open);
+    for (const [index, check] of open.entries()) {
+      memory.keep(check, isBulk ? undefined : checkKey(check), found[index] === true);
     }
-    const parallel = open.size > inlineMax && threadCount > 0 && !closed;
-    const found = await (parallel ? answerParallel : answerInline)([...open.values()]);
-    const answers = new Map<string, boolean>();
-    for (const [index, key] of [...open.keys()].entries()) answers.set(key, found[index] === true);
-    return checks.map((check, index) => {
-      const key = keys[index];
-      const answer = key === undefined ? undefined : answers.get(key);
-      if (key !== undefined && answer !== undefined) memory.keep(check, key, answer);
-      return memory.recallObject(check) === true;
-    });
+    return checks.map((check) => memory.recallObject(check) === true);
   }
 
   return {
