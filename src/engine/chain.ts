@@ -196,10 +196,11 @@ export class Chain {
    * Appends downloaded blocks, some at a time. Blocks that came another way meanwhile are passed over, and those before a
    * refused one are kept.
    *
+   * @param perCommit blocks committed together
    * @throws BranchRejected for the first block that is refused
    * @throws ProtocolError `TIP_MOVED` when the tip is another one than the blocks were downloaded for
    */
-  append(downloaded: readonly Block[]): Promise<void> {
+  append(downloaded: readonly Block[], perCommit = BLOCKS_PER_TRANSACTION): Promise<void> {
     return this.#lane.run(async () => {
       const tip = this.tip.header;
       const blocks = downloaded.filter((block) => block.height > tip.height);
@@ -207,8 +208,8 @@ export class Chain {
       if (first !== undefined && first.previousBlockId !== tip.id) {
         throw new ProtocolError('TIP_MOVED', { height: tip.height, tipId: tip.id, next: first.id });
       }
-      for (let at = 0; at < blocks.length; at += BLOCKS_PER_TRANSACTION) {
-        this.#appendGroup(blocks.slice(at, at + BLOCKS_PER_TRANSACTION));
+      for (let at = 0; at < blocks.length; at += perCommit) {
+        this.#appendGroup(blocks.slice(at, at + perCommit));
         // Lets timers and sockets have their turn between two commits.
         await new Promise<void>((resolve) => {
           this.#clock.after(0, resolve);

@@ -7,10 +7,13 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 import { blockOfLine, claimedId, type ChainFile, type FileLine } from './chain-file.ts';
 
-/** As many blocks as are committed together. */
-const GROUP_BLOCKS = 34;
-/** Groups whose signatures are being checked while an earlier one is applied. */
-const GROUPS_AHEAD_MAX = 4;
+/**
+ * Blocks that are committed together. More than a running node would: nothing else waits here, and accounts, pages and undo
+ * records that many of the blocks touch are written once.
+ */
+const GROUP_BLOCKS = 340;
+/** Groups whose signatures are being checked or that wait while an earlier one is applied. */
+const GROUPS_AHEAD_MAX = 2;
 
 export interface ImportProgress {
   readonly height: number;
@@ -170,7 +173,7 @@ class ImportRun {
     await before;
     await prechecked;
     try {
-      await this.#chain.append(blocks);
+      await this.#chain.append(blocks, GROUP_BLOCKS);
       this.#count(blocks);
     } catch (error) {
       if (!(error instanceof BranchRejected)) throw error;

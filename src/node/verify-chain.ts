@@ -10,8 +10,8 @@ import type { Block, BlockHeader } from '../protocol/types.ts';
 import type { StoredChain } from '../store/chain-store.ts';
 import { compareStores, type Difference } from '../store/compare.ts';
 
-/** As many blocks as are committed together. */
-const GROUP_BLOCKS = 34;
+/** Blocks that are committed together: many, as nothing else waits here. */
+const GROUP_BLOCKS = 340;
 
 export interface VerifyOptions {
   /** What is examined. Must not change meanwhile. */
@@ -63,7 +63,7 @@ async function replay(
     const next = group.fault === undefined ? readGroup(examined, group.end, tipHeight) : { ...group, blocks: [] };
     prechecked = chain.precheck(next.blocks);
     try {
-      await chain.append(group.blocks);
+      await chain.append(group.blocks, GROUP_BLOCKS);
     } catch (error) {
       await prechecked;
       if (error instanceof BranchRejected) return `${error.message} (${error.rejection.code})`;

@@ -37,6 +37,8 @@ export class KeyValueChainStore implements StoredChain {
   #tip: BlockHeader | undefined;
   /** Writes of the block that is being applied. */
   #overlay: StateOverlay | undefined;
+  /** Undo records of the running transaction: most of a long one are forgotten again before it ends. */
+  readonly #unsavedUndo = new Map<number, Buffer>();
   /** Transactions that were looked for and not found while it is applied. */
   readonly #absent = new Set<TransactionId>();
 
@@ -132,6 +134,8 @@ export class KeyValueChainStore implements StoredChain {
         const result = work(this.#writer(writer));
         assert(!isThenable(result), 'a transaction of the store is synchronous');
         this.#state.flush(writer);
+        for (const [height, bytes] of this.#unsavedUndo) writer.put(heightKey('undo', height), bytes);
+        this.#unsavedUndo.clear();
         return result;
       });
     } catch (error) {
@@ -139,6 +143,7 @@ export class KeyValueChainStore implements StoredChain {
       this.#tip = tip;
       this.#headers.clear();
       this.#state.forget(ledger);
+      this.#unsavedUndo.clear();
       this.#blocks.forget();
       throw error;
     }
@@ -205,7 +210,7 @@ export class KeyValueChainStore implements StoredChain {
       setFact: (name, value) => applied().setFact(name, value),
       append: (block, apply) => this.#append(keys, block, apply),
       revert: () => this.#revert(keys),
-      forgetUndo: (upToHeight) => forgetUndo(keys, upToHeight),
+      forgetUndo: (upToHeight) => this.#forgetUndo(keys, upToHeight),
       setNote: (key, value) => {
         if (value === undefined) keys.remove(textKey('notes', key));
         else keys.put(textKey('notes', key), value);
@@ -226,7 +231,7 @@ export class KeyValueChainStore implements StoredChain {
     const overwritten = this.#state.save(keys, overlay.changes());
     const header = this.#blocks.append(keys, block);
     // The genesis block is what all agree on: it is never taken back.
-    if (block.height > 1) keys.put(heightKey('undo', block.height), encodeUndo(overwritten));
+    if (block.height > 1) this.#unsavedUndo.set(block.height, encodeUndo(overwritten));
     if (this.#tip !== undefined) this.#headers.set(this.#tip.height, this.#tip);
     this.#tip = header;
   }
@@ -238,7 +243,7 @@ export class KeyValueChainStore implements StoredChain {
       throw new ProtocolError('GENESIS_NOT_REVERTIBLE', {}, 'The genesis block cannot be reverted.');
     }
     const undoKey = heightKey('undo', tip.height);
-    const undo = keys.get(undoKey);
+    const undo = this.#unsavedUndo.get(tip.height) ?? keys.get(undoKey);
     if (undo === undefined) {
       throw new ProtocolError(
         'UNDO_RECORD_MISSING',
@@ -249,12 +254,20 @@ export class KeyValueChainStore implements StoredChain {
     const block = this.#blocks.block(tip);
     this.#state.restore(keys, decodeUndo(undo));
     this.#blocks.removeLast(keys, block);
-    keys.remove(undoKey);
+    if (!this.#unsavedUndo.delete(tip.height)) keys.remove(undoKey);
     const parent = this.header(tip.height - 1);
     assert(parent !== undefined, 'the parent of a block above genesis is stored');
     this.#headers.delete(tip.height);
     this.#tip = parent;
     return block;
+  }
+
+  #forgetUndo(keys: KeyValueWriter, upToHeight: number): void {
+    for (const height of [...this.#unsavedUndo.keys()]) if (height <= upToHeight) this.#unsavedUndo.delete(height);
+    const { gte } = prefixRange(tablePrefix('undo'));
+    if (upToHeight < 1) return;
+    const lt = heightKey('undo', Math.min(upToHeight, 0xffff_fffe) + 1);
+    for (const key of Array.from(keys.keys({ gte, lt }))) keys.remove(key);
   }
 
   /** What the overlay of a block lies on: the tables themselves, whatever overlay is in use. */
@@ -278,13 +291,6 @@ export class KeyValueChainStore implements StoredChain {
     const [last] = this.#keyValue.entries(range);
     return last === undefined ? undefined : this.codec.decodeHeader(last.value);
   }
-}
-
-function forgetUndo(keys: KeyValueWriter, upToHeight: number): void {
-  const { gte } = prefixRange(tablePrefix('undo'));
-  if (upToHeight < 1) return;
-  const lt = heightKey('undo', Math.min(upToHeight, 0xffff_fffe) + 1);
-  for (const key of Array.from(keys.keys({ gte, lt }))) keys.remove(key);
 }
 
 function isThenable(value: unknown): boolean {
