@@ -55,6 +55,27 @@ for (const backend of BACKENDS) {
     });
   });
 
+  test(`${backend}: undo records forgotten in the transaction that made them are never kept, the others are`, async (t) => {
+    await withStore(backend, (store) => {
+      const grow = (blocks: number, upToHeight: number, fails = false): void =>
+        store.transact((writer) => {
+          for (let i = 0; i < blocks; i += 1) writer.append(fakeBlock(writer.tip()), () => undefined);
+          writer.forgetUndo(upToHeight);
+          if (fails) throw new Error('no');
+        });
+      grow(10, 7);
+      t.is(store.undoFloor(), 8);
+      t.throws(() => grow(10, 15, true), { message: 'no' });
+      t.is(store.undoFloor(), 8);
+      t.is(store.tip()?.height, 10);
+      grow(5, 9);
+      t.is(store.undoFloor(), 10);
+      for (let height = 15; height >= 10; height -= 1) store.transact((writer) => writer.revert());
+      t.is(store.tip()?.height, 9);
+      t.throws(() => store.transact((writer) => writer.revert()), { code: 'UNDO_RECORD_MISSING' });
+    });
+  });
+
   test(`${backend}: the state sees the block's own writes while it is applied, and the parent as its tip`, async (t) => {
     await withStore(backend, (store) => {
       const genesis = append(store);
