@@ -59,7 +59,7 @@ for (const backend of BACKENDS) {
     await withStore(backend, (store) => {
       const grow = (blocks: number, upToHeight: number, fails = false): void =>
         store.transact((writer) => {
-          for (let i = 0; i < blocks; i += 1) writer.append(fakeBlock(writer.tip()), () => undefined);
+          for (let i = 0; i < blocks; i += 1) writer.append(fakeBlock(writer.tip(), []), () => undefined);
           writer.forgetUndo(upToHeight);
           if (fails) throw new Error('no');
         });
