@@ -57,17 +57,20 @@ async function main(flags: Flags): Promise<number> {
   }
   const startMs = performance.now();
   let failed = 0;
+  let cpuMs = 0;
   await forEachResult(all, flags.jobs, (result, realMs) => {
     const speedUp = Math.round((flags.hours * 3_600_000) / realMs);
     tell(result, speedUp, flags);
+    cpuMs += result.cpuMs;
     if (result.failure !== undefined) failed += 1;
   });
   const realMs = performance.now() - startMs;
-  const speedUp = Math.round((all.length * flags.hours * 3_600_000) / realMs);
+  const virtualMs = all.length * flags.hours * 3_600_000;
   const worlds = all.length === 1 ? '1 world' : `${all.length} worlds`;
   console.log(
     `${worlds} of ${flags.nodes} nodes, ${all.length * flags.hours} virtual hours in ${(realMs / 1000).toFixed(1)} s: ` +
-      `${speedUp} times faster than real time, ${failed} failed`,
+      `${Math.round(virtualMs / realMs)} times faster than real time (${Math.round(virtualMs / cpuMs)} by processor time), ` +
+      `${failed} failed`,
   );
   return failed === 0 ? 0 : 1;
 }

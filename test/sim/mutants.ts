@@ -6,6 +6,8 @@ export interface Mutant {
   readonly file: string;
   readonly from: string;
   readonly to: string;
+  /** Why nothing can notice it, of one that survives. */
+  readonly reason?: string;
 }
 
 const BFT = 'protocol/gen3/bft.js';
@@ -234,6 +236,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'engine/forge/scheduler.js',
     from: 'if (slot <= tipSlot)',
     to: 'if (slot < tipSlot)',
+    reason: 'a block is rehearsed before it is signed, and the rehearsal refuses a slot that is taken',
   },
   {
     name: 'a branch with a bad end is dropped whole',

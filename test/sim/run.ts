@@ -46,6 +46,8 @@ export interface RunResult {
   readonly finalized: number;
   readonly events: number;
   readonly counts: ReadonlyMap<string, number>;
+  /** Processor time that it took. */
+  readonly cpuMs: number;
   /** Slots after healing until all had met. */
   readonly metAfterSlots: number;
   readonly failure?: { readonly message: string; readonly lines: readonly SimLine[] };
@@ -53,6 +55,7 @@ export interface RunResult {
 
 export async function runSeed(options: RunOptions): Promise<RunResult> {
   const { seed, nodes, hours } = options;
+  const cpuAtStart = process.cpuUsage();
   const plan = options.plan ?? drawPlan(new SeededRandom(`plan ${seed}`), nodes);
   const folder = options.store === 'lmdb' ? mkdtempSync(join(tmpdir(), 'bloomery-sim-')) : undefined;
   const world = new World({
@@ -83,6 +86,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
     finalized: Math.max(0, ...world.honest.map((node) => node.engine.chain.finalizedHeight)),
     events: world.time.eventCount,
     counts: world.counts,
+    cpuMs: milliseconds(process.cpuUsage(cpuAtStart)),
     metAfterSlots,
     ...(failure === undefined ? {} : { failure }),
   };
@@ -133,6 +137,10 @@ function tipsOf(world: World) {
     finalized: node.engine.chain.finalizedHeight,
     id: node.tip.id,
   }));
+}
+
+function milliseconds({ user, system }: NodeJS.CpuUsage): number {
+  return (user + system) / 1000;
 }
 
 function digestOf(world: World): string {
