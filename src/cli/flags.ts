@@ -81,3 +81,56 @@ export interface NetworkImportFlags {
   readonly protocolVersion?: string;
   readonly force?: true;
 }
+
+/** Where a passphrase comes from. */
+export interface PassphraseFlags {
+  readonly passphraseFile?: string;
+}
+
+export interface KeysCreateFlags {
+  readonly words: 12 | 24;
+  readonly out?: string;
+  readonly json?: true;
+}
+
+export interface KeysEncryptFlags extends PassphraseFlags {
+  readonly passwordFile?: string;
+  readonly iterations: number;
+}
+
+export interface KeysShowFlags extends PassphraseFlags {
+  readonly publicKey?: string;
+  readonly json?: true;
+}
+
+/** Whom a command asks: a node, or the folder of a network. */
+export interface NetworkChoiceFlags {
+  readonly node: string;
+  readonly network?: string;
+  readonly offline?: true;
+}
+
+export interface SendingFlags {
+  readonly yes?: true;
+  readonly wait?: true;
+  readonly json?: true;
+}
+
+/** Of every command that signs a transaction. */
+export interface TransactionFlags extends PassphraseFlags, NetworkChoiceFlags, SendingFlags {
+  readonly secondPassphraseFile?: string;
+}
+
+export interface TransferFlags extends TransactionFlags {
+  readonly data?: string;
+}
+
+export interface MultisigRegisterFlags extends TransactionFlags {
+  readonly min: number;
+  readonly lifetime: number;
+  readonly member: readonly string[];
+}
+
+export interface MultisigSignFlags extends PassphraseFlags, NetworkChoiceFlags, SendingFlags {}
+
+export interface BroadcastFlags extends SendingFlags, Pick<NetworkChoiceFlags, 'node' | 'network'> {}

@@ -1,6 +1,6 @@
 /** Asks a node's HTTP interface the few things that commands need. */
 
-import { ProtocolError, messageOf } from '../primitives/errors.ts';
+import { nodeAsker } from './ask-node.ts';
 
 export interface NodeState {
   readonly height: number;
@@ -43,40 +43,13 @@ export interface NodeClient {
   digest(): Promise<{ readonly height: number; readonly blockId: string; readonly digest: string }>;
 }
 
-const TIMEOUT_MS = 5000;
-
 /**
  * @param url base address, with or without `/api`
  * @throws ProtocolError `USAGE` when it is no http(s) address. Questions throw `NODE_UNREACHABLE` or
  *   `NODE_ANSWER_UNEXPECTED`
  */
 export function nodeClient(url: string): NodeClient {
-  const base = baseOf(url);
-
-  async function ask<T>(path: string): Promise<T> {
-    let response: Response;
-    try {
-      response = await fetch(`${base}/api/${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    } catch (error) {
-      throw new ProtocolError(
-        'NODE_UNREACHABLE',
-        { url: base },
-        `no node answers at ${base} (${reasonOf(error)}): start one or name another with --node`,
-        { cause: error },
-      );
-    }
-    const answer = (await response.json().catch(() => undefined)) as { data?: T; message?: string } | undefined;
-    if (!response.ok || answer?.data === undefined) {
-      const reason = answer?.message ?? `status ${response.status}`;
-      throw new ProtocolError(
-        'NODE_ANSWER_UNEXPECTED',
-        { url: base, path, status: response.status },
-        `${base}/api/${path} answered: ${reason}; is it a node that lets this machine ask?`,
-      );
-    }
-    return answer.data;
-  }
-
+  const { ask } = nodeAsker(url);
   return {
     status: () => ask('node/status'),
     constants: () => ask('node/constants'),
@@ -99,22 +72,4 @@ interface DelegateJson {
   readonly account: { readonly publicKey: string };
   readonly producedBlocks: number;
   readonly missedBlocks: number;
-}
-
-function baseOf(url: string): string {
-  if (!/^https?:\/\/[^/\s]+/.test(url) || !URL.canParse(url)) {
-    throw new ProtocolError(
-      'USAGE',
-      { url },
-      `\`${url}\` is no address of a node: give one such as http://127.0.0.1:4000`,
-    );
-  }
-  return url.replace(/\/+$/, '').replace(/\/api$/, '');
-}
-
-/** What `fetch` hides behind "fetch failed". */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (cause instanceof AggregateError) return messageOf(cause.errors[0]);
-  return messageOf(cause ?? error);
 }

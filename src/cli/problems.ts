@@ -42,6 +42,8 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'NETWORK_INVALID',
   'NETWORK_UNREADABLE',
   'NETWORK_UNKNOWN',
+  'SECRET_UNREADABLE',
+  'DOCUMENT_UNREADABLE',
 ]);
 
 function exitCodeOf(error: unknown): ExitCode {

@@ -1,6 +1,6 @@
 /** The commands and their flags. What a command does is in `commands/`, loaded when it is called. */
 
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command } from 'commander';
 import { packageVersion } from '../config/package.ts';
 import type {
   AccountsFlags,
@@ -15,11 +15,17 @@ import type {
   VerifyFlags,
   WhyFlags,
 } from './flags.ts';
-import { usageError } from './problems.ts';
-
-const EXIT_CODES = `
-Exit codes: 0 done; 1 failed; 2 wrong flag, configuration or network folder.
-Every error is one line on the standard error output. With --json the standard output holds data alone.`;
+import {
+  collect,
+  command,
+  EXIT_CODES,
+  generationOption,
+  integerFrom,
+  majorMinor,
+  onlyCommands,
+  quiet,
+} from './command.ts';
+import { addWalletCommands } from './wallet/program.ts';
 
 const PLACES = `
 Data lies in a folder for each network under --data-dir, else BLOOMERY_HOME, else ~/.bloomery.`;
@@ -129,6 +135,7 @@ ${EXIT_CODES}`,
     )
     .action(async (options: GenesisFlags) => (await import('./commands/genesis-create.ts')).genesisCreate(options));
   addNetworkCommands(program);
+  addWalletCommands(program);
 
   command(program, 'version', 'print the version')
     .option('--json', 'print one JSON object')
@@ -235,61 +242,4 @@ function chainCommand(program: Command, name: string, description: string): Comm
   return command(program, name, description)
     .option('--data-dir <dir>', 'folder for data that the node was started with')
     .option('--network <name|dir>', 'name of a network, or path of its folder');
-}
-
-/** A subcommand that reports its errors as the whole program does. */
-function command(parent: Command, name: string, description: string): Command {
-  return quiet(parent.command(name)).description(description);
-}
-
-/** Without a command it describes itself. */
-function onlyCommands(parent: Command): void {
-  parent.addHelpText('after', EXIT_CODES);
-  parent.allowExcessArguments().action(() => {
-    const [name] = parent.args;
-    if (name !== undefined) throw usageError(`unknown command \`${name}\`: see \`${pathOf(parent)} --help\``);
-    parent.outputHelp();
-  });
-}
-
-/**
- * Commander writes errors of several lines; `main` writes ours. Options belong to the command that they follow: a parent
- * must not take those of its subcommand.
- */
-function quiet(program: Command): Command {
-  return program
-    .enablePositionalOptions()
-    .allowExcessArguments(false)
-    .exitOverride((error) => {
-      if (error.exitCode !== 0)
-        error.message = `${error.message.replace(/\.$/, '')}: see \`${pathOf(program)} --help\``;
-      throw error;
-    })
-    .showSuggestionAfterError(false)
-    .configureOutput({ outputError: () => undefined });
-}
-
-function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
-}
-
-function generationOption(): Option {
-  return new Option('--generation <number>', 'protocol generation').argParser(integerFrom(2, 3)).default(3);
-}
-
-function integerFrom(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (/^[0-9]{1,10}$/.test(text) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`It must be an integer from ${min} to ${max}`);
-  };
-}
-
-function majorMinor(text: string): string {
-  if (/^\d{1,4}\.\d{1,4}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be two numbers such as 2.0');
-}
-
-function collect(value: string, earlier: readonly string[] = []): readonly string[] {
-  return [...earlier, value];
 }

@@ -21,3 +21,11 @@ export function lskText(beddows: bigint): string {
   const whole = (size / BEDDOWS_PER_LSK).toString();
   return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
 }
+
+/** Beddows of an amount in LSK with at most eight decimals, such as `1.5`; undefined for anything else. */
+export function beddowsOfLskText(text: string): bigint | undefined {
+  const match = /^([0-9]{1,11})(?:\.([0-9]{1,8}))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, whole = '', fraction = ''] = match;
+  return BigInt(whole) * BEDDOWS_PER_LSK + BigInt(fraction.padEnd(8, '0'));
+}

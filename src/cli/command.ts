@@ -1,0 +1,65 @@
+/** What all commands have in common: how they describe themselves, read numbers and report a wrong use. */
+
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { usageError } from './problems.ts';
+
+export const EXIT_CODES = `
+Exit codes: 0 done; 1 failed; 2 wrong flag, configuration or network folder.
+Every error is one line on the standard error output. With --json the standard output holds data alone.`;
+
+/** A subcommand that reports its errors as the whole program does. */
+export function command(parent: Command, name: string, description: string): Command {
+  return quiet(parent.command(name)).description(description);
+}
+
+/** Without a command it describes itself. */
+export function onlyCommands(parent: Command): void {
+  parent.addHelpText('after', EXIT_CODES);
+  parent.allowExcessArguments().action(() => {
+    const [name] = parent.args;
+    if (name !== undefined) throw usageError(`unknown command \`${name}\`: see \`${pathOf(parent)} --help\``);
+    parent.outputHelp();
+  });
+}
+
+/**
+ * Commander writes errors of several lines; `main` writes ours. Options belong to the command that they follow: a parent
+ * must not take those of its subcommand.
+ */
+export function quiet(program: Command): Command {
+  return program
+    .enablePositionalOptions()
+    .allowExcessArguments(false)
+    .exitOverride((error) => {
+      if (error.exitCode !== 0)
+        error.message = `${error.message.replace(/\.$/, '')}: see \`${pathOf(program)} --help\``;
+      throw error;
+    })
+    .showSuggestionAfterError(false)
+    .configureOutput({ outputError: () => undefined });
+}
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+export function generationOption(): Option {
+  return new Option('--generation <number>', 'protocol generation').argParser(integerFrom(2, 3)).default(3);
+}
+
+export function integerFrom(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^[0-9]{1,10}$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be an integer from ${min} to ${max}`);
+  };
+}
+
+export function majorMinor(text: string): string {
+  if (/^\d{1,4}\.\d{1,4}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be two numbers such as 2.0');
+}
+
+export function collect(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, value];
+}

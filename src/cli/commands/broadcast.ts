@@ -1,0 +1,45 @@
+/** `bloomery broadcast`: hands in what was signed elsewhere. */
+
+import { defaultEd25519 } from '../../crypto/ed25519.ts';
+import { createSigner } from '../../protocol/sign.ts';
+import type { Transaction } from '../../protocol/types.ts';
+import type { BroadcastFlags } from '../flags.ts';
+import { documentsIn } from '../wallet/documents.ts';
+import { walletNetwork } from '../wallet/network.ts';
+import { askFirst, send } from '../wallet/send.ts';
+
+/**
+ * Everything is read before anything is sent.
+ *
+ * @throws ProtocolError or TransactionRejected for the first document that the network cannot take
+ */
+export async function broadcast(file: string, flags: BroadcastFlags): Promise<void> {
+  const documents = documentsIn(file);
+  const network = await walletNetwork(flags);
+  const { node } = network;
+  if (node === undefined) return;
+  const signer = createSigner(network, defaultEd25519());
+  const read = documents.map((document) => ({
+    document,
+    transaction: isMemberSignature(document) ? undefined : signer.read(document),
+  }));
+  const transactions = read.flatMap(({ transaction }): readonly Transaction[] =>
+    transaction === undefined ? [] : [transaction],
+  );
+  await askFirst(flags, transactions, network);
+  for (const { document, transaction } of read) {
+    if (transaction !== undefined) {
+      await send(node, transaction, document, flags);
+      continue;
+    }
+    await node.send('POST', 'signatures', document);
+    const id = (document as { transactionId?: unknown }).transactionId;
+    process.stdout.write(
+      flags.json === true ? `${JSON.stringify({ id })}\n` : `signature of transaction ${String(id)}: accepted\n`,
+    );
+  }
+}
+
+function isMemberSignature(document: unknown): boolean {
+  return typeof document === 'object' && document !== null && 'transactionId' in document && !('type' in document);
+}

@@ -1,0 +1,97 @@
+/** `bloomery keys create`, `keys encrypt` and `keys show`. */
+
+import { writeFileSync } from 'node:fs';
+import { entropyToMnemonic } from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english.js';
+import { addressOf, encryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { systemRandom } from '../../node/system.ts';
+import { hexOf, isCanonicalHex } from '../../primitives/bytes.ts';
+import { ProtocolError, messageOf } from '../../primitives/errors.ts';
+import type { KeysCreateFlags, KeysEncryptFlags, KeysShowFlags, PassphraseFlags } from '../flags.ts';
+import { usageError } from '../problems.ts';
+import { readPassphrase, readSecret } from '../wallet/secrets.ts';
+
+/** Entropy of the words. */
+const ENTROPY_BYTES: Readonly<Record<KeysCreateFlags['words'], number>> = { 12: 16, 24: 32 };
+/** The interface that switches forging takes no shorter one. */
+const PASSWORD_CHARACTERS_MIN = 5;
+
+/** @throws ProtocolError `KEYS_FILE_EXISTS` or `KEYS_FILE_UNWRITABLE`; then there is no new account */
+export function keysCreate({ words, out, json }: KeysCreateFlags): void {
+  const passphrase = entropyToMnemonic(systemRandom.bytes(ENTROPY_BYTES[words]), wordlist);
+  const identity = identityOf(hexOf(keyPairOfPassphrase(passphrase).publicKey));
+  if (out !== undefined) writeSecretFile(out, passphrase);
+  const secret = out === undefined ? { passphrase } : {};
+  if (json === true) {
+    process.stdout.write(`${JSON.stringify({ ...secret, ...identity })}\n`);
+    return;
+  }
+  const shown = out === undefined ? passphrase : `in ${out}`;
+  process.stdout.write(`passphrase  ${shown}\npublic key  ${identity.publicKey}\naddress     ${identity.address}\n`);
+  process.stderr.write(
+    out === undefined
+      ? 'The passphrase is the account: write it down now, it is shown once and kept nowhere.\n'
+      : 'The passphrase is the account: keep a copy of the file where nobody else reads it.\n',
+  );
+}
+
+/** Prints an entry for `forging.delegates`. */
+export async function keysEncrypt(flags: KeysEncryptFlags): Promise<void> {
+  const passphrase = await passphraseOf(flags);
+  const password = await readSecret({
+    name: 'password',
+    file: flags.passwordFile,
+    flag: '--password-file',
+    variable: 'BLOOMERY_PASSWORD',
+    twice: true,
+  });
+  if (password.length < PASSWORD_CHARACTERS_MIN) {
+    throw usageError(`the password must have at least ${PASSWORD_CHARACTERS_MIN} characters`);
+  }
+  const encryptedPassphrase = await encryptPassphrase(passphrase, password, {
+    iterations: flags.iterations,
+    salt: systemRandom.bytes(16),
+    iv: systemRandom.bytes(12),
+  });
+  const publicKey = hexOf(keyPairOfPassphrase(passphrase).publicKey);
+  process.stdout.write(`${JSON.stringify({ publicKey, encryptedPassphrase }, null, 2)}\n`);
+}
+
+export async function keysShow(flags: KeysShowFlags): Promise<void> {
+  const given = flags.publicKey;
+  if (given !== undefined && !isCanonicalHex(given, 32)) {
+    throw usageError(`--public-key \`${given}\` must be 64 lower-case hexadecimal digits`);
+  }
+  const publicKey = given ?? hexOf(keyPairOfPassphrase(await passphraseOf(flags)).publicKey);
+  const identity = identityOf(publicKey);
+  process.stdout.write(
+    flags.json === true
+      ? `${JSON.stringify(identity)}\n`
+      : `public key  ${identity.publicKey}\naddress     ${identity.address}\n`,
+  );
+}
+
+function passphraseOf({ passphraseFile }: PassphraseFlags): Promise<string> {
+  return readPassphrase({
+    name: 'passphrase',
+    file: passphraseFile,
+    flag: '--passphrase-file',
+    variable: 'BLOOMERY_PASSPHRASE',
+  });
+}
+
+function identityOf(publicKey: string): { readonly publicKey: string; readonly address: string } {
+  return { publicKey, address: addressOf(publicKey) };
+}
+
+/** For its owner alone, and never over another file: it may be the only copy of somebody's passphrase. */
+function writeSecretFile(file: string, passphrase: string): void {
+  try {
+    writeFileSync(file, `${passphrase}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    const reason = exists ? 'exists: choose another file with --out' : `cannot be written: ${messageOf(error)}`;
+    const code = exists ? 'KEYS_FILE_EXISTS' : 'KEYS_FILE_UNWRITABLE';
+    throw new ProtocolError(code, { file }, `${file}: ${reason}`, { cause: error });
+  }
+}

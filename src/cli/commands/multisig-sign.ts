@@ -1,0 +1,57 @@
+/** `bloomery multisig sign`: a member's signature of a transaction that waits for it. */
+
+import { defaultEd25519 } from '../../crypto/ed25519.ts';
+import { keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { createSigner } from '../../protocol/sign.ts';
+import type { MultisigSignFlags } from '../flags.ts';
+import { usageError } from '../problems.ts';
+import { documentsIn } from '../wallet/documents.ts';
+import { walletNetwork, type WalletNetwork } from '../wallet/network.ts';
+import { heightOfTransaction } from '../wallet/node-accounts.ts';
+import { readPassphrase } from '../wallet/secrets.ts';
+import { askFirst } from '../wallet/send.ts';
+
+/** @param idOrFile id of a transaction in the node's pool, or a file with the transaction; `-` is the standard input */
+export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): Promise<void> {
+  const network = await walletNetwork(flags);
+  const signer = createSigner(network, defaultEd25519());
+  const transaction = signer.read(await documentOf(idOrFile, network));
+  const passphrase = await readPassphrase({
+    name: 'passphrase of the member',
+    file: flags.passphraseFile,
+    flag: '--passphrase-file',
+    variable: 'BLOOMERY_PASSPHRASE',
+  });
+  const signature = signer.signAsMember(transaction, keyPairOfPassphrase(passphrase));
+  const { node } = network;
+  if (node === undefined) {
+    process.stdout.write(`${JSON.stringify(signature)}\n`);
+    return;
+  }
+  await askFirst(flags, [transaction], network);
+  await node.send('POST', 'signatures', signature);
+  const { id } = transaction;
+  const height = flags.wait === true ? await heightOfTransaction(node, id) : undefined;
+  if (flags.json === true) {
+    process.stdout.write(`${JSON.stringify(height === undefined ? { id } : { id, height })}\n`);
+    return;
+  }
+  process.stdout.write(
+    `signature of transaction ${id}: accepted${height === undefined ? '' : `, in block ${height}`}\n`,
+  );
+}
+
+async function documentOf(idOrFile: string, { node }: WalletNetwork): Promise<unknown> {
+  if (!/^[0-9]{1,20}$/.test(idOrFile)) {
+    const [document, ...others] = documentsIn(idOrFile);
+    if (document !== undefined && others.length === 0) return document;
+    throw usageError(`${idOrFile}: must hold one transaction`);
+  }
+  if (node === undefined) throw usageError('--offline needs a file with the transaction: no node is asked for it');
+  for (const queue of ['pending', 'ready', 'verified']) {
+    const [found] = await node.ask<unknown[]>(`node/transactions/${queue}?id=${idOrFile}`);
+    if (found !== undefined) return found;
+  }
+  throw new ProtocolError('TRANSACTION_UNKNOWN', { id: idOrFile }, `no transaction ${idOrFile} waits at ${node.base}`);
+}

@@ -1,0 +1,83 @@
+/** `bloomery transfer`, `delegate register`, `vote`, `second-signature register` and `multisig register`. */
+
+import { addressFault, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { AMOUNT_MAX, beddowsOfLskText } from '../../primitives/amount.ts';
+import { hexOf, isCanonicalHex } from '../../primitives/bytes.ts';
+import { votePayload } from '../../protocol/sign.ts';
+import type { MultisigRegisterFlags, TransactionFlags, TransferFlags } from '../flags.ts';
+import { usageError } from '../problems.ts';
+import { delegateKey } from '../wallet/node-accounts.ts';
+import type { WalletNetwork } from '../wallet/network.ts';
+import { readPassphrase } from '../wallet/secrets.ts';
+import { makeTransaction } from '../wallet/send.ts';
+
+/** @throws ProtocolError `USAGE` for a malformed address or amount, and what `makeTransaction` throws; so do all here */
+export async function transfer(address: string, amountText: string, flags: TransferFlags): Promise<void> {
+  const fault = addressFault(address);
+  if (fault !== undefined) throw usageError(`\`${address}\` is no address: ${fault}`);
+  const amount = beddowsOfLskText(amountText);
+  if (amount === undefined || amount === 0n || amount > AMOUNT_MAX) {
+    throw usageError(`\`${amountText}\` is no amount: give LSK above 0 with at most 8 decimals, such as 1.5`);
+  }
+  const { data } = flags;
+  await makeTransaction(flags, () => ({
+    kind: 'transfer',
+    amount,
+    recipientId: address,
+    ...(data === undefined || data === '' ? {} : { data }),
+  }));
+}
+
+export async function delegateRegister(username: string, flags: TransactionFlags): Promise<void> {
+  await makeTransaction(flags, () => ({ kind: 'delegate', username }));
+}
+
+/** @param choices `+` or `-` followed by the name or public key of a delegate */
+export async function vote(choices: readonly string[], flags: TransactionFlags): Promise<void> {
+  for (const choice of choices) {
+    if (!/^[+-]./.test(choice)) throw usageError(`\`${choice}\`: write +NAME to vote for a delegate, -NAME to stop`);
+  }
+  await makeTransaction(flags, async (network, sender) => {
+    const votes: string[] = [];
+    for (const choice of choices) votes.push(`${choice.slice(0, 1)}${await keyOf(choice.slice(1), network)}`);
+    return votePayload(network, votes, sender);
+  });
+}
+
+export async function secondSignatureRegister(
+  flags: TransactionFlags & { readonly newPassphraseFile?: string },
+): Promise<void> {
+  await makeTransaction(flags, async () => {
+    const second = await readPassphrase({
+      name: 'new second passphrase',
+      file: flags.newPassphraseFile,
+      flag: '--new-passphrase-file',
+      variable: 'BLOOMERY_NEW_SECOND_PASSPHRASE',
+      twice: true,
+    });
+    return { kind: 'secondSignature', publicKey: hexOf(keyPairOfPassphrase(second).publicKey) };
+  });
+}
+
+export async function multisigRegister(flags: MultisigRegisterFlags): Promise<void> {
+  const { min, lifetime, member: members } = flags;
+  for (const member of members) {
+    if (!isCanonicalHex(member, 32))
+      throw usageError(`--member \`${member}\` must be 64 lower-case hexadecimal digits`);
+  }
+  if (min > members.length) throw usageError(`--min ${min} is more than the ${members.length} members`);
+  await makeTransaction(flags, () => ({
+    kind: 'multisignature',
+    min,
+    lifetime,
+    keysgroup: members.map((member) => `+${member}`),
+  }));
+}
+
+/** Names have at most 20 characters, so a public key is never taken for one. */
+async function keyOf(nameOrKey: string, { node }: WalletNetwork): Promise<string> {
+  if (isCanonicalHex(nameOrKey, 32)) return nameOrKey;
+  if (node === undefined)
+    throw usageError(`--offline needs public keys: no node is asked for the key of \`${nameOrKey}\``);
+  return delegateKey(node, nameOrKey);
+}

@@ -1,0 +1,40 @@
+/** A transaction in words, for somebody who is about to send it. */
+
+import { lskText } from '../../primitives/amount.ts';
+import type { Payload, Transaction } from '../../protocol/types.ts';
+
+/** @param where the network */
+export function describe({ senderId, fee, payload }: Transaction, where: string): string {
+  const rows: readonly (readonly [string, string])[] = [
+    ['network', where],
+    ['sender', senderId],
+    ...contentOf(payload),
+    ['fee', `${lskText(fee)} LSK`],
+  ];
+  return rows.map(([label, value]) => `  ${label.padEnd(12)}${value}`).join('\n');
+}
+
+function contentOf(payload: Payload): readonly (readonly [string, string])[] {
+  switch (payload.kind) {
+    case 'transfer':
+      return [
+        ['recipient', payload.recipientId],
+        ['amount', `${lskText(payload.amount)} LSK`],
+        ...(payload.data === undefined ? [] : [['data', JSON.stringify(payload.data)] as const]),
+      ];
+    case 'secondSignature':
+      return [['second key', payload.publicKey]];
+    case 'delegate':
+      return [['delegate', payload.username]];
+    case 'vote':
+      return payload.votes.map((vote) => ['vote', vote] as const);
+    case 'multisignature':
+      return [
+        ['signatures', `${payload.min} of ${payload.keysgroup.length} for every transaction, from now on for ever`],
+        ['lifetime', `${payload.lifetime} h`],
+        ...payload.keysgroup.map((key) => ['member', key.slice(1)] as const),
+      ];
+    default:
+      return [['kind', payload.kind]];
+  }
+}

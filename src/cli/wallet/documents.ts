@@ -1,0 +1,39 @@
+/** Files of signed transactions and signatures. */
+
+import { readFileSync } from 'node:fs';
+import { ProtocolError, messageOf } from '../../primitives/errors.ts';
+
+const DOCUMENTS_MAX = 1000;
+
+/**
+ * The documents of a file: one JSON document, a list of them, or one on each line.
+ *
+ * @param file `-` is the standard input
+ * @throws ProtocolError `DOCUMENT_UNREADABLE` naming file and reason
+ */
+export function documentsIn(file: string): readonly unknown[] {
+  const name = file === '-' ? 'standard input' : file;
+  try {
+    const text = readFileSync(file === '-' ? 0 : file, 'utf8').trim();
+    if (text === '') throw new Error('it is empty');
+    const documents = parsed(text);
+    if (documents.length > DOCUMENTS_MAX) throw new Error(`it holds more than ${DOCUMENTS_MAX} documents`);
+    return documents;
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const reason = missing ? 'it does not exist' : messageOf(error);
+    throw new ProtocolError('DOCUMENT_UNREADABLE', { file }, `${name}: cannot be read: ${reason}`, { cause: error });
+  }
+}
+
+function parsed(text: string): readonly unknown[] {
+  let whole: unknown;
+  try {
+    whole = JSON.parse(text);
+  } catch (error) {
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    if (lines.length < 2) throw error;
+    return lines.map((line) => JSON.parse(line) as unknown);
+  }
+  return Array.isArray(whole) ? (whole as readonly unknown[]) : [whole];
+}

@@ -1,0 +1,74 @@
+/** The network that a transaction is meant for: as the folder of the network says, or as a node does. */
+
+import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { networkIdentifierOf } from '../../protocol/genesis.ts';
+import type { Generation } from '../../protocol/params.ts';
+import type { SigningNetwork } from '../../protocol/sign.ts';
+import { nodeAsker, type NodeAsker } from '../ask-node.ts';
+import type { NetworkChoiceFlags } from '../flags.ts';
+import { usageError } from '../problems.ts';
+
+export interface WalletNetwork extends SigningNetwork {
+  /** For people: a name, or the beginning of the nethash. */
+  readonly name: string;
+  /** Undefined when no node may be asked. */
+  readonly node: NodeAsker | undefined;
+  /** Whole seconds since the epoch of the network. */
+  nowS(): Promise<number>;
+}
+
+interface Constants {
+  readonly nethash?: string;
+  readonly networkId?: string;
+  readonly protocolVersion: string;
+}
+
+/** What the family's networks of generation 3 add to the nethash. */
+const COMMUNITY_IDENTIFIER = 'Lisk';
+
+/**
+ * @throws ProtocolError `USAGE` when nothing says which network is meant, `NETWORK_OTHER` when the node is of another one
+ *   than `--network`
+ */
+export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNetwork> {
+  const folder =
+    flags.network === undefined
+      ? undefined
+      : loadNetwork(findNetworkDirectory(flags.network, bloomeryHome(process.env)));
+  if (flags.offline === true) {
+    if (folder === undefined)
+      throw usageError('--offline needs --network NAME|DIR: no node is asked which network it is');
+    const { generation, networkIdentifier, epochMs } = folder.params;
+    const nowS = (): Promise<number> => Promise.resolve(Math.floor((Date.now() - epochMs) / 1000));
+    return { name: folder.name, generation, networkIdentifier, node: undefined, nowS };
+  }
+  const node = nodeAsker(flags.node);
+  const constants = await node.ask<Constants>('node/constants');
+  const generation = generationOf(constants, node);
+  const networkIdentifier = constants.networkId ?? networkIdentifierOf(constants.nethash ?? '', COMMUNITY_IDENTIFIER);
+  if (folder !== undefined && networkIdentifier !== folder.params.networkIdentifier) {
+    throw new ProtocolError(
+      'NETWORK_OTHER',
+      { url: node.base },
+      `the node at ${node.base} is of another network than --network ${folder.name}: name another with --node`,
+    );
+  }
+  // The clock of the node: a timestamp ahead of it would be refused.
+  const nowS = async (): Promise<number> =>
+    (await node.ask<{ secondsSinceEpoch: number }>('node/status')).secondsSinceEpoch;
+  const name = folder?.name ?? `network ${(constants.nethash ?? networkIdentifier).slice(0, 12)}`;
+  return { name, generation, networkIdentifier, node, nowS };
+}
+
+/** Peers of generation 2 speak protocol 1, those of generation 3 protocol 2. */
+function generationOf({ protocolVersion }: Constants, { base }: NodeAsker): Generation {
+  const [major] = protocolVersion.split('.');
+  if (major === '1') return 2;
+  if (major === '2') return 3;
+  throw new ProtocolError(
+    'NETWORK_OTHER',
+    { protocolVersion },
+    `the node at ${base} speaks protocol ${protocolVersion}`,
+  );
+}

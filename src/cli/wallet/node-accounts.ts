@@ -1,0 +1,52 @@
+/** What a node says of accounts, delegates and transactions that a wallet deals with. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isCanonicalHex } from '../../primitives/bytes.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { NodeAsker } from '../ask-node.ts';
+
+export interface AccountFacts {
+  readonly balance: bigint;
+  readonly secondPublicKey: string | undefined;
+}
+
+const POLL_MS = 500;
+/** Longer than any block time and the queue of a busy pool. */
+const WAIT_MS_MAX = 300_000;
+
+/** An account that nobody has paid to yet has nothing. */
+export async function accountFacts(node: NodeAsker, address: string): Promise<AccountFacts> {
+  const [account] = await node.ask<{ balance: string; secondPublicKey?: string }[]>(`accounts?address=${address}`);
+  return {
+    balance: BigInt(account?.balance ?? '0'),
+    secondPublicKey: account?.secondPublicKey === '' ? undefined : account?.secondPublicKey,
+  };
+}
+
+/** @throws ProtocolError `DELEGATE_UNKNOWN` */
+export async function delegateKey(node: NodeAsker, name: string): Promise<string> {
+  const found = await node.ask<{ account: { publicKey: string } }[]>(`delegates?username=${encodeURIComponent(name)}`);
+  const publicKey = found[0]?.account.publicKey;
+  if (publicKey !== undefined && isCanonicalHex(publicKey, 32)) return publicKey;
+  throw new ProtocolError('DELEGATE_UNKNOWN', { name }, `no delegate \`${name}\` is registered on this network`);
+}
+
+/**
+ * Resolves with the height of the block that holds a transaction.
+ *
+ * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when none does in five minutes
+ */
+export async function heightOfTransaction(node: NodeAsker, id: string): Promise<number> {
+  const deadlineMs = Date.now() + WAIT_MS_MAX;
+  while (Date.now() < deadlineMs) {
+    const [transaction] = await node.ask<{ height: number }[]>(`transactions?id=${id}`);
+    if (transaction !== undefined) return transaction.height;
+    await sleep(POLL_MS);
+  }
+  throw new ProtocolError(
+    'TRANSACTION_UNCONFIRMED',
+    { id },
+    `transaction ${id} was accepted, but no block holds it after ${WAIT_MS_MAX / 1000} s: ask later with ` +
+      `${node.base}/api/transactions?id=${id}`,
+  );
+}

@@ -1,0 +1,159 @@
+/** The commands of a wallet: keys, and transactions signed here. */
+
+import { InvalidArgumentError, type Command } from 'commander';
+import { collect, command, EXIT_CODES, integerFrom, onlyCommands } from '../command.ts';
+import type {
+  BroadcastFlags,
+  KeysCreateFlags,
+  KeysEncryptFlags,
+  KeysShowFlags,
+  MultisigRegisterFlags,
+  MultisigSignFlags,
+  TransactionFlags,
+  TransferFlags,
+} from '../flags.ts';
+
+const SECRETS = `
+A passphrase comes from --passphrase-file (- for the standard input), else BLOOMERY_PASSPHRASE, else a hidden prompt; never
+from the command line, which every process of the machine can read.`;
+
+const SENDING = `
+The node says which network and generation it is, and whether the sender has a second passphrase. What is sent is shown and
+asked for first; --yes does without. With --offline no node is asked: the network is --network, the signed JSON is printed,
+and bloomery broadcast sends it.`;
+
+export function addWalletCommands(program: Command): void {
+  addKeyCommands(program);
+
+  transactionCommand(program, 'transfer', 'send LSK to an address')
+    .argument('<address>', 'recipient, digits followed by L')
+    .argument('<amount>', 'LSK with at most 8 decimals')
+    .option('--data <text>', 'text that goes with it, at most 64 bytes')
+    .action(async (address: string, amount: string, options: TransferFlags) =>
+      (await import('../commands/transactions.ts')).transfer(address, amount, options),
+    );
+
+  const delegate = command(program, 'delegate', 'become a delegate');
+  onlyCommands(delegate);
+  transactionCommand(delegate, 'register', 'register the sender as a delegate')
+    .argument('<name>', 'name of the delegate: 1 to 20 of a-z, 0-9 and !@$&_.')
+    .action(async (name: string, options: TransactionFlags) =>
+      (await import('../commands/transactions.ts')).delegateRegister(name, options),
+    );
+
+  transactionCommand(program, 'vote', 'vote for delegates, or stop')
+    .argument('<votes...>', '+NAME or +PUBLICKEY to vote, -NAME or -PUBLICKEY to stop; at most 33')
+    .allowUnknownOption()
+    .addHelpText('after', '\nWrite -- before the votes when a name looks like a flag: bloomery vote --yes -- -h')
+    .action(async (votes: readonly string[], options: TransactionFlags) =>
+      (await import('../commands/transactions.ts')).vote(votes, options),
+    );
+
+  const second = command(program, 'second-signature', 'protect an account with a second passphrase');
+  onlyCommands(second);
+  transactionCommand(second, 'register', 'register a second passphrase for the sender, for ever')
+    .option(
+      '--new-passphrase-file <file>',
+      'file with the new one (else BLOOMERY_NEW_SECOND_PASSPHRASE, else a prompt)',
+    )
+    .action(async (options: TransactionFlags & { newPassphraseFile?: string }) =>
+      (await import('../commands/transactions.ts')).secondSignatureRegister(options),
+    );
+
+  addMultisigCommands(program);
+
+  sendingOptions(nodeOption(command(program, 'broadcast', 'send what was signed with --offline')))
+    .argument(
+      '[file]',
+      'transactions or signatures, one document, a list or one on each line; - for the standard input',
+      '-',
+    )
+    .option('--network <name|dir>', 'refuse a node of another network')
+    .addHelpText('after', EXIT_CODES)
+    .action(async (file: string, options: BroadcastFlags) =>
+      (await import('../commands/broadcast.ts')).broadcast(file, options),
+    );
+}
+
+function addKeyCommands(program: Command): void {
+  const keys = command(program, 'keys', 'make, encrypt and show the keys of an account');
+  onlyCommands(keys);
+  command(keys, 'create', 'make a new account with a BIP-39 passphrase')
+    .option('--words <count>', 'words of the passphrase, 12 or 24', wordCount, 12)
+    .option('--out <file>', 'write the passphrase to a new file of mode 600 instead of showing it')
+    .option('--json', 'print {"passphrase","publicKey","address"}; without the passphrase when it is in a file')
+    .addHelpText('after', `\nThe passphrase is shown once and kept nowhere.\n${EXIT_CODES}`)
+    .action(async (options: KeysCreateFlags) => (await import('../commands/keys.ts')).keysCreate(options));
+  passphraseOption(command(keys, 'encrypt', 'encrypt a passphrase for forging.delegates of a configuration'))
+    .option(
+      '--password-file <file>',
+      'file with the password that will open it (else BLOOMERY_PASSWORD, else a prompt)',
+    )
+    .option('--iterations <count>', 'rounds of PBKDF2', integerFrom(1, 10_000_000), 1_000_000)
+    .addHelpText(
+      'after',
+      `\nPrints {"publicKey","encryptedPassphrase"} as configurations of the family have it.\n${SECRETS}\n${EXIT_CODES}`,
+    )
+    .action(async (options: KeysEncryptFlags) => (await import('../commands/keys.ts')).keysEncrypt(options));
+  passphraseOption(command(keys, 'show', 'print public key and address of a passphrase'))
+    .option('--public-key <hex>', 'of this public key instead')
+    .option('--json', 'print {"publicKey","address"}')
+    .addHelpText('after', `${SECRETS}\n${EXIT_CODES}`)
+    .action(async (options: KeysShowFlags) => (await import('../commands/keys.ts')).keysShow(options));
+}
+
+function addMultisigCommands(program: Command): void {
+  const multisig = command(program, 'multisig', 'accounts whose transactions several people sign');
+  onlyCommands(multisig);
+  transactionCommand(multisig, 'register', 'make the sender a group, for ever')
+    .requiredOption('--min <count>', 'signatures that a transaction will need', integerFrom(1, 15))
+    .requiredOption('--lifetime <hours>', 'time that members have for signing', integerFrom(1, 72))
+    .requiredOption('--member <public key>', 'a member; to be repeated', collect)
+    .action(async (options: MultisigRegisterFlags) =>
+      (await import('../commands/transactions.ts')).multisigRegister(options),
+    );
+  networkOptions(
+    sendingOptions(passphraseOption(command(multisig, 'sign', 'sign a transaction of a group as a member'))),
+  )
+    .argument(
+      '<id|file>',
+      'id of a transaction that waits at the node, or a file that holds one; - for the standard input',
+    )
+    .addHelpText('after', `${SECRETS}\n${SENDING}\n${EXIT_CODES}`)
+    .action(async (idOrFile: string, options: MultisigSignFlags) =>
+      (await import('../commands/multisig-sign.ts')).multisigSign(idOrFile, options),
+    );
+}
+
+/** A command that signs a transaction and sends it. */
+function transactionCommand(parent: Command, name: string, description: string): Command {
+  return networkOptions(sendingOptions(passphraseOption(command(parent, name, description))))
+    .option('--second-passphrase-file <file>', 'file with the second passphrase (else BLOOMERY_SECOND_PASSPHRASE)')
+    .addHelpText('after', `${SECRETS}\n${SENDING}\n${EXIT_CODES}`);
+}
+
+function passphraseOption(to: Command): Command {
+  return to.option('--passphrase-file <file>', 'file with the passphrase (else BLOOMERY_PASSPHRASE, else a prompt)');
+}
+
+function nodeOption(to: Command): Command {
+  return to.option('--node <url>', 'HTTP interface of a node', 'http://127.0.0.1:4000');
+}
+
+function networkOptions(to: Command): Command {
+  return nodeOption(to)
+    .option('--network <name|dir>', 'network that it is for (default: that of the node)')
+    .option('--offline', 'ask no node; print the signed JSON');
+}
+
+function sendingOptions(to: Command): Command {
+  return to
+    .option('--yes', 'send without asking')
+    .option('--wait', 'wait until a block holds it')
+    .option('--json', 'print {"id"}, with --wait {"id","height"}');
+}
+
+function wordCount(text: string): number {
+  if (text === '12' || text === '24') return Number(text);
+  throw new InvalidArgumentError('It must be 12 or 24');
+}

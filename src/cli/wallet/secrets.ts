@@ -1,0 +1,108 @@
+/**
+ * Passphrases and passwords: from a file, the environment or a hidden prompt, never from the command line, where every
+ * process of the machine could read them.
+ */
+
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { validateMnemonic } from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english.js';
+import { ProtocolError, messageOf } from '../../primitives/errors.ts';
+import { usageError } from '../problems.ts';
+
+export interface SecretSource {
+  /** What it is called in prompts and errors. */
+  readonly name: string;
+  /** Value of the flag that names a file; `-` is the standard input. */
+  readonly file: string | undefined;
+  readonly flag: string;
+  readonly variable: string;
+  /** Whether a prompt asks twice: for what must not be misspelt. */
+  readonly twice?: boolean;
+}
+
+/** Where questions are asked and answered. */
+export interface Terminal {
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly output: NodeJS.WritableStream;
+}
+
+const PROCESS_TERMINAL: Terminal = { input: process.stdin, output: process.stderr };
+const SECRET_CHARACTERS_MAX = 1024;
+
+/**
+ * The secret as given, without the line break at the end of a file.
+ *
+ * @throws ProtocolError `USAGE` when there is no way to ask, `SECRET_UNREADABLE` naming the file
+ */
+export async function readSecret(source: SecretSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
+  const secret = await givenSecret(source, terminal);
+  if (secret === '' || secret.length > SECRET_CHARACTERS_MAX) {
+    throw usageError(`the ${source.name} must have 1 to ${SECRET_CHARACTERS_MAX} characters`);
+  }
+  return secret;
+}
+
+/** As `readSecret`, with a warning when it is no passphrase of the usual kind: a misspelt one opens another account. */
+export async function readPassphrase(source: SecretSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
+  const passphrase = await readSecret(source, terminal);
+  if (!validateMnemonic(passphrase, wordlist)) {
+    terminal.output.write(`bloomery: warning: the ${source.name} is not one of BIP-39; is a word misspelt?\n`);
+  }
+  return passphrase;
+}
+
+/** Asks for a yes. Anything else is a no. @throws ProtocolError `USAGE` without a terminal */
+export async function confirmed(question: string, terminal: Terminal = PROCESS_TERMINAL): Promise<boolean> {
+  if (terminal.input.isTTY !== true) throw usageError('there is no terminal to ask on: say --yes to go on without');
+  const answer = await answerTo(`${question} [y/N] `, terminal, true);
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+async function givenSecret(source: SecretSource, terminal: Terminal): Promise<string> {
+  const { name, file, flag, variable, twice } = source;
+  if (file !== undefined) return secretInFile(file, name);
+  const value = process.env[variable];
+  if (value !== undefined && value !== '') return value;
+  if (terminal.input.isTTY !== true) {
+    throw usageError(`there is no terminal to ask for the ${name}: give it with ${flag} or ${variable}`);
+  }
+  const secret = await answerTo(`${name}: `, terminal, false);
+  if (twice !== true) return secret;
+  const again = await answerTo(`${name}, again: `, terminal, false);
+  if (secret !== again) throw usageError(`the two entries of the ${name} differ: try again`);
+  return secret;
+}
+
+function secretInFile(file: string, name: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    const from = file === '-' ? 'the standard input' : file;
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const reason = missing ? 'does not exist' : messageOf(error);
+    throw new ProtocolError('SECRET_UNREADABLE', { file }, `${from}: the ${name} cannot be read: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+/** @param isShown whether what is typed appears */
+function answerTo(question: string, { input, output }: Terminal, isShown: boolean): Promise<string> {
+  output.write(question);
+  const silence = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input, output: isShown ? output : silence, terminal: true });
+  return new Promise((resolve, reject) => {
+    let answer: string | undefined;
+    lines.once('line', (line) => {
+      answer = line;
+      lines.close();
+    });
+    lines.once('close', () => {
+      if (!isShown || answer === undefined) output.write('\n');
+      if (answer === undefined) reject(new ProtocolError('CANCELLED', {}, 'nothing was answered: nothing was done'));
+      else resolve(answer);
+    });
+  });
+}

@@ -1,0 +1,119 @@
+/** From what a transaction should do to one that the network has: signed, shown, confirmed, handed in. */
+
+import { defaultEd25519 } from '../../crypto/ed25519.ts';
+import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { lskText } from '../../primitives/amount.ts';
+import { hexOf } from '../../primitives/bytes.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { createSigner } from '../../protocol/sign.ts';
+import type { KeyPair, Payload, Transaction } from '../../protocol/types.ts';
+import type { NodeAsker } from '../ask-node.ts';
+import type { SendingFlags, TransactionFlags } from '../flags.ts';
+import { accountFacts, heightOfTransaction } from './node-accounts.ts';
+import { confirmed, readPassphrase } from './secrets.ts';
+import { describe } from './describe.ts';
+import { walletNetwork, type WalletNetwork } from './network.ts';
+
+/** What the transaction does, once network and sender are known. */
+export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | Promise<Payload>;
+
+/**
+ * Signs a transaction; offline it is printed, else sent after a question.
+ *
+ * @throws ProtocolError `TRANSACTION_INVALID` for content that no node takes, and what asking and sending throw
+ */
+export async function makeTransaction(flags: TransactionFlags, payloadOf: PayloadOf): Promise<void> {
+  const network = await walletNetwork(flags);
+  const keyPair = keyPairOfPassphrase(
+    await readPassphrase({
+      name: 'passphrase',
+      file: flags.passphraseFile,
+      flag: '--passphrase-file',
+      variable: 'BLOOMERY_PASSPHRASE',
+    }),
+  );
+  const payload = await payloadOf(network, keyPair);
+  const secondKeyPair = await secondKeyPairOf(flags, network, keyPair);
+  const signer = createSigner(network, defaultEd25519());
+  const timestamp = await network.nowS();
+  const json = signer.toJson(
+    signer.sign({ payload, timestamp, keyPair, ...(secondKeyPair === undefined ? {} : { secondKeyPair }) }),
+  );
+  // Read back as a node would: what it must refuse is refused here, with its words.
+  const transaction = signer.read(json);
+  if (network.node === undefined) {
+    process.stdout.write(`${JSON.stringify(json)}\n`);
+    return;
+  }
+  await checkFunds(network.node, transaction);
+  await askFirst(flags, [transaction], network);
+  await send(network.node, transaction, json, flags);
+}
+
+/** Shows what is about to be sent and asks, unless `--yes` was said. @throws ProtocolError `CANCELLED` */
+export async function askFirst(
+  flags: SendingFlags,
+  transactions: readonly Transaction[],
+  network: WalletNetwork,
+): Promise<void> {
+  if (flags.yes === true) return;
+  for (const transaction of transactions) {
+    process.stderr.write(`${describe(transaction, `${network.name}, generation ${network.generation}`)}\n`);
+  }
+  if (!(await confirmed('Send it?'))) throw new ProtocolError('CANCELLED', {}, 'not sent');
+}
+
+/** Hands a signed transaction in and says so; with `--wait` once it is in a block. */
+export async function send(
+  node: NodeAsker,
+  transaction: Transaction,
+  json: unknown,
+  flags: SendingFlags,
+): Promise<void> {
+  const { id } = transaction;
+  await node.send('POST', 'transactions', json);
+  const height = flags.wait === true ? await heightOfTransaction(node, id) : undefined;
+  if (flags.json === true) {
+    process.stdout.write(`${JSON.stringify(height === undefined ? { id } : { id, height })}\n`);
+    return;
+  }
+  const where = height === undefined ? `accepted by ${node.base}` : `in block ${height}`;
+  process.stdout.write(`transaction ${id}: ${where}\n`);
+  if (transaction.payload.kind === 'multisignature' && height === undefined) {
+    process.stdout.write(`every member must sign it: bloomery multisig sign ${id}\n`);
+  }
+}
+
+async function checkFunds(node: NodeAsker, { senderId, fee, payload }: Transaction): Promise<void> {
+  const { balance } = await accountFacts(node, senderId);
+  const needed = fee + (payload.kind === 'transfer' ? payload.amount : 0n);
+  if (balance >= needed) return;
+  throw new ProtocolError(
+    'FUNDS_MISSING',
+    { senderId },
+    `${senderId} has ${lskText(balance)} LSK, and this needs ${lskText(needed)} LSK with its fee of ${lskText(fee)} LSK`,
+  );
+}
+
+async function secondKeyPairOf(
+  flags: TransactionFlags,
+  { node }: WalletNetwork,
+  keyPair: KeyPair,
+): Promise<KeyPair | undefined> {
+  const source = {
+    name: 'second passphrase',
+    file: flags.secondPassphraseFile,
+    flag: '--second-passphrase-file',
+    variable: 'BLOOMERY_SECOND_PASSPHRASE',
+  };
+  const address = addressOf(hexOf(keyPair.publicKey));
+  if (node === undefined) {
+    const isGiven = source.file !== undefined || (process.env[source.variable] ?? '') !== '';
+    return isGiven ? keyPairOfPassphrase(await readPassphrase(source)) : undefined;
+  }
+  const { secondPublicKey } = await accountFacts(node, address);
+  if (secondPublicKey === undefined) return undefined;
+  const secondKeyPair = keyPairOfPassphrase(await readPassphrase(source));
+  if (hexOf(secondKeyPair.publicKey) === secondPublicKey) return secondKeyPair;
+  throw new ProtocolError('SECOND_PASSPHRASE_WRONG', { address }, `this is not the second passphrase of ${address}`);
+}

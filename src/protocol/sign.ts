@@ -1,0 +1,124 @@
+/** Making transactions: what a wallet needs of a generation. No state is asked; whether a node takes one is its affair. */
+
+import type { Ed25519 } from '../crypto/ed25519.ts';
+import { addressOf } from '../crypto/keys.ts';
+import { hexOf } from '../primitives/bytes.ts';
+import { assert, ProtocolError } from '../primitives/errors.ts';
+import * as gen2Bytes from './gen2/transaction-bytes.ts';
+import * as gen2Json from './gen2/transaction-json.ts';
+import { GEN2_TYPES } from './gen2/transaction-types.ts';
+import * as gen3Bytes from './gen3/transaction-bytes.ts';
+import * as gen3Json from './gen3/transaction-json.ts';
+import { GEN3_TYPES } from './gen3/transaction-types.ts';
+import { NO_EXCEPTIONS, type ChainParams, type Generation } from './params.ts';
+import type { TransactionBytes } from './tx/transaction-bytes.ts';
+import type { TransactionLayout } from './tx/transaction-type.ts';
+import type { JsonObject, KeyPair, MemberSignature, Payload, Transaction } from './types.ts';
+import type { TransactionError } from './verdict.ts';
+
+/** What a transaction must know of the network that it is meant for. */
+export type SigningNetwork = Pick<ChainParams, 'generation' | 'networkIdentifier'>;
+
+export interface SigningRequest {
+  readonly payload: Payload;
+  /** Whole seconds since the epoch of the network. */
+  readonly timestamp: number;
+  readonly keyPair: KeyPair;
+  /** Of a sender who registered a second key. */
+  readonly secondKeyPair?: KeyPair;
+}
+
+export interface TransactionSigner {
+  /** The signed transaction with fee and id. Its content is not checked: `read` does that. */
+  sign(request: SigningRequest): Transaction;
+  /** A member's signature of a transaction that its sender has signed. */
+  signAsMember(transaction: Transaction, keyPair: KeyPair): MemberSignature;
+  /** The generation's own JSON members. */
+  toJson(transaction: Transaction): JsonObject;
+  /**
+   * Reads a signed transaction with every check that needs no state.
+   *
+   * @throws TransactionRejected for a shape that no node takes
+   * @throws ProtocolError `TRANSACTION_INVALID` for a wrong id, fee or signature: another network's, for example
+   */
+  read(json: unknown): Transaction;
+}
+
+interface GenerationParts {
+  readonly bytes: TransactionBytes;
+  readonly types: ReadonlyMap<number, TransactionLayout>;
+  toJson(transaction: Transaction): JsonObject;
+  fromJson(json: unknown): Transaction;
+  statedErrors(transaction: Transaction): readonly TransactionError[];
+}
+
+const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
+  2: {
+    bytes: gen2Bytes,
+    types: GEN2_TYPES,
+    toJson: (transaction) => gen2Json.transactionToJson(transaction, GEN2_TYPES),
+    fromJson: (json) => gen2Json.transactionFromJson(json, GEN2_TYPES, NO_EXCEPTIONS),
+    statedErrors: (transaction) => gen2Json.statedErrors(transaction, GEN2_TYPES),
+  },
+  3: {
+    bytes: gen3Bytes,
+    types: GEN3_TYPES,
+    toJson: (transaction) => gen3Json.transactionToJson(transaction, GEN3_TYPES),
+    fromJson: (json) => gen3Json.transactionFromJson(json, GEN3_TYPES, NO_EXCEPTIONS),
+    statedErrors: () => [],
+  },
+};
+
+export function createSigner({ generation, networkIdentifier }: SigningNetwork, ed25519: Ed25519): TransactionSigner {
+  const { bytes, types, toJson, fromJson, statedErrors } = GENERATIONS[generation];
+
+  const sign = ({ payload, timestamp, keyPair, secondKeyPair }: SigningRequest): Transaction => {
+    const type = [...types.values()].find(({ kind }) => kind === payload.kind);
+    assert(type !== undefined, `generation ${generation} has ${payload.kind} transactions`);
+    const senderPublicKey = hexOf(keyPair.publicKey);
+    const draft: Transaction = {
+      id: '',
+      type: type.type,
+      timestamp,
+      senderPublicKey,
+      senderId: addressOf(senderPublicKey),
+      fee: type.fee(payload),
+      payload,
+      signature: '',
+      signatures: [],
+    };
+    const digest = bytes.signingDigest(draft, networkIdentifier);
+    const signed = { ...draft, signature: hexOf(ed25519.sign(digest, keyPair.privateKey)) };
+    if (secondKeyPair === undefined) return bytes.withId(signed);
+    const secondDigest = bytes.secondSigningDigest(signed, networkIdentifier);
+    const signSignature = hexOf(ed25519.sign(secondDigest, secondKeyPair.privateKey));
+    return bytes.withId({ ...signed, signSignature });
+  };
+
+  const read = (json: unknown): Transaction => {
+    const transaction = fromJson(json);
+    const faults = statedErrors(transaction).map(({ message }) => message);
+    if (!ed25519.verify(bytes.primaryCheck(transaction, networkIdentifier))) {
+      faults.push('the signature is not that of the sender for this network');
+    }
+    if (faults.length === 0) return transaction;
+    throw new ProtocolError('TRANSACTION_INVALID', { id: transaction.id }, faults.join('; '));
+  };
+
+  return {
+    sign,
+    signAsMember: (transaction, keyPair) => ({
+      transactionId: transaction.id,
+      publicKey: hexOf(keyPair.publicKey),
+      signature: hexOf(ed25519.sign(bytes.signingDigest(transaction, networkIdentifier), keyPair.privateKey)),
+    }),
+    toJson,
+    read,
+  };
+}
+
+/** What a vote names as its recipient, where the generation has one. */
+export function votePayload(network: SigningNetwork, votes: readonly string[], sender: KeyPair): Payload {
+  const payload = { kind: 'vote', votes, amount: 0n } as const;
+  return network.generation === 3 ? payload : { ...payload, recipientId: addressOf(hexOf(sender.publicKey)) };
+}

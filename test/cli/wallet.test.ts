@@ -1,0 +1,378 @@
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import test, { type ExecutionContext } from 'ava';
+import {
+  getPrivateAndPublicKeyFromPassphrase,
+  getAddressFromPublicKey,
+  decryptPassphraseWithPassword,
+  parseEncryptedPassphrase,
+} from 'lisk-cryptography-2';
+import * as gen2 from 'lisk-transactions-2';
+import * as gen3 from 'lisk-transactions-3';
+import { confirmed, readSecret, type Terminal } from '../../src/cli/wallet/secrets.ts';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { isProblemLine, runCli } from '../support/cli.ts';
+import { SIGNERS } from '../support/reference-transactions.ts';
+import type { Untyped } from '../support/untyped.ts';
+
+const DEVNET = loadNetwork(packagedNetworkDirectory('devnet'));
+const { networkIdentifier } = DEVNET.params;
+const [SENDER, SECOND, OTHER, MEMBER] = SIGNERS as [Signer, Signer, Signer, Signer];
+type Signer = (typeof SIGNERS)[number];
+
+const ENV = { BLOOMERY_PASSPHRASE: SENDER.passphrase };
+
+function temporaryFolder(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'bloomery-wallet-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** What the reference makes of the same request, at the same second. */
+type Make2 = (common: Untyped) => Untyped;
+
+const CASES: readonly (readonly [args: readonly string[], second: boolean, make2: Make2, make3: Make2])[] = [
+  [
+    ['transfer', OTHER.address, '1.5', '--data', 'for you'],
+    false,
+    (common) => gen2.transfer({ ...common, amount: '150000000', recipientId: OTHER.address, data: 'for you' }),
+    (common) => gen3.transfer({ ...common, amount: '150000000', recipientId: OTHER.address, data: 'for you' }),
+  ],
+  [
+    ['transfer', OTHER.address, '0.00000001'],
+    true,
+    (common) => gen2.transfer({ ...common, amount: '1', recipientId: OTHER.address }),
+    (common) => gen3.transfer({ ...common, amount: '1', recipientId: OTHER.address }),
+  ],
+  [
+    ['delegate', 'register', 'smith'],
+    false,
+    (common) => gen2.registerDelegate({ ...common, username: 'smith' }),
+    (common) => gen3.registerDelegate({ ...common, username: 'smith' }),
+  ],
+  [
+    ['vote', `+${OTHER.publicKey}`, `-${MEMBER.publicKey}`, '--json'],
+    true,
+    (common) => gen2.castVotes({ ...common, votes: [OTHER.publicKey], unvotes: [MEMBER.publicKey] }),
+    (common) => gen3.castVotes({ ...common, votes: [OTHER.publicKey], unvotes: [MEMBER.publicKey] }),
+  ],
+  [
+    [
+      'multisig',
+      'register',
+      '--min',
+      '2',
+      '--lifetime',
+      '24',
+      '--member',
+      OTHER.publicKey,
+      '--member',
+      MEMBER.publicKey,
+    ],
+    false,
+    (common) =>
+      gen2.registerMultisignature({
+        ...common,
+        minimum: 2,
+        lifetime: 24,
+        keysgroup: [OTHER.publicKey, MEMBER.publicKey],
+      }),
+    (common) =>
+      gen3.registerMultisignature({
+        ...common,
+        minimum: 2,
+        lifetime: 24,
+        keysgroup: [OTHER.publicKey, MEMBER.publicKey],
+      }),
+  ],
+];
+
+for (const [args, hasSecond, make2, make3] of CASES) {
+  test(`${args.slice(0, 2).join(' ')}${hasSecond ? ' with a second passphrase' : ''}, signed offline, is what the reference signs`, async (t) => {
+    const env = { ...ENV, ...(hasSecond ? { BLOOMERY_SECOND_PASSPHRASE: SECOND.passphrase } : {}) };
+    for (const [network, make] of [
+      ['devnet-gen2', make2],
+      ['devnet', make3],
+    ] as const) {
+      const { code, stdout, stderr } = await runCli([...args, '--offline', '--network', network], { env });
+      t.is(code, 0, stderr);
+      const ours = JSON.parse(stdout);
+      const reference = make({
+        passphrase: SENDER.passphrase,
+        ...(hasSecond ? { secondPassphrase: SECOND.passphrase } : {}),
+        networkIdentifier,
+      });
+      // The reference takes the time by itself, so it signs again with ours.
+      const Class = (network === 'devnet' ? CLASSES_3 : CLASSES_2)[ours.type as 0];
+      const content = { ...reference, timestamp: ours.timestamp, senderPublicKey: SENDER.publicKey };
+      const same: Untyped = new Class({ ...content, networkIdentifier } as never);
+      same.sign(SENDER.passphrase, hasSecond ? SECOND.passphrase : undefined);
+      const signed = same.toJSON();
+      for (const name of ['id', 'type', 'signature', 'signSignature', 'senderPublicKey'])
+        t.deepEqual(ours[name], signed[name], name);
+      t.deepEqual(JSON.parse(JSON.stringify(ours.asset)), JSON.parse(JSON.stringify(signed.asset)));
+      t.is(same.validate().status, 1);
+    }
+  });
+}
+
+const CLASSES_2 = {
+  0: gen2.TransferTransaction,
+  1: gen2.SecondSignatureTransaction,
+  2: gen2.DelegateTransaction,
+  3: gen2.VoteTransaction,
+  4: gen2.MultisignatureTransaction,
+} as Untyped;
+
+const CLASSES_3 = {
+  8: gen3.TransferTransaction,
+  9: gen3.SecondSignatureTransaction,
+  10: gen3.DelegateTransaction,
+  11: gen3.VoteTransaction,
+  12: gen3.MultisignatureTransaction,
+} as Untyped;
+
+test('a second passphrase is registered by its public key', async (t) => {
+  const { stdout, stderr } = await runCli(['second-signature', 'register', '--offline', '--network', 'devnet'], {
+    env: { ...ENV, BLOOMERY_NEW_SECOND_PASSPHRASE: SECOND.passphrase },
+  });
+  t.deepEqual(JSON.parse(stdout).asset, { publicKey: SECOND.publicKey }, stderr);
+});
+
+test('a member signs a transaction of a file as the reference does', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'transaction.json');
+  const transaction = gen3.transfer({
+    amount: '1',
+    recipientId: OTHER.address,
+    passphrase: SENDER.passphrase,
+    networkIdentifier,
+  });
+  writeFileSync(file, JSON.stringify(transaction));
+  const { stdout, stderr } = await runCli(['multisig', 'sign', file, '--offline', '--network', 'devnet'], {
+    env: { BLOOMERY_PASSPHRASE: MEMBER.passphrase },
+  });
+  t.deepEqual(
+    JSON.parse(stdout),
+    {
+      ...gen3.createSignatureObject({
+        transaction: transaction as never,
+        passphrase: MEMBER.passphrase,
+        networkIdentifier,
+      }),
+    },
+    stderr,
+  );
+});
+
+test('new keys are shown once, or are in a file that only their owner reads', async (t) => {
+  const folder = temporaryFolder(t);
+  const shown = JSON.parse((await runCli(['keys', 'create', '--json', '--words', '24'])).stdout);
+  t.is(shown.passphrase.split(' ').length, 24);
+  t.is(shown.publicKey, getPrivateAndPublicKeyFromPassphrase(shown.passphrase).publicKey);
+  t.is(shown.address, getAddressFromPublicKey(shown.publicKey));
+  const file = join(folder, 'passphrase');
+  const { stdout } = await runCli(['keys', 'create', '--out', file]);
+  const passphrase = readFileSync(file, 'utf8').trim();
+  t.is(passphrase.split(' ').length, 12);
+  t.false(stdout.includes(passphrase));
+  t.is(statSync(file).mode & 0o777, 0o600);
+  t.true(stdout.includes(getPrivateAndPublicKeyFromPassphrase(passphrase).publicKey));
+  const again = await runCli(['keys', 'create', '--out', file]);
+  t.is(again.code, 1);
+  t.regex(again.stderr, /exists: choose another file/);
+  t.is(readFileSync(file, 'utf8').trim(), passphrase);
+  t.is((await runCli(['keys', 'show', '--passphrase-file', file])).stdout, stdout.split('\n').slice(1).join('\n'));
+});
+
+test('an encrypted passphrase opens with its password in the reference', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'password');
+  writeFileSync(file, 'a good password\n');
+  const { stdout, stderr, code } = await runCli(['keys', 'encrypt', '--iterations', '1000', '--password-file', file], {
+    env: ENV,
+  });
+  t.is(code, 0, stderr);
+  const { publicKey, encryptedPassphrase } = JSON.parse(stdout);
+  t.is(publicKey, SENDER.publicKey);
+  t.is(
+    decryptPassphraseWithPassword(parseEncryptedPassphrase(encryptedPassphrase), 'a good password'),
+    SENDER.passphrase,
+  );
+});
+
+const REFUSED: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+  [['transfer', '123', '1', '--offline', '--network', 'devnet'], /`123` is no address/],
+  [['transfer', OTHER.address, '0', '--offline', '--network', 'devnet'], /`0` is no amount/],
+  [['transfer', OTHER.address, '1.123456789', '--offline', '--network', 'devnet'], /is no amount/],
+  [['transfer', OTHER.address, '-1', '--offline', '--network', 'devnet'], /-1/],
+  [['transfer', OTHER.address, '1', '--offline'], /--offline needs --network/],
+  [['transfer', OTHER.address, '1', '--passphrase', 'my words'], /unknown option '--passphrase'/],
+  [['vote', 'smith', '--offline', '--network', 'devnet'], /write \+NAME to vote/],
+  [['vote', '+smith', '--offline', '--network', 'devnet'], /--offline needs public keys/],
+  [
+    ['multisig', 'register', '--min', '3', '--lifetime', '1', '--member', OTHER.publicKey],
+    /--min 3 is more than the 1 members/,
+  ],
+  [['multisig', 'register', '--min', '1', '--lifetime', '1', '--member', 'abc'], /--member `abc` must be 64/],
+  [['keys', 'create', '--words', '13'], /12 or 24/],
+  [
+    ['keys', 'show', '--passphrase-file', '/nowhere/at-all'],
+    /\/nowhere\/at-all: the passphrase cannot be read: does not exist/,
+  ],
+  [['broadcast', '/nowhere/at-all'], /\/nowhere\/at-all: cannot be read: it does not exist/],
+];
+
+for (const [args, message] of REFUSED) {
+  test(`bloomery ${args.map((each) => each.slice(0, 12)).join(' ')} is refused as wrong`, async (t) => {
+    const { code, stdout, stderr } = await runCli(args, { env: ENV });
+    t.is(code, 2, stderr);
+    t.is(stdout, '');
+    t.true(isProblemLine(stderr.replace(/^.*warning.*\n/, '')), stderr);
+    t.regex(stderr, message);
+  });
+}
+
+test('without a terminal, a file or a variable a passphrase cannot be had, and no prompt waits for ever', async (t) => {
+  const { code, stderr } = await runCli(['keys', 'show']);
+  t.is(code, 2);
+  t.regex(stderr, /give it with --passphrase-file or BLOOMERY_PASSPHRASE/);
+});
+
+test('content that no node takes is refused with the words of a node', async (t) => {
+  const { code, stderr } = await runCli(['delegate', 'register', 'Smith', '--offline', '--network', 'devnet'], {
+    env: ENV,
+  });
+  t.is(code, 1);
+  t.regex(stderr, /username/);
+});
+
+interface Fake {
+  readonly url: string;
+  readonly posted: { readonly path: string; readonly body: Untyped }[];
+}
+
+/** A node of the devnet that knows one account and answers a POST as told. */
+async function fakeNode(
+  t: ExecutionContext,
+  account: object,
+  answer: readonly [status: number, body: object],
+): Promise<Fake> {
+  const posted: { path: string; body: Untyped }[] = [];
+  const answers: Readonly<Record<string, unknown>> = {
+    '/api/node/constants': { networkId: networkIdentifier, nethash: DEVNET.params.nethash, protocolVersion: '2.0' },
+    '/api/node/status': { secondsSinceEpoch: 1000 },
+    '/api/delegates': [{ account: { publicKey: OTHER.publicKey } }],
+    '/api/accounts': [account],
+    '/api/transactions': [{ height: 17 }],
+  };
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (part: Buffer) => (body += part.toString('utf8')));
+    request.on('end', () => {
+      const path = (request.url ?? '').replace(/\?.*$/, '');
+      if (request.method === 'GET') return response.end(JSON.stringify({ data: answers[path] }));
+      posted.push({ path, body: JSON.parse(body) });
+      return response.writeHead(answer[0]).end(JSON.stringify(answer[1]));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, posted };
+}
+
+const ACCEPTED = [200, { data: { message: 'Transaction(s) accepted' } }] as const;
+
+test('names of delegates are looked up, and what is sent waits for its block', async (t) => {
+  const { url, posted } = await fakeNode(t, { balance: '1000000000' }, ACCEPTED);
+  const { code, stdout, stderr } = await runCli(['vote', '+smith', '--node', url, '--yes', '--wait'], { env: ENV });
+  t.is(code, 0, stderr);
+  t.is(posted.length, 1);
+  t.deepEqual(posted[0]?.body.asset, { votes: [`+${OTHER.publicKey}`] });
+  t.is(posted[0]?.body.timestamp, 1000);
+  t.is(stdout, `transaction ${posted[0]?.body.id}: in block 17\n`);
+});
+
+test('nothing is sent without a yes, without funds, to another network, or with a wrong second passphrase', async (t) => {
+  const { url, posted } = await fakeNode(t, { balance: '1000000000', secondPublicKey: SECOND.publicKey }, ACCEPTED);
+  const send = (amount: string, more: readonly string[], env: Readonly<Record<string, string>>) =>
+    runCli(['transfer', OTHER.address, amount, '--node', url, ...more], { env: { ...ENV, ...env } });
+  const second = { BLOOMERY_SECOND_PASSPHRASE: SECOND.passphrase };
+  t.regex((await send('1', [], second)).stderr, /say --yes/);
+  t.regex((await send('1', ['--yes'], {})).stderr, /second passphrase: give it with --second-passphrase-file/);
+  t.regex((await send('1', ['--yes'], { BLOOMERY_SECOND_PASSPHRASE: 'x' })).stderr, /is not the second passphrase of/);
+  t.regex((await send('10', ['--yes'], second)).stderr, /has 10 LSK, and this needs 10\.1 LSK/);
+  t.regex((await send('1', ['--yes', '--network', 'devnet-gen2'], second)).stderr, /is of another network/);
+  t.deepEqual(posted, []);
+  t.is((await send('1', ['--yes'], second)).code, 0);
+  t.is(posted.length, 1);
+});
+
+test('a refusal of the node is told with its reasons', async (t) => {
+  const body = { message: 'Transaction was rejected with errors', errors: [{ message: 'Username is not unique.' }] };
+  const { url } = await fakeNode(t, { balance: '100000000000' }, [409, body]);
+  const { code, stderr } = await runCli(['delegate', 'register', 'smith', '--node', url, '--yes'], { env: ENV });
+  t.is(code, 1);
+  t.is(stderr.split('\n').at(-2), `bloomery: ${url} refused: Username is not unique.`);
+});
+
+test('broadcast sends transactions and signatures of a file, and nothing when one of them is wrong', async (t) => {
+  const { url, posted } = await fakeNode(t, {}, ACCEPTED);
+  const file = join(temporaryFolder(t), 'signed.jsonl');
+  const offline = await runCli(['transfer', OTHER.address, '1', '--offline', '--network', 'devnet'], { env: ENV });
+  const signature = { transactionId: '5', publicKey: MEMBER.publicKey, signature: 'ab'.repeat(64) };
+  writeFileSync(file, `${offline.stdout}${JSON.stringify(signature)}\n`);
+  const { code, stdout, stderr } = await runCli(['broadcast', file, '--node', url, '--yes']);
+  t.is(code, 0, stderr);
+  t.deepEqual(
+    posted.map(({ path }) => path),
+    ['/api/transactions', '/api/signatures'],
+  );
+  t.deepEqual(posted[0]?.body, JSON.parse(offline.stdout));
+  t.is(stdout.split('\n').length, 3);
+  writeFileSync(file, `${JSON.stringify(signature)}\n${offline.stdout.replace('"timestamp":', '"timestamp":1')}`);
+  t.is((await runCli(['broadcast', file, '--node', url, '--yes'])).code, 1);
+  t.is(posted.length, 2);
+});
+
+/** A terminal on which somebody types. */
+function typing(lines: readonly string[]): { terminal: Terminal; shown: () => string } {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  const output = new PassThrough();
+  const rest = [...lines];
+  let shown = '';
+  output.on('data', (part: Buffer) => {
+    shown += part.toString('utf8');
+    if (/: $|\] $/.test(part.toString('utf8'))) setImmediate(() => input.write(`${rest.shift() ?? ''}\n`));
+  });
+  return { terminal: { input, output }, shown: () => shown };
+}
+
+const PASSWORD = {
+  name: 'password',
+  file: undefined,
+  flag: '--password-file',
+  variable: 'BLOOMERY_NO_SUCH',
+  twice: true,
+};
+
+test('what is typed at a prompt does not appear, and must be the same twice', async (t) => {
+  const same = typing(['a secret', 'a secret']);
+  t.is(await readSecret(PASSWORD, same.terminal), 'a secret');
+  t.false(same.shown().includes('a secret'));
+  const different = typing(['a secret', 'another']);
+  await t.throwsAsync(readSecret(PASSWORD, different.terminal), { message: /differ/ });
+});
+
+test('only a yes is a yes', async (t) => {
+  t.true(await confirmed('Send it?', typing(['y']).terminal));
+  t.true(await confirmed('Send it?', typing(['Yes']).terminal));
+  t.false(await confirmed('Send it?', typing(['']).terminal));
+  t.false(await confirmed('Send it?', typing(['yet']).terminal));
+});
