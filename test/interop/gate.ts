@@ -1,0 +1,75 @@
+/**
+ * The address where a node is dialled: passes connections on to where it really listens, unless the dialler is on the other
+ * side of a cut. A dialler is known by the port in its request, `wsPort=...`, which is how peers name themselves.
+ */
+
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** Everything before the end of the request's first line. */
+const REQUEST_LINE_BYTES_MAX = 64 * 1024;
+
+export class Gate {
+  readonly #links = new Set<{ readonly from: number; readonly ends: readonly Socket[] }>();
+  readonly #server: Server;
+  #refused: ReadonlySet<number> = new Set();
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** Listens at 127.0.0.1 and passes on to the same port of another loopback address. */
+  static async open(port: number, bindIp: string): Promise<Gate> {
+    const server = createServer();
+    const gate = new Gate(server);
+    server.on('connection', (incoming) => gate.#admit(incoming, port, bindIp));
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, '127.0.0.1', resolve);
+    });
+    return gate;
+  }
+
+  /** Drops and refuses those who dial from these ports, until told otherwise. */
+  refuse(ports: readonly number[]): void {
+    this.#refused = new Set(ports);
+    for (const { from, ends } of this.#links) {
+      if (this.#refused.has(from)) for (const end of ends) end.destroy();
+    }
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const { ends } of this.#links) for (const end of ends) end.destroy();
+  }
+
+  #admit(incoming: Socket, port: number, bindIp: string): void {
+    let head = Buffer.alloc(0);
+    incoming.on('error', () => incoming.destroy());
+    const read = (chunk: Buffer): void => {
+      head = Buffer.concat([head, chunk]);
+      const line = head.toString('latin1').split('\r\n', 2);
+      if (line.length < 2 && head.length < REQUEST_LINE_BYTES_MAX) return;
+      incoming.off('data', read);
+      incoming.pause();
+      const from = Number(/[?&]wsPort=(\d+)/.exec(line[0] ?? '')?.[1]);
+      if (this.#refused.has(from)) incoming.destroy();
+      else this.#join(incoming, connect(port, bindIp), head, from);
+    };
+    incoming.on('data', read);
+  }
+
+  #join(incoming: Socket, outgoing: Socket, head: Buffer, from: number): void {
+    const link = { from, ends: [incoming, outgoing] };
+    this.#links.add(link);
+    outgoing.write(head);
+    incoming.pipe(outgoing);
+    outgoing.pipe(incoming);
+    for (const end of link.ends) {
+      end.on('error', () => undefined);
+      end.once('close', () => {
+        this.#links.delete(link);
+        for (const each of link.ends) each.destroy();
+      });
+    }
+  }
+}

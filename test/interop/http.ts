@@ -1,0 +1,56 @@
+/** Questions to the HTTP interface of a node, ours or the reference's. */
+
+import type { Untyped } from '../support/untyped.ts';
+
+export interface NodeStatus {
+  readonly height: number;
+  readonly syncing: boolean;
+  readonly consensus?: number;
+  readonly broadhash?: string;
+  readonly chainMaxHeightFinalized?: number;
+  readonly secondsSinceEpoch?: number;
+}
+
+export interface Question {
+  readonly method?: 'GET' | 'POST' | 'PUT';
+  readonly body?: object;
+}
+
+const TIMEOUT_MS = 10_000;
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Untyped;
+}
+
+/** @param path below `/api/`, with its query */
+export async function answerOf(url: string, path: string, question: Question = {}): Promise<Answer> {
+  const { method = 'GET', body } = question;
+  const response = await fetch(`${url}/api/${path}`, {
+    method,
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+  return { status: response.status, body: JSON.parse(await response.text()) };
+}
+
+/** @throws Error with the path, the status and the words of a refusal */
+export async function ask(url: string, path: string, question: Question = {}): Promise<Untyped> {
+  const { status, body } = await answerOf(url, path, question);
+  if (status === 200) return body;
+  throw new Error(`${question.method ?? 'GET'} ${url}/api/${path}: ${status} ${JSON.stringify(body).slice(0, 500)}`);
+}
+
+export async function statusOf(url: string): Promise<NodeStatus> {
+  return (await ask(url, 'node/status')).data;
+}
+
+/** Id of the block at a height; undefined when the node has none. */
+export async function blockIdAt(url: string, height: number): Promise<string | undefined> {
+  return (await ask(url, `blocks?height=${height}`)).data[0]?.id;
+}
+
+/** The tip itself. */
+export async function tipOf(url: string): Promise<{ readonly height: number; readonly id: string }> {
+  return (await ask(url, 'blocks?limit=1&sort=height:desc')).data[0];
+}

@@ -1,0 +1,90 @@
+/** `npm run interop -- [--generation 3] [--scenarios abc] [--cache DIR] [--keep]`: real nodes and ours in one network. */
+
+import { parseArgs } from 'node:util';
+import { defaultCacheFolder, installPostgres, installRelease } from './install.ts';
+import { GENERATIONS, GROUPS, scenariosIn, type Letter } from './scenarios.ts';
+import { chargesOf } from './watch.ts';
+import { makeWorld, type World, type WorldOptions } from './world.ts';
+
+const { values } = parseArgs({
+  options: {
+    generation: { type: 'string', multiple: true, default: GENERATIONS.map(String) },
+    scenarios: { type: 'string', default: GROUPS.flat().join('') },
+    cache: { type: 'string', default: defaultCacheFolder() },
+    keep: { type: 'boolean', default: false },
+  },
+});
+
+interface Row {
+  readonly generation: number;
+  readonly letter: string;
+  readonly title: string;
+  readonly passed: boolean;
+  readonly seconds: number;
+  readonly words: string;
+}
+
+const rows: Row[] = [];
+let world: World | undefined;
+let interrupted = false;
+const say = (line: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (interrupted) process.exit(1);
+    interrupted = true;
+    console.error(`${signal}: ending all nodes`);
+    void Promise.resolve(world?.close()).finally(() => process.exit(1));
+  });
+}
+
+try {
+  for (const generation of GENERATIONS.filter((each) => values.generation.includes(String(each)))) {
+    const release = await installRelease(generation, values.cache, say);
+    const postgres = await installPostgres(values.cache, say);
+    say(`generation ${generation}: lisk-sdk ${release.sdkVersion} under Node.js ${release.nodeVersion}`);
+    for (const group of GROUPS) {
+      const letters = group.filter((letter) => values.scenarios.includes(letter));
+      if (letters.length > 0) await runGroup(letters, { release, postgres, say, keep: values.keep });
+    }
+  }
+  console.log('\n| generation | scenario | result | time | figures |\n| --- | --- | --- | --- | --- |');
+  for (const { generation, letter, title, passed, seconds, words } of rows) {
+    const result = passed ? 'passed' : 'FAILED';
+    console.log(`| ${generation} | (${letter}) ${title} | ${result} | ${seconds} s | ${words.replaceAll('\n', ' ')} |`);
+  }
+  process.exitCode = rows.length > 0 && rows.every(({ passed }) => passed) ? 0 : 1;
+} catch (error) {
+  console.error(`interop failed: ${error instanceof Error ? error.message : String(error)}`);
+  await world?.close();
+  process.exitCode = 1;
+}
+
+/** Scenarios that share a world. One that fails leaves it in a state in which the others prove nothing. */
+async function runGroup(letters: readonly Letter[], options: WorldOptions): Promise<void> {
+  const { generation } = options.release;
+  const place = await makeWorld(options);
+  world = place;
+  const scenarios = scenariosIn(place);
+  let broken = false;
+  for (const letter of letters) {
+    const { title, run } = scenarios[letter];
+    const startedMs = Date.now();
+    let words = 'not run: the scenario before it failed';
+    if (!broken) {
+      try {
+        words = await run();
+        const charges = place.nodes.flatMap((node) => chargesOf(node).map((line) => `${node.name}: ${line}`));
+        if (charges.length > 0) throw new Error(`penalties and bans:\n${charges.slice(0, 5).join('\n')}`);
+      } catch (error) {
+        broken = true;
+        words = error instanceof Error ? error.message : String(error);
+      }
+    }
+    const seconds = Math.round((Date.now() - startedMs) / 1000);
+    rows.push({ generation, letter, title, passed: !broken, seconds, words });
+    say(`generation ${generation} (${letter}) ${broken ? 'FAILED' : 'passed'} after ${seconds} s: ${words}`);
+  }
+  await place.close();
+  world = undefined;
+}

@@ -1,0 +1,252 @@
+/** Nodes of a world, ours and the reference's, behind one face. */
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ForgerEntry } from '../../src/config/network.ts';
+import { CLI_ENTRY, freePortRanges } from '../support/cli.ts';
+import { ask, statusOf } from './http.ts';
+import { realFile } from './install.ts';
+import type { RunningProcess } from './processes.ts';
+import { BLOCK_TIME_S, type World } from './world.ts';
+
+export type Kind = 'real' | 'ours';
+
+export interface InteropNode {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly url: string;
+  /** Where others dial it. */
+  readonly address: string;
+  readonly wsPort: number;
+  /** Address of the machine that it listens on. */
+  readonly bindIp: string;
+  readonly logFile: string;
+  /** Starts it, again if need be, and waits until it answers. */
+  start(setup: NodeSetup): Promise<void>;
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+  isRunning(): boolean;
+}
+
+export interface NodeSetup {
+  /** Peers that it always dials, `ip:port`. */
+  readonly peers?: readonly string[];
+  readonly delegates?: readonly ForgerEntry[];
+  /** Lives through that many past slots first, faster than they passed. */
+  readonly pastSlots?: number;
+}
+
+export interface NodePlace {
+  /** Another loopback address than 127.0.0.1, for nodes that are dialled through a gate. */
+  readonly bindIp?: string;
+}
+
+/** Past slots pass that many times faster. */
+const SPEED = 20;
+const ANSWER_MS_MAX = 60_000;
+let count = 0;
+
+export async function makeNode(world: World, kind: Kind, place: NodePlace = {}): Promise<InteropNode> {
+  const name = `${kind}${++count}`;
+  const folder = join(world.folder, name);
+  mkdirSync(folder);
+  const ports = await freePortRanges(1);
+  const { bindIp = '127.0.0.1' } = place;
+  const seat: Seat = { name, folder, bindIp, httpPort: ports.http, wsPort: ports.ws };
+  if (kind === 'real') await world.postgres.create(`interop_${name}`);
+  let running: RunningProcess | undefined;
+  const url = `http://${bindIp}:${ports.http}`;
+  const logFile = join(folder, 'node.log');
+  const node: InteropNode = {
+    kind,
+    name,
+    url,
+    address: `127.0.0.1:${ports.ws}`,
+    wsPort: ports.ws,
+    bindIp,
+    logFile,
+    async start(setup) {
+      running = kind === 'real' ? startReal(world, seat, setup, logFile) : startOurs(world, seat, setup, logFile);
+      await answering(running, url, logFile);
+    },
+    stop: async () => void (await running?.stop()),
+    kill: async () => void (await running?.kill()),
+    isRunning: () => running?.isRunning() === true,
+  };
+  world.nodes.push(node);
+  return node;
+}
+
+interface Seat {
+  readonly name: string;
+  readonly folder: string;
+  readonly bindIp: string;
+  readonly httpPort: number;
+  readonly wsPort: number;
+}
+
+function startOurs(world: World, seat: Seat, setup: NodeSetup, logFile: string): RunningProcess {
+  const { delegates = [], peers = [] } = setup;
+  const config = {
+    http: { port: seat.httpPort, host: seat.bindIp, accessWhitelist: ['127.0.0.0/8'] },
+    p2p: { port: seat.wsPort, host: seat.bindIp, fixedPeers: peers, enabled: setup.pastSlots === undefined },
+    forging: { force: true, defaultPassword: world.password, delegates },
+    verifier: { threads: 0 },
+    log: { level: 'debug', format: 'json' },
+  };
+  const file = join(seat.folder, 'config.json');
+  writeFileSync(file, JSON.stringify(config));
+  return world.processes.start({
+    name: seat.name,
+    command: process.execPath,
+    args: [
+      ...clockArguments(setup),
+      ...[CLI_ENTRY, 'start', '--network', world.network.directory, '--data-dir', seat.folder, '--config', file],
+    ],
+    logFile,
+    stopSignal: 'SIGTERM',
+    env: { BLOOMERY_HOME: seat.folder, BLOOMERY_SUPERVISED: '1', ...clockVariables(setup) },
+    channel: true,
+  });
+}
+
+function startReal(world: World, seat: Seat, setup: NodeSetup, logFile: string): RunningProcess {
+  const { network } = world;
+  const settings = {
+    sdk: world.release.sdk,
+    bindIp: seat.bindIp,
+    genesisBlock: JSON.parse(readFileSync(join(network.directory, 'genesis.json'), 'utf8')) as object,
+    config: realConfig(world, seat, setup),
+  };
+  const file = join(seat.folder, 'settings.json');
+  writeFileSync(file, JSON.stringify(settings));
+  return world.processes.start({
+    name: seat.name,
+    command: world.release.node,
+    args: [...clockArguments(setup), realFile('node.cjs')],
+    logFile,
+    stopSignal: 'SIGTERM',
+    cwd: seat.folder,
+    env: { INTEROP_SETTINGS: file, ...clockVariables(setup) },
+    channel: true,
+  });
+}
+
+/** What `new Application` of both releases takes; everything else keeps its default. */
+function realConfig(world: World, seat: Seat, setup: NodeSetup): object {
+  const { network, generation, postgres, release } = world;
+  const { params } = network;
+  const peers = (setup.peers ?? []).map((peer) => ({ ip: ipOf(peer), wsPort: portOf(peer) }));
+  const rewards = {
+    MILESTONES: params.rewards.milestones.map(String),
+    OFFSET: params.rewards.offset,
+    DISTANCE: params.rewards.distance,
+  };
+  return {
+    app: {
+      // Short, for the reference allows it 50 characters.
+      tempPath: join(world.folder, 't'),
+      label: `interop-${seat.name}`,
+      version: release.sdkVersion,
+      minVersion: '1.0.0',
+      protocolVersion: generation === 2 ? '1.1' : '2.0',
+      genesisConfig: {
+        EPOCH_TIME: '2016-05-24T17:00:00.000Z',
+        BLOCK_TIME: BLOCK_TIME_S,
+        MAX_TRANSACTIONS_PER_BLOCK: params.transactionsPerBlockMax,
+        REWARDS: rewards,
+        ...(generation === 3 ? { DELEGATE_LIST_ROUND_OFFSET: 2 } : {}),
+      },
+    },
+    // Names of files are relative to the folder that the node runs in.
+    components: {
+      logger: { fileLogLevel: 'debug', consoleLogLevel: 'none', logFileName: 'node.log' },
+      storage: {
+        logFileName: 'storage.log',
+        host: '127.0.0.1',
+        port: postgres.port,
+        database: `interop_${seat.name}`,
+        user: postgres.user,
+        password: 'none',
+        max: 20,
+      },
+      cache: { enabled: false },
+    },
+    modules: {
+      http_api: {
+        httpPort: seat.httpPort,
+        address: seat.bindIp,
+        access: { public: true, whiteList: [] },
+        forging: { access: { whiteList: ['127.0.0.1'] } },
+        options: {
+          limits: {
+            max: 0,
+            delayMs: 0,
+            delayAfter: 0,
+            windowMs: 60_000,
+            headersTimeout: 5000,
+            serverSetTimeout: 20_000,
+          },
+          cors: { origin: '*', methods: ['GET', 'POST', 'PUT'] },
+        },
+      },
+      chain: {
+        forging: {
+          force: true,
+          defaultPassword: world.password,
+          delegates: setup.delegates ?? [],
+          ...(generation === 3 ? { waitThreshold: 1 } : {}),
+        },
+      },
+      network: { wsPort: seat.wsPort, seedPeers: [], fixedPeers: peers },
+    },
+  };
+}
+
+function clockArguments({ pastSlots }: NodeSetup): readonly string[] {
+  return pastSlots === undefined ? [] : ['-r', realFile('clock.cjs')];
+}
+
+function clockVariables({ pastSlots }: NodeSetup): Readonly<Record<string, string>> {
+  if (pastSlots === undefined) return {};
+  return {
+    INTEROP_CLOCK: JSON.stringify({ fromMs: Date.now() - pastSlots * BLOCK_TIME_S * 1000, speed: SPEED }),
+  };
+}
+
+async function answering(running: RunningProcess, url: string, logFile: string): Promise<void> {
+  const startedMs = Date.now();
+  for (;;) {
+    try {
+      await statusOf(url);
+      return;
+    } catch (error) {
+      const log = existsSync(logFile) ? readFileSync(logFile, 'utf8').slice(-2000) : '';
+      if (!running.isRunning()) throw new Error(`the node ended (${await running.ended}):\n${log}`, { cause: error });
+      if (Date.now() - startedMs > ANSWER_MS_MAX)
+        throw new Error(`the node does not answer:\n${log}`, { cause: error });
+      await sleep(200);
+    }
+  }
+}
+
+/** Switches forging of a node's delegates by its HTTP interface. While nobody forges, tips rest. */
+export async function setForging(
+  node: InteropNode,
+  delegates: readonly ForgerEntry[],
+  password: string,
+  forging: boolean,
+): Promise<void> {
+  for (const { publicKey } of delegates) {
+    await ask(node.url, 'node/status/forging', { method: 'PUT', body: { publicKey, password, forging } });
+  }
+}
+
+function ipOf(address: string): string {
+  return address.slice(0, address.indexOf(':'));
+}
+
+function portOf(address: string): number {
+  return Number(address.slice(address.indexOf(':') + 1));
+}

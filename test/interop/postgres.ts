@@ -1,0 +1,99 @@
+/** A PostgreSQL of this run alone: on the loopback address, in a temporary folder, trusting everybody, safe from nothing. */
+
+import { execFile } from 'node:child_process';
+import { chownSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Processes } from './processes.ts';
+
+export interface PostgresPlace {
+  /** Folder of `initdb` and `postgres`. */
+  readonly bin: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface Postgres {
+  readonly port: number;
+  readonly user: string;
+  /** Makes an empty database, dropping one of that name. */
+  create(database: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const run = promisify(execFile);
+const USER = 'interop';
+const START_MS_MAX = 30_000;
+/** A node of the reference keeps some 75 connections open. */
+const CONNECTIONS_MAX = 400;
+
+/** @throws Error with the last words of a tool that failed */
+export async function startPostgres(
+  place: PostgresPlace,
+  folder: string,
+  port: number,
+  processes: Processes,
+): Promise<Postgres> {
+  const user = await otherUser();
+  const data = join(folder, 'postgres');
+  mkdirSync(data, { mode: 0o700 });
+  if (user !== undefined) chownSync(data, user.uid, user.gid);
+  const options = { env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C', ...place.env }, cwd: '/', ...user };
+  await run(join(place.bin, 'initdb'), ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--no-sync'], options);
+  const settings = [
+    ...['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', `max_connections=${CONNECTIONS_MAX}`],
+    ...['listen_addresses=127.0.0.1', `unix_socket_directories=${data}`],
+  ];
+  const running = processes.start({
+    name: 'postgres',
+    command: join(place.bin, 'postgres'),
+    args: ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+    logFile: join(folder, 'postgres.log'),
+    // Without waiting for those who are connected.
+    stopSignal: 'SIGINT',
+    cwd: '/',
+    env: { LC_ALL: 'C', ...place.env },
+    ...(user === undefined ? {} : { user }),
+  });
+  const sql = async (statement: string): Promise<void> => {
+    const to = ['-h', '127.0.0.1', '-p', String(port), '-U', USER, '-d', 'postgres', '-q', '-c', statement];
+    await run(join(place.bin, 'psql'), to, { env: options.env });
+  };
+  const startedMs = Date.now();
+  for (;;) {
+    try {
+      await sql('SELECT 1');
+      break;
+    } catch (error) {
+      if (!running.isRunning() || Date.now() - startedMs > START_MS_MAX) {
+        throw new Error(`PostgreSQL did not start; see ${join(folder, 'postgres.log')}`, { cause: error });
+      }
+      await sleep(200);
+    }
+  }
+  return {
+    port,
+    user: USER,
+    async create(database) {
+      await sql(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
+      await sql(`CREATE DATABASE ${database}`);
+    },
+    async close() {
+      await running.stop();
+    },
+  };
+}
+
+/** PostgreSQL refuses to run as root: somebody else then; undefined when this process is an ordinary user's. */
+async function otherUser(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const [uid, gid] = await Promise.all(['-u', '-g'].map((flag) => run('id', [flag, name])));
+      if (uid !== undefined && gid !== undefined) return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+    } catch {
+      // No such user: the next one.
+    }
+  }
+  throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody');
+}

@@ -1,0 +1,56 @@
+/**
+ * (b) and (c): a node of one kind forges with all delegates, first alone in past slots, then beside a node of the other kind
+ * that follows it, while transactions of every type enter at both. In the end a new node of that other kind takes the whole
+ * chain from the forger alone.
+ */
+
+import { compareNodes } from '../compare.ts';
+import { statusOf } from '../http.ts';
+import { makeNode, setForging, type Kind } from '../nodes.ts';
+import { untilHeight, untilSameTip } from '../waiting.ts';
+import { Wallet } from '../wallet.ts';
+import type { World } from '../world.ts';
+
+/** Past the finality of the first rounds: 101 * 3 and some. */
+const PAST_SLOTS = 330;
+const PAST_MS_MAX = 180_000;
+const LIVE_BLOCKS = 20;
+const SYNC_MS_MAX = 180_000;
+
+export async function follow(world: World, forgerKind: Kind): Promise<string> {
+  const followerKind = forgerKind === 'real' ? 'ours' : 'real';
+  const { delegates, password } = world;
+  const forger = await makeNode(world, forgerKind);
+  await forger.start({ delegates, pastSlots: PAST_SLOTS });
+  await untilHeight(forger, PAST_SLOTS - 10, PAST_MS_MAX);
+  await forger.stop();
+  await forger.start({ delegates });
+
+  const follower = await makeNode(world, followerKind);
+  await follower.start({ peers: [forger.address] });
+  const { height } = await statusOf(forger.url);
+  await untilHeight(follower, height, SYNC_MS_MAX);
+  world.say(`${follower.name} has caught up with ${forger.name} at ${height}`);
+  await new Wallet(world, [forger, follower]).everyType(1);
+  await untilHeight(follower, height + LIVE_BLOCKS, LIVE_BLOCKS * 10_000);
+
+  const late = await makeNode(world, followerKind);
+  await late.start({ peers: [forger.address] });
+  const startedMs = Date.now();
+  const goal = (await statusOf(forger.url)).height;
+  await untilHeight(late, goal, SYNC_MS_MAX);
+  const syncS = (Date.now() - startedMs) / 1000;
+  world.say(`${late.name} has taken ${goal} blocks in ${syncS.toFixed(1)} s`);
+
+  await setForging(forger, delegates, password, false);
+  const tip = await untilSameTip([forger, follower, late], 30_000);
+  const [real, ...ours] = forgerKind === 'real' ? [forger, follower, late] : [follower, forger];
+  if (real === undefined) throw new Error('no real node');
+  let figures = '';
+  for (const other of ours) {
+    const { questions, fields } = await compareNodes(real, other);
+    figures = `${fields} fields of ${questions} answers equal`;
+    world.say(`${real.name} and ${other.name}: ${figures}`);
+  }
+  return `${tip.height} blocks; a new node took ${goal} in ${syncS.toFixed(1)} s; ${figures}`;
+}

@@ -1,0 +1,128 @@
+/** Transactions of every type, made by the client library of the generation and handed to any node. */
+
+import { createRequire } from 'node:module';
+import type { KnownAccount } from '../../src/cli/genesis/accounts-file.ts';
+import type { Untyped } from '../support/untyped.ts';
+import { ask } from './http.ts';
+import type { InteropNode } from './nodes.ts';
+import { eventually, namesOf } from './waiting.ts';
+import type { World } from './world.ts';
+
+const load = createRequire(import.meta.url);
+const LSK = 100_000_000n;
+const INCLUSION_MS_MAX = 120_000;
+/** A node learns of a transaction by an announcement every five seconds; a signature before that is refused. */
+const KNOWN_MS_MAX = 60_000;
+
+export class Wallet {
+  /** Ids of all that was included. */
+  readonly sent: string[] = [];
+  readonly #world: World;
+  readonly #nodes: readonly InteropNode[];
+  readonly #library: Untyped;
+  readonly #common: object;
+  #turn = 0;
+
+  /** @param nodes that take transactions, each in its turn, and must all have them in a block */
+  constructor(world: World, nodes: readonly InteropNode[]) {
+    this.#world = world;
+    this.#nodes = nodes;
+    const isThird = world.generation === 3;
+    this.#library = load(isThird ? 'lisk-transactions-3' : 'lisk-transactions-2');
+    this.#common = isThird ? { networkIdentifier: world.network.params.networkIdentifier } : {};
+  }
+
+  account(name: string): KnownAccount {
+    const account = this.#world.accounts.find((each) => each.name === name);
+    if (account === undefined) throw new Error(`no account ${name}`);
+    return account;
+  }
+
+  transfer(from: KnownAccount, to: KnownAccount, beddows: bigint, more: object = {}): Untyped {
+    const { passphrase } = from;
+    return this.#make('transfer', { amount: `${beddows}`, recipientId: to.address, passphrase, ...more });
+  }
+
+  /**
+   * One of each type and what follows from them: with data, with a second passphrase, votes and a vote taken back, a group
+   * whose members sign at different nodes, and a transfer of the group. Ends when all nodes have all of it.
+   *
+   * @param first number of the first of five accounts that have done nothing yet
+   */
+  async everyType(first: number): Promise<void> {
+    const [alice, bob, carol, dave, erin] = [0, 1, 2, 3, 4].map((index) =>
+      this.account(`account_${first + index}`),
+    ) as [KnownAccount, KnownAccount, KnownAccount, KnownAccount, KnownAccount];
+    const secondPassphrase = 'a second passphrase';
+    const [one, other] = [this.account('genesis_1'), this.account('genesis_2')];
+    await this.include([
+      this.transfer(alice, bob, 5n * LSK, { data: 'a grüezi' }),
+      this.#make('registerSecondPassphrase', { passphrase: bob.passphrase, secondPassphrase }),
+      this.#make('registerDelegate', { passphrase: carol.passphrase, username: `newcomer_${first}` }),
+      this.#make('castVotes', { passphrase: dave.passphrase, votes: [one.publicKey, other.publicKey] }),
+    ]);
+    await this.include([
+      this.transfer(bob, alice, 2n * LSK, { secondPassphrase }),
+      this.#make('castVotes', { passphrase: alice.passphrase, votes: [carol.publicKey] }),
+      this.#make('castVotes', { passphrase: dave.passphrase, unvotes: [other.publicKey] }),
+    ]);
+    const group = this.#make('registerMultisignature', {
+      passphrase: erin.passphrase,
+      keysgroup: [alice.publicKey, dave.publicKey],
+      lifetime: 24,
+      minimum: 2,
+    });
+    await this.#includeWithSignatures(group, [alice, dave]);
+    await this.#includeWithSignatures(this.transfer(erin, carol, LSK), [alice, dave]);
+  }
+
+  /** Hands each to the next node, and waits until all nodes have all of them. */
+  async include(transactions: readonly Untyped[]): Promise<void> {
+    for (const transaction of transactions) await this.#post(transaction);
+    for (const { id } of transactions) await this.#included(id);
+  }
+
+  /** Hands a transaction to a node; one that is still catching up refuses what comes too early. */
+  async #post(transaction: Untyped): Promise<void> {
+    const node = this.#next();
+    await ask(node.url, 'transactions', { method: 'POST', body: transaction });
+  }
+
+  async #includeWithSignatures(transaction: Untyped, members: readonly KnownAccount[]): Promise<void> {
+    await this.#post(transaction);
+    for (const member of members) {
+      const node = this.#next();
+      const body = this.#signature(transaction, member.passphrase);
+      await eventually(`a signature for ${transaction.id} taken by ${node.name}`, KNOWN_MS_MAX, () =>
+        ask(node.url, 'signatures', { method: 'POST', body }),
+      );
+    }
+    await this.#included(transaction.id);
+  }
+
+  #included(id: string): Promise<unknown> {
+    this.sent.push(id);
+    return eventually(`transaction ${id} in a block of ${namesOf(this.#nodes)}`, INCLUSION_MS_MAX, async () => {
+      const answers = await Promise.all(this.#nodes.map(({ url }) => ask(url, `transactions?id=${id}`)));
+      const without = this.#nodes.filter((_, index) => answers[index].data.length === 0);
+      if (without.length === 0) return true;
+      throw new Error(`${namesOf(without)} without it`);
+    });
+  }
+
+  #make(kind: string, input: object): Untyped {
+    return this.#library[kind]({ ...input, ...this.#common });
+  }
+
+  #signature(transaction: Untyped, passphrase: string): object {
+    return this.#world.generation === 3
+      ? this.#library.createSignatureObject({ transaction, passphrase, ...this.#common })
+      : this.#library.createSignatureObject(transaction, passphrase);
+  }
+
+  #next(): InteropNode {
+    const node = this.#nodes[this.#turn++ % this.#nodes.length];
+    if (node === undefined) throw new Error('no node takes transactions');
+    return node;
+  }
+}

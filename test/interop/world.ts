@@ -1,0 +1,92 @@
+/** One generation's world: a new network, a folder, a database server, and nodes of both kinds that can be put into it. */
+
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readAccounts, type KnownAccount } from '../../src/cli/genesis/accounts-file.ts';
+import { makeNetwork } from '../../src/cli/genesis/make-network.ts';
+import { writeNetworkFolder } from '../../src/cli/network-folder.ts';
+import { loadNetwork, type ForgerEntry, type Network } from '../../src/config/network.ts';
+import type { Generation } from '../../src/protocol/params.ts';
+import { freePortRanges } from '../support/cli.ts';
+import type { RealRelease } from './install.ts';
+import type { InteropNode } from './nodes.ts';
+import { startPostgres, type Postgres, type PostgresPlace } from './postgres.ts';
+import { Processes } from './processes.ts';
+
+export interface World {
+  readonly generation: Generation;
+  readonly folder: string;
+  readonly network: Network;
+  readonly accounts: readonly KnownAccount[];
+  readonly delegates: readonly ForgerEntry[];
+  readonly password: string;
+  readonly release: RealRelease;
+  readonly postgres: Postgres;
+  readonly processes: Processes;
+  /** Every node that was made in it. */
+  readonly nodes: InteropNode[];
+  say(line: string): void;
+  close(): Promise<void>;
+}
+
+export interface WorldOptions {
+  readonly release: RealRelease;
+  readonly postgres: PostgresPlace;
+  readonly say: (line: string) => void;
+  /** Leaves folder and logs behind. */
+  readonly keep: boolean;
+}
+
+export const BLOCK_TIME_S = 2;
+/** First height with a reward: low, so that rewards are part of what is compared. */
+const REWARD_OFFSET = 110;
+
+export async function makeWorld(options: WorldOptions): Promise<World> {
+  const { release, say } = options;
+  const { generation } = release;
+  const folder = mkdtempSync(join(tmpdir(), `bloomery-interop-${generation}-`));
+  const processes = new Processes();
+  const close = async (): Promise<void> => {
+    await processes.endAll();
+    if (options.keep) say(`what it leaves behind: ${folder}`);
+    else rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const network = await newNetwork(generation, join(folder, 'network'));
+    const { forgers } = network;
+    if (forgers === undefined) throw new Error('the new network has no delegates');
+    const { http } = await freePortRanges(1);
+    // The user that the server runs as must be able to come by.
+    chmodSync(folder, 0o711);
+    mkdirSync(join(folder, 'database'), { mode: 0o755 });
+    const postgres = await startPostgres(options.postgres, join(folder, 'database'), http, processes);
+    return {
+      generation,
+      folder,
+      network,
+      accounts: readAccounts(network.directory),
+      delegates: forgers.delegates,
+      password: forgers.defaultPassword ?? '',
+      release,
+      postgres,
+      processes,
+      nodes: [],
+      say,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** As `bloomery genesis create` makes it, with earlier rewards. */
+async function newNetwork(generation: Generation, directory: string): Promise<Network> {
+  const request = { generation, name: 'interop', blockTimeS: BLOCK_TIME_S, delegates: 101, seed: 'interop' };
+  writeNetworkFolder(directory, await makeNetwork(request));
+  const file = join(directory, 'network.json');
+  const json = JSON.parse(readFileSync(file, 'utf8')) as { rewards: object };
+  writeFileSync(file, JSON.stringify({ ...json, rewards: { ...json.rewards, offset: REWARD_OFFSET } }));
+  return loadNetwork(directory);
+}
