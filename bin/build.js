@@ -14,6 +14,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { bundleDashboard } from './bundle.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = path.join(ROOT, 'dist');
@@ -22,7 +23,12 @@ const LOCK = path.join(DIST, '.lock');
 const RECORD = path.join(DIST, 'src', 'build.json');
 
 const SOURCES = ['src', 'test'];
-const SETTINGS = ['tsconfig.json', 'package.json', 'package-lock.json', 'bin/build.js'];
+const SETTINGS = ['tsconfig.json', 'package.json', 'package-lock.json', 'bin/build.js', 'bin/bundle.js'];
+/** The page that browsers run is not compiled for Node but bundled. */
+const PAGE = path.join(ROOT, 'src', 'dashboard', 'page');
+const BUNDLE = path.join(DIST, 'src', 'dashboard', 'bundle');
+
+const PAGE_FILES = ['.tsx', '.css', '.html', '.svg', '.json'];
 
 /** A build takes seconds; a lock this old was left by one that was killed. */
 const LOCK_STALE_MS = 120_000;
@@ -50,6 +56,7 @@ async function build() {
     const code = await compile(compiler);
     if (code !== 0) return 1;
     removeOrphans();
+    await bundleDashboard(PAGE, BUNDLE);
     writeRecord({ version: packageVersion(), time: `${new Date().toISOString().slice(0, 19)}Z`, commit: commit() });
     writeFileSync(STAMP, wanted);
     return 0;
@@ -64,7 +71,7 @@ function stamped() {
 }
 
 function outputIsThere() {
-  return SOURCES.every((folder) => existsSync(path.join(DIST, folder))) && existsSync(RECORD);
+  return SOURCES.every((folder) => existsSync(path.join(DIST, folder))) && existsSync(RECORD) && existsSync(BUNDLE);
 }
 
 /** A commit may change without any source: the record of an older build then names the wrong one. */
@@ -99,6 +106,7 @@ function commit() {
 function fingerprint() {
   const lines = SETTINGS.map((file) => path.join(ROOT, file))
     .concat(SOURCES.flatMap((folder) => filesIn(path.join(ROOT, folder), '.ts')))
+    .concat(PAGE_FILES.flatMap((extension) => filesIn(PAGE, extension)))
     .filter((file) => existsSync(file))
     .map((file) => {
       const { size, mtimeMs } = statSync(file);
@@ -145,6 +153,7 @@ function compile(compiler) {
 function removeOrphans() {
   for (const folder of SOURCES) {
     for (const file of filesIn(path.join(DIST, folder), '.js')) {
+      if (file.startsWith(`${BUNDLE}${path.sep}`)) continue;
       const source = path.join(ROOT, path.relative(DIST, file)).replace(/\.js$/, '.ts');
       if (existsSync(source)) continue;
       rmSync(file);

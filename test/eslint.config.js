@@ -51,9 +51,12 @@ export default tseslint.config(
   {
     // The product alone: reading the types of all tests as well would take the check over its half minute.
     name: 'rules that read types',
-    files: ['src/**/*.ts'],
+    files: ['src/**/*.ts', 'src/**/*.tsx'],
     languageOptions: {
-      parserOptions: { project: './test/tsconfig.lint.json', tsconfigRootDir: new URL('..', import.meta.url).pathname },
+      parserOptions: {
+        project: ['./test/tsconfig.lint.json', './src/dashboard/page/tsconfig.json'],
+        tsconfigRootDir: new URL('..', import.meta.url).pathname,
+      },
     },
     rules: {
       '@typescript-eslint/await-thenable': 'error',

@@ -40,6 +40,18 @@ const forbidden = [
     to: { path: folder([...EDGES.filter((other) => other !== room), 'engine']) },
   })),
   {
+    name: 'the dashboard knows only the HTTP interface',
+    severity: 'error',
+    from: { path: folder(['dashboard']) },
+    to: { path: '^src/', pathNot: folder(['dashboard']) },
+  },
+  {
+    name: 'the dashboard is for browsers alone',
+    severity: 'error',
+    from: { path: '^src/', pathNot: folder(['dashboard']) },
+    to: { path: folder(['dashboard']) },
+  },
+  {
     name: 'circle',
     severity: 'error',
     from: {},

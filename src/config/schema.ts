@@ -46,6 +46,7 @@ export const OPTIONS = {
       0,
       1_000_000_000,
     ),
+    dashboard: flag('Whether the dashboard is served at `/`, to those who may ask.', true),
     readOnly: flag('Whether every method but GET is refused.', false),
     strictDialect: flag("Whether the other generation's sort names and peer states are refused.", false),
     legacySignatures: flag('Whether second signatures may be registered by passphrase (`PUT /api/signatures`).', true),

@@ -28,6 +28,8 @@ export interface HttpOptions {
   /** True sends answers that follow from the chain again until it changes. */
   readonly keepAnswers: boolean;
   readonly events: EventOptions;
+  /** Folder of the page that is served at `/`; absent for none. */
+  readonly dashboardDirectory?: string;
   readonly observer: Observer;
 }
 

@@ -18,6 +18,7 @@ import { messageOf } from '../primitives/errors.ts';
 import type { NodeApi } from '../ports/node-api.ts';
 import { guardAccess, guardRoutes, type RouteGuard } from './access.ts';
 import type { AnswerMemory } from './answer-memory.ts';
+import { serveDashboard } from './dashboard.ts';
 import type { Dialect } from './dialect.ts';
 import type { EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
@@ -56,6 +57,8 @@ export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): 
   app.use(FORM_PATHS, express.urlencoded({ limit: BODY_BYTES_MAX, extended: false }));
   app.use(overrideMethod);
   app.use(setSecurityHeaders);
+  const dashboard = options.dashboardDirectory === undefined ? undefined : serveDashboard(options.dashboardDirectory);
+  if (dashboard !== undefined) app.use(dashboard);
   app.use(createRouter(api, options, parts, caseSensitive));
   app.use(() => {
     throw pageNotFound();

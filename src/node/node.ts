@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { platform, release } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { decryptPassphrase, addressOf, keyPairOfPassphrase } from '../crypto/keys.ts';
 import { buildIdentity } from '../config/build.ts';
 import type { Network } from '../config/network.ts';
@@ -49,6 +50,9 @@ export interface RunningNode {
    */
   close(): Promise<void>;
 }
+
+/** Written by the build. */
+const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
 
 /** Signature answers remembered: some blocks' worth, so that what the pool verified costs nothing in a block. */
 const SIGNATURE_ANSWERS_MAX = 20_000;
@@ -211,6 +215,7 @@ function httpOptionsOf({ config, observer }: NodeOptions) {
       headersTimeoutMs: http.headersTimeoutMs,
       idleTimeoutMs: http.socketTimeoutMs,
     },
+    ...(http.dashboard ? { dashboardDirectory: DASHBOARD } : {}),
     observer: observer.room('http'),
   };
 }

@@ -1,0 +1,130 @@
+/** The members of the HTTP interface's answers that the dashboard reads. Both generations send all of them unless marked. */
+
+export interface Status {
+  readonly height: number;
+  readonly chainMaxHeightFinalized: number;
+  readonly networkHeight: number;
+  readonly consensus: number;
+  readonly syncing: boolean;
+  readonly secondsSinceEpoch: number;
+  /** Unix time in milliseconds. */
+  readonly currentTime: number;
+  readonly transactions: {
+    readonly confirmed: number;
+    readonly ready: number;
+    readonly verified: number;
+    readonly pending: number;
+    readonly validated: number;
+    readonly received: number;
+  };
+  readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
+}
+
+export interface Constants {
+  readonly version: string;
+  readonly build: string;
+  readonly protocolVersion: string;
+  readonly nethash: string;
+  /** ISO 8601. */
+  readonly epoch: string;
+  readonly supply: string;
+  readonly reward: string;
+}
+
+/** Amounts are beddows as text, times whole seconds since the epoch. */
+export interface Block {
+  readonly id: string;
+  readonly version: number;
+  readonly timestamp: number;
+  readonly height: number;
+  readonly previousBlockId: string;
+  readonly numberOfTransactions: number;
+  readonly totalAmount: string;
+  readonly totalFee: string;
+  readonly reward: string;
+  readonly payloadLength: number;
+  readonly payloadHash: string;
+  readonly generatorPublicKey: string;
+  readonly generatorAddress: string;
+  readonly blockSignature: string;
+  readonly confirmations: number;
+  readonly totalForged: string;
+  /** Generation 3. */
+  readonly maxHeightPrevoted?: number;
+  readonly maxHeightPreviouslyForged?: number;
+}
+
+export interface Transaction {
+  readonly id: string;
+  readonly type: number;
+  readonly timestamp: number;
+  readonly senderId: string;
+  readonly senderPublicKey: string;
+  readonly fee: string;
+  readonly amount: string;
+  readonly signature: string;
+  readonly recipientId?: string;
+  readonly asset: Readonly<Record<string, unknown>>;
+  /** Absent in the pool. */
+  readonly height?: number;
+  readonly blockId?: string;
+  readonly confirmations?: number;
+}
+
+export interface Delegate {
+  readonly username: string;
+  readonly voteWeight: string;
+  readonly rewards: string;
+  readonly producedBlocks: number;
+  readonly missedBlocks: number;
+  readonly productivity: number;
+  readonly approval: number;
+  readonly rank: number | null;
+  readonly account: { readonly address: string; readonly publicKey: string };
+}
+
+export interface Account {
+  readonly address: string;
+  readonly publicKey: string;
+  readonly balance: string;
+  readonly secondPublicKey: string;
+  readonly delegate?: Omit<Delegate, 'account'>;
+}
+
+export interface Peer {
+  readonly ip: string;
+  readonly wsPort: number;
+  readonly httpPort?: number;
+  readonly height?: number;
+  readonly version?: string;
+  /** A word in generation 3, a number in generation 2. */
+  readonly state: 'connected' | 'disconnected' | number;
+  readonly broadhash?: string;
+}
+
+export interface Forger {
+  readonly username: string;
+  readonly address: string;
+  readonly publicKey: string;
+  readonly nextSlot: number;
+}
+
+export interface ForgingDelegate {
+  readonly publicKey: string;
+  readonly forging: boolean;
+}
+
+export interface Decision {
+  readonly number: number;
+  /** ISO 8601. */
+  readonly time: string;
+  readonly room: string;
+  readonly code: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** Whether a connection to the peer stands. */
+export function isConnected({ state }: Peer): boolean {
+  return state === 'connected' || state === 2;
+}

@@ -1,0 +1,62 @@
+/** How figures read: amounts, times and shortened ids. */
+
+const BEDDOWS_PER_LSK = 100_000_000n;
+
+/** `12345.6 LSK` with thousands set apart; `beddows` is a decimal text. */
+export function amountText(beddows: string): string {
+  const value = BigInt(beddows);
+  const positive = value < 0n ? -value : value;
+  const whole = (positive / BEDDOWS_PER_LSK).toString().replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  const rest = (positive % BEDDOWS_PER_LSK).toString().padStart(8, '0').replace(/0+$/, '');
+  return `${value < 0n ? '−' : ''}${whole}${rest === '' ? '' : `.${rest}`} LSK`;
+}
+
+export function countText(count: number): string {
+  return count.toString().replace(/\B(?=(\d{3})+$)/g, '\u202f');
+}
+
+/** How long ago something was that lies in the past: clocks that differ a little must not make it the future. */
+export function sinceText(momentMs: number, nowMs: number): string {
+  return agoText(Math.min(momentMs, nowMs), nowMs);
+}
+
+/** Beginning and end of a long id. */
+export function shortText(text: string, characters = 6): string {
+  return text.length <= 2 * characters + 1 ? text : `${text.slice(0, characters)}…${text.slice(-characters)}`;
+}
+
+/** `14 s ago`, `in 3 min`: the largest unit that fits. */
+export function agoText(momentMs: number, nowMs: number): string {
+  const seconds = Math.round((nowMs - momentMs) / 1000);
+  const [size, unit] = UNITS.find(([length]) => Math.abs(seconds) >= length) ?? [1, 's'];
+  const amount = `${Math.floor(Math.abs(seconds) / size)} ${unit}`;
+  return seconds >= 0 ? `${amount} ago` : `in ${amount}`;
+}
+
+const UNITS: readonly (readonly [number, string])[] = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'min'],
+];
+
+/** `2026-11-21 12:30:05`, UTC. */
+export function dateText(momentMs: number): string {
+  return new Date(momentMs).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+const TYPES: Readonly<Record<number, string>> = {
+  0: 'Transfer',
+  1: 'Second signature',
+  2: 'Delegate registration',
+  3: 'Votes',
+  4: 'Multisignature group',
+  5: 'Application',
+  6: 'Deposit',
+  7: 'Withdrawal',
+};
+/** Generation 3 counts the same kinds from here. */
+const SECOND_TYPES_FROM = 8;
+
+export function typeText(type: number): string {
+  return TYPES[type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type] ?? `Type ${type}`;
+}

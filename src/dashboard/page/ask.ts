@@ -1,0 +1,49 @@
+/** Questions to a node's HTTP interface. */
+
+export interface Answer<Data, Meta = { readonly count?: number }> {
+  readonly meta: Meta;
+  readonly data: Data;
+}
+
+/** The node refused or did not answer; `status` is undefined for the latter. */
+export class AskFailed extends Error {
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const TIMEOUT_MS = 8000;
+
+/**
+ * @param path below `/api`
+ * @param origin of another node; this one's unless given
+ * @throws AskFailed
+ */
+export async function ask<Data, Meta = { readonly count?: number }>(
+  path: string,
+  origin = '',
+): Promise<Answer<Data, Meta>> {
+  let response: Response;
+  try {
+    response = await fetch(`${origin}/api/${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+  } catch {
+    throw new AskFailed('The node does not answer.');
+  }
+  const answer = (await response.json().catch(() => ({}))) as Partial<Answer<Data, Meta>> & { message?: string };
+  if (!response.ok || answer.data === undefined || answer.meta === undefined)
+    throw new AskFailed(answer.message ?? `The node answered with status ${response.status}.`, response.status);
+  return { meta: answer.meta, data: answer.data };
+}
+
+/** The same, with undefined where this caller may not ask. */
+export async function askIfAllowed<Data>(path: string): Promise<Data | undefined> {
+  try {
+    return (await ask<Data>(path)).data;
+  } catch (error) {
+    if (error instanceof AskFailed && error.status === 403) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,116 @@
+/** Blocks: a list, and one with its transactions. */
+
+import type { Block, Transaction } from '../answers.ts';
+import { amountText, countText } from '../format.ts';
+import type { Place } from '../place.ts';
+import { useAnswer, useLive } from './hooks.ts';
+import { Age, Answered, BlockLink, DelegateLink, Facts, Id, Pages, Table, type Column } from './parts.tsx';
+import { TransactionTable } from './transactions.tsx';
+
+const PAGE_ROWS = 25;
+
+export function BlockTable({ blocks, isShort = false }: { blocks: readonly Block[]; isShort?: boolean }) {
+  const columns: readonly Column<Block>[] = [
+    { name: 'Height', cell: ({ height }) => <BlockLink height={height} /> },
+    { name: 'Age', cell: ({ timestamp }) => <Age timestamp={timestamp} /> },
+    {
+      name: 'Delegate',
+      cell: ({ generatorPublicKey, generatorAddress }) => (
+        <DelegateLink publicKey={generatorPublicKey} address={generatorAddress} />
+      ),
+    },
+    { name: 'Transactions', isFigure: true, cell: ({ numberOfTransactions }) => countText(numberOfTransactions) },
+  ];
+  const more: readonly Column<Block>[] = [
+    { name: 'Moved', isFigure: true, isWide: true, cell: ({ totalAmount }) => amountText(totalAmount) },
+    { name: 'Forged', isFigure: true, isWide: true, cell: ({ totalForged }) => amountText(totalForged) },
+    { name: 'Id', isWide: true, cell: ({ id }) => <Id view="blocks" item={id} /> },
+  ];
+  return (
+    <Table
+      caption="Blocks"
+      columns={isShort ? columns : [...columns, ...more]}
+      rows={blocks}
+      keyOf={({ id }) => id}
+      empty="No blocks yet."
+    />
+  );
+}
+
+export function Blocks({ page }: Place) {
+  const { status } = useLive();
+  const asked = useAnswer<Block[]>(
+    `blocks?limit=${PAGE_ROWS}&offset=${(page - 1) * PAGE_ROWS}`,
+    page === 1 ? status?.height : '',
+  );
+  return (
+    <>
+      <h1>Blocks</h1>
+      <Answered asked={asked}>
+        {(blocks) => (
+          <>
+            <BlockTable blocks={blocks} />
+            <Pages view="blocks" page={page} isLast={blocks.length < PAGE_ROWS} />
+          </>
+        )}
+      </Answered>
+    </>
+  );
+}
+
+/** A height has at most ten digits, an id mostly more: what may be both is looked up as a height first. */
+export function BlockView({ item }: { item: string }) {
+  const byHeight = Number(item) <= 4_294_967_295;
+  const asked = useAnswer<Block[]>(byHeight ? `blocks?height=${item}` : `blocks?blockId=${item}`);
+  return (
+    <>
+      <h1>{byHeight ? `Block ${item}` : 'Block'}</h1>
+      <Answered asked={asked}>
+        {([block]) => (block === undefined ? <p>There is no block {item}.</p> : <BlockFacts block={block} />)}
+      </Answered>
+    </>
+  );
+}
+
+function BlockFacts({ block }: { block: Block }) {
+  const { status } = useLive();
+  const asked = useAnswer<Transaction[]>(`transactions?blockId=${block.id}&limit=100&sort=timestamp:asc`);
+  const { height, previousBlockId, maxHeightPrevoted, maxHeightPreviouslyForged } = block;
+  const tip = status?.height ?? height;
+  const isFinal = status !== undefined && height <= status.chainMaxHeightFinalized;
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Height', <span key="height">{countText(height)}</span>],
+          ['Id', <code key="id">{block.id}</code>],
+          ['Age', <Age key="age" timestamp={block.timestamp} />],
+          [
+            'Delegate',
+            <DelegateLink key="delegate" publicKey={block.generatorPublicKey} address={block.generatorAddress} />,
+          ],
+          ['Confirmations', `${countText(tip - height + 1)}${isFinal ? ', final' : ''}`],
+          ['Transactions', countText(block.numberOfTransactions)],
+          ['Moved', amountText(block.totalAmount)],
+          ['Fees', amountText(block.totalFee)],
+          ['Reward', amountText(block.reward)],
+          ['Version', block.version],
+          [
+            'Before it',
+            previousBlockId === '' ? 'nothing' : <Id key="previous" view="blocks" item={previousBlockId} />,
+          ],
+          ['After it', height < tip ? <BlockLink key="next" height={height + 1} /> : 'nothing yet'],
+          ['Payload', `${countText(block.payloadLength)} bytes`],
+          ['Payload hash', <code key="hash">{block.payloadHash}</code>],
+          ...(maxHeightPrevoted === undefined ? [] : [['Prevoted up to', maxHeightPrevoted] as const]),
+          ...(maxHeightPreviouslyForged === undefined
+            ? []
+            : [['Its delegate forged before at', maxHeightPreviouslyForged] as const]),
+          ['Signature', <code key="signature">{block.blockSignature}</code>],
+        ]}
+      />
+      <h2>Transactions</h2>
+      <Answered asked={asked}>{(transactions) => <TransactionTable transactions={transactions} />}</Answered>
+    </>
+  );
+}

@@ -1,0 +1,143 @@
+/** The network at a glance: figures, the round, blocks, peers, changes of branch. */
+
+import type { ComponentChildren } from 'preact';
+import { isConnected } from '../answers.ts';
+import { sinceText, countText } from '../format.ts';
+import { roundOf } from '../round.ts';
+import { BlockTable } from './blocks.tsx';
+import { BlockChart } from './chart.tsx';
+import { useLive, useNow } from './hooks.ts';
+import type { LiveState } from './live.ts';
+import { NodesTable } from './nodes.tsx';
+import { BlockLink, Go } from './parts.tsx';
+import { PeerTable } from './peers.tsx';
+import { RoundPanel } from './slots.tsx';
+
+const BLOCKS_SHOWN = 10;
+
+export function Glance() {
+  const live = useLive();
+  const { status, blocks, nodes, peers } = live;
+  if (status === undefined) return <p class="quiet">Asking the node…</p>;
+  return (
+    <>
+      <h1 class="unseen">The network at a glance</h1>
+      <Figures live={live} />
+      <RoundPanel />
+      {nodes.length > 1 && (
+        <section aria-labelledby="nodes-title">
+          <h2 id="nodes-title">
+            <Go view="nodes">Nodes on this machine</Go>
+          </h2>
+          <NodesTable />
+        </section>
+      )}
+      <div class="columns">
+        <section aria-labelledby="blocks-title">
+          <h2 id="blocks-title">
+            <Go view="blocks">Latest blocks</Go>
+          </h2>
+          <BlockTable blocks={blocks.slice(0, BLOCKS_SHOWN)} isShort />
+        </section>
+        <div>
+          <section aria-labelledby="chart-title">
+            <h2 id="chart-title">Transactions per block</h2>
+            <BlockChart blocks={blocks} />
+          </section>
+          <section aria-labelledby="peers-title">
+            <h2 id="peers-title">
+              <Go view="peers">Peers</Go>
+            </h2>
+            <PeerTable peers={peers.filter(isConnected).slice(0, BLOCKS_SHOWN)} />
+          </section>
+          <Reorgs live={live} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Figures({ live }: { live: LiveState }) {
+  const { status, blocks, peers, reorgs, forging, blockTimeS, constants } = live;
+  const now = useNow();
+  if (status === undefined) return null;
+  const { height, chainMaxHeightFinalized: finalized, networkHeight, consensus, transactions } = status;
+  const pool = transactions.ready + transactions.verified + transactions.pending;
+  const lag = Math.max(0, networkHeight - height);
+  const tip = blocks[0];
+  const tipMs =
+    constants === undefined || tip === undefined ? undefined : Date.parse(constants.epoch) + tip.timestamp * 1000;
+  const isStale = tipMs !== undefined && now - tipMs > STALE_SLOTS * blockTimeS * 1000;
+  const connected = peers.filter(isConnected).length;
+  const forgingHere = forging?.filter((delegate) => delegate.forging).length;
+  return (
+    <ul class="figures" aria-label="Key figures">
+      <Figure name="Height" value={countText(height)} isBad={isStale}>
+        {tipMs === undefined ? '' : sinceText(tipMs, now)}
+        {status.syncing ? `, catching up with ${countText(networkHeight)}` : lag > 0 ? `, ${lag} behind` : ''}
+      </Figure>
+      <Figure name="Finalized" value={countText(finalized)}>
+        {countText(height - finalized)} blocks below the tip
+      </Figure>
+      <Figure name="Round" value={countText(roundOf(height + 1))}>
+        slots of {blockTimeS} s
+      </Figure>
+      <Figure name="Peers" value={countText(connected)} isBad={connected > 0 && consensus < CONSENSUS_MIN}>
+        {consensus} % at our tip
+      </Figure>
+      <Figure name="Pool" value={countText(pool)}>
+        {countText(transactions.confirmed)} confirmed in all
+      </Figure>
+      <Figure name="Reorgs" value={countText(reorgs.length)}>
+        since the page was opened
+      </Figure>
+      {forgingHere !== undefined && (
+        <Figure name="Forging here" value={countText(forgingHere)}>
+          <Go view="forging">of {forging?.length} delegates</Go>
+        </Figure>
+      )}
+    </ul>
+  );
+}
+
+/** A tip this many slots old means that nobody forges, or that we hear of nothing. */
+const STALE_SLOTS = 5;
+const CONSENSUS_MIN = 51;
+
+function Figure({
+  name,
+  value,
+  isBad = false,
+  children,
+}: {
+  name: string;
+  value: string;
+  isBad?: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <li class={isBad ? 'bad' : ''}>
+      <span class="name">{name}</span>
+      <strong>{value}</strong>
+      <span class="quiet">{children}</span>
+    </li>
+  );
+}
+
+function Reorgs({ live: { reorgs } }: { live: LiveState }) {
+  const now = useNow();
+  if (reorgs.length === 0) return null;
+  return (
+    <section aria-labelledby="reorgs-title">
+      <h2 id="reorgs-title">Changes of branch</h2>
+      <ul>
+        {reorgs.map(({ atMs, commonHeight, blocks }) => (
+          <li key={`${atMs}-${commonHeight}`}>
+            {sinceText(atMs, now)}: {blocks} {blocks === 1 ? 'block' : 'blocks'} above{' '}
+            <BlockLink height={commonHeight} /> replaced
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,268 @@
+/**
+ * What the whole page knows of the node, kept up to date: asked for once, then followed through the stream of events. What
+ * no event tells of (consensus, the heights of peers, other nodes of this machine) is asked for again every few seconds.
+ */
+
+import type {
+  Block,
+  Constants,
+  Decision,
+  Delegate,
+  Forger,
+  ForgingDelegate,
+  Peer,
+  Status,
+  Transaction,
+} from '../answers.ts';
+import { isConnected } from '../answers.ts';
+import { ask, askIfAllowed } from './ask.ts';
+
+export interface NodeRow {
+  readonly origin: string;
+  readonly port: number;
+  /** Undefined while it does not answer. */
+  readonly status: Status | undefined;
+}
+
+/** A branch that was left while this page was open. */
+export interface Reorg {
+  readonly atMs: number;
+  /** Height of the last block that stayed. */
+  readonly commonHeight: number;
+  readonly blocks: number;
+}
+
+export interface LiveState {
+  readonly connection: 'connecting' | 'live' | 'lost';
+  readonly status: Status | undefined;
+  readonly constants: Constants | undefined;
+  /** Newest first, at least of the present round and the one before. */
+  readonly blocks: readonly Block[];
+  readonly forgers: readonly Forger[];
+  /** Names by public key, of the forgers and the best delegates. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly peers: readonly Peer[];
+  /** Undefined where this reader may not know. */
+  readonly forging: readonly ForgingDelegate[] | undefined;
+  readonly decisions: readonly Decision[] | undefined;
+  /** Transactions that came into the pool, newest first. */
+  readonly arrivals: readonly Transaction[];
+  readonly reorgs: readonly Reorg[];
+  /** This node and its peers on the same machine. */
+  readonly nodes: readonly NodeRow[];
+  /** The node's clock less the reader's, in milliseconds. */
+  readonly clockAheadMs: number;
+  readonly blockTimeS: number;
+}
+
+const EMPTY: LiveState = {
+  connection: 'connecting',
+  status: undefined,
+  constants: undefined,
+  blocks: [],
+  forgers: [],
+  names: new Map(),
+  peers: [],
+  forging: undefined,
+  decisions: undefined,
+  arrivals: [],
+  reorgs: [],
+  nodes: [],
+  clockAheadMs: 0,
+  blockTimeS: 10,
+};
+
+const PAGE_BLOCKS = 100;
+const BLOCKS_MAX = 400;
+const ARRIVALS_MAX = 20;
+const REORGS_MAX = 20;
+const POLL_MS = 3000;
+const RETRY_MS = 3000;
+
+type Listener = () => void;
+
+export class Live {
+  #state: LiveState = EMPTY;
+  readonly #listeners = new Set<Listener>();
+  #events: EventSource | undefined;
+  /** Blocks reverted since the last one that was applied. */
+  #reverted: Block[] = [];
+  #isLoading = false;
+  #isPolling = false;
+
+  get state(): LiveState {
+    return this.#state;
+  }
+
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  start(): void {
+    void this.#load();
+    setInterval(() => void this.#poll(), POLL_MS);
+    // A page in the background is throttled: it catches up when it is looked at again.
+    document.addEventListener('visibilitychange', () => {
+      if (!document.hidden) void this.#poll();
+    });
+  }
+
+  #set(change: Partial<LiveState>): void {
+    this.#state = { ...this.#state, ...change };
+    for (const listener of this.#listeners) listener();
+  }
+
+  async #load(): Promise<void> {
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    try {
+      const [constants, newest, older, peers, forging] = await Promise.all([
+        ask<Constants>('node/constants'),
+        ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}`),
+        ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}&offset=${PAGE_BLOCKS}`),
+        ask<Peer[]>('peers?limit=100'),
+        askIfAllowed<ForgingDelegate[]>('node/status/forging'),
+      ]);
+      const blocks = joined(newest.data, older.data);
+      this.#set({ constants: constants.data, blocks, peers: peers.data, forging });
+      await Promise.all([this.#loadStatus(), this.#loadForgers(), this.#loadDecisions()]);
+      this.#follow();
+    } catch {
+      this.#set({ connection: 'lost' });
+      setTimeout(() => void this.#load(), RETRY_MS);
+    } finally {
+      this.#isLoading = false;
+    }
+  }
+
+  async #loadStatus(): Promise<void> {
+    const { data: status } = await ask<Status>('node/status');
+    this.#set({ status, clockAheadMs: status.currentTime - Date.now() });
+  }
+
+  async #loadForgers(): Promise<void> {
+    const [forgers, delegates] = await Promise.all([
+      ask<Forger[], { currentSlot: number }>('delegates/forgers?limit=101'),
+      ask<Delegate[]>('delegates?limit=101'),
+    ]);
+    const names = new Map(this.#state.names);
+    for (const { publicKey, username } of forgers.data) names.set(publicKey, username);
+    for (const { account, username } of delegates.data) names.set(account.publicKey, username);
+    const { status } = this.#state;
+    const { currentSlot } = forgers.meta;
+    // Slots count from the epoch, so the length of one follows from their number.
+    const blockTimeS = status === undefined ? 10 : Math.max(1, Math.round(status.secondsSinceEpoch / currentSlot));
+    this.#set({ forgers: forgers.data, names, blockTimeS });
+  }
+
+  async #loadDecisions(): Promise<void> {
+    this.#set({ decisions: await askIfAllowed<Decision[]>('node/decisions?limit=100') });
+  }
+
+  async #loadPeers(): Promise<void> {
+    this.#set({ peers: (await ask<Peer[]>('peers?limit=100')).data });
+  }
+
+  async #poll(): Promise<void> {
+    if (this.#isPolling || document.hidden || this.#state.status === undefined) return;
+    this.#isPolling = true;
+    try {
+      const { decisions } = this.#state;
+      await Promise.all([
+        this.#loadStatus(),
+        this.#loadPeers(),
+        ...(decisions === undefined ? [] : [this.#loadDecisions()]),
+      ]);
+      this.#set({ nodes: await Promise.all(neighbours(this.#state).map(rowOf)) });
+    } catch {
+      // The stream of events tells of a lost node; the next question comes soon.
+    } finally {
+      this.#isPolling = false;
+    }
+  }
+
+  #follow(): void {
+    this.#events?.close();
+    const [tip] = this.#state.blocks;
+    const events = new EventSource('/api/events');
+    this.#events = events;
+    const on = <Data>(name: string, react: (data: Data) => void): void => {
+      events.addEventListener(name, (event) => react(JSON.parse((event as MessageEvent<string>).data) as Data));
+    };
+    events.addEventListener('open', () => {
+      this.#set({ connection: 'live' });
+      void this.#poll();
+      void this.#fillGap(tip);
+    });
+    events.addEventListener('error', () => {
+      this.#set({ connection: 'lost' });
+      // The browser comes back by itself unless the node refused the stream.
+      if (events.readyState === EventSource.CLOSED) setTimeout(() => void this.#load(), RETRY_MS);
+    });
+    on<Block>('blocks/new', (block) => this.#applied(block));
+    on<Block>('blocks/delete', (block) => this.#removed(block));
+    on<Transaction>('transactions/new', (transaction) => {
+      this.#set({ arrivals: [transaction, ...this.#state.arrivals].slice(0, ARRIVALS_MAX) });
+    });
+    on<{ height: number }>('finalized/change', ({ height }) => {
+      const { status } = this.#state;
+      if (status !== undefined) this.#set({ status: { ...status, chainMaxHeightFinalized: height } });
+    });
+    on('rounds/change', () => void this.#loadForgers().catch(() => undefined));
+    on('forging/change', () => {
+      const changed = askIfAllowed<ForgingDelegate[]>('node/status/forging');
+      changed.then((forging) => this.#set({ forging })).catch(() => undefined);
+    });
+    const peersChanged = (): void => void this.#loadPeers().catch(() => undefined);
+    on('peers/connected', peersChanged);
+    on('peers/disconnected', peersChanged);
+    on('log/gap', () => void this.#load());
+  }
+
+  /** Blocks that came between the first answers and the opening of the stream. */
+  async #fillGap(tip: Block | undefined): Promise<void> {
+    const { data } = await ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}`).catch(() => ({ data: [] }));
+    if (tip !== undefined && data.length > 0) this.#set({ blocks: joined(data, this.#state.blocks) });
+  }
+
+  #applied(block: Block): void {
+    const { status, blocks, reorgs } = this.#state;
+    const kept = blocks.filter(({ height }) => height < block.height);
+    const change: Partial<LiveState> = { blocks: [block, ...kept].slice(0, BLOCKS_MAX) };
+    const counted = status && { ...status, height: block.height };
+    if (this.#reverted.length > 0) {
+      const reorg = { atMs: Date.now(), commonHeight: block.height - 1, blocks: this.#reverted.length };
+      this.#reverted = [];
+      this.#set({ reorgs: [reorg, ...reorgs].slice(0, REORGS_MAX) });
+    }
+    this.#set(counted === undefined ? change : { ...change, status: counted });
+  }
+
+  #removed(block: Block): void {
+    this.#reverted.push(block);
+    this.#set({ blocks: this.#state.blocks.filter(({ height }) => height < block.height) });
+  }
+}
+
+/** Newest first, each height once; the first list wins. */
+function joined(newer: readonly Block[], older: readonly Block[]): readonly Block[] {
+  const lowest = newer.at(-1)?.height ?? Infinity;
+  return [...newer, ...older.filter(({ height }) => height < lowest)].slice(0, BLOCKS_MAX);
+}
+
+/** Nodes on this machine, which a page from this machine may ask: those of a devnet. */
+function neighbours({ peers }: LiveState): readonly { readonly origin: string; readonly port: number }[] {
+  const { hostname, origin, port } = location;
+  const own = { origin, port: Number(port) };
+  if (!['127.0.0.1', 'localhost', '[::1]'].includes(hostname)) return [own];
+  const others = peers
+    .filter((peer) => peer.ip === '127.0.0.1' && isConnected(peer) && peer.httpPort !== own.port)
+    .flatMap(({ httpPort }) => (httpPort ? [{ origin: `http://127.0.0.1:${httpPort}`, port: httpPort }] : []));
+  return [own, ...others].sort((a, b) => a.port - b.port);
+}
+
+async function rowOf({ origin, port }: { readonly origin: string; readonly port: number }): Promise<NodeRow> {
+  const answer = await ask<Status>('node/status', origin).catch(() => undefined);
+  return { origin, port, status: answer?.data };
+}

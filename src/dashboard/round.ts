@@ -1,0 +1,77 @@
+/** The slots of the present round as the dashboard draws them: what became of those that passed, and who is next. */
+
+import type { Block, Forger } from './answers.ts';
+
+export const DELEGATES_OF_ROUND = 101;
+
+export type SlotState = 'forged' | 'missed' | 'now' | 'next';
+
+export interface RoundSlot {
+  readonly slot: number;
+  readonly state: SlotState;
+  readonly forger: Pick<Forger, 'username' | 'address' | 'publicKey'> | undefined;
+  readonly block: Block | undefined;
+}
+
+export interface Round {
+  readonly number: number;
+  /** Blocks of the round so far. */
+  readonly forged: number;
+  readonly missed: number;
+  /** At least 101: each missed slot makes the round one slot longer. */
+  readonly slots: readonly RoundSlot[];
+}
+
+export interface RoundRequest {
+  /** Newest first, down to the one before the round where it is known. */
+  readonly blocks: readonly Block[];
+  /** All forgers of the present round in any order. */
+  readonly forgers: readonly Forger[];
+  readonly blockTimeS: number;
+  readonly currentSlot: number;
+}
+
+/** Number of the round that a height belongs to, from 1. */
+export function roundOf(height: number): number {
+  return Math.ceil(height / DELEGATES_OF_ROUND);
+}
+
+/**
+ * Follows the slots from the round's first to the last that it needs if nobody misses any more. The round is the one that
+ * the next block belongs to.
+ */
+export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundRequest): Round {
+  const tip = blocks[0];
+  const number = roundOf((tip?.height ?? 0) + 1);
+  const firstHeight = (number - 1) * DELEGATES_OF_ROUND + 1;
+  const slotOf = ({ timestamp }: Block): number => Math.floor(timestamp / blockTimeS);
+  // A reader's clock ticks a little late: the newest block tells better.
+  const currentSlot = tip === undefined ? request.currentSlot : Math.max(request.currentSlot, slotOf(tip));
+  const bySlot = new Map(
+    // The genesis block was forged by nobody and in no slot of the round.
+    blocks.filter(({ height }) => height >= firstHeight && height > 1).map((block) => [slotOf(block), block]),
+  );
+  const byPlace = new Map(forgers.map((forger) => [forger.nextSlot % DELEGATES_OF_ROUND, forger]));
+  const before = blocks.find(({ height }) => height === firstHeight - 1 && height > 1);
+  const known = [...bySlot.keys()];
+  // After genesis the network begins at any time: what lies before its first block was nobody's to forge.
+  const firstSlot = before === undefined ? Math.min(currentSlot, ...known) : slotOf(before) + 1;
+  const slots: RoundSlot[] = [];
+  for (let slot = Math.max(firstSlot, currentSlot - SLOTS_SHOWN_MAX); slot <= currentSlot; slot += 1) {
+    const block = bySlot.get(slot);
+    const state = block === undefined ? (slot === currentSlot ? 'now' : 'missed') : 'forged';
+    slots.push({ slot, state, block, forger: byPlace.get(slot % DELEGATES_OF_ROUND) });
+  }
+  // Height 1 is genesis: of the first round only a hundred blocks are forged.
+  const left = number * DELEGATES_OF_ROUND - (tip?.height ?? 0) - (slots.at(-1)?.state === 'now' ? 1 : 0);
+  for (let ahead = 1; ahead <= left; ahead += 1) {
+    const slot = currentSlot + ahead;
+    const forger = byPlace.get(slot % DELEGATES_OF_ROUND);
+    slots.push({ slot, state: 'next', block: undefined, forger });
+  }
+  const count = (state: SlotState): number => slots.filter((slot) => slot.state === state).length;
+  return { number, forged: count('forged'), missed: count('missed'), slots };
+}
+
+/** Of a network that stood still for long only the latest slots are drawn. */
+const SLOTS_SHOWN_MAX = 2 * DELEGATES_OF_ROUND;

@@ -1,0 +1,79 @@
+/** Serves the dashboard: the page at `/`, and under `/assets/` the files that it names, all from memory. */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { Request, RequestHandler, Response } from 'express';
+import { isLoopback } from './access.ts';
+
+interface File {
+  readonly contentType: string;
+  readonly plain: Buffer;
+  readonly packed: Buffer;
+  readonly cacheControl: string;
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** Names of assets carry a hash of their content: what a name stands for never changes. */
+const FOR_EVER = 'public, max-age=31536000, immutable';
+/** The page names the assets of this very version. */
+const ASK_EVERY_TIME = 'no-cache';
+
+/**
+ * @param directory as `bin/bundle.js` writes it
+ * @returns what serves `/` and `/assets/...`, and passes everything else on; undefined when nothing is there to serve
+ */
+export function serveDashboard(directory: string): RequestHandler | undefined {
+  const page = join(directory, 'index.html');
+  if (!existsSync(page)) return undefined;
+  const files = new Map([['/', fileOf(page, ASK_EVERY_TIME)]]);
+  const assets = join(directory, 'assets');
+  for (const name of readdirSync(assets)) files.set(`/assets/${name}`, fileOf(join(assets, name), FOR_EVER));
+  return (request, response, next) => {
+    const file = files.get(request.path);
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (file === undefined || !isRead) return next();
+    send(file, request, response);
+  };
+}
+
+function send(file: File, request: Request, response: Response): void {
+  const isPacked = request.acceptsEncodings('gzip') === 'gzip' && file.packed.length < file.plain.length;
+  const body = isPacked ? file.packed : file.plain;
+  response.setHeader('Content-Type', file.contentType);
+  response.setHeader('Content-Length', body.length);
+  response.setHeader('Cache-Control', file.cacheControl);
+  response.setHeader('Content-Security-Policy', policyFor(request));
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Referrer-Policy', 'no-referrer');
+  response.vary('Accept-Encoding');
+  if (isPacked) response.setHeader('Content-Encoding', 'gzip');
+  response.status(200).end(request.method === 'HEAD' ? undefined : body);
+}
+
+/** A reader on the node's machine may compare it with other nodes there: those of a devnet. */
+function policyFor(request: Request): string {
+  const others = isLoopback(request.socket.remoteAddress) ? ' http://127.0.0.1:*' : '';
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    `connect-src 'self'${others}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+function fileOf(path: string, cacheControl: string): File {
+  const plain = readFileSync(path);
+  const contentType = CONTENT_TYPES[extname(path)] ?? 'application/octet-stream';
+  return { contentType, plain, packed: gzipSync(plain, { level: 9 }), cacheControl };
+}

@@ -1,0 +1,32 @@
+/**
+ * `npm run browse -- [--out DIR] [--generation 2]`: opens the dashboard of a devnet of four in Chromium, clicks through all
+ * of it on a desktop and on a phone, light and dark, and leaves screenshots. Fails at any error in the browser's console.
+ */
+
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { browse } from './scenario.ts';
+
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string' },
+    generation: { type: 'string', default: '3' },
+    chromium: { type: 'string', default: '/usr/bin/chromium' },
+  },
+});
+
+const directory = values.out ?? mkdtempSync(join(tmpdir(), 'bloomery-browse-'));
+try {
+  const screenshots = await browse({
+    directory,
+    generation: values.generation === '2' ? 2 : 3,
+    chromium: values.chromium,
+    say: (line) => console.log(line),
+  });
+  console.log(`browse passed: ${screenshots} screenshots in ${directory}`);
+} catch (error) {
+  console.error(`browse failed: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}

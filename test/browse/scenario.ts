@@ -1,0 +1,223 @@
+/** A visitor of the dashboard: what it clicks, what it must see, and what it photographs. */
+
+import { strict as assert } from 'node:assert';
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
+import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
+import type { Untyped } from '../support/untyped.ts';
+
+export interface BrowseOptions {
+  /** Where screenshots go. */
+  readonly directory: string;
+  readonly generation: 2 | 3;
+  /** The browser's executable. */
+  readonly chromium: string;
+  readonly say: (line: string) => void;
+}
+
+const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
+  'desktop-light': { viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
+  'desktop-dark': { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
+  'phone-light': { viewport: { width: 390, height: 844 }, colorScheme: 'light', hasTouch: true },
+  'phone-dark': { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true },
+};
+
+const BLOCKS_MIN = 12;
+const TRANSFERS = 25;
+const WAIT_MS = 60_000;
+
+const load = createRequire(import.meta.url);
+
+/** @returns number of screenshots. @throws AssertionError at what the visitor misses, or an error in the console */
+export async function browse(options: BrowseOptions): Promise<number> {
+  mkdirSync(options.directory, { recursive: true });
+  const network = options.generation === 2 ? 'devnet-gen2' : 'devnet';
+  const devnet = await startTestDevnet({ nodes: 4, network });
+  let browser: Browser | undefined;
+  try {
+    const address = await sendTransfers(devnet, options.generation);
+    browser = await chromium.launch({ executablePath: options.chromium, args: ['--no-sandbox'] });
+    let screenshots = 0;
+    for (const [name, look] of Object.entries(LOOKS)) {
+      screenshots += await visit(browser, { devnet, address, name, look, options });
+      options.say(`${name}: everything was there`);
+    }
+    await watchLosses(browser, devnet);
+    options.say('a lost node shows, and its return');
+    return screenshots;
+  } finally {
+    await browser?.close();
+    await devnet.close();
+  }
+}
+
+/** @returns address of an account that received transfers */
+async function sendTransfers(devnet: TestDevnet, generation: 2 | 3): Promise<string> {
+  const [, from, to] = readAccounts(devnet.network.directory);
+  assert(from !== undefined && to !== undefined, 'the devnet has accounts');
+  const { transfer } = load(`lisk-transactions-${generation}`);
+  const { networkIdentifier } = devnet.network.params;
+  const post = async (index: number): Promise<boolean> => {
+    const transaction: Untyped = transfer({
+      networkIdentifier,
+      amount: String(123_456_789 * (index + 1)),
+      recipientId: to.address,
+      passphrase: from.passphrase,
+    });
+    const response = await fetch(`${devnet.nodes[0]?.url}/api/transactions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(transaction),
+    });
+    return response.ok;
+  };
+  for (let index = 0; index < TRANSFERS; index++) {
+    assert(await waitFor('an accepted transfer', () => post(index), WAIT_MS), 'the node takes transfers');
+  }
+  const client = devnet.nodes[0]?.client;
+  await waitFor('enough blocks', async () => ((await client?.status())?.height ?? 0) >= BLOCKS_MIN, WAIT_MS);
+  return to.address;
+}
+
+interface Visit {
+  readonly devnet: TestDevnet;
+  readonly address: string;
+  readonly name: string;
+  readonly look: BrowserContextOptions;
+  readonly options: BrowseOptions;
+}
+
+async function visit(browser: Browser, { devnet, address, name, look, options }: Visit): Promise<number> {
+  const context = await browser.newContext(look);
+  const page = await context.newPage();
+  const problems = problemsOf(page);
+  let screenshots = 0;
+  const photograph = async (what: string): Promise<void> => {
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+    assert.equal(overflow, 0, `${name}, ${what}: the page is wider than the screen`);
+    await page.screenshot({ path: join(options.directory, `${name}-${what}.png`), fullPage: true });
+    screenshots += 1;
+  };
+  const open = (view: string): Promise<void> => page.getByRole('navigation', { name: 'Views' }).getByText(view).click();
+  const heading = async (text: string | RegExp): Promise<void> =>
+    page.getByRole('heading', { level: 1, name: text }).waitFor();
+
+  await page.goto(`${devnet.nodes[0]?.url}/`);
+  await page.getByText('live', { exact: true }).waitFor();
+  await page.getByRole('heading', { name: /^Round \d+$/ }).waitFor();
+  await page.getByRole('region', { name: 'Nodes on this machine' }).getByText('in step').nth(3).waitFor();
+  const slots = await page.locator('.slots li').count();
+  assert(slots >= 100 && slots <= 210, `the round has ${slots} slots`);
+  const before = await heightShown(page);
+  await waitFor('a live block', async () => (await heightShown(page)) > before, WAIT_MS);
+  await photograph('glance');
+
+  // The round is walked through with the keyboard.
+  await page.locator('.slots a[tabindex="0"]').focus();
+  await page.keyboard.press('ArrowLeft');
+  assert.match(await page.locator('.slot-line').innerText(), /forged|missed|has the/);
+  await page.keyboard.press('Enter');
+  await heading(/^(Block \d+|Delegate .+)$/);
+
+  await open('Blocks');
+  await heading('Blocks');
+  await page.getByRole('link', { name: /^\d+$/ }).first().click();
+  await heading(/^Block \d+$/);
+  await page.getByText('Payload hash').waitFor();
+  await photograph('block');
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: /^genesis_\d+$/ })
+    .first()
+    .click();
+  await heading(/^Delegate genesis_\d+$/);
+  await photograph('delegate');
+
+  await open('Transactions');
+  await heading('Transactions');
+  await page.getByText('Transfer').first().waitFor();
+  await photograph('transactions');
+  await page.locator('tbody a.id').first().click();
+  await heading('Transaction');
+  await page.getByText('What it carries').waitFor();
+  await photograph('transaction');
+
+  await open('Accounts');
+  await page.getByRole('link', { name: address }).first().click();
+  await heading(`Account ${address}`);
+  await page.getByText('Transfer').first().waitFor();
+  await photograph('account');
+
+  await open('Delegates');
+  await page.getByRole('link', { name: 'genesis_1', exact: true }).waitFor();
+  await photograph('delegates');
+  await open('Peers');
+  await page.getByText('connected', { exact: true }).nth(2).waitFor();
+  await photograph('peers');
+  await open('Nodes');
+  await page.getByText('in step').nth(3).waitFor();
+  await photograph('nodes');
+  await open('Forging');
+  await page.getByText('on', { exact: true }).first().waitFor();
+  await photograph('forging');
+  await open('Decisions');
+  await heading('Decisions');
+  await photograph('decisions');
+
+  await seek(page, '1', /^Block 1$/);
+  await seek(page, address, `Account ${address}`);
+  await seek(page, 'genesis_7', 'Delegate genesis_7');
+  await page.getByRole('searchbox').fill('no such thing!');
+  await page.keyboard.press('Enter');
+  await page.getByText('Nothing has that name.').waitFor();
+  await page.goBack();
+  await heading(`Account ${address}`);
+  assert.deepEqual(problems, [], `${name}: errors in the console`);
+  await context.close();
+  return screenshots;
+
+  async function seek(where: Page, text: string, found: string | RegExp): Promise<void> {
+    await where.getByRole('searchbox').fill(text);
+    await where.getByRole('button', { name: 'Search' }).click();
+    await heading(found);
+  }
+}
+
+/** Stops a peer, then the node itself: the page must say so and come back by itself. */
+async function watchLosses(browser: Browser, devnet: TestDevnet): Promise<void> {
+  const page = await browser.newPage();
+  const [own, , , other] = devnet.nodes;
+  assert(own !== undefined && other !== undefined, 'there are four nodes');
+  await page.goto(`${own.url}/`);
+  await page.getByText('in step').nth(3).waitFor();
+  await other.stop();
+  await page.getByText('in step').nth(3).waitFor({ state: 'detached', timeout: WAIT_MS });
+  await own.stop();
+  await page.getByText('no answer').waitFor({ timeout: WAIT_MS });
+  own.start();
+  await page.getByText('live', { exact: true }).waitFor({ timeout: WAIT_MS });
+}
+
+function problemsOf(page: Page): readonly string[] {
+  const problems: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('requestfailed', (request) => {
+    // A stream of events ends with its page.
+    if (!request.url().endsWith('/api/events')) problems.push(`${request.url()}: ${request.failure()?.errorText}`);
+  });
+  page.on('response', (response) => {
+    if (response.status() >= 400) problems.push(`${response.url()}: ${response.status()}`);
+  });
+  return problems;
+}
+
+async function heightShown(page: Page): Promise<number> {
+  const text = await page.locator('.figures strong').first().innerText();
+  return Number(text.replace(/\D/g, ''));
+}

@@ -1,0 +1,52 @@
+import test from 'ava';
+import { agoText, amountText, countText, shortText, sinceText, typeText } from '../../src/dashboard/format.ts';
+import { hashOf, placeOfHash } from '../../src/dashboard/place.ts';
+import { soughtOf } from '../../src/dashboard/search.ts';
+
+test('amounts read as LSK with thousands set apart and without trailing zeros', (t) => {
+  t.is(amountText('0'), '0 LSK');
+  t.is(amountText('10000000'), '0.1 LSK');
+  t.is(amountText('123456789012345'), '1\u202f234\u202f567.89012345 LSK');
+  t.is(amountText('-10000000000000000'), '−100\u202f000\u202f000 LSK');
+  t.is(countText(1234567), '1\u202f234\u202f567');
+});
+
+test('times read in the largest unit that fits, and what is past is never in the future', (t) => {
+  t.is(agoText(0, 5_000), '5 s ago');
+  t.is(agoText(0, 125_000), '2 min ago');
+  t.is(agoText(90_000, 0), 'in 1 min');
+  t.is(agoText(0, 3 * 86_400_000), '3 d ago');
+  t.is(sinceText(1_400, 0), '0 s ago');
+});
+
+test('only long ids are shortened, and types have one name in both generations', (t) => {
+  t.is(shortText('12345678901234567890'), '123456…567890');
+  t.is(shortText('1234567890123'), '1234567890123');
+  t.is(typeText(0), typeText(8));
+  t.is(typeText(4), typeText(12));
+  t.is(typeText(99), 'Type 99');
+});
+
+test('each place has an address that leads back to it, and any other leads to the glance', (t) => {
+  t.deepEqual(placeOfHash(hashOf('blocks', '12', 1)), { view: 'blocks', item: '12', page: 1 });
+  t.deepEqual(placeOfHash(hashOf('delegates', 'a&b!c')), { view: 'delegates', item: 'a&b!c', page: 1 });
+  t.deepEqual(placeOfHash(hashOf('accounts', undefined, 3)), { view: 'accounts', item: undefined, page: 3 });
+  for (const odd of ['', '#', '#/', '#/nowhere', '#/glance', '#content']) t.is(placeOfHash(odd).view, 'glance', odd);
+  t.is(placeOfHash('#/blocks?page=-1').page, 1);
+  t.is(placeOfHash('#/blocks/%E0%A4%A').item, '%E0%A4%A');
+});
+
+test('what is sought is asked for in the order of what it most likely is', (t) => {
+  t.deepEqual(
+    soughtOf(' 12 ').map(({ kind }) => kind),
+    ['height', 'block', 'transaction'],
+  );
+  t.deepEqual(
+    soughtOf('12345678901234567890').map(({ kind }) => kind),
+    ['block', 'transaction'],
+  );
+  t.deepEqual(soughtOf('123l'), [{ kind: 'address', address: '123L' }]);
+  t.deepEqual(soughtOf('Genesis_1'), [{ kind: 'delegate', name: 'genesis_1' }]);
+  t.is(soughtOf('A'.repeat(64))[0]?.kind, 'publicKey');
+  t.deepEqual(soughtOf('no such thing'), []);
+});
