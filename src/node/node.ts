@@ -108,7 +108,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
           own: { ip: config.p2p.host, wsPort: config.p2p.port },
           gossipPeersMax: generation.gossipPeersMax,
           fixedPeers: config.p2p.fixedPeers,
-          seedPeers: await resolveSeeds(config.p2p.seedPeers, observer.room('peers')),
+          seedPeers: config.p2p.enabled ? await resolveSeeds(config.p2p.seedPeers, observer.room('peers')) : [],
           whitelistedPeers: config.p2p.whitelistedPeers,
           blacklistedIps: config.p2p.blacklistedIps,
           outboundMax: config.p2p.outboundMax,

@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
-import { isProblemLine, runCli } from '../support/cli.ts';
+import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { editJson, temporaryFolder } from '../support/network-folder.ts';
 
 /** A configuration folder as the family's application has it, made of a packaged network. */
@@ -46,6 +48,34 @@ for (const [network, generation] of [
     t.regex(found.stderr, /http\.port and p2p\.port must be different/);
   });
 }
+
+test('an imported network starts without peers from its genesis block, and asks nobody for names', async (t) => {
+  const folder = temporaryFolder(t);
+  const from = foreignFolder(t, 'devnet-gen2');
+  editJson(from, 'config.json', (config) => {
+    config.modules.network.seedPeers = [{ ip: 'seed.invalid', wsPort: 5000 }];
+  });
+  const out = join(folder, 'network');
+  t.is((await runCli(['network', 'import', '--from', from, '--name', 'mine', '--out', out])).code, 0);
+  const args = ['--network', out, '--data-dir', folder, '--http-port', '0', '--no-peers', '--no-forging'];
+  const node = spawn(process.execPath, [CLI_ENTRY, 'start', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  t.teardown(() => node.kill('SIGKILL'));
+  let log = '';
+  node.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  const [first] = (await once(node.stdout, 'data')) as [Buffer];
+  const port = /HTTP on port ([0-9]+)/.exec(first.toString())?.[1];
+  const dataOf = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/${path}`);
+    return ((await response.json()) as { readonly data: Readonly<Record<string, unknown>> }).data;
+  };
+  const { params } = loadNetwork(out);
+  const { supply, nethash } = await dataOf('node/constants');
+  t.deepEqual({ supply, nethash }, { supply: '10000000000000000', nethash: params.nethash });
+  t.like(await dataOf('blocks?height=1'), { 0: { id: params.genesisBlockId } });
+  node.kill('SIGTERM');
+  t.deepEqual(await once(node, 'exit'), [0, null]);
+  t.notRegex(log, /SEED_UNRESOLVED|seed\.invalid/);
+});
 
 test('an import never overwrites unless told, and then only a network', async (t) => {
   const from = foreignFolder(t, 'devnet');

@@ -1,11 +1,12 @@
 /**
  * `npm run golden -- --dir DIR`: compares our answers with those of a recorded node. DIR holds `gen2` and `gen3`, or is one
- * of them: `chain.ndjson.gz` and `answers.ndjson.gz`, and `devnet-cases.ndjson` where there are cases of a live devnet.
+ * of them: `chain.ndjson.gz`, `accounts.ndjson.gz` and `answers.ndjson.gz`, and `devnet-cases.ndjson` where there are cases of a live devnet.
  */
 
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { compareAccounts } from './compare-accounts.ts';
 import { compareAnswers } from './compare-answers.ts';
 import { compareCases } from './compare-cases.ts';
 
@@ -20,6 +21,7 @@ let failures = 0;
 for (const folder of folders) {
   const generation = basename(folder) === 'gen2' ? 2 : 3;
   for (const [what, compare] of [
+    ['accounts', compareAccounts],
     ['answers', compareAnswers],
     ['cases', compareCases],
   ] as const) {

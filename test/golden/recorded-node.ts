@@ -9,12 +9,14 @@ import { createGen2Rules } from '../../src/protocol/gen2/rules.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
 import { networkIdentifierOf } from '../../src/protocol/genesis.ts';
 import { NO_EXCEPTIONS, type ChainParams, type Generation } from '../../src/protocol/params.ts';
+import type { StateReader } from '../../src/protocol/state.ts';
 import { openMemoryChainStore } from '../../src/store/open.ts';
 import { restingNode } from '../support/resting-node.ts';
 
 export interface RecordedNode {
   readonly origin: string;
   readonly api: NodeApi;
+  readonly state: StateReader;
   close(): Promise<void>;
 }
 
@@ -59,7 +61,7 @@ export async function startRecordedNode(options: RecordedNodeOptions): Promise<R
   const api: NodeApi = { ...real, ...options.furnish?.(real) };
   const http = createHttpServer(api, { port: 0, address: '127.0.0.1' });
   const { port } = await http.start();
-  return { origin: `http://127.0.0.1:${port}`, api, close: () => http.close() };
+  return { origin: `http://127.0.0.1:${port}`, api, state: chain, close: () => http.close() };
 }
 
 /** The parameters of the public devnet, with slots as the recordings have them. */
