@@ -62,7 +62,8 @@ function rowOf(address: string, generation: Generation, state: StateReader): Rea
     rewards: String(account.forgedRewards),
   };
   const voteWeight = String(delegate?.voteWeight ?? 0n);
-  if (generation === 2) return { ...both, vote: voteWeight, rank: delegate === undefined ? null : String(delegate.rank) };
+  if (generation === 2)
+    return { ...both, vote: voteWeight, rank: delegate === undefined ? null : String(delegate.rank) };
   return {
     ...both,
     voteWeight,
