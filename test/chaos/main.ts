@@ -1,31 +1,50 @@
-/** `npm run chaos -- [--kills 20] [--late-blocks 100] [--seed N]`: the long form of the chaos test. */
+/**
+ * `npm run chaos -- [--kills 20] [--late-blocks 100] [--cut-blocks 60] [--seed N]`: the long forms of the tests in which nodes
+ * are killed and cut off. 0 kills or blocks leave that form out.
+ */
 
 import { parseArgs } from 'node:util';
+import { runCutOff } from './cut-off.ts';
 import { RESTART_MS_MAX, chanceOf, runChaos } from './scenario.ts';
 
 const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '20' },
     'late-blocks': { type: 'string', default: '100' },
+    'cut-blocks': { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 });
 
-console.log(`chaos with ${values.kills} kills, a node ${values['late-blocks']} blocks late, seed ${values.seed}`);
+const say = (line: string): void => console.log(line);
+process.exitCode = 0;
 try {
-  const report = await runChaos({
-    kills: Number(values.kills),
-    lateBlocks: Number(values['late-blocks']),
-    chance: chanceOf(Number(values.seed)),
-    say: (line) => console.log(line),
-  });
-  const slow = report.restarts.filter(({ answerMs }) => answerMs >= RESTART_MS_MAX);
-  console.log(`${report.signedHeaders} signed headers, ${report.contradictions.length} contradictions`);
-  for (const contradiction of report.contradictions) console.log(contradiction);
-  for (const { node, answerMs } of slow) console.log(`node ${node} answered only after ${answerMs} ms`);
-  process.exitCode = report.contradictions.length > 0 || slow.length > 0 ? 1 : 0;
+  if (values.kills !== '0') await killNodes();
+  if (values['cut-blocks'] !== '0') await cutNodeOff();
 } catch (error) {
   console.error(`chaos failed: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
 }
 console.log(process.exitCode === 0 ? 'chaos passed' : 'chaos failed');
+
+async function killNodes(): Promise<void> {
+  say(`${values.kills} kills, a node ${values['late-blocks']} blocks late, seed ${values.seed}`);
+  const report = await runChaos({
+    kills: Number(values.kills),
+    lateBlocks: Number(values['late-blocks']),
+    chance: chanceOf(Number(values.seed)),
+    say,
+  });
+  const slow = report.restarts.filter(({ answerMs }) => answerMs >= RESTART_MS_MAX);
+  say(`${report.signedHeaders} signed headers, ${report.contradictions.length} contradictions`);
+  for (const contradiction of report.contradictions) say(contradiction);
+  for (const { node, answerMs } of slow) say(`node ${node} answered only after ${answerMs} ms`);
+  if (report.contradictions.length > 0 || slow.length > 0) process.exitCode = 1;
+}
+
+async function cutNodeOff(): Promise<void> {
+  say(`one of five nodes cut off for ${values['cut-blocks']} blocks`);
+  const { contradictions } = await runCutOff({ blocks: Number(values['cut-blocks']), say });
+  for (const contradiction of contradictions) say(contradiction);
+  if (contradictions.length > 0) process.exitCode = 1;
+}

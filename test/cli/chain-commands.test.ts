@@ -3,9 +3,12 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { lineOfBlock } from '../../src/node/chain-file.ts';
-import { madeChain, NETWORK_NAME, writeNetworkFolder } from '../support/chain-folder.ts';
+import { openSnapshot } from '../../src/node/chain-tool.ts';
+import { madeChain, NETWORK_NAME, placeIn, writeNetworkFolder } from '../support/chain-folder.ts';
 import { CLI_ENTRY, isProblemLine, runCli, type CliResult } from '../support/cli.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
@@ -21,9 +24,9 @@ interface Scene {
 }
 
 /** A network folder, a file with the chain and a place for data; commands know both folders. */
-function scene(t: ExecutionContext): Scene {
+function scene(t: ExecutionContext, its = network): Scene {
   const folder = temporaryFolder(t);
-  const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
+  const networkFolder = writeNetworkFolder(join(folder, 'net'), its);
   const data = join(folder, 'data');
   const file = join(folder, 'chain.ndjson');
   writeFileSync(file, text);
@@ -33,7 +36,7 @@ function scene(t: ExecutionContext): Scene {
 }
 
 test('a chain is imported, verified, exported, rolled back and imported again', async (t) => {
-  const { run, file } = scene(t);
+  const { run, file, data, network: networkFolder } = scene(t);
   const imported = await run('import', file);
   t.is(imported.stderr, '');
   t.is(imported.code, 0);
@@ -50,6 +53,13 @@ test('a chain is imported, verified, exported, rolled back and imported again', 
   const copy = `${file}.copy`;
   t.is((await run('export', copy)).stdout, `${copy}: blocks 1 to ${HEIGHT}\n`);
   t.is(sha256(readFileSync(copy, 'utf8')), sha256(text));
+  const packed = `${file}.gz`;
+  t.is((await run('export', packed)).code, 0);
+  t.is(sha256(gunzipSync(readFileSync(packed)).toString('utf8')), sha256(text));
+  const other = await runCli(['import', '--data-dir', `${data}-2`, '--network', networkFolder, packed]);
+  t.is(other.stdout, imported.stdout);
+  // The digest of the copy is that of the original.
+  t.is((await runCli(['verify', '--data-dir', `${data}-2`, '--network', networkFolder])).stdout, verified.stdout);
   const part = await run('export', '--from', '199', '--to', '200');
   t.is(part.stdout, text.split('\n').slice(198).join('\n'));
 
@@ -72,6 +82,34 @@ test('a refused block ends the import with exit code 1 and one line that names i
   const where = `${file}, line 100: block ${blocks[99]?.id} at height 100 is refused: Invalid block signature`;
   t.is(stderr, `bloomery: ${where} (BLOCK_SIGNATURE_INVALID); the chain ends at height 99\n`);
   t.regex((await run('verify')).stdout, /^made: 99 blocks /);
+});
+
+test('an import that is killed in the middle leaves a sound chain, and the next goes on from there', async (t) => {
+  const long = madeChain(1100);
+  const lines = long.blocks.map((block) => `${lineOfBlock(block, long.maker.rules.codec)}\n`);
+  const { run, file, data, network: networkFolder } = scene(t, long.network);
+  writeFileSync(file, lines.join(''));
+  const place = placeIn(data, long.network);
+  const heightNow = async (): Promise<number> => {
+    const snapshot = await openSnapshot(place).catch(() => undefined);
+    const height = snapshot?.store.tip()?.height ?? 0;
+    await snapshot?.store.close();
+    return height;
+  };
+  const args = ['import', '--data-dir', data, '--network', networkFolder, '-'];
+  const child = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['pipe', 'ignore', 'inherit'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  // Enough for two commits, the first of which is waited for.
+  child.stdin.write(lines.slice(0, 800).join(''));
+  const deadlineMs = Date.now() + 60_000;
+  while ((await heightNow()) < 100 && Date.now() < deadlineMs) await sleep(20);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const left = await heightNow();
+  t.true(left > 100 && left < 800, `height ${left}`);
+  t.regex((await run('verify')).stdout, new RegExp(`^made: ${left} blocks and `));
+  t.regex((await run('import', file)).stdout, new RegExp(`: ${1100 - left} blocks and .* height 1100, `));
+  t.is((await run('verify')).code, 0);
 });
 
 test('what a chain does not have is a wrong use, said in one line', async (t) => {

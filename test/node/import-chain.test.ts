@@ -174,13 +174,47 @@ test("a file of another network is refused at its genesis block, and another cha
   t.is(parted.height, 10);
 });
 
-test('an import that is stopped keeps what it has applied', async (t) => {
-  const { file, place } = fileOf(t, lines);
+/** More blocks than are committed together, three times. */
+const LONG_HEIGHT = 1100;
+const long = madeChain(LONG_HEIGHT);
+const longLines = long.blocks.map((block) => lineOfBlock(block, long.maker.rules.codec));
+
+test('an import that is stopped keeps what it has applied, and the next goes on from there', async (t) => {
+  const { file, place } = fileOf(t, longLines);
   const { chain, genesis, close } = await openChain(place, true);
   const stop = new AbortController();
   const options = { chain, genesis, file: openChainFile(file), signal: stop.signal };
   const done = await importChain({ ...options, onProgress: () => stop.abort() });
   await close();
-  t.true(done.height >= 34);
-  t.is((await run(place, file)).height, HEIGHT);
+  t.true(done.height > 100 && done.height < LONG_HEIGHT, `height ${done.height}`);
+  const rest = await run(place, file);
+  t.is(rest.height, LONG_HEIGHT);
+  t.is(rest.progress?.blocks, LONG_HEIGHT - done.height);
+  t.is(rest.digest, await storeChain(placeIn(temporaryFolder(t), long.network), long.blocks));
+});
+
+test('a wrong block far into a file is refused there while later ones are read already', async (t) => {
+  const content = [...longLines];
+  content[699] = flipped(content[699] ?? '', /"blockSignature":"[0-9a-f]/);
+  content[1000] = '{';
+  const { file, place } = fileOf(t, content);
+  const { error, height, digest } = await run(place, file);
+  t.regex(error?.message ?? '', /line 700: .* at height 700 is refused: Invalid block signature/);
+  t.is(height, 699);
+  t.is(digest, await storeChain(placeIn(temporaryFolder(t), long.network), long.blocks.slice(0, 699)));
+});
+
+test('an imported chain is taken back as far as it is not final, block by block as if it had grown one by one', async (t) => {
+  const { file, place } = fileOf(t, longLines);
+  await run(place, file);
+  const { chain, store, close } = await openChain(place, false);
+  const { finalizedHeight } = chain;
+  t.true(finalizedHeight > LONG_HEIGHT - 2 * 101);
+  for (const height of [LONG_HEIGHT - 1, LONG_HEIGHT - 120, finalizedHeight]) {
+    await chain.rollback(height);
+    const grown = await storeChain(placeIn(temporaryFolder(t), long.network), long.blocks.slice(0, height));
+    t.is(store.stateDigest(), grown, `height ${height}`);
+  }
+  await close();
+  t.is((await run(place, file)).height, LONG_HEIGHT);
 });

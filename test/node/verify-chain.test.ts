@@ -83,6 +83,15 @@ test('a changed block is named with its height and reason', async (t) => {
   t.regex((await verify(cut)).deviation ?? '', /block( [0-9]+)? at height 50( cannot be read)?: /);
 });
 
+test('a store of many commits agrees, and a changed block far up is named', async (t) => {
+  const { network: longNetwork, blocks: longBlocks } = madeChain(800);
+  const place = placeIn(temporaryFolder(t), longNetwork);
+  await storeChain(place, longBlocks);
+  t.is((await verify(place)).deviation, undefined);
+  await damage(place, heightKey('headers', 700), 'turn');
+  t.regex((await verify(place)).deviation ?? '', /block [0-9]+ at height 700: Invalid block signature/);
+});
+
 /** Tables that this chain fills, blocks themselves apart. */
 const FILLED = (Object.keys(TABLES) as TableName[]).filter((name) => {
   const empty = [

@@ -1,6 +1,6 @@
 /** Devnets of real processes: started, killed, restarted, asked over HTTP, waited for with deadlines. */
 
-import { readFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,6 +12,7 @@ import { loadNetwork, packagedNetworkDirectory, type Network } from '../../src/c
 import { contradictionOf } from '../../src/protocol/gen3/bft.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
 import { CLI_ENTRY, freePortRanges } from './cli.ts';
+import { INNER_HOST, LoopbackWires } from './loopback-wires.ts';
 
 export interface TestNode {
   readonly plan: PlannedNode;
@@ -29,6 +30,8 @@ export interface TestDevnet {
   readonly directory: string;
   readonly network: Network;
   readonly nodes: readonly TestNode[];
+  /** What the nodes talk over, when it was asked for. */
+  readonly wires: LoopbackWires | undefined;
   /** Ends all nodes and removes the folder. */
   close(): Promise<void>;
 }
@@ -39,6 +42,8 @@ export interface TestDevnetOptions {
   readonly nodes: number;
   /** Of them, the last ones that forge nothing and are not started; 0 unless given. */
   readonly spectators?: number;
+  /** Whether the nodes talk over wires that can be cut. */
+  readonly hasWires?: boolean;
 }
 
 /** Starts all nodes but the spectators and waits until they answer. */
@@ -49,21 +54,31 @@ export async function startTestDevnet(options: TestDevnetOptions): Promise<TestD
   const ports = await freePortRanges(count + spectators);
   const plans = planDevnet({ nodes: count, httpPort: ports.http, wsPort: ports.ws, directory, network });
   const late = Array.from({ length: spectators }, (_, index) => spectatorOf(plans, count + index, ports, directory));
-  writeDevnetFolder(directory, [...plans, ...late], network, network);
-  const nodes = [...plans, ...late].map((plan) => testNode(plan, network));
+  const all = [...plans, ...late].map((plan) => (options.hasWires === true ? behindWires(plan) : plan));
+  const wires = options.hasWires === true ? await LoopbackWires.open(all.map(({ wsPort }) => wsPort)) : undefined;
+  const nodes = all.map((plan) => testNode(plan, network));
   const close = async (): Promise<void> => {
     await Promise.all(nodes.map((node) => node.kill()));
+    await wires?.close();
     rmSync(directory, { recursive: true, force: true });
   };
   try {
+    writeDevnetFolder(directory, all, network, network);
     for (const node of nodes.slice(0, count)) node.start();
     for (const node of nodes.slice(0, count)) await waitForAnswer(node, 30_000);
   } catch (error) {
-    const log = readFileSync(plans[0]?.logFile ?? '', 'utf8');
+    const logFile = plans[0]?.logFile ?? '';
+    const log = existsSync(logFile) ? readFileSync(logFile, 'utf8') : 'none';
     await close();
     throw new Error(`the devnet did not start; log of node 0: ${log.slice(-2000)}`, { cause: error });
   }
-  return { directory, network, nodes, close };
+  return { directory, network, nodes, wires, close };
+}
+
+/** The node as one that all others reach over wires alone. */
+function behindWires(plan: PlannedNode): PlannedNode {
+  const { p2p, ...config } = plan.config as { readonly p2p: object };
+  return { ...plan, config: { ...config, p2p: { ...p2p, host: INNER_HOST } } };
 }
 
 function testNode(plan: PlannedNode, network: Network): TestNode {

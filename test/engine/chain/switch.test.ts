@@ -6,7 +6,7 @@ import { BranchRejected } from '../../../src/engine/commit.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import type { Block } from '../../../src/protocol/types.ts';
 import { ChainMaker, publicKeyOf, signBlock } from '../../support/chain-maker.ts';
-import { ProcessDied } from '../../sim/disk.ts';
+import { Disk, ProcessDied } from '../../sim/disk.ts';
 import { forkOf, grown, LoneChain } from './lone-chain.ts';
 
 /** Two branches of the same root: ours with some blocks, a rival with others. */
@@ -122,6 +122,31 @@ test('a process that dies at any write of a switch finds the old tip and can swi
     t.is(dying.store.stateDigest(), before.digest);
     await dying.chain.switchTo(99, branch);
     t.is(dying.store.stateDigest(), done.store.stateDigest());
+  }
+});
+
+test('a process that dies inside a commit of hundreds of blocks finds none of them and can take them again', async (t) => {
+  const maker = new ChainMaker();
+  const blocks = grown(maker, 320);
+  const done = LoneChain.over(maker, new Disk());
+  const writesBefore = done.disk.writes;
+  done.nowS = maker.tip.timestamp;
+  await done.chain.append(blocks, 400);
+  const writes = done.disk.writes - writesBefore;
+  // Some of them are the undo records that are left when all blocks are applied.
+  for (const write of [1, 2, 3, 100, 1000, ...[400, 200, 100, 50, 1, 0].map((left) => writes - left)]) {
+    const dying = LoneChain.over(maker, new Disk());
+    dying.nowS = maker.tip.timestamp;
+    const before = dying.store.stateDigest();
+    dying.disk.dieAtWrite(write, () => undefined);
+    await t.throwsAsync(dying.chain.append(blocks, 400), { instanceOf: ProcessDied }, `write ${write}`);
+    dying.reopen();
+    t.is(dying.chain.tip.header.height, 1);
+    t.is(dying.store.stateDigest(), before);
+    t.is(dying.store.undoFloor(), undefined);
+    await dying.chain.append(blocks, 400);
+    t.is(dying.store.stateDigest(), done.store.stateDigest());
+    await dying.chain.rollback(dying.chain.finalizedHeight);
   }
 });
 
