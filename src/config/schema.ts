@@ -47,6 +47,7 @@ export const OPTIONS = {
       1_000_000_000,
     ),
     dashboard: flag('Whether the dashboard is served at `/`, to those who may ask.', true),
+    metrics: flag('Whether figures are served at `/metrics` for Prometheus, to those who may ask.', true),
     readOnly: flag('Whether every method but GET is refused.', false),
     strictDialect: flag("Whether the other generation's sort names and peer states are refused.", false),
     legacySignatures: flag('Whether second signatures may be registered by passphrase (`PUT /api/signatures`).', true),

@@ -9,7 +9,7 @@ import type { Observer } from '../ports/observer.ts';
 import type { ChainReader, ChainStore } from '../ports/store.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import type { Rules, TipView } from '../protocol/rules.ts';
-import { epochTimeS, slotAt } from '../protocol/slots.ts';
+import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
 import type { Block, BlockHeader, SignatureOracle } from '../protocol/types.ts';
 import { BlockRejected, type ForkStatus } from '../protocol/verdict.ts';
 import { appendBlocks, BranchRejected, finalizedHeightOf, revertTo, switchBranch } from './commit.ts';
@@ -296,6 +296,8 @@ export class Chain {
       this.rules.validateBlock(block, this.verify);
       commit();
       this.#tipReceivedAtS = receivedAtS;
+      const delayMs = this.#clock.nowMs() - momentMs(block.timestamp, this.rules.params);
+      this.#observer.observe('block_delay_seconds', Math.max(0, delayMs) / 1000);
       return { kind: 'applied' };
     });
   }
@@ -357,6 +359,11 @@ export class Chain {
   }
 
   #tell(reverted: readonly Block[], applied: readonly Block[], origin: BlockOrigin): void {
+    if (applied.length > 0) this.#observer.count('blocks_applied_total', applied.length, { origin });
+    if (reverted.length > 0) {
+      this.#observer.count('blocks_reverted_total', reverted.length);
+      this.#observer.count('branch_changes_total');
+    }
     for (const listener of this.#listeners) {
       if (reverted.length > 0) listener.reverted?.(reverted);
       if (applied.length > 0) listener.applied?.(applied, origin);

@@ -53,6 +53,7 @@ export class Decisions {
       },
       count: (metric, by, labels) => observer.count(metric, by, labels),
       gauge: (metric, value, labels) => observer.gauge(metric, value, labels),
+      observe: (metric, value, labels) => observer.observe(metric, value, labels),
     };
   }
 

@@ -6,6 +6,7 @@
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { Rules } from '../protocol/rules.ts';
+import { momentMs } from '../protocol/slots.ts';
 import type { Block, Transaction } from '../protocol/types.ts';
 import type { Clock, Random, Timer } from '../ports/clock.ts';
 import type { SigningJournal } from '../ports/journal.ts';
@@ -102,6 +103,8 @@ export class Engine {
       observer: observer.room('pool'),
       events: {
         verified: (transaction) => {
+          const delayMs = clock.nowMs() - momentMs(transaction.timestamp, rules.params);
+          observer.observe('transaction_delay_seconds', Math.max(0, delayMs) / 1000);
           this.#gossip.announceTransaction(transaction.id);
           for (const listener of this.#transactionListeners) listener(transaction);
         },

@@ -70,6 +70,7 @@ export function createAnswerMemory(api: NodeApi, options: HttpOptions, limit: Ra
       const { max, remaining, isRefused } = limit.peek(client);
       if (isRefused) return false;
       limit.take(client);
+      options.observer.count('http_kept_answers_total');
       const packs = isPacked && kept.plain.length >= COMPRESSED_FROM_BYTES;
       if (packs) kept.packed ??= gzipSync(kept.plain, { level: 9 });
       const body = packs && kept.packed !== undefined ? kept.packed : kept.plain;

@@ -28,6 +28,8 @@ export interface HttpOptions {
   /** True sends answers that follow from the chain again until it changes. */
   readonly keepAnswers: boolean;
   readonly events: EventOptions;
+  /** Whether figures are served at `/metrics`. */
+  readonly metrics: boolean;
   /** Folder of the page that is served at `/`; absent for none. */
   readonly dashboardDirectory?: string;
   readonly observer: Observer;
@@ -93,6 +95,7 @@ export const HTTP_DEFAULTS: HttpOptions = {
   cors: { origin: '*', methods: ['GET', 'POST', 'PUT'] },
   strictDialect: false,
   keepAnswers: true,
+  metrics: true,
   events: { readersMax: 2_000, stallMs: 10_000, heartbeatMs: 15_000, lookMs: 1_000 },
   observer: SILENT,
 };

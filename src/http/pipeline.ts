@@ -85,7 +85,14 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
     const run = runRoute(routes, api, guard, parts);
     const paths = PREFIXES.map((prefix) => prefix + pattern);
-    router.all(paths, refuseOtherMethods(routes), ...behindRoute, run, answerRouted(options, dialect));
+    router.all(
+      paths,
+      measureAnswers(path, options),
+      refuseOtherMethods(routes),
+      ...behindRoute,
+      run,
+      answerRouted(options, dialect),
+    );
   }
   return router;
 }
@@ -142,6 +149,19 @@ function openStream(
   // A stream is quiet for long: it is closed for taking nothing, not for saying nothing.
   request.socket.setTimeout(0);
   response.flushHeaders();
+}
+
+/** Tells how long the answers of a route take; streams last as long as their readers stay. */
+function measureAnswers(route: string, { observer }: HttpOptions): RequestHandler {
+  return (request, response, next) => {
+    const startedMs = performance.now();
+    response.once('finish', () => {
+      if (isStream(response)) return;
+      const labels = { route, method: request.method, status: `${Math.floor(response.statusCode / 100)}xx` };
+      observer.observe('http_request_duration_seconds', (performance.now() - startedMs) / 1000, labels);
+    });
+    next();
+  };
 }
 
 function rawRequestOf(request: Request): RawRequest {

@@ -20,10 +20,11 @@ export interface NodeApiDependencies {
   readonly delegates: ForgingDelegates;
   readonly identity: NodeIdentity;
   readonly clock: Clock;
+  readonly metrics?: { text(): Promise<string> } | undefined;
 }
 
 export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
-  const { engine, store, queries, log, delegates, identity, clock } = dependencies;
+  const { engine, store, queries, log, delegates, identity, clock, metrics } = dependencies;
   const { rules } = engine.chain;
 
   const listeners = new Set<NodeListener>();
@@ -80,6 +81,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
     },
     forgingDelegates: () => delegates.list(),
     setForging: (publicKey, password, forging) => delegates.set(publicKey, password, forging),
+    figures: () => metrics?.text(),
     decisions: (limit) => engine.decisions.latest(limit),
     stateDigest() {
       const { header } = engine.chain.tip;

@@ -18,6 +18,7 @@ import type { Observer } from '../ports/observer.ts';
 import type { Transport } from '../ports/transport.ts';
 import { createTransport } from '../p2p/transport.ts';
 import { createChainLog } from '../store/chain-log.ts';
+import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import { openChainStore } from '../store/open.ts';
 import { createQueries } from '../store/queries.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
@@ -28,6 +29,7 @@ import { openJournal } from './journal-file.ts';
 import { createLoneTransport } from './lone-transport.ts';
 import { createNodeApi } from './node-api.ts';
 import { resolveSeeds } from './seeds.ts';
+import { tellFiguresOf } from './figures.ts';
 import { systemClock, systemRandom } from './system.ts';
 
 export interface NodeOptions {
@@ -36,6 +38,8 @@ export interface NodeOptions {
   readonly dataDirectory: string;
   readonly config: Config;
   readonly observer: Observer;
+  /** Where the observer's figures go, for those who ask for them. */
+  readonly metrics?: MetricsRegistry;
 }
 
 export interface RunningNode {
@@ -64,7 +68,7 @@ const SIGNATURE_ANSWERS_MAX = 20_000;
  *   cannot be decrypted; nothing stays open then
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
-  const { network, dataDirectory, config, observer } = options;
+  const { network, dataDirectory, config, observer, metrics } = options;
   const closers = new Closers();
   try {
     const generation = partsOf(network.params);
@@ -127,7 +131,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     if (config.forging.enabled && config.forging.force) await delegates.enableAll(config.forging.defaultPassword);
 
     const queries = createQueries(store, params);
-    const api = createNodeApi({ engine, store, queries, log, delegates, identity, clock: systemClock });
+    const api = createNodeApi({ engine, store, queries, log, delegates, identity, clock: systemClock, metrics });
+    if (metrics !== undefined) {
+      const chainDirectory = join(dataDirectory, 'chain');
+      tellFiguresOf({ api, engine, store, delegates, chainDirectory, clock: systemClock, observer }, metrics);
+    }
     let httpPort = 0;
     if (config.http.enabled) {
       const http = createHttpServer(api, httpOptionsOf(options));
@@ -215,6 +223,7 @@ function httpOptionsOf({ config, observer }: NodeOptions) {
       headersTimeoutMs: http.headersTimeoutMs,
       idleTimeoutMs: http.socketTimeoutMs,
     },
+    metrics: http.metrics,
     ...(http.dashboard ? { dashboardDirectory: DASHBOARD } : {}),
     observer: observer.room('http'),
   };

@@ -137,6 +137,8 @@ export interface NodeApi {
    *   sentence that clients know
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
+  /** All figures of the node in the text format of Prometheus; undefined when it keeps none. */
+  figures(): Promise<string> | undefined;
   /** The latest decisions, newest first. @param limit at least 1 */
   decisions(limit: number): readonly Decision[];
   /** SHA-256 over all consensus state, hexadecimal, with the tip it belongs to. */

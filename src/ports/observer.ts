@@ -15,6 +15,8 @@ export interface Observer {
   count(metric: string, by?: number, labels?: Readonly<Record<string, string>>): void;
   /** Sets a gauge. */
   gauge(metric: string, value: number, labels?: Readonly<Record<string, string>>): void;
+  /** Adds an observation to a histogram. */
+  observe(metric: string, value: number, labels?: Readonly<Record<string, string>>): void;
 }
 
 /** Says nothing. For tests and tools. */
@@ -23,4 +25,5 @@ export const SILENT: Observer = {
   log: () => undefined,
   count: () => undefined,
   gauge: () => undefined,
+  observe: () => undefined,
 };

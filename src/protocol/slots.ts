@@ -20,9 +20,14 @@ export function epochTimeS(unixMs: number, params: Pick<ChainParams, 'epochMs'>)
   return Math.floor((unixMs - params.epochMs) / 1000);
 }
 
+/** Unix time in milliseconds of a moment of chain time, in seconds. */
+export function momentMs(epochTimeS: number, params: Pick<ChainParams, 'epochMs'>): number {
+  return params.epochMs + epochTimeS * 1000;
+}
+
 /** Unix time in milliseconds at which a slot begins. */
 export function slotStartMs(slot: number, params: Calendar): number {
-  return params.epochMs + slotStartS(slot, params) * 1000;
+  return momentMs(slotStartS(slot, params), params);
 }
 
 /** Slot that a Unix time in milliseconds falls in. */

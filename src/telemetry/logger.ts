@@ -18,7 +18,7 @@ export interface ObserverOptions {
   readonly target?: { readonly file: string } | { readonly stream: LineStream } | { readonly sink: LogSink };
   /** Other levels for single rooms; a room also covers the rooms inside it (`p2p` covers `p2p/server`). */
   readonly levelsByRoom?: Readonly<Record<string, LogLevel | 'silent'>>;
-  /** Where counters and gauges go; nowhere by default. */
+  /** Where figures go; nowhere by default. */
   readonly metrics?: MetricsRegistry;
   /** Unix time in milliseconds; the process clock by default. */
   readonly nowMs?: () => number;
@@ -60,6 +60,7 @@ export function createObserver(options: ObserverOptions): ClosableObserver {
       log: (level, code, message, fields) => tell(logger, level, code, message, fields),
       count: (metric, by, labels) => metrics?.count(metric, by, labels),
       gauge: (metric, value, labels) => metrics?.gauge(metric, value, labels),
+      observe: (metric, value, labels) => metrics?.observe(metric, value, labels),
     };
     rooms.set(path, observer);
     return observer;

@@ -1,121 +1,135 @@
 /** Figures of a running node, and their Prometheus text (exposition format 0.0.4). */
 
-export type MetricKind = 'counter' | 'gauge';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { DECLARATIONS, type MetricDeclaration } from './declarations.ts';
+
 export type MetricLabels = Readonly<Record<string, string>>;
 
 export interface MetricsOptions {
-  /** Put before every name; default `bloomery_`. */
-  readonly prefix?: string;
+  /** What may be recorded; the figures of a node unless given. */
+  readonly declarations?: Readonly<Record<string, MetricDeclaration>>;
   /** Series of one name: labels may carry what peers say, so their variety has an end. Default 250. */
   readonly seriesMax?: number;
+  /** Whether memory, processor time and event loop of the process are told as well. Default false. */
+  readonly isOfProcess?: boolean;
 }
 
-/** Names are checked letter by letter where they are born (code), so a fixed number of them is plenty. */
-const NAMES_MAX = 500;
+const PREFIX = 'bloomery_';
 const LABEL_VALUE_CHARS_MAX = 120;
-const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
-const LABEL_NAME = /^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/;
 const REFUSED = 'metrics_refused_total';
 
+/** Gauges that are named like counters, which the tools of Prometheus object to. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
 interface Family {
-  readonly kind: MetricKind;
-  readonly series: Map<string, number>;
+  readonly declaration: MetricDeclaration;
+  readonly metric: Counter | Gauge | Histogram;
+  /** Label values of the series so far. */
+  readonly series: Set<string>;
 }
 
 /**
- * Counters and gauges in memory. Recording never throws: a name used as both kinds, a malformed name, a figure that is no
- * number or one series too many is refused and counted in `<prefix>metrics_refused_total`.
+ * Declared figures in memory. Recording never throws: what is not declared so, is no number or is one series too many is
+ * refused and counted in `bloomery_metrics_refused_total`.
  */
 export class MetricsRegistry {
-  readonly #prefix: string;
+  readonly #registry = new Registry();
   readonly #seriesMax: number;
   readonly #families = new Map<string, Family>();
-  readonly #help = new Map<string, string>();
-  #refused = 0;
+  readonly #refused: Counter;
+  readonly #beforeReading: (() => void)[] = [];
 
   constructor(options: MetricsOptions = {}) {
-    this.#prefix = options.prefix ?? 'bloomery_';
     this.#seriesMax = options.seriesMax ?? 250;
-  }
-
-  /** Gives a metric the sentence that its `# HELP` line shows. */
-  describe(name: string, help: string): void {
-    this.#help.set(name, help);
+    const registers = [this.#registry];
+    for (const [name, declaration] of Object.entries(options.declarations ?? DECLARATIONS)) {
+      const { kind, help, labels = [], buckets = [] } = declaration;
+      const common = { name: PREFIX + name, help, labelNames: [...labels], registers };
+      const metric =
+        kind === 'counter'
+          ? new Counter(common)
+          : kind === 'gauge'
+            ? new Gauge(common)
+            : new Histogram({ ...common, buckets: [...buckets] });
+      // A gauge nobody has set yet is unknown, not 0; a series without labels begins at 0 all the same.
+      if (kind === 'gauge') this.#registry.removeSingleMetric(common.name);
+      this.#families.set(name, { declaration, metric, series: new Set() });
+    }
+    this.#refused = new Counter({
+      name: PREFIX + REFUSED,
+      help: 'Recordings that were malformed or too many.',
+      registers,
+    });
+    if (options.isOfProcess === true) {
+      collectDefaultMetrics({ register: this.#registry });
+      for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
+    }
   }
 
   /** Adds to a counter. `by` is at least 0: a counter never falls. */
   count(name: string, by = 1, labels: MetricLabels = {}): void {
-    const series = by >= 0 ? this.#seriesOf(name, 'counter', by, labels) : undefined;
-    if (series === undefined) this.#refused += 1;
-    else series.values.set(series.key, (series.values.get(series.key) ?? 0) + by);
+    const metric = by >= 0 ? this.#metricOf(name, 'counter', by, labels) : undefined;
+    if (metric instanceof Counter) metric.inc(bounded(labels), by);
+    else this.#refused.inc();
   }
 
   gauge(name: string, value: number, labels: MetricLabels = {}): void {
-    const series = this.#seriesOf(name, 'gauge', value, labels);
-    if (series === undefined) this.#refused += 1;
-    else series.values.set(series.key, value);
+    const metric = this.#metricOf(name, 'gauge', value, labels);
+    if (metric instanceof Gauge) metric.set(bounded(labels), value);
+    else this.#refused.inc();
   }
 
-  /** The present figure; undefined for a series that was never recorded. Names are given without the prefix. */
-  value(name: string, labels: MetricLabels = {}): number | undefined {
-    if (name === REFUSED) return this.#refused;
-    const key = keyOf(labels);
-    return key === undefined ? undefined : this.#families.get(name)?.series.get(key);
+  /** Adds an observation to a histogram. */
+  observe(name: string, value: number, labels: MetricLabels = {}): void {
+    const metric = this.#metricOf(name, 'histogram', value, labels);
+    if (metric instanceof Histogram) metric.observe(bounded(labels), value);
+    else this.#refused.inc();
   }
 
-  /** Every metric, names and series in ascending order. */
-  text(): string {
-    const lines: string[] = [];
-    const refused: Family = { kind: 'counter', series: new Map([['', this.#refused]]) };
-    const families = [...this.#families, [REFUSED, refused] as const].sort(([a], [b]) => (a < b ? -1 : 1));
-    for (const [name, { kind, series }] of families) {
-      const fullName = this.#prefix + name;
-      const help = name === REFUSED ? 'Recordings that were malformed or one series too many.' : this.#help.get(name);
-      if (help !== undefined) lines.push(`# HELP ${fullName} ${escapeText(help)}`);
-      lines.push(`# TYPE ${fullName} ${kind}`);
-      for (const key of [...series.keys()].sort()) lines.push(`${fullName}${key} ${numberText(series.get(key) ?? 0)}`);
-    }
-    return `${lines.join('\n')}\n`;
+  /** Has figures set that nobody sets as things happen, each time before they are read. */
+  beforeReading(set: () => void): void {
+    this.#beforeReading.push(set);
   }
 
-  #seriesOf(
+  /** Forgets all series of a gauge: for labels whose values come and go. */
+  forget(name: string): void {
+    const family = this.#families.get(name);
+    family?.metric.reset();
+    family?.series.clear();
+  }
+
+  /** Every figure in the text format. */
+  text(): Promise<string> {
+    for (const set of this.#beforeReading) set();
+    return this.#registry.metrics();
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  #metricOf(
     name: string,
-    kind: MetricKind,
+    kind: MetricDeclaration['kind'],
     value: number,
     labels: MetricLabels,
-  ): { readonly values: Map<string, number>; readonly key: string } | undefined {
-    const key = keyOf(labels);
-    if (key === undefined || Number.isNaN(value) || name === REFUSED) return undefined;
-    let family = this.#families.get(name);
-    if (family === undefined) {
-      if (!METRIC_NAME.test(this.#prefix + name) || this.#families.size >= NAMES_MAX) return undefined;
-      family = { kind, series: new Map() };
-      this.#families.set(name, family);
+  ): Family['metric'] | undefined {
+    const family = this.#families.get(name);
+    if (family === undefined || family.declaration.kind !== kind || Number.isNaN(value)) return undefined;
+    const { labels: declared = [] } = family.declaration;
+    const given = Object.keys(labels);
+    if (given.length !== declared.length || !declared.every((label) => given.includes(label))) return undefined;
+    const key = JSON.stringify(declared.map((label) => labels[label]));
+    if (!family.series.has(key)) {
+      if (family.series.size >= this.#seriesMax) return undefined;
+      if (family.series.size === 0 && kind === 'gauge') this.#registry.registerMetric(family.metric);
+      family.series.add(key);
     }
-    if (family.kind !== kind) return undefined;
-    if (!family.series.has(key) && family.series.size >= this.#seriesMax) return undefined;
-    return { values: family.series, key };
+    return family.metric;
   }
 }
 
-/** `{a="1",b="2"}` in the order of the label names, which is also how the text shows it; empty for no labels. */
-function keyOf(labels: MetricLabels): string | undefined {
-  const names = Object.keys(labels);
-  if (names.length === 0) return '';
-  if (!names.every((name) => LABEL_NAME.test(name))) return undefined;
-  const pairs = names.sort().map((name) => `${name}="${escapeLabel(labels[name] ?? '')}"`);
-  return `{${pairs.join(',')}}`;
-}
-
-function escapeLabel(value: string): string {
-  return escapeText(value.slice(0, LABEL_VALUE_CHARS_MAX)).replaceAll('"', '\\"');
-}
-
-function escapeText(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
-}
-
-function numberText(value: number): string {
-  if (value === Infinity) return '+Inf';
-  return value === -Infinity ? '-Inf' : String(value);
+function bounded(labels: MetricLabels): Record<string, string> {
+  const entries = Object.entries(labels).map(([name, value]) => [name, value.slice(0, LABEL_VALUE_CHARS_MAX)] as const);
+  return Object.fromEntries(entries);
 }

@@ -18,6 +18,7 @@ function listening(): { readonly observer: Observer; readonly lines: Line[]; rea
     log: (level, code, _message, fields) => lines.push({ room, level, code, fields }),
     count: (metric, by) => figures.push(`${metric} +${by}`),
     gauge: (metric, value) => figures.push(`${metric} ${value}`),
+    observe: (metric, value) => figures.push(`${metric} ${value}`),
   });
   return { observer: inRoom(''), lines, figures };
 }

@@ -220,6 +220,7 @@ export function fakeNode(generation: Generation): Fake {
       registerSecondSignature: (keyPair, secondPublicKey) => fake.registerSecondSignature(keyPair, secondPublicKey),
       forgingDelegates: () => fake.forging,
       setForging: (publicKey, password, forging) => fake.setForging(publicKey, password, forging),
+      figures: () => Promise.resolve('# TYPE bloomery_chain_height gauge\nbloomery_chain_height 5\n'),
       decisions: (limit) => DECISIONS.slice(0, limit),
       stateDigest: () => ({ height: 2, blockId: TIP.id, digest: 'ef'.repeat(32) }),
     },

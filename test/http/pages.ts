@@ -14,7 +14,7 @@ export interface Example {
 
 export function resourceOf(path: string): string {
   const [, first = ''] = path.split('/');
-  return first === 'healthz' || first === 'readyz' ? 'health' : first;
+  return first === 'healthz' || first === 'readyz' || first === 'metrics' ? 'health' : first;
 }
 
 export function pageOf(resource: string, document: OpenApiDocument, examples: readonly Example[]): string {
@@ -54,7 +54,9 @@ function exchangeOf({ method, target, body, answers }: Example): readonly string
   const lines = ['```sh', `curl${sent} 'http://127.0.0.1:4000${target}'`, '```', ''];
   for (const generation of ['2', '3'] as const) {
     const { status, text } = answers[generation];
-    lines.push(`Generation ${generation}, status ${status}:`, '', '```json', prettyOf(text), '```', '');
+    const isJson = /^[[{]/.test(text);
+    const shown = isJson ? ['```json', prettyOf(text)] : ['```', text.trimEnd()];
+    lines.push(`Generation ${generation}, status ${status}:`, '', ...shown, '```', '');
   }
   return lines;
 }

@@ -149,6 +149,7 @@ test('no secret is logged or repeated, whatever goes wrong', async (t) => {
     log: (_level, _code, message, fields) => lines.push(message, fields),
     count: () => undefined,
     gauge: () => undefined,
+    observe: () => undefined,
   };
   const fake = nodeWith(3);
   fake.api.registerSecondSignature = () => Promise.reject(new Error('broken'));

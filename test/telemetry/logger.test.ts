@@ -153,14 +153,17 @@ test('foreign text can neither forge a line nor drive a terminal', (t) => {
   t.notRegex(text(), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
-test('counters and gauges reach the registry from every room', (t) => {
+test('figures reach the registry from every room', async (t) => {
   const metrics = new MetricsRegistry();
   const { observer } = listening({ metrics });
-  observer.room('chain').count('blocks_total');
-  observer.count('blocks_total', 2);
-  observer.room('p2p').gauge('peers', 3, { direction: 'inbound' });
-  t.is(metrics.value('blocks_total'), 3);
-  t.is(metrics.value('peers', { direction: 'inbound' }), 3);
+  observer.room('chain').count('blocks_reverted_total');
+  observer.count('blocks_reverted_total', 2);
+  observer.room('peers').gauge('peers_connected', 3);
+  observer.room('chain').observe('block_delay_seconds', 0.5);
+  const text = await metrics.text();
+  t.regex(text, /^bloomery_blocks_reverted_total 3$/m);
+  t.regex(text, /^bloomery_peers_connected 3$/m);
+  t.regex(text, /^bloomery_block_delay_seconds_sum 0.5$/m);
 });
 
 test('a file gets every line at once, is continued by the next start, and takes none after the end', (t) => {

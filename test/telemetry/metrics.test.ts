@@ -1,72 +1,125 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
+import { packageDirectory } from '../../src/config/package.ts';
+import { DECLARATIONS, type MetricDeclaration } from '../../src/telemetry/declarations.ts';
 import { MetricsRegistry } from '../../src/telemetry/metrics.ts';
+import { faultsOfExposition, readExposition } from '../support/exposition.ts';
 
-test('counters add up, gauges hold the last value, both by their labels', (t) => {
-  const metrics = new MetricsRegistry();
-  metrics.count('blocks_total');
-  metrics.count('blocks_total', 4);
+const OWN: Readonly<Record<string, MetricDeclaration>> = {
+  blocks_total: { kind: 'counter', help: 'Blocks.', labels: ['source'] },
+  starts_total: { kind: 'counter', help: 'Starts.' },
+  height: { kind: 'gauge', help: 'Height of the tip.\nOf this node.' },
+  peers: { kind: 'gauge', help: 'Peers.', labels: ['kind', 'from'] },
+  wait_seconds: { kind: 'histogram', help: 'Waits.', buckets: [1, 5] },
+};
+
+async function valueOf(metrics: MetricsRegistry, series: string): Promise<number | undefined> {
+  return readExposition(await metrics.text()).samples.get(series);
+}
+
+test('counters add up, gauges hold the last value and histograms sort observations, by their labels', async (t) => {
+  const metrics = new MetricsRegistry({ declarations: OWN });
+  metrics.count('blocks_total', 4, { source: 'sync' });
   metrics.count('blocks_total', 2, { source: 'sync' });
-  metrics.gauge('height_blocks', 12);
-  metrics.gauge('height_blocks', 7);
-  t.is(metrics.value('blocks_total'), 5);
-  t.is(metrics.value('blocks_total', { source: 'sync' }), 2);
-  t.is(metrics.value('height_blocks'), 7);
-  t.is(metrics.value('unheard_of'), undefined);
+  metrics.gauge('height', 12);
+  metrics.gauge('height', 7);
+  metrics.gauge('peers', 1, { kind: 'a', from: 'b' });
+  metrics.gauge('peers', 3, { from: 'b', kind: 'a' });
+  for (const wait of [0.5, 3, 9]) metrics.observe('wait_seconds', wait);
+  t.is(await valueOf(metrics, 'bloomery_blocks_total{source="sync"}'), 6);
+  t.is(await valueOf(metrics, 'bloomery_height'), 7);
+  t.is(await valueOf(metrics, 'bloomery_peers{from="b",kind="a"}'), 3);
+  t.is(await valueOf(metrics, 'bloomery_wait_seconds_bucket{le="1"}'), 1);
+  t.is(await valueOf(metrics, 'bloomery_wait_seconds_bucket{le="+Inf"}'), 3);
+  t.is(await valueOf(metrics, 'bloomery_wait_seconds_sum'), 12.5);
 });
 
-test('the order in which labels are given does not matter', (t) => {
-  const metrics = new MetricsRegistry();
-  metrics.count('messages_total', 1, { kind: 'block', from: 'peer' });
-  metrics.count('messages_total', 1, { from: 'peer', kind: 'block' });
-  t.is(metrics.value('messages_total', { kind: 'block', from: 'peer' }), 2);
+test('a gauge that nobody has set is not told, while a counter begins at 0', async (t) => {
+  const metrics = new MetricsRegistry({ declarations: OWN });
+  t.is(await valueOf(metrics, 'bloomery_height'), undefined);
+  t.is(await valueOf(metrics, 'bloomery_starts_total'), 0);
 });
 
-test('the text follows the Prometheus exposition format', (t) => {
-  const metrics = new MetricsRegistry();
-  metrics.describe('height_blocks', 'Height of the tip.\nOf this node.');
-  metrics.gauge('height_blocks', 12);
-  metrics.gauge('age_seconds', Infinity);
-  metrics.count('faults_total', 1, { code: 'B' });
-  metrics.count('faults_total', 2, { code: 'A "quoted" \\ line\nbreak' });
-  t.is(
-    metrics.text(),
-    [
-      '# TYPE bloomery_age_seconds gauge',
-      'bloomery_age_seconds +Inf',
-      '# TYPE bloomery_faults_total counter',
-      String.raw`bloomery_faults_total{code="A \"quoted\" \\ line\nbreak"} 2`,
-      'bloomery_faults_total{code="B"} 1',
-      String.raw`# HELP bloomery_height_blocks Height of the tip.\nOf this node.`,
-      '# TYPE bloomery_height_blocks gauge',
-      'bloomery_height_blocks 12',
-      '# HELP bloomery_metrics_refused_total Recordings that were malformed or one series too many.',
-      '# TYPE bloomery_metrics_refused_total counter',
-      'bloomery_metrics_refused_total 0',
-      '',
-    ].join('\n'),
-  );
-});
-
-test('what is malformed is refused, counted, and changes nothing', (t) => {
-  const metrics = new MetricsRegistry();
-  metrics.count('blocks_total', 3);
-  const before = metrics.text();
-  metrics.count('blocks_total', -1);
-  metrics.count('blocks_total', NaN);
-  metrics.gauge('blocks_total', 5);
-  metrics.gauge('not a name', 5);
-  metrics.count('blocks_total', 1, { 'not-a-label': 'x' });
-  metrics.count('blocks_total', 1, { __reserved: 'x' });
+test('what is not declared so is refused, counted, and changes nothing', async (t) => {
+  const metrics = new MetricsRegistry({ declarations: OWN });
+  metrics.count('blocks_total', 3, { source: 'sync' });
+  const before = await metrics.text();
+  metrics.count('unheard_of_total');
+  metrics.count('blocks_total', -1, { source: 'sync' });
+  metrics.count('blocks_total', NaN, { source: 'sync' });
+  metrics.count('blocks_total', 1);
+  metrics.count('blocks_total', 1, { other: 'x' });
+  metrics.count('blocks_total', 1, { source: 'x', other: 'x' });
+  metrics.gauge('blocks_total', 5, { source: 'sync' });
+  metrics.observe('height', 5);
   metrics.count('metrics_refused_total', 100);
-  t.is(metrics.value('metrics_refused_total'), 7);
-  t.is(metrics.text(), before.replace('refused_total 0', 'refused_total 7'));
+  t.is(await valueOf(metrics, 'bloomery_metrics_refused_total'), 9);
+  t.is(await metrics.text(), before.replace('refused_total 0', 'refused_total 9'));
 });
 
-test('the number of series of one name has a maximum, and known series go on counting at it', (t) => {
-  const metrics = new MetricsRegistry({ seriesMax: 3 });
-  for (let peer = 0; peer < 10; peer += 1) metrics.count('messages_total', 1, { peer: String(peer) });
-  metrics.count('messages_total', 1, { peer: '0' });
-  t.is(metrics.value('messages_total', { peer: '0' }), 2);
-  t.is(metrics.value('messages_total', { peer: '3' }), undefined);
-  t.is(metrics.value('metrics_refused_total'), 7);
+test('the number of series of one name has a maximum, and known series go on counting at it', async (t) => {
+  const metrics = new MetricsRegistry({ declarations: OWN, seriesMax: 3 });
+  for (let source = 0; source < 10; source += 1) metrics.count('blocks_total', 1, { source: String(source) });
+  metrics.count('blocks_total', 1, { source: '0' });
+  t.is(await valueOf(metrics, 'bloomery_blocks_total{source="0"}'), 2);
+  t.is(await valueOf(metrics, 'bloomery_blocks_total{source="3"}'), undefined);
+  t.is(await valueOf(metrics, 'bloomery_metrics_refused_total'), 7);
+});
+
+test('figures of a state are taken when somebody reads them', async (t) => {
+  const metrics = new MetricsRegistry({ declarations: OWN });
+  let height = 1;
+  metrics.beforeReading(() => metrics.gauge('height', height));
+  t.is(await valueOf(metrics, 'bloomery_height'), 1);
+  height = 2;
+  t.is(await valueOf(metrics, 'bloomery_height'), 2);
+});
+
+test('labels that peers have a say in break neither lines nor quotes, and have a greatest length', async (t) => {
+  const metrics = new MetricsRegistry({ declarations: OWN });
+  metrics.count('blocks_total', 1, { source: 'A "quoted" \\ line\nbreak' });
+  metrics.count('blocks_total', 1, { source: 'x'.repeat(500) });
+  const text = await metrics.text();
+  t.deepEqual(faultsOfExposition(text), []);
+  t.true(text.split('\n').every((line) => line.length < 200));
+});
+
+test('every declared figure is told in the form and under the names that Prometheus asks for', async (t) => {
+  const metrics = new MetricsRegistry({ isOfProcess: true });
+  for (const [name, { kind, labels = [] }] of Object.entries(DECLARATIONS)) {
+    const values = Object.fromEntries(labels.map((label) => [label, 'x']));
+    if (kind === 'counter') metrics.count(name, 1, values);
+    else if (kind === 'gauge') metrics.gauge(name, 1, values);
+    else metrics.observe(name, 1, values);
+  }
+  const text = await metrics.text();
+  t.deepEqual(faultsOfExposition(text), []);
+  t.is(readExposition(text).samples.get('bloomery_metrics_refused_total'), 0);
+  t.true(readExposition(text).families.has('process_resident_memory_bytes'));
+  t.true(readExposition(text).families.has('nodejs_eventloop_lag_p99_seconds'));
+});
+
+test('the check of the form finds what is wrong', (t) => {
+  const faults = (text: string): number => faultsOfExposition(text).length;
+  t.is(faults('# HELP a_total A.\n# TYPE a_total counter\na_total 1\n'), 0);
+  t.is(faults('# TYPE a_total counter\na_total 1\n'), 1);
+  t.is(faults('# HELP a A.\n# TYPE a counter\na 1\n'), 1);
+  t.is(faults('# HELP a_total A.\n# TYPE a_total gauge\na_total 1\n'), 1);
+  t.is(faults('# HELP a_ms A.\n# TYPE a_ms gauge\na_ms 1\n'), 1);
+  t.is(faults('# HELP a A.\n# TYPE a gauge\na one\n'), 1);
+  t.is(faults('# HELP a A.\n# TYPE a gauge\na 1\na 2\n'), 1);
+  t.is(faults('a 1\n'), 1);
+});
+
+test('every figure that the source records is declared, and every declared one is recorded', (t) => {
+  const folder = join(packageDirectory(), 'src');
+  const recorded = new Set<string>();
+  for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.ts')) continue;
+    const text = readFileSync(join(folder, file), 'utf8');
+    for (const [, name] of text.matchAll(/(?:observer|metrics)\.(?:count|gauge|observe)\(\s*'([^']+)'/gi))
+      recorded.add(name ?? '');
+  }
+  t.deepEqual([...recorded].sort(), Object.keys(DECLARATIONS).sort());
 });

@@ -9,6 +9,7 @@ import { startNode } from '../../node/node.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { createObserver } from '../../telemetry/logger.ts';
+import { MetricsRegistry } from '../../telemetry/metrics.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT, problemOf } from '../problems.ts';
 import type { StartFlags } from '../flags.ts';
@@ -31,7 +32,9 @@ export async function start(flags: StartFlags): Promise<void> {
   await checkPortsFree(listeners(config));
 
   const stop = stopRequest();
+  const metrics = new MetricsRegistry({ isOfProcess: true });
   const observer = createObserver({
+    metrics,
     level: config.log.level,
     format: config.log.format,
     colour: config.log.format === 'human' && process.stderr.isTTY,
@@ -42,7 +45,7 @@ export async function start(flags: StartFlags): Promise<void> {
     process.exit(EXIT.failed);
   });
   const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
-  const node = await startNode({ network, dataDirectory, config, observer });
+  const node = await startNode({ network, dataDirectory, config, observer, metrics });
   process.stdout.write(`${startedLine(network.name, node.httpPort, node.wsPort, dataDirectory)}\n`);
   await stop;
   const patience = setTimeout(() => {

@@ -77,6 +77,7 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
   let stopListening: (() => void) | undefined;
   let peers = new Map<string, PeerEntry>();
   let forging = new Map<string, ForgingDelegate>();
+  options.observer.gauge('http_event_readers', 0);
 
   const textsOf = (sequence: number, finality: Finality): readonly WrittenEvent[] => {
     const key = `${finality} ${sequence}`;

@@ -9,6 +9,7 @@ import { delegateRoutes } from './delegates.ts';
 import { eventsRoute } from './events.ts';
 import { forgingStatisticsRoute } from './forging-statistics.ts';
 import { HEALTH_ROUTE, READINESS_ROUTE } from './health.ts';
+import { METRICS_ROUTE } from './metrics.ts';
 import { nodeRoutes } from './node.ts';
 import { peerRoutes } from './peers.ts';
 import { poolRoutes } from './pool.ts';
@@ -21,6 +22,7 @@ import { voterRoutes } from './voters.ts';
 /** What an operator switches on and off; on unless told. */
 export interface RouteOptions {
   readonly legacySignatures?: { readonly enabled: boolean };
+  readonly metrics?: boolean;
 }
 
 export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonly Route[] {
@@ -40,6 +42,7 @@ export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonl
     eventsRoute(dialect),
     HEALTH_ROUTE,
     READINESS_ROUTE,
+    ...(options.metrics === false ? [] : [METRICS_ROUTE]),
   ];
   return [...routes, ...specRoutes(routes, dialect)];
 }

@@ -1,0 +1,74 @@
+/** Every figure that a node tells, once. Rooms name them without the prefix; what is not declared here is refused. */
+
+export type MetricKind = 'counter' | 'gauge' | 'histogram';
+
+export interface MetricDeclaration {
+  readonly kind: MetricKind;
+  /** One sentence, for the `# HELP` line. */
+  readonly help: string;
+  readonly labels?: readonly string[];
+  /** Upper bounds of a histogram's buckets, in its unit. */
+  readonly buckets?: readonly number[];
+}
+
+/** Networks are quick within a region and take seconds across the world; a slot is 2 to 10 s long. */
+const DELAY_BUCKETS_S = [0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20];
+const ANSWER_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
+
+export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
+  build_info: gauge('Version of the node and name of its network; always 1.', ['version', 'network', 'commit']),
+
+  chain_height: gauge('Height of the tip.'),
+  chain_finalized_height: gauge('Height up to which no block can be reverted any more.'),
+  chain_network_height: gauge('Most frequent height among connected peers; 0 without peers.'),
+  chain_lag_blocks: gauge('Blocks that this node is behind most of its peers.'),
+  chain_tip_age_seconds: gauge('Time since the slot of the tip began.'),
+  chain_syncing: gauge('1 while blocks are downloaded, else 0.'),
+  blocks_applied_total: counter('Blocks added to the chain.', ['origin']),
+  blocks_reverted_total: counter('Blocks taken back.'),
+  branch_changes_total: counter('Times that blocks were taken back, whatever their number.'),
+  block_delay_seconds: histogram('Time from the beginning of a slot until its block was applied here.'),
+
+  consensus_ratio: gauge('Share of connected peers that have this tip, 0 to 1; 0 without peers.'),
+  peers_connected: gauge('Connections to peers that stand.'),
+  peers_known: gauge('Peers that this node knows of, connected or not.'),
+  peers_banned_total: counter('Peers banned for what they did.'),
+  p2p_connections_total: counter('Connections to peers that were made.', ['direction']),
+  p2p_disconnections_total: counter('Connections to peers that ended, by close code.', ['code']),
+  p2p_refused_total: counter('Connections that were refused in the handshake, by close code.', ['code']),
+  p2p_faults_total: counter('Faults of peers on the wire.', ['code']),
+
+  pool_transactions: gauge('Transactions that wait, by queue.', ['state']),
+  pool_refusals_total: counter('Transactions that the pool refused.', ['code']),
+  pool_dropped_transactions_total: counter('Transactions that left the pool without getting into a block.'),
+  pool_expired_transactions_total: counter('Transactions that waited in the pool too long.'),
+  transaction_delay_seconds: histogram('Time from the timestamp of a transaction until the pool had verified it.'),
+
+  forging_delegates: gauge('Delegates that forge on this node.'),
+  delegate_forged_blocks: gauge('Blocks in the chain by a delegate configured here.', ['delegate']),
+  delegate_missed_blocks: gauge('Slots that a delegate configured here missed, by the chain.', ['delegate']),
+
+  store_size_bytes: gauge('Size of the chain on the disk.'),
+  disk_free_bytes: gauge('Room that is left on the disk of the chain.'),
+
+  http_request_duration_seconds: {
+    kind: 'histogram',
+    help: 'Time that answers took, by pattern of the route.',
+    labels: ['route', 'method', 'status'],
+    buckets: ANSWER_BUCKETS_S,
+  },
+  http_kept_answers_total: counter('Answers that were sent again from memory, which no duration is measured of.'),
+  http_event_readers: gauge('Readers of the stream of events.'),
+};
+
+function counter(help: string, labels: readonly string[] = []): MetricDeclaration {
+  return { kind: 'counter', help, labels };
+}
+
+function gauge(help: string, labels: readonly string[] = []): MetricDeclaration {
+  return { kind: 'gauge', help, labels };
+}
+
+function histogram(help: string): MetricDeclaration {
+  return { kind: 'histogram', help, labels: [], buckets: DELAY_BUCKETS_S };
+}
