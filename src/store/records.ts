@@ -75,7 +75,9 @@ export function decodeAccount(address: Address, bytes: Buffer, votes: () => read
 function groupOf(record: RecordReader): MultisignatureGroup {
   const min = record.count();
   const lifetime = record.count();
-  const members = Array.from({ length: record.count() }, () => record.key());
+  const members: PublicKey[] = [];
+  // Not made at their number at once: in a damaged record it may be any.
+  for (let left = record.count(); left > 0; left -= 1) members.push(record.key());
   return { min, lifetime, members };
 }
 
@@ -220,6 +222,7 @@ export class RecordReader {
     for (;;) {
       const byte = this.byte();
       value += (byte & 127) * weight;
+      assert(Number.isSafeInteger(value), 'a count is a safe integer');
       if (byte < 128) return value;
       weight *= 128;
     }

@@ -2,7 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 
 import { AssertionFailed } from '../../src/primitives/errors.ts';
-import type { Account, Delegate } from '../../src/protocol/state.ts';
+import { emptyAccount, type Account, type Delegate } from '../../src/protocol/state.ts';
 import { orderedBigint, orderedBigintBytes } from '../../src/store/layout.ts';
 import {
   decodeAccount,
@@ -116,4 +116,15 @@ test('bytes that are no record are recognised as a broken store', (t) => {
   t.throws(decode(Buffer.concat([bytes, Buffer.from([0])])), { instanceOf: AssertionFailed });
   t.throws(() => decodeKeys(Buffer.alloc(33)), { instanceOf: AssertionFailed });
   t.throws(() => encodeKeys(['abc']), { instanceOf: AssertionFailed });
+});
+
+test('a damaged number of members is a broken store too, however large it says to be', (t) => {
+  const account = { ...emptyAccount('1L'), group: { min: 1, lifetime: 1, members: ['00'.repeat(32)] } };
+  const bytes = encodeAccount(account);
+  const count = bytes.length - 33;
+  t.is(bytes[count], 1);
+  for (const digits of [6, 9, 200]) {
+    const large = Buffer.concat([bytes.subarray(0, count), Buffer.alloc(digits, 255), bytes.subarray(count)]);
+    t.throws(() => decodeAccount('1L', large, () => []), { instanceOf: AssertionFailed });
+  }
 });
