@@ -47,7 +47,9 @@ export function blockOfLine(line: string, codec: Codec): ReadBlock {
 /** The id that a line claims for its block, as far as it can be read: for telling which block a refusal is about. */
 export function claimedId(line: string): string | undefined {
   // The block's own members stand outside the brackets of its transactions.
-  return /"id":\s*"([0-9]{1,20})"/.exec(line.replace(/\[.*\]/s, ''))?.[1];
+  const [from, to] = [line.indexOf('['), line.lastIndexOf(']')];
+  const own = from >= 0 && to > from ? line.slice(0, from) + line.slice(to + 1) : line;
+  return /"id":\s{0,64}"([0-9]{1,20})"/.exec(own)?.[1];
 }
 
 export interface FileLine {

@@ -74,6 +74,11 @@ test('what is no block is refused with the place of the fault', (t) => {
 test('the id that a line claims is its own, not that of a transaction', (t) => {
   t.is(claimedId(lineOfBlock(filled, codec)), filled.id);
   t.is(claimedId('{"transactions":[{"id":"5"}],"height":3}'), undefined);
+  // However odd a line is, it is read in one go.
+  const startedMs = performance.now();
+  t.is(claimedId(`${'['.repeat(500_000)}"id":"7"`), '7');
+  t.is(claimedId(`"id":${' '.repeat(500_000)}`), undefined);
+  t.true(performance.now() - startedMs < 5_000);
   t.is(claimedId('no block'), undefined);
 });
 
