@@ -29,6 +29,8 @@ export const ANSWERS_PER_PEER_MAX = 32;
  * calls as this can fall into one of theirs, and answers and messages come on top.
  */
 const CALLS_PER_SECOND_MAX = 40;
+/** Without a question for so long, the count of them begins anew. */
+const QUESTIONS_REMEMBERED_MS = 20_000;
 /** The latency probe waits 20 to 60 s. */
 const PROBE_MIN_MS = 20_000;
 const PROBE_SPREAD_MS = 40_001;
@@ -54,6 +56,8 @@ export class PeerConnection implements Connection {
   #latencyMs: number | undefined;
   #link: Link | undefined;
   #probe: Timer | undefined;
+  /** The peer's questions of late, and how many of them got an answer. */
+  #questions = { asked: 0, answered: 0, lastMs: 0 };
   #asking = 0;
   #answering = 0;
   readonly #context: ConnectionContext;
@@ -75,6 +79,12 @@ export class PeerConnection implements Connection {
 
   get latencyMs(): number | undefined {
     return this.#latencyMs;
+  }
+
+  get responsiveness(): number | undefined {
+    const { asked, answered, lastMs } = this.#questions;
+    if (asked === 0 || this.#context.clock.nowMs() - lastMs > QUESTIONS_REMEMBERED_MS) return undefined;
+    return answered / asked;
   }
 
   /** What the link reports, with what to do when it ends. */
@@ -218,13 +228,23 @@ export class PeerConnection implements Connection {
 
   async #answer(call: Exclude<IncomingCall, { kind: 'refused' }>, answer: Answer): Promise<void> {
     const { dialect } = this.#context;
+    this.#countQuestion();
     try {
       const result = await this.#resultOf(call);
+      this.#questions.answered += 1;
       answer.end(dialect.packAnswer(call satisfies AnsweredCall, result, this.peerId));
     } catch (error) {
       this.#fail(answer, call, failureOf(error));
       this.#raised(call.name, error);
     }
+  }
+
+  #countQuestion(): void {
+    const nowMs = this.#context.clock.nowMs();
+    if (nowMs - this.#questions.lastMs > QUESTIONS_REMEMBERED_MS)
+      this.#questions = { asked: 0, answered: 0, lastMs: 0 };
+    this.#questions.asked += 1;
+    this.#questions.lastMs = nowMs;
   }
 
   async #resultOf(call: Exclude<IncomingCall, { kind: 'refused' }>): Promise<unknown> {

@@ -70,6 +70,17 @@ export interface Budget {
   readonly drops: boolean;
 }
 
+/**
+ * Questions for blocks in a second that are answered. Our own pace is half of it, and two halves may meet in one second of
+ * the reader's; nodes of the reference ask far less.
+ */
+export const BLOCK_QUESTIONS: Budget = { windowMs: 1_000, usesMax: 80, drops: true };
+/** Questions that nodes put once after a connection, or never. */
+export const RARE_QUESTIONS: Budget = { windowMs: 1_000, usesMax: 20, drops: true };
+
+/** Blocks, or infos after a block, that a peer may push: five times what the shortest block time makes. */
+export const BLOCK_NEWS: Budget = { windowMs: 10_000, usesMax: 50, drops: true };
+
 export interface Outgoing {
   readonly event: string;
   readonly data: unknown;

@@ -2,7 +2,17 @@
 
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
 import { ask, call, packAnswer, packFailure, readCall } from './calls-gen2.ts';
-import { CLOSE, type IncomingEvent, type InfoVerdict, type QueryVerdict, type WireDialect } from './dialect.ts';
+import {
+  BLOCK_NEWS,
+  BLOCK_QUESTIONS,
+  type Budget,
+  CLOSE,
+  type IncomingEvent,
+  type InfoVerdict,
+  type QueryVerdict,
+  RARE_QUESTIONS,
+  type WireDialect,
+} from './dialect.ts';
 import { INFO_MEMBERS, infoOf, isAtLeast, isVersion, STATE } from './info-gen2.ts';
 import { isProtocolCompatible, readSaid } from './info.ts';
 import { ITEMS_MAX, readMemberSignatures, resultOf } from './items.ts';
@@ -22,6 +32,19 @@ export interface Gen2DialectOptions {
 const ENVELOPE = 'remote-message';
 const MESSAGES = ['postBlock', 'postTransactions', 'postSignatures'] as const;
 const REQUIRED = ['wsPort', 'version', 'nethash'] as const;
+/** The reference has none: these are for who asks as no node does. A search for a common block takes twelve questions. */
+const BUDGETS: ReadonlyMap<string, Budget> = new Map([
+  ['blocks', BLOCK_QUESTIONS],
+  ['blocksCommon', BLOCK_QUESTIONS],
+  ['getTransactions', RARE_QUESTIONS],
+  ['getSignatures', RARE_QUESTIONS],
+  ['status', RARE_QUESTIONS],
+  ['list', RARE_QUESTIONS],
+  ['updateMyself', BLOCK_NEWS],
+  ['postBlock', BLOCK_NEWS],
+  ['postTransactions', BLOCK_NEWS],
+  ['postSignatures', BLOCK_NEWS],
+]);
 const NONCE_LENGTH = 16;
 
 export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
@@ -58,7 +81,7 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
     path: '/socketcluster/',
     bansAtUpgrade: true,
     events: [ENVELOPE, ...MESSAGES],
-    budgets: new Map(),
+    budgets: BUDGETS,
     packFailure,
     packInfo,
 

@@ -4,12 +4,15 @@ import { isU64Decimal } from '../primitives/bytes.ts';
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
 import { ask, packAnswer, readCall } from './calls-gen3.ts';
 import {
+  BLOCK_NEWS,
+  BLOCK_QUESTIONS,
   type Budget,
   CLOSE,
   type IncomingEvent,
   type InfoVerdict,
   type Outgoing,
   type QueryVerdict,
+  RARE_QUESTIONS,
   type WireDialect,
 } from './dialect.ts';
 import { INFO_MEMBERS, infoOf } from './info-gen3.ts';
@@ -36,6 +39,13 @@ const BUDGETS: ReadonlyMap<string, Budget> = new Map([
   ['getTransactions', { windowMs: 10_000, usesMax: 3, drops: false }],
   ['postTransactionsAnnouncement', { windowMs: 10_000, usesMax: 3, drops: false }],
   ['postSignatures', { windowMs: 10_000, usesMax: 3, drops: false }],
+  // The reference has no budget for these.
+  ['getBlocksFromId', BLOCK_QUESTIONS],
+  ['getHighestCommonBlock', RARE_QUESTIONS],
+  ['getLastBlock', RARE_QUESTIONS],
+  ['getSignatures', RARE_QUESTIONS],
+  ['postBlock', BLOCK_NEWS],
+  ['postNodeInfo', BLOCK_NEWS],
 ]);
 
 export function gen3Dialect(options: Gen3DialectOptions): WireDialect {

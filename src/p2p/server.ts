@@ -10,6 +10,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { PeerInfo } from '../ports/transport.ts';
 import { CLOSE, type QueryVerdict, type WireDialect } from './dialect.ts';
+import { Doorstep } from './doorstep.ts';
 import { Gate } from './gate.ts';
 import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
 import { FRAME_BYTES_MAX, ipv4Of } from './packets.ts';
@@ -23,8 +24,10 @@ export interface ListenOptions {
   readonly clock: Clock;
   /** How long a connection may stay without its handshake. */
   readonly handshakeTimeoutMs: number;
-  /** Connections without handshake at a time; more are cut at once. */
-  readonly handshakesPendingMax: number;
+  /** Connections without handshake at a time; the address with most of them gives one up for a newcomer. */
+  readonly strangersMax: number;
+  /** New connections of one address in ten seconds. */
+  readonly arrivalsPerIpMax: number;
   /** TCP connections at a time, whatever they carry. */
   readonly socketsMax: number;
   /** The own nonce, to recognise oneself. */
@@ -78,16 +81,20 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const server = createServer({ maxHeaderSize: 65_536, headersTimeout: 10_000, requestTimeout: 10_000 }, refusePlain);
   const sockets = new Set<Socket>();
   server.maxConnections = options.socketsMax;
+  const doorstep = new Doorstep(options);
   server.on('connection', (socket) => {
     sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    socket.once('close', () => {
+      sockets.delete(socket);
+      doorstep.leave(socket);
+    });
+    doorstep.enter(socket, ipv4Of(socket.remoteAddress) ?? '');
   });
   server.on('clientError', (_error, socket) => {
     socket.destroy();
   });
 
   const lines = new WeakMap<WebSocket, Line>();
-  let pending = 0;
 
   /** Runs inside the event of the new WebSocket, before the library has it: the first frame finds the gate in place. */
   function guard(webSocket: WebSocket, request: IncomingMessage): void {
@@ -111,11 +118,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     // Nodes never send control frames; the reference cuts who does.
     webSocket.on('ping', cut);
     webSocket.on('pong', cut);
-    pending += 1;
-    webSocket.once('close', () => {
-      if (line.welcome === undefined) pending -= 1;
-    });
-    if (pending > options.handshakesPendingMax) cut();
   }
 
   class GuardedServer extends WebSocketServer {
@@ -174,7 +176,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       return false;
     }
     line.welcome = on.accept(line.link, verdict.info);
-    if (line.welcome !== undefined) pending -= 1;
+    if (line.welcome !== undefined) doorstep.leave(socket.request.socket);
     return line.welcome !== undefined;
   }
 

@@ -33,6 +33,8 @@ export interface TransportOptions {
   readonly info?: NodeInfo;
   /** Accepted connections at a time. */
   readonly inboundMax: number;
+  /** New connections of one address in ten seconds. Default 100. */
+  readonly arrivalsPerIpMax?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly observer?: Observer;
@@ -58,7 +60,11 @@ export interface ListeningTransport extends Transport {
 
 const TIMEOUTS: TransportTimeouts = { dialMs: 2_000, requestMs: 10_000, handshakeMs: 10_000, leaveMs: 500 };
 /** Strangers that may be between connection and handshake at a time. */
-const HANDSHAKES_PENDING_MAX = 64;
+const STRANGERS_MAX = 64;
+/** A whole devnet behind one address starts with fewer; who is refused or dropped waits for seconds. */
+const ARRIVALS_PER_IP_MAX = 100;
+/** Connections that were told to close and have not done so yet. */
+const SOCKETS_LEAVING_MAX = 448;
 const LEAVING: CloseReason = { code: 1000, reason: 'Node is shutting down' };
 
 export function createTransport(options: TransportOptions): ListeningTransport {
@@ -111,8 +117,9 @@ class SocketTransport implements ListeningTransport {
       dialect,
       clock,
       handshakeTimeoutMs: this.#timeouts.handshakeMs,
-      handshakesPendingMax: HANDSHAKES_PENDING_MAX,
-      socketsMax: this.#options.inboundMax + 2 * HANDSHAKES_PENDING_MAX,
+      strangersMax: STRANGERS_MAX,
+      arrivalsPerIpMax: this.#options.arrivalsPerIpMax ?? ARRIVALS_PER_IP_MAX,
+      socketsMax: this.#options.inboundMax + STRANGERS_MAX + SOCKETS_LEAVING_MAX,
       nonce: info.nonce,
       on: {
         admits: (ip) => !this.#closed && handlers.admits(ip),

@@ -194,6 +194,31 @@ test('a second info or peer list within a second gets no answer and costs once p
   await node.transport.close();
 });
 
+test('questions that no node asks so often get no answer above their budget, and cost once per window', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  for (let index = 1; index <= 30; index += 1) {
+    peer.say({ event: 'rpc-request', data: { procedure: 'getLastBlock' }, cid: index });
+  }
+  await until(() => node.seen.faults.length === 1, 'a fault');
+  await pause(50);
+  t.is(node.seen.requests.length, 20);
+  t.deepEqual(
+    node.seen.faults.map(({ fault }) => fault),
+    ['PROCEDURE_RATE'],
+  );
+  await node.transport.close();
+});
+
+test('of blocks that come faster than any are forged, those above the budget are not heard', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  for (let index = 1; index <= 70; index += 1) peer.say(message('postBlock', { block: { id: String(index) } }));
+  await until(() => node.seen.faults.length === 1, 'a fault');
+  t.is(node.seen.messages.length, 50);
+  await node.transport.close();
+});
+
 test('the fourth announcement within ten seconds is heard, but costs', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
@@ -385,7 +410,7 @@ test('a peer that asks without end waits in a line of bounded length', async (t)
   const node = await startNode({ answer: () => new Promise(() => undefined) });
   const peer = await greetedPeer(node.address.wsPort);
   for (let index = 1; index <= 40; index += 1) {
-    peer.say({ event: 'rpc-request', data: { procedure: 'getLastBlock' }, cid: index });
+    peer.say({ event: 'rpc-request', data: { procedure: 'getBlocksFromId', data: { blockId: '1' } }, cid: index });
   }
   await until(() => peer.frames.length === 10, 'refusals');
   t.deepEqual(await peer.frame(2), { rid: 33, error: { message: 'Too many requests wait for an answer' } });

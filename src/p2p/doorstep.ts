@@ -1,0 +1,67 @@
+/**
+ * Connections that have not said who they are yet: open TCP, half an upgrade, no handshake. Each costs memory and a place, so
+ * there are only so many, and whoever holds the most of them gives one up for a newcomer; a slow crowd at one address cannot
+ * shut the door for others.
+ */
+
+import type { Socket } from 'node:net';
+import { LruMap } from '../primitives/bounded.ts';
+import type { Clock } from '../ports/clock.ts';
+import { RateWindow } from './rate.ts';
+
+export interface DoorstepOptions {
+  readonly clock: Clock;
+  /** Connections without handshake at a time. */
+  readonly strangersMax: number;
+  /** New connections of one address in ten seconds; more are cut before anything is read of them. */
+  readonly arrivalsPerIpMax: number;
+}
+
+const ARRIVALS_WINDOW_MS = 10_000;
+const ADDRESSES_MAX = 5_000;
+
+export class Doorstep {
+  readonly #options: DoorstepOptions;
+  /** In the order of their arrival. */
+  readonly #strangers = new Map<Socket, string>();
+  readonly #arrivals = new LruMap<string, RateWindow>(ADDRESSES_MAX);
+
+  constructor(options: DoorstepOptions) {
+    this.#options = options;
+  }
+
+  get strangers(): number {
+    return this.#strangers.size;
+  }
+
+  /** A connection was opened. @returns false when it was cut at once */
+  enter(socket: Socket, ip: string): boolean {
+    let arrivals = this.#arrivals.get(ip);
+    if (arrivals === undefined) this.#arrivals.set(ip, (arrivals = new RateWindow(ARRIVALS_WINDOW_MS)));
+    if (arrivals.use(this.#options.clock.nowMs()) > this.#options.arrivalsPerIpMax) {
+      socket.destroy();
+      return false;
+    }
+    this.#strangers.set(socket, ip);
+    if (this.#strangers.size > this.#options.strangersMax) this.#makeRoom();
+    return this.#strangers.has(socket);
+  }
+
+  /** The connection is a peer's now, or closed. */
+  leave(socket: Socket): void {
+    this.#strangers.delete(socket);
+  }
+
+  /** Cuts the oldest stranger of the address that has most of them: who means well is through within moments. */
+  #makeRoom(): void {
+    const counts = new Map<string, number>();
+    for (const ip of this.#strangers.values()) counts.set(ip, (counts.get(ip) ?? 0) + 1);
+    const most = Math.max(...counts.values());
+    for (const [socket, ip] of this.#strangers) {
+      if (counts.get(ip) !== most) continue;
+      this.#strangers.delete(socket);
+      socket.destroy();
+      return;
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import type { Socket } from 'node:net';
+import test from 'ava';
+
+import { Doorstep } from '../../src/p2p/doorstep.ts';
+import { greetedPeer, pause, rawPeer, startNode, until } from './support.ts';
+
+function stage(strangersMax: number, arrivalsPerIpMax = 1_000) {
+  const cut: string[] = [];
+  let nowMs = 0;
+  const clock = { nowMs: () => nowMs, after: () => ({ cancel: () => undefined }) };
+  const doorstep = new Doorstep({ clock, strangersMax, arrivalsPerIpMax });
+  const socket = (name: string): Socket => ({ destroy: () => cut.push(name) }) as unknown as Socket;
+  return { doorstep, socket, cut, pass: (ms: number) => (nowMs += ms) };
+}
+
+test('the address with most strangers gives up its oldest for a newcomer', (t) => {
+  const { doorstep, socket, cut } = stage(4);
+  for (const name of ['a1', 'b1', 'a2', 'a3']) doorstep.enter(socket(name), name.slice(0, 1));
+  t.true(doorstep.enter(socket('c1'), 'c'));
+  t.true(doorstep.enter(socket('d1'), 'd'));
+  t.deepEqual(cut, ['a1', 'a2']);
+  t.is(doorstep.strangers, 4);
+});
+
+test('who became a peer or left is no stranger any more', (t) => {
+  const { doorstep, socket, cut } = stage(2);
+  const first = socket('a1');
+  doorstep.enter(first, 'a');
+  doorstep.leave(first);
+  doorstep.enter(socket('a2'), 'a');
+  doorstep.enter(socket('a3'), 'a');
+  t.deepEqual(cut, []);
+});
+
+test('an address that connects again and again is cut before anything is read, until its ten seconds are over', (t) => {
+  const { doorstep, socket, cut, pass } = stage(100, 3);
+  const enter = (name: string) => doorstep.enter(socket(name), name.slice(0, 1));
+  t.deepEqual(['a1', 'a2', 'a3', 'a4', 'b1'].map(enter), [true, true, true, false, true]);
+  t.deepEqual(cut, ['a4']);
+  pass(10_000);
+  t.true(enter('a5'));
+});
+
+test('slow strangers at one address do not shut the door for a peer', async (t) => {
+  const node = await startNode();
+  const slow = await Promise.all(Array.from({ length: 70 }, () => rawPeer(node.address.wsPort)));
+  const peer = await greetedPeer(node.address.wsPort);
+  await until(() => slow.filter((stranger) => stranger.closed() !== undefined).length >= 6, 'the surplus is cut');
+  await pause(20);
+  t.is(peer.closed(), undefined);
+  t.is(node.transport.connections().length, 1);
+  for (const stranger of slow) stranger.webSocket.terminate();
+  await node.transport.close();
+});
