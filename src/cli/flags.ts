@@ -51,6 +51,12 @@ export interface WhyFlags {
   readonly json?: true;
 }
 
+export interface PeersFlags {
+  readonly node: string;
+  readonly limit: number;
+  readonly json?: true;
+}
+
 export interface ExportFlags {
   readonly network?: string;
   readonly dataDir?: string;

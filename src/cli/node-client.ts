@@ -9,6 +9,8 @@ export interface NodeState {
   readonly consensus: number;
   readonly syncing: boolean;
   readonly transactions: { readonly confirmed: number; readonly total: number };
+  /** By how much the peers' clocks are ahead of the node's, told when it is much. */
+  readonly clockOffsetMs?: number;
   /** While blocks are downloaded. */
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
 }
@@ -21,6 +23,22 @@ export interface DecisionState {
   readonly code: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** What the node thinks of a peer address. Times are ISO 8601. */
+export interface PeerVerdictState {
+  readonly ip: string;
+  readonly wsPort?: number;
+  readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
+  readonly direction?: 'inbound' | 'outbound';
+  readonly since?: string;
+  readonly until?: string;
+  readonly code?: number;
+  readonly reason?: string;
+  readonly roles: readonly string[];
+  readonly reputation: number;
+  readonly height?: number;
+  readonly latencyMs?: number;
 }
 
 export interface DelegateCounts {
@@ -39,6 +57,8 @@ export interface NodeClient {
   delegates(): Promise<readonly DelegateCounts[]>;
   /** The latest decisions, newest first. */
   decisions(limit: number): Promise<readonly DecisionState[]>;
+  /** Peer addresses with what the node thinks of them, connected ones first. */
+  peerVerdicts(limit: number): Promise<readonly PeerVerdictState[]>;
   /** SHA-256 over all consensus state at the tip. */
   digest(): Promise<{ readonly height: number; readonly blockId: string; readonly digest: string }>;
 }
@@ -64,6 +84,7 @@ export function nodeClient(url: string): NodeClient {
       }));
     },
     digest: () => ask('node/digest'),
+    peerVerdicts: (limit) => ask(`node/peers?limit=${limit}`),
     decisions: (limit) => ask(`node/decisions?limit=${limit}`),
   };
 }

@@ -9,6 +9,7 @@ import type {
   GenesisFlags,
   ImportFlags,
   NetworkImportFlags,
+  PeersFlags,
   RollbackFlags,
   StartFlags,
   StatusFlags,
@@ -112,6 +113,22 @@ times are UTC. A node keeps the latest 200 of each kind since its start.
 ${EXIT_CODES}`,
     )
     .action(async (options: WhyFlags) => (await import('./commands/why.ts')).why(options));
+
+  command(program, 'peers', 'list the peers of a running node with its verdict on each')
+    .option('--node <url>', 'its HTTP interface, on the same machine', 'http://127.0.0.1:4000')
+    .option('--limit <count>', 'addresses', integerFrom(1, 1000), 100)
+    .option(
+      '--json',
+      'print {"peers":[{"ip","wsPort","verdict","roles","reputation", ...}, ...]}, connected ones first',
+    )
+    .addHelpText(
+      'after',
+      `
+The verdicts: connected (in or out), is being dialled, banned until, dropped at and why, dialled again from, known; times
+are UTC. A peer begins with a reputation of 100; at 0 it is banned for a day.
+${EXIT_CODES}`,
+    )
+    .action(async (options: PeersFlags) => (await import('./commands/peers.ts')).peers(options));
 
   addChainCommands(program);
 

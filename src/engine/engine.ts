@@ -13,16 +13,18 @@ import type { SigningJournal } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
-import type { NodeInfo, PeerInfo, Transport } from '../ports/transport.ts';
+import type { NodeInfo, PeerInfo, Transport, TransportHandlers } from '../ports/transport.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import { Chain, openGenesis } from './chain.ts';
 import { Decisions } from './decisions.ts';
 import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
 import { Gossip } from './gossip.ts';
+import { ClockOffset } from './peers/clock-offset.ts';
 import { PeerManager, type PeerManagerOptions } from './peers/manager.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { createServer } from './serve.ts';
+import { inTurns } from './serving-lane.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 
 /** After a start, time that the first peer is given before a node forges by itself. */
@@ -73,6 +75,7 @@ export class Engine {
   readonly synchronizer: Synchronizer;
   readonly forging: ForgingScheduler;
   readonly decisions: Decisions;
+  readonly clockOffset: ClockOffset;
   readonly #gossip: Gossip;
   readonly #transactionListeners: ((transaction: Transaction) => void)[] = [];
   #poolTimer: Timer | undefined;
@@ -92,6 +95,7 @@ export class Engine {
     const observer = this.decisions.listenIn(dependencies.observer);
     openGenesis(store, rules, genesis);
     this.chain = new Chain({ store, rules, verifier, clock, observer: observer.room('chain') });
+    this.clockOffset = new ClockOffset(clock, observer.room('peers'));
     this.peers = new PeerManager({ transport, store, clock, random, observer: observer.room('peers') }, options.peers);
     this.pool = new TransactionPool({
       rules,
@@ -139,6 +143,9 @@ export class Engine {
       transactionGossip: this.#customs.transactionGossip,
       gossipTargets: () => this.peers.gossipTargets(),
       penalise,
+      noteBlockTime: (peerId, { timestamp }, receivedMs) => {
+        this.clockOffset.note(peerId, rules.params.epochMs + timestamp * 1000, receivedMs);
+      },
       synchronizer: this.synchronizer,
     });
     this.forging = new ForgingScheduler({
@@ -174,16 +181,7 @@ export class Engine {
     let poolFetches = 0;
     transport.announce(this.#nodeInfo());
     await this.peers.start({
-      answer: createServer({
-        store: this.#dependencies.store,
-        rules: this.chain.rules,
-        pool: this.pool,
-        limits: {
-          blocksMax: this.#customs.blocksPerAnswerMax,
-          blocksBytesMax: this.#customs.blocksAnswerBytesMax,
-          sharedMax: this.#customs.sharedPerAnswerMax,
-        },
-      }),
+      answer: inTurns(this.#server(), clock),
       message: (peerId, message) => {
         this.#gossip.receive(peerId, message);
       },
@@ -286,6 +284,19 @@ export class Engine {
     const percent = this.consensusPercent();
     if (percent >= forgingConsensusMin) return undefined;
     return `${percent} % of the peers share this node's tip, and forging takes ${forgingConsensusMin} %`;
+  }
+
+  #server(): TransportHandlers['answer'] {
+    return createServer({
+      store: this.#dependencies.store,
+      rules: this.chain.rules,
+      pool: this.pool,
+      limits: {
+        blocksMax: this.#customs.blocksPerAnswerMax,
+        blocksBytesMax: this.#customs.blocksAnswerBytesMax,
+        sharedMax: this.#customs.sharedPerAnswerMax,
+      },
+    });
   }
 
   #announceTip(): void {

@@ -38,6 +38,8 @@ export interface GossipDependencies {
   /** Peers for a message that not everybody gets: a random choice over both directions. */
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
+  /** A peer sent a block of the chain, or one that is refused only because its slot has not come. */
+  readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, hasShownTip?: boolean): void };
 }
 
@@ -147,7 +149,8 @@ export class Gossip {
   }
 
   async #receiveBlock(peerId: PeerId, json: unknown): Promise<void> {
-    const { chain, penalise, synchronizer } = this.#dependencies;
+    const { chain, clock, noteBlockTime, penalise, synchronizer } = this.#dependencies;
+    const receivedMs = clock.nowMs();
     let block: Block;
     try {
       block = chain.rules.codec.blockFromJson(json);
@@ -156,13 +159,17 @@ export class Gossip {
       penalise(peerId, error.code, error.message);
       return;
     }
-    if (this.#seenBlocks.has(block.id)) return;
+    if (this.#seenBlocks.has(block.id)) {
+      noteBlockTime(peerId, block, receivedMs);
+      return;
+    }
     const digest = sha256(utf8(JSON.stringify(json))).toString('hex');
     if (this.#refusedDocuments.has(digest)) return;
     const outcome = await chain.receive(block);
     switch (outcome.kind) {
       case 'applied':
         this.#seenBlocks.set(block.id, true);
+        noteBlockTime(peerId, block, receivedMs);
         return;
       case 'ignored':
         // Older blocks do not sign their height: another copy of this one may tell the right one.
@@ -170,6 +177,7 @@ export class Gossip {
         return;
       case 'refused':
         if (!PASSING_REFUSALS.has(outcome.rejection.code)) this.#refusedDocuments.set(digest, true);
+        if (outcome.rejection.code === 'BLOCK_TIMESTAMP_INVALID') noteBlockTime(peerId, block, receivedMs);
         penalise(peerId, outcome.rejection.code, outcome.rejection.message);
         return;
       case 'betterChain':

@@ -35,7 +35,7 @@ export function int32Parameter(name: string, minimum: number, description: strin
 }
 
 /** `limit` and `offset` of a list. */
-export function pageParameters(limitMax: 100 | 101, offsetMax?: number): readonly Parameter[] {
+export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): readonly Parameter[] {
   const limit: Schema = {
     type: 'integer',
     format: 'int32',

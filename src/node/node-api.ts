@@ -48,6 +48,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
     status() {
       const currentTimeMs = clock.nowMs();
       const sync = engine.synchronizer.progress;
+      const clockOffsetMs = engine.clockOffset.estimateMs();
       return {
         height: engine.chain.tip.header.height,
         finalizedHeight: engine.chain.finalizedHeight,
@@ -58,6 +59,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
         consensusPercent: engine.consensusPercent(),
         networkHeight: engine.networkHeight(),
         pool: engine.pool.sizes(),
+        ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
         ...(sync === undefined ? {} : { sync }),
       };
     },
@@ -72,6 +74,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
         const broadhash = engine.broadhashOfPeer(info);
         return { info: broadhash === undefined ? info : { ...info, broadhash }, state };
       }),
+    peerVerdicts: () => engine.peers.verdicts(),
     forgers,
     submitTransaction: (json) => Promise.resolve(engine.pool.submit(json)),
     submitSignature: (json) => Promise.resolve(engine.pool.submitSignature(json)),

@@ -37,6 +37,8 @@ export interface NodeStatus {
   /** Most frequent height among connected peers, 0 without peers. */
   readonly networkHeight: number;
   readonly pool: Readonly<Record<PoolState, number>>;
+  /** By how much the clocks of the peers seem to be ahead of this node's; undefined until enough blocks told. */
+  readonly clockOffsetMs?: number;
   /** While blocks are downloaded. */
   readonly sync?: SyncProgress;
 }
@@ -75,6 +77,37 @@ export interface PoolEntry {
 export interface PeerEntry {
   readonly info: PeerInfo;
   readonly state: 'connected' | 'disconnected';
+}
+
+export type PeerRole = 'fixed' | 'seed' | 'whitelisted' | 'blacklisted';
+
+/** What the node thinks of an address. */
+export interface PeerVerdict {
+  readonly ip: string;
+  /** Absent for a banned address of which no peer is known. */
+  readonly wsPort?: number;
+  /**
+   * `dropped`: a connection ended and there is none since; `waiting`: not to be dialled before `untilMs`, without it never;
+   * `known`: heard of, may be dialled.
+   */
+  readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
+  readonly direction?: 'inbound' | 'outbound';
+  /** Connected or dropped since; Unix time in milliseconds. */
+  readonly sinceMs?: number;
+  /** Banned, or not dialled, until; Unix time in milliseconds. */
+  readonly untilMs?: number;
+  /** Close code of a dropped connection. */
+  readonly code?: number;
+  readonly reason?: string;
+  /** What the configuration says of it. */
+  readonly roles: readonly PeerRole[];
+  /** List of the peer book. */
+  readonly list?: 'new' | 'tried';
+  /** 100 for a peer that never broke a rule; at 0 it is banned. */
+  readonly reputation: number;
+  readonly height?: number;
+  readonly version?: string;
+  readonly latencyMs?: number;
 }
 
 export interface ForgingDelegate {
@@ -123,6 +156,8 @@ export interface NodeApi {
   /** Whether a confirmed transaction concerns a group: true for registrations and sendings of a group, else undefined. */
   readyOf(transaction: Transaction): boolean | undefined;
   peers(): readonly PeerEntry[];
+  /** Every address that the node has to do with, connected ones first. */
+  peerVerdicts(): readonly PeerVerdict[];
   /** The next `limit` forgers from `offset` slots after the present one. */
   forgers(limit: number, offset: number): Page<Forger>;
   submitTransaction(json: unknown): Promise<SubmitResult>;

@@ -61,6 +61,8 @@ export interface Connection {
   readonly sinceMs: number;
   /** Last measured round trip, undefined before the first. */
   readonly latencyMs: number | undefined;
+  /** Share of the peer's questions that we could answer lately, 0 to 1; undefined when it asked nothing. */
+  readonly responsiveness?: number | undefined;
 }
 
 /** Questions to a peer. */

@@ -10,6 +10,7 @@ import { BlockRejected, type BlockRejectionCode } from '../../src/protocol/verdi
 function stage(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undefined) {
   const received: Block[] = [];
   const penalties: string[] = [];
+  const timed: string[] = [];
   const chain = {
     listen: () => undefined,
     rules: { codec: { blockFromJson: (json: JsonObject) => json as unknown as Block } },
@@ -27,15 +28,16 @@ function stage(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undef
     observer: SILENT,
     broadcastIntervalMs: 5000,
     penalise: (_peerId: string, code: string) => penalties.push(code),
+    noteBlockTime: (peerId: string, { id }: Block) => timed.push(`${peerId} ${id}`),
     synchronizer: { syncing: false, trigger: () => undefined },
   };
   const gossip = new Gossip(dependencies as unknown as GossipDependencies);
   gossip.start();
-  const give = async (block: JsonObject): Promise<void> => {
-    gossip.receive('10.0.0.1:5000', { kind: 'block', block });
+  const give = async (block: JsonObject, from = '10.0.0.1:5000'): Promise<void> => {
+    gossip.receive(from, { kind: 'block', block });
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { give, received, penalties };
+  return { give, received, penalties, timed };
 }
 
 test('a spoilt copy of a block does not hide the good one of the same id', async (t) => {
@@ -74,3 +76,16 @@ for (const code of ['BLOCK_TIMESTAMP_INVALID', 'BLOCK_TRANSACTION_INVALID'] as c
     t.is(received.length, 2);
   });
 }
+
+test('the time of a block tells of the clock of each peer that sent it, unless it was refused for something else', async (t) => {
+  const codes: Readonly<Record<string, BlockRejectionCode>> = {
+    '2': 'BLOCK_TIMESTAMP_INVALID',
+    '3': 'BLOCK_SIGNATURE_INVALID',
+  };
+  const { give, timed } = stage((block) => codes[block.id]);
+  await give({ id: '1' });
+  await give({ id: '1' }, '10.0.0.2:5000');
+  await give({ id: '2' });
+  await give({ id: '3' });
+  t.deepEqual(timed, ['10.0.0.1:5000 1', '10.0.0.2:5000 1', '10.0.0.1:5000 2']);
+});

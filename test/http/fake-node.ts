@@ -3,7 +3,15 @@
 import type { ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
-import type { Decision, ForgingDelegate, NodeApi, PeerEntry, PoolEntry, PoolState } from '../../src/ports/node-api.ts';
+import type {
+  Decision,
+  ForgingDelegate,
+  NodeApi,
+  PeerEntry,
+  PeerVerdict,
+  PoolEntry,
+  PoolState,
+} from '../../src/ports/node-api.ts';
 import type { ChainQueries, DelegateEntry, Page, TransactionEntry } from '../../src/ports/queries.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
 import type { Generation } from '../../src/protocol/params.ts';
@@ -82,6 +90,41 @@ export const DECISIONS: readonly Decision[] = [
     code: 'BLOCK_SIGNATURE_INVALID',
     message: 'refused a block',
     fields: { height: 3 },
+  },
+];
+
+export const PEER_VERDICTS: readonly PeerVerdict[] = [
+  {
+    ip: '20.0.0.1',
+    wsPort: 5000,
+    verdict: 'connected',
+    direction: 'outbound',
+    sinceMs: 1_500_000_000_000,
+    roles: ['fixed'],
+    list: 'tried',
+    reputation: 90,
+    height: 3,
+    version: '3.0.2',
+    latencyMs: 12,
+  },
+  {
+    ip: '20.0.0.2',
+    verdict: 'banned',
+    untilMs: 1_600_000_000_000,
+    reason: 'BLOCK_MALFORMED: x',
+    roles: [],
+    reputation: 0,
+  },
+  {
+    ip: '20.0.0.3',
+    wsPort: 5001,
+    verdict: 'dropped',
+    direction: 'inbound',
+    sinceMs: 1_500_000_000_000,
+    code: 4418,
+    reason: 'Evicted inbound peer 20.0.0.3:5001',
+    roles: [],
+    reputation: 100,
   },
 ];
 
@@ -208,6 +251,7 @@ export function fakeNode(generation: Generation): Fake {
       poolEntries: (state) => fake.pool[state] ?? [],
       readyOf: (transaction) => fake.readyOf(transaction),
       peers: () => fake.peers,
+      peerVerdicts: () => PEER_VERDICTS,
       forgers: (limit, offset) => {
         asked.push(['forgers', limit, offset]);
         return {

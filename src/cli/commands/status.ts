@@ -27,9 +27,15 @@ export async function status(flags: StatusFlags): Promise<void> {
     ['consensus', `${state.consensus} %`],
     ['transactions', `${state.transactions.confirmed} confirmed, ${state.transactions.total} in all`],
   ];
+  if (state.clockOffsetMs !== undefined) rows.push(['clock', clockText(state.clockOffsetMs)]);
   if (digest !== undefined)
     rows.push(['digest', `${digest.digest} (height ${digest.height}, block ${digest.blockId})`]);
   for (const [label, value] of rows) process.stdout.write(`${label.padEnd(16)}${value}\n`);
+}
+
+function clockText(offsetMs: number): string {
+  const seconds = (Math.abs(offsetMs) / 1000).toFixed(1);
+  return `${seconds} s ${offsetMs > 0 ? 'behind' : 'ahead of'} the peers' clocks: correct it`;
 }
 
 /** How far a node that is behind has come. */

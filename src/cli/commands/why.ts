@@ -2,6 +2,7 @@
 
 import type { WhyFlags } from '../flags.ts';
 import { nodeClient, type DecisionState } from '../node-client.ts';
+import { printable } from '../printable.ts';
 
 /** @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
 export async function why(flags: WhyFlags): Promise<void> {
@@ -16,12 +17,11 @@ export async function why(flags: WhyFlags): Promise<void> {
 }
 
 function lineOf({ time, room, code, message, fields }: DecisionState): string {
-  const facts = Object.entries(fields).map(([name, value]) => `${name}=${printable(String(value))}`);
+  const facts = Object.entries(fields).map(([name, value]) => `${name}=${quoted(String(value))}`);
   return [`${time.slice(0, 19).replace('T', ' ')} ${room.padEnd(5)} ${code}: ${message}`, ...facts].join('  ');
 }
 
-/** A peer may have had a say in a text: nothing of it may steer a terminal. */
-function printable(text: string): string {
-  const shown = text.replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, '?');
+function quoted(text: string): string {
+  const shown = printable(text);
   return shown.includes(' ') ? JSON.stringify(shown) : shown;
 }

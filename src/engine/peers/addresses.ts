@@ -32,6 +32,15 @@ export function isLoopback(ip: string): boolean {
 }
 
 /**
+ * Whether a peer may be believed about an address: one that can be dialled, and not one of a net that is nearer to us than
+ * the peer itself, or strangers could have the node knock at doors in the house it stands in.
+ */
+export function isPlausible(ip: string, sourceIp: string): boolean {
+  const [a = 0] = octets(ip);
+  return a !== 0 && a < 224 && netOf(ip) <= netOf(sourceIp);
+}
+
+/**
  * Place of a never-contacted peer: peers that one source told of share a sixteenth of the list at most, so that a liar cannot
  * fill it.
  *

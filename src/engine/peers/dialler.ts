@@ -7,7 +7,7 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { CloseReason, Connection, PeerAddress, PeerId, PeerInfo, Transport } from '../../ports/transport.ts';
-import { ipOf, isLoopback, peerIdOf } from './addresses.ts';
+import { ipOf, isLoopback, isPlausible, peerIdOf } from './addresses.ts';
 import type { PeerBook } from './book.ts';
 import { DialPlan } from './dial-plan.ts';
 import { selectToDial, shuffled, TRIED_ENOUGH } from './selection.ts';
@@ -98,6 +98,15 @@ export class Dialler {
   disconnected(peerId: PeerId, { code }: CloseReason): void {
     this.#plan.lost(peerId, code, this.#options.fixed.has(peerId));
     this.#arm();
+  }
+
+  isDialling(peerId: PeerId): boolean {
+    return this.#plan.isDialling(peerId);
+  }
+
+  /** Unix time in milliseconds from which the address may be dialled; infinite for never. */
+  dueMs(peerId: PeerId): number {
+    return this.#plan.dueMs(peerId);
   }
 
   /** True for addresses that lead back to this node. */
@@ -206,7 +215,8 @@ export class Dialler {
     try {
       const peers = await this.#transport.request(peerId, { kind: 'peers' });
       for (const peer of peers) {
-        if (!this.isOwn(peer) && this.#options.admits(peer.ip)) this.#book.add(peer, ipOf(peerId));
+        if (this.isOwn(peer) || !this.#options.admits(peer.ip) || !isPlausible(peer.ip, ipOf(peerId))) continue;
+        this.#book.add(peer, ipOf(peerId));
       }
       // The first peers that a fresh node hears of should not wait for the next round.
       if (

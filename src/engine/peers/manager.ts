@@ -5,7 +5,8 @@
 
 import { assert } from '../../primitives/errors.ts';
 import { LruMap } from '../../primitives/bounded.ts';
-import type { Clock, Random } from '../../ports/clock.ts';
+import type { Clock, Random, Timer } from '../../ports/clock.ts';
+import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { ChainStore } from '../../ports/store.ts';
 import type {
@@ -23,6 +24,7 @@ import { type Ban, PeerBook } from './book.ts';
 import { Dialler, isOwnAddress, type PeerIntervals } from './dialler.ts';
 import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 import { selectToEvict, selectToList, selectToTell } from './selection.ts';
+import { type DroppedPeer, verdictsOf } from './verdicts.ts';
 
 export interface PeerManagerOptions {
   /** Where this node listens, so that it does not dial itself. */
@@ -58,21 +60,13 @@ export interface PeerHandlers {
   updated?(peerId: PeerId, info: PeerInfo): void;
 }
 
-/** A connection that ended, with the reason. */
-export interface DroppedPeer {
-  readonly peerId: PeerId;
-  readonly direction: 'inbound' | 'outbound';
-  readonly code: number;
-  readonly reason: string;
-  /** Unix time in milliseconds. */
-  readonly atMs: number;
-}
-
 const INTERVALS: PeerIntervals = { populateMs: 10_000, seedMs: 30_000, shuffleMs: 300_000 };
 /** What nobody is forgiven: it endangers the node, whoever does it. */
 const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set(['MESSAGE_RATE', 'MALFORMED_PEER_LIST', 'INFO_TOO_LARGE']);
 const NOTE = 'peers/book';
 const DROPPED_MAX = 200;
+/** Between a ban and its saving. */
+const SAVE_WAIT_MS = 1_000;
 const REPUTATIONS_MAX = 5_000;
 const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
@@ -90,6 +84,7 @@ export class PeerManager {
   readonly #pinned: ReadonlySet<PeerId>;
   readonly #reputations = new LruMap<PeerId, number>(REPUTATIONS_MAX);
   #dropped: DroppedPeer[] = [];
+  #saving: Timer | undefined;
   #stopped = true;
 
   constructor(dependencies: PeerManagerDependencies, options: PeerManagerOptions) {
@@ -164,6 +159,7 @@ export class PeerManager {
     const wasRunning = !this.#stopped;
     this.#stopped = true;
     this.#dialler.stop();
+    this.#saving?.cancel();
     if (wasRunning) this.snapshot();
     await this.#transport.close();
   }
@@ -183,6 +179,22 @@ export class PeerManager {
       ...connections.map(({ info }) => ({ info, state: 'connected' as const })),
       ...others.map(({ info }) => ({ info, state: 'disconnected' as const })),
     ];
+  }
+
+  /** What is thought of each address, connected ones first. */
+  verdicts(): readonly PeerVerdict[] {
+    return verdictsOf({
+      connections: this.#transport.connections(),
+      known: this.#book.peers(),
+      named: [...this.#pinned, ...this.#seeds.keys()],
+      bans: this.#book.bans(),
+      dropped: this.#dropped,
+      nowMs: this.#clock.nowMs(),
+      rolesOf: (peerId) => this.#rolesOf(peerId),
+      reputationOf: (peerId) => this.#reputations.get(peerId) ?? REPUTATION_FULL,
+      isDialling: (peerId) => this.#dialler.isDialling(peerId),
+      dialDueMs: (peerId) => this.#dialler.dueMs(peerId),
+    });
   }
 
   /** Peers for a message that not everybody gets: a random choice over both directions. */
@@ -215,6 +227,7 @@ export class PeerManager {
   /** Disconnects every peer at an IP and refuses it for a time. */
   ban(ip: string, reason: string, durationMs = BAN_MS): void {
     this.#book.ban(ip, this.#clock.nowMs() + durationMs, reason);
+    this.#saveSoon();
     this.#observer.count('peers_banned_total');
     this.#observer.log('warn', 'PEER_BANNED', 'An address is banned', { ip, reason, durationMs });
     for (const { peerId } of this.#transport.connections()) {
@@ -230,8 +243,17 @@ export class PeerManager {
     this.#book.expireBans();
   }
 
+  /** A ban outlives a kill of the node; many at once are saved together. */
+  #saveSoon(): void {
+    this.#saving ??= this.#clock.after(SAVE_WAIT_MS, () => {
+      this.snapshot();
+    });
+  }
+
   /** Saves the book. */
   snapshot(): void {
+    this.#saving?.cancel();
+    this.#saving = undefined;
     const note = this.#book.toNote();
     this.#store.transact((writer) => {
       writer.setNote(NOTE, note);
@@ -277,10 +299,20 @@ export class PeerManager {
     return selectToEvict(candidates, (ip) => this.#book.netgroupOf(ip), this.#random);
   }
 
+  #rolesOf(peerId: PeerId): readonly PeerRole[] {
+    const isFixed = this.#fixed.has(peerId);
+    const roles: PeerRole[] = [];
+    if (isFixed) roles.push('fixed');
+    if (this.#seeds.has(peerId)) roles.push('seed');
+    if (!isFixed && this.#pinned.has(peerId)) roles.push('whitelisted');
+    if (this.#options.blacklistedIps.includes(ipOf(peerId))) roles.push('blacklisted');
+    return roles;
+  }
+
   #listed(): readonly PeerInfo[] {
     const infos = this.#book.peers().map((peer) => peer.info);
     return selectToList(
-      infos.filter((info) => info.advertiseAddress !== false),
+      infos.filter((info) => info.advertiseAddress !== false && this.#admits(info.ip) && !this.#dialler.isOwn(info)),
       this.#random,
     );
   }

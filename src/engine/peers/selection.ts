@@ -10,6 +10,7 @@ const LISTED_MAX = 1_000;
 const LISTED_MIN = 100;
 /** Shares of inbound connections that are safe from eviction. */
 const NETGROUP_SHARE = 0.034;
+/** Of the shortest round trips, and of the questions best answered. */
 const LATENCY_SHARE = 0.068;
 
 /**
@@ -54,9 +55,10 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 }
 
 /**
- * The inbound connection to give up for a newcomer. Safe are a few of rare netgroups, those with the shortest round trips and
- * the older half of the rest: what an attacker cannot have at will. Of the others a random one goes; where the shares save
- * everybody (few connections), the youngest.
+ * The inbound connection to give up for a newcomer. Safe are a few of rare netgroups, those with the shortest round trips,
+ * those whose questions we could best answer, and the older half of the rest: what an attacker cannot have at will. Of the
+ * others a random one of the netgroup that holds most connections goes, so that a crowd pays for itself; where the shares
+ * save everybody (few connections), the youngest.
  *
  * @param netgroupOf must not be foreseeable by others
  */
@@ -66,13 +68,30 @@ export function selectToEvict(
   random: Random,
 ): PeerId | undefined {
   const byAge = [...inbound].sort((a, b) => a.sinceMs - b.sinceMs);
-  const safeFew = Math.ceil(inbound.length * NETGROUP_SHARE);
-  const safeFast = Math.ceil(inbound.length * LATENCY_SHARE);
-  let rest = [...inbound].sort((a, b) => netgroupOf(b.info.ip) - netgroupOf(a.info.ip)).slice(safeFew);
-  rest = rest.sort((a, b) => (a.latencyMs ?? Infinity) - (b.latencyMs ?? Infinity)).slice(safeFast);
+  const few = Math.ceil(inbound.length * NETGROUP_SHARE);
+  const some = Math.ceil(inbound.length * LATENCY_SHARE);
+  let rest = [...inbound].sort((a, b) => netgroupOf(b.info.ip) - netgroupOf(a.info.ip)).slice(few);
+  rest = rest.sort((a, b) => (a.latencyMs ?? Infinity) - (b.latencyMs ?? Infinity)).slice(some);
+  const answered = rest.filter(({ responsiveness = 0 }) => responsiveness > 0);
+  const bestAnswered = answered.sort((a, b) => (b.responsiveness ?? 0) - (a.responsiveness ?? 0)).slice(0, some);
+  rest = rest.filter((connection) => !bestAnswered.includes(connection));
   rest = rest.sort((a, b) => a.sinceMs - b.sinceMs).slice(Math.ceil(rest.length / 2));
-  const victim = rest.length > 0 ? rest[random.below(rest.length)] : byAge.at(-1);
+  const crowd = largestGroup(inbound, rest, netgroupOf);
+  const victim = crowd.length > 0 ? crowd[random.below(crowd.length)] : byAge.at(-1);
   return victim?.peerId;
+}
+
+/** Those of the candidates that are in the netgroup with most connections of all. */
+function largestGroup(
+  all: readonly Connection[],
+  candidates: readonly Connection[],
+  netgroupOf: (ip: string) => number,
+): readonly Connection[] {
+  const sizes = new Map<number, number>();
+  for (const { info } of all) sizes.set(netgroupOf(info.ip), (sizes.get(netgroupOf(info.ip)) ?? 0) + 1);
+  const sizeOf = ({ info }: Connection): number => sizes.get(netgroupOf(info.ip)) ?? 0;
+  const most = Math.max(0, ...candidates.map(sizeOf));
+  return candidates.filter((connection) => sizeOf(connection) === most);
 }
 
 /** The items in random order. */

@@ -2,7 +2,7 @@
 
 import type { ForgingDelegate } from '../../ports/node-api.ts';
 import type { Dialect } from '../dialect.ts';
-import { publicKeyParameter, queryParameter } from '../parameters.ts';
+import { pageMeta, pageParameters, publicKeyParameter, queryParameter } from '../parameters.ts';
 import type { Parameter, Route } from '../route.ts';
 import {
   CONSTANTS_SHAPE,
@@ -12,10 +12,11 @@ import {
   STATUS_SHAPE,
   statusView,
 } from '../views/node.ts';
-import { FLAG, HEX, ID, listOf, NO_META, objectOf, PUBLIC_KEY, COUNT } from '../views/shapes.ts';
+import { PEER_VERDICT_SHAPE, peerVerdictView, VERDICTS } from '../views/peer-verdict.ts';
+import { COUNTED_PAGE_META, FLAG, HEX, ID, listOf, NO_META, objectOf, PUBLIC_KEY, COUNT } from '../views/shapes.ts';
 
 export function nodeRoutes(dialect: Dialect): readonly Route[] {
-  const own = [SWITCH_FORGING_ROUTE, DIGEST_ROUTE, DECISIONS_ROUTE];
+  const own = [SWITCH_FORGING_ROUTE, DIGEST_ROUTE, DECISIONS_ROUTE, PEER_VERDICTS_ROUTE];
   return [statusRoute(dialect), constantsRoute(dialect), forgingRoute(dialect), ...own];
 }
 
@@ -141,4 +142,25 @@ const DECISIONS_ROUTE: Route = {
   errors: { 403: 'The caller is not on this machine.' },
   access: 'loopback',
   handle: (api, request) => ({ meta: {}, data: decisionsView(api, request.number('limit') ?? 50) }),
+};
+
+const PEER_VERDICTS_ROUTE: Route = {
+  method: 'GET',
+  path: '/node/peers',
+  summary: 'Lists each peer address with what the node thinks of it: connected, dropped and why, banned until when.',
+  parameters: [
+    queryParameter('verdict', { type: 'string', enum: VERDICTS, description: 'Only addresses with this verdict.' }),
+    ...pageParameters(1000),
+  ],
+  unknownParameters: 'refused',
+  answer: { meta: COUNTED_PAGE_META, data: listOf(PEER_VERDICT_SHAPE) },
+  errors: { 403: 'The caller is not on this machine.' },
+  access: 'loopback',
+  handle: (api, request) => {
+    const { offset, limit } = pageMeta(request);
+    const wanted = request.text('verdict');
+    const chosen = api.peerVerdicts().filter(({ verdict }) => wanted === undefined || verdict === wanted);
+    const data = chosen.slice(offset, offset + limit).map(peerVerdictView);
+    return { meta: { offset, limit, count: chosen.length }, data };
+  },
 };

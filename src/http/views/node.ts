@@ -7,11 +7,14 @@ import type { Dialect } from '../dialect.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
+/** Blocks take their time: a smaller difference is no news. */
+const CLOCK_OFFSET_TOLD_MS = 2_000;
+
 type View = Readonly<Record<string, unknown>>;
 
 export function statusView(api: NodeApi, dialect: Dialect): View {
   const status = api.status();
-  const { broadhash, height, syncing, secondsSinceEpoch } = status;
+  const { broadhash, clockOffsetMs, height, syncing, secondsSinceEpoch } = status;
   const consensus = status.consensusPercent;
   const networkHeight = status.networkHeight;
   const currentTime = status.currentTimeMs;
@@ -25,7 +28,9 @@ export function statusView(api: NodeApi, dialect: Dialect): View {
     dialect.generation === 2
       ? { broadhash, consensus, ...times, loaded, networkHeight, syncing, transactions, chainMaxHeightFinalized }
       : { ...times, chainMaxHeightFinalized, syncing, broadhash, consensus, loaded, networkHeight, transactions };
-  return { ...own, ...progress };
+  // Said only when something is wrong, for the same reason.
+  const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_TOLD_MS ? {} : { clockOffsetMs };
+  return { ...own, ...progress, ...clock };
 }
 
 /** The latest decisions as JSON. */
@@ -103,9 +108,15 @@ const STATUS_MEMBERS: Readonly<Record<string, Schema>> = {
   ),
 };
 
-export const STATUS_SHAPE: Schema = shape.objectOf({ ...STATUS_MEMBERS, syncProgress: PROGRESS_SHAPE }, [
-  'syncProgress',
-]);
+const CLOCK_SHAPE: Schema = {
+  type: 'integer',
+  description: "By how much the peers' clocks are ahead of this node's, in milliseconds, when it is much.",
+};
+
+export const STATUS_SHAPE: Schema = shape.objectOf(
+  { ...STATUS_MEMBERS, syncProgress: PROGRESS_SHAPE, clockOffsetMs: CLOCK_SHAPE },
+  ['syncProgress', 'clockOffsetMs'],
+);
 
 export const CONSTANTS_SHAPE: Schema = shape.objectOf({
   build: shape.TEXT,

@@ -291,6 +291,61 @@ test('the book survives a restart, and a broken note does not prevent one', asyn
   await broken.manager.stop();
 });
 
+test('a ban is saved soon, so that it outlives a kill of the node', async (t) => {
+  const first = await world();
+  first.manager.ban('91.0.0.1', 'by hand');
+  first.manager.ban('91.0.0.2', 'by hand');
+  t.false(first.notes.has('peers/book'));
+  await first.clock.advance(1_000);
+  const second = await world({}, undefined, new Map(first.notes));
+  t.false(second.handlers.admits('91.0.0.1'));
+  t.false(second.handlers.admits('91.0.0.2'));
+  t.true(second.handlers.admits('91.0.0.3'));
+  await first.manager.stop();
+  await second.manager.stop();
+});
+
+test('what a peer says of addresses nearer to us than itself, or of none that can be dialled, is not believed', async (t) => {
+  const told = ['127.0.0.1:22', '192.168.0.1:80', '10.9.9.9:5000', '0.0.0.0:5000', '224.0.0.1:5000', '8.8.8.8:5000'];
+  const { manager } = await world({ fixedPeers: infos(['90.0.0.1:5000']) }, (fake) => {
+    fake.reachable.add('90.0.0.1:5000');
+    fake.lists.set('90.0.0.1:5000', infos(told));
+  });
+  await settle();
+  const known = manager.knownPeers().map(({ info }) => info.ip);
+  t.deepEqual(known.sort(), ['8.8.8.8', '90.0.0.1']);
+  await manager.stop();
+});
+
+test('each address has a verdict: connected, dropped and why, banned until, due again', async (t) => {
+  const { clock, transport, manager } = await world({
+    fixedPeers: infos(['90.0.0.1:5000']),
+    seedPeers: infos(['90.0.0.2:5000']),
+    whitelistedPeers: infos(['90.0.0.3:5000']),
+    blacklistedIps: ['90.0.0.9'],
+  });
+  transport.join('90.0.0.4:5000', 'inbound');
+  transport.join('90.0.0.5:5000', 'inbound');
+  transport.leave('90.0.0.5:5000', { code: 4418, reason: 'Evicted' });
+  transport.join('90.0.0.6:5000', 'inbound');
+  manager.penalise('90.0.0.4:5000', 'PROCEDURE_RATE', 'x');
+  manager.penalise('90.0.0.6:5000', 'BLOCK_MALFORMED', 'x');
+  manager.ban('90.0.0.7', 'by hand');
+  const verdicts = manager.verdicts();
+  const of = (ip: string) => verdicts.find((verdict) => verdict.ip === ip);
+  const nowMs = clock.nowMs();
+  t.like(of('90.0.0.4'), { verdict: 'connected', direction: 'inbound', sinceMs: nowMs, reputation: 90, roles: [] });
+  t.like(of('90.0.0.5'), { verdict: 'dropped', code: 4418, reason: 'Evicted', sinceMs: nowMs, list: 'new' });
+  t.like(of('90.0.0.6'), { verdict: 'banned', untilMs: nowMs + DAY_MS, reason: 'BLOCK_MALFORMED: x' });
+  t.like(of('90.0.0.7'), { verdict: 'banned', reason: 'by hand', reputation: 0 });
+  t.is(of('90.0.0.7')?.wsPort, undefined);
+  t.like(of('90.0.0.1'), { verdict: 'waiting', roles: ['fixed'], list: 'tried' });
+  t.deepEqual(of('90.0.0.2')?.roles, ['seed']);
+  t.deepEqual(of('90.0.0.3')?.roles, ['whitelisted']);
+  t.is(verdicts[0]?.verdict, 'connected');
+  await manager.stop();
+});
+
 test('an asker is told of peers that do not mind', async (t) => {
   const { transport, manager, handlers } = await world();
   transport.join('90.0.0.1:5000', 'inbound', { advertiseAddress: false });

@@ -80,6 +80,28 @@ test('fast and old connections and rare netgroups are safe from eviction', (t) =
   }
 });
 
+test('a crowd of one netgroup gives up its own for a newcomer, whoever came first', (t) => {
+  const crowd = ids('c', 60).map((id, index) =>
+    connection(id, { sinceMs: index, info: { ip: `7.7.${String(index)}.1`, wsPort: 1 } }),
+  );
+  const others = ids('o', 20).map((id, index) =>
+    connection(id, { sinceMs: 100 + index, info: { ip: `9.${String(index)}.0.1`, wsPort: 1 } }),
+  );
+  const netgroup = (ip: string): number => Number(ip.split('.')[1]) + (ip.startsWith('7') ? 1_000 : 0);
+  for (let seed = 0; seed < 50; seed += 1) {
+    t.regex(selectToEvict([...crowd, ...others], netgroup, seeded(seed)) ?? '', /^c/);
+  }
+});
+
+test('peers whose questions could be answered are safe from eviction', (t) => {
+  const inbound = ids('p', 40).map((id, index) =>
+    connection(id, { sinceMs: index, ...(index >= 37 ? { responsiveness: 1 } : {}) }),
+  );
+  for (let seed = 0; seed < 50; seed += 1) {
+    t.false(Number(selectToEvict(inbound, () => 0, seeded(seed))?.slice(1)) >= 37);
+  }
+});
+
 test('of a few connections the youngest goes, of none nobody', (t) => {
   const inbound = [connection('a', { sinceMs: 1 }), connection('c', { sinceMs: 3 }), connection('b', { sinceMs: 2 })];
   t.truthy(selectToEvict(inbound, () => 0, seeded(1)));

@@ -1,0 +1,52 @@
+/** `bloomery peers`: each address that a running node has to do with, and what it thinks of it. */
+
+import type { PeersFlags } from '../flags.ts';
+import { nodeClient, type PeerVerdictState } from '../node-client.ts';
+import { printable } from '../printable.ts';
+
+/** @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
+export async function peers(flags: PeersFlags): Promise<void> {
+  const all = await nodeClient(flags.node).peerVerdicts(flags.limit);
+  if (flags.json === true) {
+    process.stdout.write(`${JSON.stringify({ peers: all })}\n`);
+    return;
+  }
+  if (all.length === 0) process.stdout.write('the node knows no peer\n');
+  for (const peer of all) process.stdout.write(`${lineOf(peer)}\n`);
+}
+
+function lineOf(peer: PeerVerdictState): string {
+  const address = peer.wsPort === undefined ? peer.ip : `${peer.ip}:${peer.wsPort}`;
+  const facts = [
+    ...(peer.height === undefined ? [] : [`height ${peer.height}`]),
+    ...(peer.latencyMs === undefined ? [] : [`${peer.latencyMs} ms`]),
+    ...(peer.reputation === 100 || peer.verdict === 'banned' ? [] : [`reputation ${peer.reputation}`]),
+    ...peer.roles,
+  ];
+  return [address.padEnd(21), verdictText(peer), ...facts].join('  ').trimEnd();
+}
+
+function verdictText({ verdict, direction, since, until, code, reason }: PeerVerdictState): string {
+  const why = reason === undefined || reason === '' ? '' : `: ${printable(reason)}`;
+  switch (verdict) {
+    case 'connected':
+      return `connected ${direction === 'inbound' ? 'in' : 'out'} since ${timeText(since)}`;
+    case 'banned':
+      return `banned until ${timeText(until)}${why}`;
+    case 'dropped': {
+      const next = until === undefined ? '' : `, dialled again from ${timeText(until)}`;
+      return `dropped at ${timeText(since)}, code ${code}${why}${next}`;
+    }
+    case 'waiting':
+      return until === undefined ? 'never dialled again' : `dialled again from ${timeText(until)}`;
+    case 'dialling':
+      return 'is being dialled';
+    case 'known':
+      return 'known';
+  }
+}
+
+/** Date and time in UTC. */
+function timeText(instant: string | undefined): string {
+  return instant === undefined ? '?' : instant.slice(0, 19).replace('T', ' ');
+}

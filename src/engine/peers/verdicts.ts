@@ -1,0 +1,98 @@
+/** What a node thinks of each address that it has to do with, in one list: for operators who ask why a peer is not there. */
+
+import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
+import type { CloseReason, Connection, PeerId, PeerInfo } from '../../ports/transport.ts';
+import { ipOf, peerIdOf } from './addresses.ts';
+import type { Ban, KnownPeer } from './book.ts';
+
+/** A connection that ended, with the reason. */
+export interface DroppedPeer extends CloseReason {
+  readonly peerId: PeerId;
+  readonly direction: 'inbound' | 'outbound';
+  /** Unix time in milliseconds. */
+  readonly atMs: number;
+}
+
+export interface VerdictSources {
+  readonly connections: readonly Connection[];
+  readonly known: readonly KnownPeer[];
+  /** Addresses of the configuration. */
+  readonly named: readonly PeerId[];
+  readonly bans: readonly Ban[];
+  /** Oldest first. */
+  readonly dropped: readonly DroppedPeer[];
+  readonly nowMs: number;
+  rolesOf(peerId: PeerId): readonly PeerRole[];
+  reputationOf(peerId: PeerId): number;
+  isDialling(peerId: PeerId): boolean;
+  /** Unix time in milliseconds from which the address may be dialled. */
+  dialDueMs(peerId: PeerId): number;
+}
+
+const ORDER: Readonly<Record<PeerVerdict['verdict'], number>> = {
+  connected: 0,
+  dialling: 1,
+  banned: 2,
+  dropped: 3,
+  waiting: 4,
+  known: 5,
+};
+
+/** One entry for each peer, and one for each banned address that nothing else is known of: connected ones first. */
+export function verdictsOf(sources: VerdictSources): readonly PeerVerdict[] {
+  const connections = new Map(sources.connections.map((connection) => [connection.peerId, connection]));
+  const known = new Map(sources.known.map((peer) => [peerIdOf(peer.info), peer]));
+  const dropped = new Map(sources.dropped.map((drop) => [drop.peerId, drop]));
+  const bans = new Map(sources.bans.map((ban) => [ban.ip, ban]));
+  const peerIds = new Set([...connections.keys(), ...sources.named, ...dropped.keys(), ...known.keys()]);
+  const entries = [...peerIds].map((peerId): PeerVerdict => {
+    const connection = connections.get(peerId);
+    const peer = known.get(peerId);
+    const [ip = '', port = '0'] = peerId.split(':');
+    const info: Partial<PeerInfo> = connection?.info ?? peer?.info ?? {};
+    return {
+      ip,
+      wsPort: Number(port),
+      ...standing(sources, peerId, connection, dropped.get(peerId), bans.get(ip)),
+      roles: sources.rolesOf(peerId),
+      ...(peer === undefined ? {} : { list: peer.list }),
+      reputation: sources.reputationOf(peerId),
+      ...(info.height === undefined ? {} : { height: info.height }),
+      ...(info.version === undefined ? {} : { version: info.version }),
+      ...(connection?.latencyMs === undefined ? {} : { latencyMs: connection.latencyMs }),
+    };
+  });
+  const ips = new Set([...peerIds].map(ipOf));
+  const strangers = sources.bans.filter(({ ip }) => !ips.has(ip));
+  return [...entries, ...strangers.map((ban) => ({ ip: ban.ip, ...banned(ban), roles: [], reputation: 0 }))].sort(
+    (a, b) => ORDER[a.verdict] - ORDER[b.verdict],
+  );
+}
+
+type Standing = Pick<PeerVerdict, 'verdict' | 'direction' | 'sinceMs' | 'untilMs' | 'code' | 'reason'>;
+
+function standing(
+  { isDialling, dialDueMs, nowMs }: VerdictSources,
+  peerId: PeerId,
+  connection: Connection | undefined,
+  drop: DroppedPeer | undefined,
+  ban: Ban | undefined,
+): Standing {
+  if (connection !== undefined) {
+    return { verdict: 'connected', direction: connection.direction, sinceMs: connection.sinceMs };
+  }
+  if (isDialling(peerId)) return { verdict: 'dialling' };
+  if (ban !== undefined) return banned(ban);
+  const dueMs = dialDueMs(peerId);
+  // An address that is never dialled again has no moment to name.
+  const until = dueMs > nowMs && Number.isFinite(dueMs) ? { untilMs: dueMs } : {};
+  if (drop !== undefined) {
+    const { direction, atMs, code, reason } = drop;
+    return { verdict: 'dropped', direction, sinceMs: atMs, code, reason, ...until };
+  }
+  return dueMs > nowMs ? { verdict: 'waiting', ...until } : { verdict: 'known' };
+}
+
+function banned({ untilMs, reason }: Ban): Standing {
+  return { verdict: 'banned', untilMs, reason };
+}

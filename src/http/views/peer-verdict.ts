@@ -1,0 +1,46 @@
+/** What the node thinks of a peer address, as JSON. */
+
+import type { PeerVerdict } from '../../ports/node-api.ts';
+import type { Schema } from '../schema.ts';
+import * as shape from './shapes.ts';
+
+export const VERDICTS: readonly PeerVerdict['verdict'][] = [
+  'connected',
+  'dialling',
+  'banned',
+  'dropped',
+  'waiting',
+  'known',
+];
+
+export function peerVerdictView({ sinceMs, untilMs, ...rest }: PeerVerdict): Readonly<Record<string, unknown>> {
+  return {
+    ...rest,
+    ...(sinceMs === undefined ? {} : { since: new Date(sinceMs).toISOString() }),
+    ...(untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() }),
+  };
+}
+
+const TOLD: Readonly<Record<string, Schema>> = {
+  wsPort: shape.COUNT,
+  direction: { type: 'string', enum: ['inbound', 'outbound'], description: 'Who opened the connection: they or we.' },
+  since: { ...shape.INSTANT, description: 'Connected or dropped since.' },
+  until: { ...shape.INSTANT, description: 'Banned, or not dialled, until.' },
+  code: { type: 'integer', description: 'Close code of a dropped connection.' },
+  reason: shape.TEXT,
+  list: { type: 'string', enum: ['new', 'tried'], description: 'Whether it was ever connected to.' },
+  height: shape.COUNT,
+  version: shape.TEXT,
+  latencyMs: shape.COUNT,
+};
+
+export const PEER_VERDICT_SHAPE: Schema = shape.objectOf(
+  {
+    ip: { type: 'string', format: 'ip' },
+    verdict: { type: 'string', enum: VERDICTS },
+    roles: shape.listOf({ type: 'string', enum: ['fixed', 'seed', 'whitelisted', 'blacklisted'] }),
+    reputation: { type: 'integer', description: '100 for a peer that never broke a rule; at 0 it is banned.' },
+    ...TOLD,
+  },
+  Object.keys(TOLD),
+);

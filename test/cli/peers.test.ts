@@ -1,0 +1,68 @@
+import { createServer } from 'node:http';
+import test, { type ExecutionContext } from 'ava';
+import { isProblemLine, runCli } from '../support/cli.ts';
+
+async function nodeAnswering(t: ExecutionContext, answers: Readonly<Record<string, unknown>>): Promise<string> {
+  const server = createServer((request, response) => {
+    const answer = answers[request.url ?? ''];
+    response.statusCode = answer === undefined ? 404 : 200;
+    response.end(JSON.stringify(answer ?? { message: 'no such path' }));
+  });
+  t.teardown(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+}
+
+const OPEN = {
+  ip: '20.0.0.1',
+  wsPort: 5000,
+  verdict: 'connected',
+  direction: 'outbound',
+  since: '2026-01-02T03:04:05.678Z',
+  roles: ['fixed'],
+  list: 'tried',
+  reputation: 90,
+  height: 7,
+  latencyMs: 12,
+};
+const BANNED = {
+  ip: '20.0.0.2',
+  verdict: 'banned',
+  until: '2026-01-03T03:04:05.678Z',
+  reason: 'BLOCK_MALFORMED: bad\u001B[31m',
+  roles: [],
+  reputation: 0,
+};
+const DROPPED = {
+  ip: '20.0.0.3',
+  wsPort: 5000,
+  verdict: 'dropped',
+  direction: 'inbound',
+  since: '2026-01-02T03:04:05.678Z',
+  code: 4418,
+  reason: 'Evicted',
+  roles: [],
+  reputation: 100,
+};
+
+test('each peer has a line with the verdict on it, and nothing of it steers the terminal', async (t) => {
+  const node = await nodeAnswering(t, { '/api/node/peers?limit=100': { data: [OPEN, BANNED, DROPPED] } });
+  const { code, stdout } = await runCli(['peers', '--node', node]);
+  t.is(code, 0);
+  t.is(
+    stdout,
+    '20.0.0.1:5000          connected out since 2026-01-02 03:04:05  height 7  12 ms  reputation 90  fixed\n' +
+      '20.0.0.2               banned until 2026-01-03 03:04:05: BLOCK_MALFORMED: bad?[31m\n' +
+      '20.0.0.3:5000          dropped at 2026-01-02 03:04:05, code 4418: Evicted\n',
+  );
+});
+
+test('with --json they are data, and a node that does not answer is a problem', async (t) => {
+  const node = await nodeAnswering(t, { '/api/node/peers?limit=2': { data: [OPEN] } });
+  const { stdout } = await runCli(['peers', '--node', node, '--json', '--limit', '2']);
+  t.deepEqual(JSON.parse(stdout), { peers: [OPEN] });
+  const gone = await runCli(['peers', '--node', 'http://127.0.0.1:1']);
+  t.is(gone.code, 1);
+  t.true(isProblemLine(gone.stderr), gone.stderr);
+});

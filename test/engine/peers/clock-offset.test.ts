@@ -1,0 +1,70 @@
+import test from 'ava';
+
+import { ClockOffset, CLOCK_OFFSET_WARN_MS } from '../../../src/engine/peers/clock-offset.ts';
+import type { Observer } from '../../../src/ports/observer.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** An estimate whose warnings are noted. */
+function stage() {
+  const warnings: unknown[] = [];
+  const now = { ms: 1_000_000_000 };
+  const observer: Observer = {
+    room: () => observer,
+    log: (level, code, _message, fields) => void warnings.push([level, code, fields?.['offsetMs']]),
+    count: () => undefined,
+    gauge: () => undefined,
+  };
+  const estimate = new ClockOffset({ nowMs: () => now.ms }, observer);
+  /** A peer sends blocks whose slots begin so long after they arrive. */
+  const tell = (peerId: string, ...offsetsMs: number[]) => {
+    for (const offsetMs of offsetsMs) estimate.note(peerId, now.ms + offsetMs, now.ms);
+  };
+  return { estimate, tell, warnings, now };
+}
+
+test('the block that came soonest counts for a peer, and the median for all', (t) => {
+  const { estimate, tell, warnings } = stage();
+  tell('1.0.0.1:5000', -900, -100, -4_000);
+  t.is(estimate.estimateMs(), undefined, 'one peer says nothing');
+  tell('1.0.0.2:5000', -300, -9_000, -800);
+  tell('1.0.0.3:5000', -50, -60, -70);
+  t.is(estimate.estimateMs(), -100);
+  t.deepEqual(warnings, []);
+});
+
+test('a clock that differs from those of most peers is warned of, once an hour', (t) => {
+  const { estimate, tell, warnings, now } = stage();
+  for (const peer of ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000']) tell(peer, 4_700, 4_900, 4_800);
+  t.is(estimate.estimateMs(), 4_900);
+  t.deepEqual(warnings, [['warn', 'CLOCK_OFFSET', 4_900]]);
+  now.ms += HOUR_MS - 1;
+  tell('1.0.0.1:5000', 4_900);
+  t.is(warnings.length, 1);
+  now.ms += 1;
+  for (const peer of ['1.0.0.1:5000', '1.0.0.2:5000']) tell(peer, -CLOCK_OFFSET_WARN_MS, -9_000, -9_000);
+  t.is(warnings.length, 2);
+});
+
+test('one address has one voice, however many peers it holds, except on the own machine', (t) => {
+  const { estimate, tell } = stage();
+  for (let port = 5_000; port < 5_020; port += 1) tell(`6.6.6.6:${port}`, 90_000, 90_000, 90_000);
+  t.is(estimate.estimateMs(), undefined);
+  tell('1.0.0.1:5000', -100, -100, -100);
+  tell('1.0.0.2:5000', -200, -200, -200);
+  t.is(estimate.estimateMs(), -100);
+  const own = stage();
+  for (const port of [5_001, 5_002]) own.tell(`127.0.0.1:${port}`, -10, -10, -10);
+  t.is(own.estimate.estimateMs(), -10);
+});
+
+test('too few or too old blocks say nothing, and the memory of peers is bounded', (t) => {
+  const { estimate, tell, now } = stage();
+  tell('1.0.0.1:5000', -1, -1);
+  tell('1.0.0.2:5000', -1, -1);
+  t.is(estimate.estimateMs(), undefined);
+  for (let peer = 0; peer < 2_000; peer += 1) tell(`1.1.${peer % 250}.${Math.floor(peer / 250)}:5000`, -1, -1, -1);
+  t.is(estimate.estimateMs(), -1);
+  now.ms += HOUR_MS + 1;
+  t.is(estimate.estimateMs(), undefined);
+});
