@@ -1,0 +1,41 @@
+/**
+ * The kept inputs: `corpus/<target>.ndjson`, an input on each line with why it is kept. Findings stay there for good, so that
+ * what was once wrong is tried first in every run.
+ */
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageDirectory } from '../../src/config/package.ts';
+
+interface Kept {
+  readonly why: string;
+  /** The input as text, where it is one. */
+  readonly text?: string;
+  readonly base64?: string;
+}
+
+export function corpusOf(target: string): readonly Buffer[] {
+  const file = fileOf(target);
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => {
+    const { text, base64 } = JSON.parse(line) as Kept;
+    return text === undefined ? Buffer.from(base64 ?? '', 'base64') : Buffer.from(text);
+  });
+}
+
+/** Replaces what is kept of a target. */
+export function keep(target: string, kept: ReadonlyMap<string, Buffer>): void {
+  writeFileSync(fileOf(target), [...kept].map(([why, input]) => `${corpusLine(why, input)}\n`).join(''));
+}
+
+/** The line that keeps an input. */
+export function corpusLine(why: string, input: Buffer): string {
+  const text = input.toString('utf8');
+  const isText = Buffer.from(text).equals(input);
+  return JSON.stringify({ why, ...(isText ? { text } : { base64: input.toString('base64') }) } satisfies Kept);
+}
+
+function fileOf(target: string): string {
+  return join(packageDirectory(), 'test', 'fuzz', 'corpus', `${target}.ndjson`);
+}

@@ -1,0 +1,161 @@
+/**
+ * Feeds spoilt inputs to decoders. A decoder passes when each input leads to a value or to an error of a class that it
+ * declares, in time, and when the whole leaves no memory behind. Inputs with a new outcome join the pool that later ones
+ * are made of, so the search goes where it has not been.
+ */
+
+import { performance } from 'node:perf_hooks';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { belowOf, mutated } from './mutate.ts';
+import type { Watchdog } from './watchdog.ts';
+
+export interface Target {
+  readonly name: string;
+  /** Share of the inputs, 1 unless told: less for decoders that touch the disk or a socket. */
+  readonly weight?: number;
+  readonly seeds: readonly Buffer[];
+  /** Words of the format, to be put anywhere. */
+  readonly words?: readonly string[];
+  /** Errors that the decoder says it throws. */
+  isDeclared(error: unknown): boolean;
+  /** Decodes; says in a few words what came of it. */
+  run(input: Buffer): string | Promise<string>;
+  close?(): Promise<void> | void;
+}
+
+export interface Finding {
+  readonly target: string;
+  readonly what: string;
+  readonly input: Buffer;
+}
+
+export interface TargetReport {
+  readonly target: string;
+  readonly inputs: number;
+  readonly outcomes: number;
+  readonly slowestMs: number;
+  readonly grownBytes: number;
+  readonly seconds: number;
+  readonly findings: readonly Finding[];
+}
+
+export interface FuzzOptions {
+  readonly seed: number;
+  /** Inputs of this target. */
+  readonly inputs: number;
+  /** Moment, as `performance.now` tells it, after which no input is begun. */
+  readonly untilMs?: number;
+  /** Inputs kept from earlier runs. */
+  readonly corpus: readonly Buffer[];
+  readonly watchdog?: Watchdog;
+  /** Told of inputs with an outcome that was not seen before. */
+  readonly novel?: (outcome: string, input: Buffer) => void;
+}
+
+/** An input that takes longer is run again, as the machine may have been busy; the fastest of three runs counts. */
+export const INPUT_MS_MAX = 1_000;
+/** Memory that a target may keep: caches with a maximum, compiled code. */
+export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
+const POOL_MAX = 600;
+const POOL_BYTES_MAX = 4_096;
+const FINDINGS_MAX = 20;
+const OUTCOME_CHARACTERS_MAX = 80;
+
+export async function fuzz(target: Target, options: FuzzOptions): Promise<TargetReport> {
+  const below = belowOf(options.seed ^ hashOf(target.name));
+  const pool = [...target.seeds, ...options.corpus];
+  const keptCount = pool.length;
+  const outcomes = new Set<string>();
+  const findings = new Map<string, Finding>();
+  const startedMs = performance.now();
+  let slowestMs = 0;
+  let inputs = 0;
+  let bytesAtFirst = 0;
+  const warmUp = Math.min(Math.floor(options.inputs / 5), 5_000);
+  while (inputs < options.inputs && performance.now() < (options.untilMs ?? Infinity)) {
+    // What is kept comes first as it is.
+    const input = inputs < keptCount ? (pool[inputs] ?? Buffer.alloc(0)) : mutated(pool, target.words ?? [], below);
+    options.watchdog?.begin(target.name, input);
+    const inputMs = performance.now();
+    const { outcome, fault } = await outcomeOf(target, input);
+    let tookMs = performance.now() - inputMs;
+    for (let again = 0; tookMs > INPUT_MS_MAX && again < 2; again += 1) {
+      const againMs = performance.now();
+      await outcomeOf(target, input);
+      tookMs = Math.min(tookMs, performance.now() - againMs);
+    }
+    slowestMs = Math.max(slowestMs, tookMs);
+    const what = fault ?? (tookMs > INPUT_MS_MAX ? `took ${Math.round(tookMs)} ms` : undefined);
+    if (what !== undefined && findings.size < FINDINGS_MAX) {
+      const kind = fault ?? 'slow';
+      const known = findings.get(kind);
+      if (known === undefined || known.input.length > input.length)
+        findings.set(kind, { target: target.name, what, input });
+    }
+    if (!outcomes.has(outcome)) {
+      outcomes.add(outcome);
+      options.novel?.(outcome, input);
+      if (pool.length < POOL_MAX && input.length <= POOL_BYTES_MAX) pool.push(input);
+    }
+    inputs += 1;
+    if (inputs === warmUp) bytesAtFirst = usedBytes();
+  }
+  options.watchdog?.rest();
+  const grownBytes = bytesAtFirst === 0 ? 0 : usedBytes() - bytesAtFirst;
+  if (grownBytes > GROWTH_BYTES_MAX) {
+    const what = `keeps ${Math.round(grownBytes / 1024 / 1024)} MB`;
+    findings.set('growth', { target: target.name, what, input: Buffer.alloc(0) });
+  }
+  return {
+    target: target.name,
+    inputs,
+    outcomes: outcomes.size,
+    slowestMs,
+    grownBytes,
+    seconds: (performance.now() - startedMs) / 1000,
+    findings: [...findings.values()],
+  };
+}
+
+/** Runs one input. `fault` says what is wrong with the decoder, undefined when nothing is. */
+export async function outcomeOf(
+  target: Target,
+  input: Buffer,
+): Promise<{ readonly outcome: string; readonly fault?: string }> {
+  try {
+    const result = target.run(input);
+    return { outcome: typeof result === 'string' ? result : await result };
+  } catch (error) {
+    const text = error instanceof Error ? `${codeOf(error)}: ${error.message}` : `threw ${String(error)}`;
+    // Numbers and quoted pieces differ with each input; what is left of the sentence is the kind of the error.
+    const outcome = text
+      .replace(/`[^`]*`|"[^"]*"|'[^']*'/g, '…')
+      .replace(/[0-9a-f]{6,}|[0-9]+/gi, '#')
+      .slice(0, OUTCOME_CHARACTERS_MAX);
+    return target.isDeclared(error) ? { outcome } : { outcome, fault: `undeclared ${outcome}` };
+  }
+}
+
+function codeOf(error: Error): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : error.name;
+}
+
+function hashOf(name: string): number {
+  let hash = 0;
+  for (const character of name) hash = (Math.imul(hash, 31) + (character.codePointAt(0) ?? 0)) >>> 0;
+  return hash;
+}
+
+let collectGarbage: (() => void) | undefined;
+
+function usedBytes(): number {
+  if (collectGarbage === undefined) {
+    setFlagsFromString('--expose-gc');
+    collectGarbage = runInNewContext('gc') as () => void;
+  }
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}

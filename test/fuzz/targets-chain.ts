@@ -1,0 +1,243 @@
+/** Blocks and transactions of both generations: as JSON of peers, as lines of a file, as stored bytes. */
+
+import { blockOfLine, claimedId, lineOfBlock } from '../../src/node/chain-file.ts';
+import { AssertionFailed, ProtocolError } from '../../src/primitives/errors.ts';
+import { NO_EXCEPTIONS } from '../../src/protocol/params.ts';
+import type { Rules } from '../../src/protocol/rules.ts';
+import { emptyAccount } from '../../src/protocol/state.ts';
+import type { Block, JsonObject, Payload, Transaction } from '../../src/protocol/types.ts';
+import { BlockRejected, TransactionRejected } from '../../src/protocol/verdict.ts';
+import {
+  decodeAccount,
+  decodeDelegate,
+  decodeKeys,
+  encodeAccount,
+  encodeDelegate,
+  encodeKeys,
+} from '../../src/store/records.ts';
+import { decodeUndo, encodeUndo } from '../../src/store/undo.ts';
+import {
+  addressOfPair,
+  ChainMaker,
+  keyPairOf,
+  LSK,
+  makeNetwork,
+  makeTransaction,
+  publicKeyOf,
+} from '../support/chain-maker.ts';
+import { headerWith, keyNumber } from '../support/fixtures.ts';
+import type { Target } from './fuzzer.ts';
+
+const ALICE = keyPairOf('account 1');
+const BOB = keyPairOf('account 2');
+const WORDS = [
+  ...['"id"', '"type"', '"version"', '"height"', '"timestamp"', '"previousBlockId"', '"previousBlock"', '"asset"'],
+  ...['"amount"', '"recipientId"', '"senderId"', '"fee"', '"signatures"', '"votes"', '"multisignature"', '"keysgroup"'],
+  ...['"username"', '"transactions"', '"maxHeightPrevoted"', '"payloadHash"', '"totalAmount"', '"dapp"', '"data"'],
+];
+
+interface World {
+  readonly name: string;
+  readonly maker: ChainMaker;
+  readonly blocks: readonly Block[];
+  readonly transactions: readonly Transaction[];
+}
+
+export function chainTargets(): readonly Target[] {
+  return [...[worldOf(2), worldOf(3)].flatMap(targetsOf), ...recordTargets()];
+}
+
+function worldOf(generation: 2 | 3): World {
+  // Few delegates make a small genesis block; nobody looks at how many there are.
+  const older = { exceptions: { ...NO_EXCEPTIONS, blockVersions: new Map([[1, { start: 10, end: 11 }]]) } };
+  const network = makeNetwork({ generation, delegates: 3, accounts: 2, ...(generation === 3 ? older : {}) });
+  const maker = new ChainMaker(network);
+  const { params } = network;
+  const key = `+${publicKeyOf(BOB)}`;
+  const payloads: Payload[] = [
+    { kind: 'transfer', amount: LSK, recipientId: addressOfPair(BOB), data: 'Grüße' },
+    { kind: 'secondSignature', publicKey: publicKeyOf(BOB) },
+    { kind: 'delegate', username: 'alice' },
+    { kind: 'vote', votes: [key], amount: 0n },
+    { kind: 'multisignature', min: 1, lifetime: 24, keysgroup: [key] },
+  ];
+  const members = [BOB];
+  const transactions = payloads.map((payload) => makeTransaction(params, ALICE, payload, { second: BOB, members }));
+  const blocks: Block[] = [];
+  const plain = maker.transfer(ALICE, BOB, LSK);
+  blocks.push(maker.forge(), maker.forge({ transactions: [plain] }));
+  const version = generation === 2 ? [0, 1] : [0, 1, 2];
+  blocks.push(
+    ...version.map((each) => ({ ...headerWith({ version: each, height: 10 + each }), transactions: [plain] })),
+  );
+  return { name: `gen${generation}`, maker, blocks, transactions };
+}
+
+function isRejection(error: unknown): boolean {
+  return error instanceof BlockRejected || error instanceof TransactionRejected;
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof ProtocolError;
+}
+
+/** Stored bytes were written here: damage to them is noticed, as a broken promise or with a code. */
+function isDamage(error: unknown): boolean {
+  return isRefusal(error) || error instanceof AssertionFailed;
+}
+
+const yes = () => true;
+
+function targetsOf({ name, maker, blocks, transactions }: World): readonly Target[] {
+  const { rules, state, network } = maker;
+  const { codec } = rules;
+  const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+  const genesis: JsonObject = network.genesisJson;
+  return [
+    {
+      name: `transactions-${name}`,
+      seeds: transactions.map((each) => json(codec.transactionToJson(each))),
+      words: WORDS,
+      isDeclared: isRejection,
+      run(input) {
+        const transaction = codec.transactionFromJson(parsed(input));
+        rules.primarySignatureChecks(transaction);
+        const errors = rules.validateTransaction(
+          transaction,
+          { blockHeight: 5, blockVersion: 2, blockTimestamp: 20 },
+          yes,
+        );
+        const verdict = rules.verifyTransaction(state, transaction, 1_000, yes);
+        rules.processTransactions(state, [transaction], yes);
+        rules.multisignatureStatus(state, transaction, yes);
+        sameTransaction(transaction, rules);
+        return `${transaction.payload.kind} ${errors.length} ${JSON.stringify(verdict).slice(0, 60)}`;
+      },
+    },
+    {
+      name: `blocks-${name}`,
+      seeds: blocks.map((block) => json(codec.blockToJson(block))),
+      words: WORDS,
+      isDeclared: isRejection,
+      run(input) {
+        const block = codec.blockFromJson(parsed(input));
+        rules.blockSignatureChecks(block);
+        const again = codec.blockFromJson(codec.blockToJson(block));
+        if (again.id !== block.id) throw new Error('a block changes when it is told on');
+        const header = codec.decodeHeader(codec.encodeHeader(block));
+        if (header.id !== block.id) throw new Error('a block changes in the store');
+        rules.validateBlock(block, yes);
+        rules.forkStatus({ header: maker.tip }, { header: block, receivedAtS: 100 });
+        return `valid ${block.version} ${block.transactions.length}`;
+      },
+    },
+    {
+      name: `genesis-${name}`,
+      weight: 0.3,
+      seeds: [json(genesis)],
+      words: WORDS,
+      isDeclared: isRefusal,
+      run: (input) => `read ${codec.genesisFromJson(parsed(input)).transactions.length}`,
+    },
+    {
+      name: `chain-lines-${name}`,
+      seeds: [...blocks.slice(0, 2).map((block) => Buffer.from(lineOfBlock(block, codec))), json(genesis)],
+      words: WORDS,
+      isDeclared: isRefusal,
+      run(input) {
+        const line = input.toString('utf8').trim();
+        claimedId(line);
+        return blockOfLine(line, codec).fault === undefined ? 'whole' : 'contradicts itself';
+      },
+    },
+    {
+      name: `stored-transactions-${name}`,
+      seeds: transactions.map((each) => Buffer.from(codec.encodeTransaction(each))),
+      isDeclared: isDamage,
+      run: (input) => codec.decodeTransaction(input).payload.kind,
+    },
+    {
+      name: `stored-headers-${name}`,
+      seeds: blocks.map((block) => Buffer.from(codec.encodeHeader(block))),
+      isDeclared: isDamage,
+      run: (input) => String(codec.decodeHeader(input).version),
+    },
+  ];
+}
+
+/** What was accepted once must stay what it is on the wire and in the store. */
+function sameTransaction(transaction: Transaction, { codec }: Rules): void {
+  const told = codec.transactionFromJson(codec.transactionToJson(transaction));
+  if (told.id !== transaction.id) throw new Error('a transaction changes when it is told on');
+  const stored = codec.decodeTransaction(codec.encodeTransaction(transaction));
+  if (stored.id !== transaction.id) throw new Error('a transaction changes in the store');
+}
+
+function recordTargets(): readonly Target[] {
+  const account = {
+    ...emptyAccount('12345L'),
+    publicKey: keyNumber(1),
+    secondPublicKey: keyNumber(2),
+    username: 'alice',
+    balance: 12_345_678_901n,
+    group: { min: 2, lifetime: 24, members: [keyNumber(3), keyNumber(4)] },
+    votes: [keyNumber(5)],
+  };
+  const delegate = {
+    publicKey: keyNumber(1),
+    address: '12345L',
+    username: 'alice',
+    voteWeight: 1n << 70n,
+    pendingVoteWeight: 5n,
+    rank: 3,
+  };
+  const isDeclared = (error: unknown) => error instanceof AssertionFailed;
+  const undo = [
+    { key: Buffer.from('a key'), before: undefined },
+    { key: Buffer.from('another'), before: Buffer.from('what it held') },
+  ];
+  return [
+    {
+      name: 'records',
+      seeds: [
+        encodeAccount(account),
+        encodeAccount(emptyAccount('1L')),
+        encodeDelegate(delegate),
+        encodeKeys([keyNumber(9)]),
+      ],
+      isDeclared: () => false,
+      run(input) {
+        const said = [
+          () => encodeAccount(decodeAccount('12345L', input, () => [])).length,
+          () => encodeDelegate(decodeDelegate(keyNumber(1), input)).length,
+          () => decodeKeys(input).length,
+        ].map((decode) => attempted(decode, isDeclared));
+        return said.join(' ');
+      },
+    },
+    {
+      name: 'undo-records',
+      seeds: [encodeUndo(undo)],
+      isDeclared,
+      run: (input) => `read ${Math.min(9, decodeUndo(input).length)}`,
+    },
+  ];
+}
+
+function attempted(decode: () => number, isDeclared: (error: unknown) => boolean): string {
+  try {
+    return String(Math.min(99, decode()));
+  } catch (error) {
+    if (!isDeclared(error)) throw error;
+    return 'damaged';
+  }
+}
+
+/** The JSON of an input; what is none was refused by the layer above and stands for nothing. */
+function parsed(input: Buffer): unknown {
+  try {
+    return JSON.parse(input.toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+}
