@@ -38,7 +38,10 @@ export function startWatchdog(): Watchdog {
   const shared = new SharedArrayBuffer(16 + NAME_BYTES + INPUT_BYTES_MAX);
   const words = new Int32Array(shared, 0, 4);
   const bytes = Buffer.from(shared, 16);
-  const worker = new Worker(WATCH, { eval: true, workerData: { shared, hangTicks: HANG_TICKS, nameBytes: NAME_BYTES } });
+  const worker = new Worker(WATCH, {
+    eval: true,
+    workerData: { shared, hangTicks: HANG_TICKS, nameBytes: NAME_BYTES },
+  });
   worker.unref();
   return {
     begin(target, input) {
