@@ -14,6 +14,7 @@ function stage() {
     log: (level, code, _message, fields) => void warnings.push([level, code, fields?.['offsetMs']]),
     count: () => undefined,
     gauge: () => undefined,
+    observe: () => undefined,
   };
   const estimate = new ClockOffset({ nowMs: () => now.ms }, observer);
   /** A peer sends blocks whose slots begin so long after they arrive. */
