@@ -27,6 +27,7 @@ export interface StartFlags {
   readonly peer?: readonly string[];
   readonly peers: boolean;
   readonly forging: boolean;
+  readonly riskDoubleForging?: true;
   readonly config?: string;
 }
 
@@ -140,3 +141,24 @@ export interface MultisigRegisterFlags extends TransactionFlags {
 export interface MultisigSignFlags extends PassphraseFlags, NetworkChoiceFlags, SendingFlags {}
 
 export interface BroadcastFlags extends SendingFlags, Pick<NetworkChoiceFlags, 'node' | 'network'> {}
+
+export interface ForgingSwitchFlags {
+  readonly node: string;
+  readonly passwordFile?: string;
+}
+
+export interface ForgingStatusFlags {
+  readonly node: string;
+  readonly json?: true;
+}
+
+export interface ForgingExportFlags {
+  readonly network: string;
+  readonly dataDir?: string;
+  readonly keep?: true;
+}
+
+export interface ForgingImportFlags {
+  readonly network: string;
+  readonly dataDir?: string;
+}

@@ -44,6 +44,9 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'NETWORK_UNKNOWN',
   'SECRET_UNREADABLE',
   'DOCUMENT_UNREADABLE',
+  'SIGNING_RECORD_INVALID',
+  'SIGNING_RECORD_OTHER',
+  'SIGNING_RECORD_UNREADABLE',
 ]);
 
 function exitCodeOf(error: unknown): ExitCode {

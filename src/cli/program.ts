@@ -26,6 +26,7 @@ import {
   onlyCommands,
   quiet,
 } from './command.ts';
+import { addForgingCommands } from './forging-program.ts';
 import { addWalletCommands } from './wallet/program.ts';
 
 const PLACES = `
@@ -82,6 +83,10 @@ ${EXIT_CODES}`,
     .option('--peer <ip:port>', 'a peer that is always dialled; may be repeated', collect)
     .option('--no-peers', 'have no peers at all')
     .option('--no-forging', 'never forge')
+    .option(
+      '--risk-double-forging',
+      'sign by the record in the data folder alone, not knowing what was signed elsewhere (forging.riskDoubleForging)',
+    )
     .option('--config <file>', 'JSON5 file with options (docs/configuration.md)')
     .addHelpText(
       'after',
@@ -153,6 +158,7 @@ ${EXIT_CODES}`,
     .action(async (options: GenesisFlags) => (await import('./commands/genesis-create.ts')).genesisCreate(options));
   addNetworkCommands(program);
   addWalletCommands(program);
+  addForgingCommands(program);
 
   command(program, 'version', 'print the version')
     .option('--json', 'print one JSON object')

@@ -79,6 +79,8 @@ function defaultOf(named: NamedOption, network: Network, section: Readonly<Recor
   if (named.path === 'forging.consensusMin' && network.params.generation === 2 && section['force'] !== true) {
     return GEN2_CONSENSUS_MIN;
   }
+  // What everybody can sign with is not protected by one node's care, and a new network must begin somewhere.
+  if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   return named.option.default;
 }
 

@@ -54,6 +54,8 @@ export interface Forgers {
   /** Empty when the folder does not give it away. */
   readonly defaultPassword: string;
   readonly delegates: readonly ForgerEntry[];
+  /** Whether the folder says that everybody knows these keys. */
+  readonly arePublished: boolean;
 }
 
 const CODE = 'NETWORK_INVALID';
@@ -206,13 +208,14 @@ function forgersOf(folder: string): Forgers | undefined {
   const file = join(folder, 'forgers.json');
   if (!existsSync(file)) return undefined;
   const record = new RecordReader(readJson(file), file, CODE);
-  if (record.has('notice')) record.text('notice');
+  const arePublished = record.has('notice');
+  if (arePublished) record.text('notice');
   const defaultPassword = record.has('defaultPassword')
     ? record.text('defaultPassword', 'a text', (text) => text !== '')
     : '';
   const delegates = record.objects('delegates', forgerEntry, 10_000);
   record.end();
-  return { defaultPassword, delegates };
+  return { defaultPassword, delegates, arePublished };
 }
 
 /** One `{publicKey, encryptedPassphrase}`, as network folders and user files have it. */

@@ -26,11 +26,12 @@ export interface Ipv4Address {
   readonly wsPort: number;
 }
 
-export function flag(help: string, fallback: boolean): Option<boolean> {
+export function flag(help: string, fallback: boolean, facts: Facts = {}): Option<boolean> {
   return {
     help,
     default: fallback,
     expected: 'true or false',
+    ...facts,
     read: (value) => (typeof value === 'boolean' ? value : undefined),
     fromText: (text) => (text === 'true' ? true : text === 'false' ? false : text),
   };

@@ -86,6 +86,12 @@ export const OPTIONS = {
     defaultPassword: text('Password of the encrypted passphrases, for `force`.', '', 'a text', () => true, {
       secret: true,
     }),
+    riskDoubleForging: flag(
+      'Sign by the record of this data folder alone: without waiting where it cannot know what a delegate signed elsewhere, ' +
+        'and without looking whether it forges elsewhere. With two nodes of one delegate that is double forging.',
+      false,
+      { defaultText: 'false; true where the network publishes its passphrases, as a devnet does' },
+    ),
     consensusMin: integer(
       "Share of connected peers that must be at this node's tip before it forges; 0 asks for none.",
       0,

@@ -41,6 +41,8 @@ export interface EngineOptions {
   readonly waitThresholdMs: number;
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
+  /** Whether delegates sign by the journal alone, whatever they may have signed elsewhere. */
+  readonly riskDoubleForging: boolean;
   /** Whether peers may tell others of this node: they may unless this is false. */
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
@@ -155,6 +157,7 @@ export class Engine {
       clock,
       observer: observer.room('forge'),
       waitThresholdMs: options.waitThresholdMs,
+      riskDoubleForging: options.riskDoubleForging,
       obstacle: () => this.#forgingObstacle(),
     });
     this.chain.listen({

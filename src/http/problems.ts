@@ -108,6 +108,7 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   FORGING_DELEGATE_UNKNOWN: 404,
   FORGING_PASSWORD_WRONG: 404,
   FORGING_NOT_A_DELEGATE: 404,
+  FORGING_MOVED: 409,
 };
 
 /** Failures that say nothing of a member of the transaction. */

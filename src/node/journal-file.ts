@@ -1,6 +1,7 @@
 /**
  * The signing journal as a file of lines: checksum, space, JSON. A line is on the disk before `record` returns, so no block
- * leaves whose header a restart would not know of.
+ * leaves whose header a restart would not know of. A line tells of a header, of the moment before which nothing certain is
+ * known, or of the record's move to another node; a move ends with the next line of the delegate.
  */
 
 import {
@@ -15,14 +16,13 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { basename, dirname } from 'node:path';
-import { sha256 } from '../crypto/hash.ts';
-import { isCanonicalHex, utf8 } from '../primitives/bytes.ts';
+import { basename, dirname, join } from 'node:path';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { SigningJournal } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { makeFolder } from '../store/folder.ts';
+import { entriesOf, entryOf, entryWith, learn, lineOf, type Entry, type Known } from './journal-lines.ts';
 import { takeLock, type ProcessLock } from '../store/process-lock.ts';
 
 export interface JournalOptions {
@@ -30,10 +30,20 @@ export interface JournalOptions {
   readonly spareLinesMax?: number;
 }
 
-type Entry = SignedHeader & { readonly delegate: PublicKey };
+/** A journal that can be handed to another node. */
+export interface JournalFile extends SigningJournal {
+  /** Every delegate that the journal tells something of. */
+  delegates(): readonly PublicKey[];
+  /** Ends signing here. Durable when this returns. @param atS Unix time in whole seconds */
+  move(publicKey: PublicKey, atS: number): void;
+}
 
 const SPARE_LINES_MAX = 20_000;
-const CHECKSUM_DIGITS = 16;
+
+/** Where a node keeps it. @param dataDirectory folder of the node for one network */
+export function journalFileOf(dataDirectory: string): string {
+  return join(dataDirectory, 'forging-journal');
+}
 
 /**
  * Opens the journal of a node, creating it where there is none.
@@ -41,21 +51,21 @@ const CHECKSUM_DIGITS = 16;
  * @throws ProtocolError `JOURNAL_IN_USE` while another process has it, `JOURNAL_UNREADABLE` when a line other than the last
  *   is damaged
  */
-export function openJournal(file: string, options: JournalOptions = {}): SigningJournal {
+export function openJournal(file: string, options: JournalOptions = {}): JournalFile {
   makeFolder(dirname(file));
   const lock = lockOf(file);
   try {
-    const { last, lines } = load(file);
-    return new FileJournal(file, last, lines, options.spareLinesMax ?? SPARE_LINES_MAX, () => lock.release());
+    const { known, lines } = load(file);
+    return new FileJournal(file, known, lines, options.spareLinesMax ?? SPARE_LINES_MAX, () => lock.release());
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-class FileJournal implements SigningJournal {
+class FileJournal implements JournalFile {
   readonly #file: string;
-  readonly #last: Map<PublicKey, SignedHeader>;
+  readonly #known: Map<PublicKey, Known>;
   readonly #spareLinesMax: number;
   readonly #release: () => void;
   #descriptor: number;
@@ -66,15 +76,9 @@ class FileJournal implements SigningJournal {
   #folderSynced = false;
   #closed = false;
 
-  constructor(
-    file: string,
-    last: Map<PublicKey, SignedHeader>,
-    lines: number,
-    spareLinesMax: number,
-    release: () => void,
-  ) {
+  constructor(file: string, known: Map<PublicKey, Known>, lines: number, spareLinesMax: number, release: () => void) {
     this.#file = file;
-    this.#last = last;
+    this.#known = known;
     this.#lines = lines;
     this.#spareLinesMax = spareLinesMax;
     this.#release = release;
@@ -83,15 +87,39 @@ class FileJournal implements SigningJournal {
   }
 
   last(publicKey: PublicKey): SignedHeader | undefined {
-    return this.#last.get(publicKey);
+    return this.#known.get(publicKey)?.last;
+  }
+
+  heldSinceS(publicKey: PublicKey): number | undefined {
+    return this.#known.get(publicKey)?.heldSinceS;
+  }
+
+  movedAtS(publicKey: PublicKey): number | undefined {
+    return this.#known.get(publicKey)?.movedAtS;
+  }
+
+  delegates(): readonly PublicKey[] {
+    return [...this.#known.keys()];
   }
 
   record(publicKey: PublicKey, header: SignedHeader): void {
+    this.#write(entryWith(publicKey, header));
+  }
+
+  hold(publicKey: PublicKey, sinceS: number): void {
+    this.#write({ delegate: publicKey, heldSinceS: sinceS });
+  }
+
+  move(publicKey: PublicKey, atS: number): void {
+    this.#write({ delegate: publicKey, movedAtS: atS });
+  }
+
+  #write(entry: Entry): void {
     if (this.#closed) throw new ProtocolError('JOURNAL_CLOSED', { file: this.#file });
-    const line = lineOf(publicKey, header);
+    const line = lineOf(entry);
     try {
       // Before the line: once that is on the disk nothing more may fail.
-      if (this.#lines > this.#last.size + this.#spareLinesMax) this.#compact();
+      if (this.#lines > this.#known.size + this.#spareLinesMax) this.#compact();
       if (!this.#folderSynced) this.#syncFolder();
       this.#append(line);
     } catch (error) {
@@ -104,7 +132,7 @@ class FileJournal implements SigningJournal {
     }
     this.#bytes += line.length;
     this.#lines += 1;
-    this.#last.set(publicKey, { ...header });
+    learn(this.#known, entry);
   }
 
   close(): void {
@@ -139,7 +167,8 @@ class FileJournal implements SigningJournal {
    * is whole and in use; from then on the new one is, whatever fails.
    */
   #compact(): void {
-    const content = Buffer.concat([...this.#last].map(([publicKey, header]) => lineOf(publicKey, header)));
+    const entries = [...this.#known].flatMap(([publicKey, known]) => entriesOf(publicKey, known));
+    const content = Buffer.concat(entries.map(lineOf));
     const draft = `${this.#file}.new`;
     rmSync(draft, { force: true });
     // Appending, as a line that is taken back must not leave a hole.
@@ -156,7 +185,7 @@ class FileJournal implements SigningJournal {
     const old = this.#descriptor;
     this.#descriptor = descriptor;
     this.#bytes = content.length;
-    this.#lines = this.#last.size;
+    this.#lines = entries.length;
     this.#torn = false;
     this.#folderSynced = false;
     closeSync(old);
@@ -185,9 +214,9 @@ function lockOf(file: string): ProcessLock {
 }
 
 /** Reads all lines; cuts off a last one that a crash left half written: its block never left. */
-function load(file: string): { last: Map<PublicKey, SignedHeader>; lines: number } {
+function load(file: string): { known: Map<PublicKey, Known>; lines: number } {
   const content = readFileIfPresent(file);
-  const last = new Map<PublicKey, SignedHeader>();
+  const known = new Map<PublicKey, Known>();
   let lines = 0;
   let start = 0;
   while (start < content.length) {
@@ -199,45 +228,11 @@ function load(file: string): { last: Map<PublicKey, SignedHeader>; lines: number
       writeTruncated(file, start);
       break;
     }
-    const { delegate, ...header } = entry;
-    last.set(delegate, header);
+    learn(known, entry);
     lines += 1;
     start = end + 1;
   }
-  return { last, lines };
-}
-
-function lineOf(publicKey: PublicKey, header: SignedHeader): Buffer {
-  const json = JSON.stringify({
-    delegate: publicKey,
-    blockId: header.blockId,
-    height: header.height,
-    timestamp: header.timestamp,
-    maxHeightPrevoted: header.maxHeightPrevoted,
-    maxHeightPreviouslyForged: header.maxHeightPreviouslyForged,
-  } satisfies Entry);
-  return utf8(`${checksumOf(json)} ${json}\n`);
-}
-
-function entryOf(line: string): Entry | undefined {
-  const json = line.slice(CHECKSUM_DIGITS + 1);
-  if (line[CHECKSUM_DIGITS] !== ' ' || line.slice(0, CHECKSUM_DIGITS) !== checksumOf(json)) return undefined;
-  try {
-    const entry = JSON.parse(json) as Partial<Entry>;
-    const numbers = [entry.height, entry.timestamp, entry.maxHeightPrevoted, entry.maxHeightPreviouslyForged];
-    const complete =
-      typeof entry.delegate === 'string' &&
-      isCanonicalHex(entry.delegate, 32) &&
-      typeof entry.blockId === 'string' &&
-      numbers.every((value) => Number.isSafeInteger(value));
-    return complete ? (entry as Entry) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function checksumOf(json: string): string {
-  return sha256(utf8(json)).toString('hex').slice(0, CHECKSUM_DIGITS);
+  return { known, lines };
 }
 
 function unreadable(file: string, line: number): ProtocolError {

@@ -25,7 +25,7 @@ import { createVerifierPool } from '../workers/verifier-pool.ts';
 import { Closers } from './closers.ts';
 import { partsOf } from './generations.ts';
 import { startHousekeeping } from './housekeeping.ts';
-import { openJournal } from './journal-file.ts';
+import { journalFileOf, openJournal } from './journal-file.ts';
 import { createLoneTransport } from './lone-transport.ts';
 import { createNodeApi } from './node-api.ts';
 import { resolveSeeds } from './seeds.ts';
@@ -79,7 +79,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => chain.close());
     const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
     // After the store: a folder that belongs to another network is refused before anything is written to it.
-    const journal = openJournal(join(dataDirectory, 'forging-journal'));
+    const journal = openJournal(journalFileOf(dataDirectory));
     closers.add(() => {
       journal.close();
     });
@@ -105,6 +105,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         identity,
         os: `${platform()}${release()}`,
         waitThresholdMs: config.forging.waitThresholdS * 1000,
+        riskDoubleForging: config.forging.riskDoubleForging,
         broadcastIntervalMs: config.pool.broadcastIntervalMs,
         transactionsPerQueueMax: config.pool.transactionsPerQueueMax,
         advertiseAddress: config.p2p.advertiseAddress,

@@ -113,6 +113,16 @@ export interface PeerVerdict {
 export interface ForgingDelegate {
   readonly publicKey: PublicKey;
   readonly forging: boolean;
+  /** Why a delegate that is switched on does not sign yet. */
+  readonly waiting?: ForgingWait;
+}
+
+export interface ForgingWait {
+  /** Stable, for example `FORGING_HAND_OVER`. */
+  readonly code: string;
+  readonly reason: string;
+  /** Unix time in milliseconds, as far as it can be foreseen. */
+  readonly untilMs?: number;
 }
 
 /** Result of handing something in. */
@@ -169,7 +179,7 @@ export interface NodeApi {
    * Switches a configured delegate on or off.
    *
    * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`, with the
-   *   sentence that clients know
+   *   sentence that clients know; `FORGING_MOVED` when its record was handed to another node
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
   /** All figures of the node in the text format of Prometheus; undefined when it keeps none. */

@@ -164,7 +164,26 @@ export interface Rules {
    * @returns the sentence that says why, or undefined when they may
    */
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
+
+  /**
+   * What stands for the journal of a delegate that may have signed headers which the journal does not tell of
+   * (chain.md 7.7).
+   */
+  handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
+
+export interface HandOverRequest {
+  readonly publicKey: PublicKey;
+  /** Chain time in whole seconds after which the delegate certainly signed nowhere else. */
+  readonly sinceS: number;
+  /** What the journal does tell of. */
+  readonly last: SignedHeader | undefined;
+}
+
+/** Either a header for `ForgeRequest.previouslyForged`, or why none may be signed yet and about until when (chain time). */
+export type HandOver =
+  | { readonly ready: true; readonly previouslyForged: SignedHeader | undefined }
+  | { readonly ready: false; readonly reason: string; readonly untilS: number };
 
 export interface TransactionContext {
   readonly blockHeight?: number;

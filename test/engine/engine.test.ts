@@ -7,6 +7,7 @@ import { SILENT } from '../../src/ports/observer.ts';
 import type { NodeInfo } from '../../src/ports/transport.ts';
 import { openMemoryChainStore } from '../../src/store/open.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
+import { NO_JOURNAL } from '../support/no-journal.ts';
 import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';
 
 /** What an engine without peers tells them at its start. */
@@ -23,7 +24,7 @@ async function announced(changes: Partial<EngineOptions>): Promise<NodeInfo | un
       transport: { ...createLoneTransport(), announce: (info) => void infos.push(info) },
       clock: { nowMs: () => params.epochMs, after: () => ({ cancel: () => undefined }) },
       random: { bytes: (length) => new Uint8Array(length), fraction: () => 0, below: () => 0 },
-      journal: { last: () => undefined, record: () => undefined, close: () => undefined },
+      journal: NO_JOURNAL,
       observer: SILENT,
     },
     {
@@ -32,6 +33,7 @@ async function announced(changes: Partial<EngineOptions>): Promise<NodeInfo | un
       waitThresholdMs: 0,
       broadcastIntervalMs: 1000,
       transactionsPerQueueMax: 100,
+      riskDoubleForging: true,
       peers: {
         own: { ip: '127.0.0.1', wsPort: 5000 },
         outboundMax: 0,

@@ -27,6 +27,8 @@ export interface SimNodeOptions {
   readonly keys: readonly KeyPair[];
   readonly disk: Disk;
   readonly misbehaviour?: Misbehaviour | undefined;
+  /** Whether it signs by its journal alone; it does unless this is false. */
+  readonly riskDoubleForging?: boolean | undefined;
 }
 
 interface Running {
@@ -129,6 +131,7 @@ export class SimNode {
         waitThresholdMs: Math.min(2000, params.blockTimeS * 200),
         broadcastIntervalMs: 5000,
         transactionsPerQueueMax: 1000,
+        riskDoubleForging: this.#options.riskDoubleForging ?? true,
         customs: { ...partsOf(params).customs, forgingConsensusMin: params.generation === 2 ? CONSENSUS_MIN : 0 },
         peers: {
           own: address,
@@ -204,11 +207,24 @@ export class SimNode {
 /** A journal that keeps everything, so that checks can look for contradictions. */
 export class MemoryJournal implements SigningJournal {
   readonly entries = new Map<PublicKey, SignedHeader[]>();
+  readonly held = new Map<PublicKey, number>();
   /** All headers in the order of signing. */
   readonly signed: { readonly publicKey: PublicKey; readonly header: SignedHeader }[] = [];
 
   last(publicKey: PublicKey): SignedHeader | undefined {
     return this.entries.get(publicKey)?.at(-1);
+  }
+
+  heldSinceS(publicKey: PublicKey): number | undefined {
+    return this.held.get(publicKey);
+  }
+
+  movedAtS(): number | undefined {
+    return undefined;
+  }
+
+  hold(publicKey: PublicKey, sinceS: number): void {
+    this.held.set(publicKey, sinceS);
   }
 
   record(publicKey: PublicKey, header: SignedHeader): void {

@@ -37,6 +37,8 @@ export interface WorldOptions {
   readonly misbehaviourOf?: (node: number) => Misbehaviour | undefined;
   /** Where a node keeps its chain; in memory by default. */
   readonly diskOf?: (node: number) => Disk;
+  /** Whether a node signs by its journal alone; all do by default. */
+  readonly riskDoubleForgingOf?: (node: number) => boolean;
   /** Chain time at which the world begins, in whole seconds. */
   readonly startS?: number;
 }
@@ -92,6 +94,7 @@ export class World {
             delegates.filter((_, delegate) => delegate % options.nodes === index),
           disk: options.diskOf?.(index) ?? new Disk(),
           misbehaviour: misbehaviourOf(index),
+          riskDoubleForging: options.riskDoubleForgingOf?.(index),
         }),
     );
   }

@@ -15,6 +15,7 @@ import type { Block } from '../../src/protocol/types.ts';
 import { createChainLog } from '../../src/store/chain-log.ts';
 import type { StoredChain } from '../../src/store/chain-store.ts';
 import { createQueries } from '../../src/store/queries.ts';
+import { NO_JOURNAL } from './no-journal.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 
 export interface RestingNodeOptions {
@@ -46,7 +47,7 @@ export function restingNode({ chain, rules, genesis, nowMs, ...options }: Restin
       transport: createLoneTransport(),
       clock,
       random: { bytes: (count) => new Uint8Array(count), fraction: () => 0, below: () => 0 },
-      journal: { last: () => undefined, record: () => undefined, close: () => undefined },
+      journal: NO_JOURNAL,
       observer: SILENT,
     },
     {
@@ -54,6 +55,7 @@ export function restingNode({ chain, rules, genesis, nowMs, ...options }: Restin
       os: 'test',
       waitThresholdMs: 0,
       broadcastIntervalMs: 5000,
+      riskDoubleForging: true,
       transactionsPerQueueMax: 1000,
       peers: {
         own: { ip: '127.0.0.1', wsPort: 0 },

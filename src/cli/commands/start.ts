@@ -70,6 +70,7 @@ function flagValues(flags: StartFlags): ReadonlyMap<string, unknown> {
   if (flags.peer !== undefined) values.set('p2p.fixedPeers', flags.peer);
   if (!flags.peers) values.set('p2p.enabled', false);
   if (!flags.forging) values.set('forging.enabled', false);
+  if (flags.riskDoubleForging === true) values.set('forging.riskDoubleForging', true);
   return values;
 }
 

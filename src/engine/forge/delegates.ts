@@ -16,7 +16,7 @@ export interface ConfiguredDelegate {
 export interface ForgingDelegatesDependencies {
   /** In the order of the configuration. */
   readonly configured: readonly ConfiguredDelegate[];
-  readonly scheduler: Pick<ForgingScheduler, 'enable' | 'disable' | 'isEnabled'>;
+  readonly scheduler: Pick<ForgingScheduler, 'enable' | 'disable' | 'isEnabled' | 'waiting'>;
   readonly state: () => StateReader;
   /** Key pair behind an encrypted passphrase. Rejects when the password is wrong. */
   readonly unlock: (encryptedPassphrase: string, password: string) => Promise<KeyPair>;
@@ -33,7 +33,11 @@ export class ForgingDelegates {
 
   list(): readonly ForgingDelegate[] {
     const { configured, scheduler } = this.#dependencies;
-    return configured.map(({ publicKey }) => ({ publicKey, forging: scheduler.isEnabled(publicKey) }));
+    return configured.map(({ publicKey }) => {
+      if (!scheduler.isEnabled(publicKey)) return { publicKey, forging: false };
+      const waiting = scheduler.waiting(publicKey);
+      return { publicKey, forging: true, ...(waiting === undefined ? {} : { waiting }) };
+    });
   }
 
   /**
@@ -59,7 +63,7 @@ export class ForgingDelegates {
   /**
    * Switches one delegate. The password is asked for switching off, too.
    *
-   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`
+   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG`, `FORGING_NOT_A_DELEGATE` or `FORGING_MOVED`
    */
   async set(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate> {
     const { configured, scheduler, state, observer, addressOf } = this.#dependencies;
@@ -81,6 +85,14 @@ export class ForgingDelegates {
     }
     if (state().account(addressOf(publicKey))?.username === undefined) {
       throw new ProtocolError('FORGING_NOT_A_DELEGATE', { publicKey }, 'Delegate not found');
+    }
+    const waiting = forging ? scheduler.waiting(publicKey) : undefined;
+    if (waiting?.code === 'FORGING_MOVED') {
+      throw new ProtocolError(
+        'FORGING_MOVED',
+        { publicKey },
+        `Delegate ${publicKey} cannot forge here: ${waiting.reason}`,
+      );
     }
     if (forging) scheduler.enable(keyPair);
     else scheduler.disable(publicKey);

@@ -6,6 +6,7 @@
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { SigningJournal } from '../../ports/journal.ts';
+import type { ForgingWait } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
@@ -14,6 +15,7 @@ import { slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.
 import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import type { TransactionPool } from '../pool/pool.ts';
+import { SigningGuard, type Waiting } from './guard.ts';
 
 /** Longest sleep: a clock that was set is noticed within it. */
 const SLEEP_MS_MAX = 1000;
@@ -26,12 +28,15 @@ export interface ForgingDependencies {
   readonly observer: Observer;
   /** After a missed slot, time that its late block is given, counted from the start of the present slot. */
   readonly waitThresholdMs: number;
+  /** Whether delegates sign by the journal alone, whatever they may have signed elsewhere. */
+  readonly riskDoubleForging: boolean;
   /** A sentence that says why nothing may be forged now, or undefined. */
   readonly obstacle: () => string | undefined;
 }
 
 export class ForgingScheduler {
   readonly #dependencies: ForgingDependencies;
+  readonly #guard: SigningGuard;
   readonly #keys = new Map<PublicKey, KeyPair>();
   #timer: Timer | undefined;
   #stopped = true;
@@ -43,10 +48,24 @@ export class ForgingScheduler {
 
   constructor(dependencies: ForgingDependencies) {
     this.#dependencies = dependencies;
+    this.#guard = new SigningGuard(dependencies);
   }
 
+  /** From now on the delegate signs in its slots, as soon as that is safe: `waiting` says what keeps it. */
   enable(keyPair: KeyPair): void {
-    this.#keys.set(hexOf(keyPair.publicKey), keyPair);
+    const publicKey = hexOf(keyPair.publicKey);
+    this.#guard.hold(publicKey);
+    this.#keys.set(publicKey, keyPair);
+    const waiting = this.waiting(publicKey);
+    if (waiting === undefined) return;
+    const fields = { delegate: publicKey, ...fieldsOf(waiting) };
+    this.#dependencies.observer.log('warn', waiting.code, 'a delegate does not sign yet', fields);
+  }
+
+  /** What keeps a delegate from signing at present, whether it is enabled or not; undefined for nothing. */
+  waiting(publicKey: PublicKey): ForgingWait | undefined {
+    const waiting = this.#guard.waiting(publicKey);
+    return waiting === undefined ? undefined : this.#told(waiting);
   }
 
   disable(publicKey: PublicKey): void {
@@ -152,6 +171,12 @@ export class ForgingScheduler {
     const turn = this.#slotToForge(tip);
     if (turn === undefined) return undefined;
     const publicKey = hexOf(turn.keyPair.publicKey);
+    const clearance = this.#guard.clearance(publicKey, turn.slot);
+    if (!clearance.granted) {
+      const fields = { height: tip.header.height + 1, delegate: publicKey, ...fieldsOf(this.#told(clearance)) };
+      this.#refuse(clearance.code, 'warn', 'did not sign', fields);
+      return undefined;
+    }
     const timestamp = slotStartS(turn.slot, rules.params);
     pool.step();
     const transactions = rules.selectTransactions(
@@ -160,7 +185,7 @@ export class ForgingScheduler {
       { blockTimestamp: timestamp, blockHeight: tip.header.height + 1 },
       chain.verify,
     );
-    const previouslyForged = journal.last(publicKey);
+    const { previouslyForged } = clearance;
     try {
       const block = rules.forge(state, tip.header, {
         keyPair: turn.keyPair,
@@ -209,6 +234,11 @@ export class ForgingScheduler {
     }
   }
 
+  #told({ code, reason, untilS }: Waiting): ForgingWait {
+    const { epochMs } = this.#dependencies.chain.rules.params;
+    return { code, reason, ...(untilS === undefined ? {} : { untilMs: epochMs + untilS * 1000 }) };
+  }
+
   #refuse(code: string, level: 'warn' | 'error', message: string, fields: Record<string, unknown>): void {
     const { chain, observer } = this.#dependencies;
     const slot = chain.currentSlot();
@@ -216,6 +246,10 @@ export class ForgingScheduler {
     this.#slotOfLastRefusal = slot;
     observer.log(level, code, message, { slot, ...fields });
   }
+}
+
+function fieldsOf({ reason, untilMs }: ForgingWait): Record<string, unknown> {
+  return { reason, ...(untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() }) };
 }
 
 function signedHeaderOf(block: Block) {

@@ -13,7 +13,19 @@ import {
   statusView,
 } from '../views/node.ts';
 import { PEER_VERDICT_SHAPE, peerVerdictView, VERDICTS } from '../views/peer-verdict.ts';
-import { COUNTED_PAGE_META, FLAG, HEX, ID, listOf, NO_META, objectOf, PUBLIC_KEY, COUNT } from '../views/shapes.ts';
+import {
+  COUNTED_PAGE_META,
+  FLAG,
+  HEX,
+  ID,
+  INSTANT,
+  listOf,
+  NO_META,
+  objectOf,
+  PUBLIC_KEY,
+  COUNT,
+  TEXT,
+} from '../views/shapes.ts';
 
 export function nodeRoutes(dialect: Dialect): readonly Route[] {
   const own = [SWITCH_FORGING_ROUTE, DIGEST_ROUTE, DECISIONS_ROUTE, PEER_VERDICTS_ROUTE];
@@ -46,7 +58,16 @@ function constantsRoute(dialect: Dialect): Route {
   };
 }
 
-const FORGING_SHAPE = listOf(objectOf({ publicKey: PUBLIC_KEY, forging: FLAG }));
+const FORGING_SHAPE = listOf(
+  objectOf(
+    {
+      publicKey: PUBLIC_KEY,
+      forging: FLAG,
+      waiting: objectOf({ code: TEXT, reason: TEXT, until: INSTANT }, ['until']),
+    },
+    ['waiting'],
+  ),
+);
 const NOT_LISTED = 'The caller is not on the forging whitelist.';
 
 function forgingRoute(dialect: Dialect): Route {
@@ -73,9 +94,17 @@ function forgingRoute(dialect: Dialect): Route {
         (publicKey === undefined || publicKey === '' || delegate.publicKey === publicKey) &&
         (wanted === undefined || delegate.forging === wanted);
       const data = api.forgingDelegates().filter(chosen);
-      return { meta: {}, data: data.map((delegate) => ({ forging: delegate.forging, publicKey: delegate.publicKey })) };
+      return { meta: {}, data: data.map(forgingView) };
     },
   };
+}
+
+/** A delegate that signs, or is switched off, is answered as clients know it. */
+function forgingView({ forging, publicKey, waiting }: ForgingDelegate) {
+  if (waiting === undefined) return { forging, publicKey };
+  const { code, reason, untilMs } = waiting;
+  const until = untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() };
+  return { forging, publicKey, waiting: { code, reason, ...until } };
 }
 
 const SWITCH_FORGING_ROUTE: Route = {
@@ -97,7 +126,11 @@ const SWITCH_FORGING_ROUTE: Route = {
     },
   },
   answer: { meta: NO_META, data: FORGING_SHAPE },
-  errors: { 403: NOT_LISTED, 404: 'No such delegate is configured, or the password does not fit.' },
+  errors: {
+    403: NOT_LISTED,
+    404: 'No such delegate is configured, or the password does not fit.',
+    409: 'The signing record of the delegate was handed to another node.',
+  },
   access: 'forging',
   handle: async (api, request) => {
     const { publicKey, password, forging } = request.body as { publicKey: string; password: string; forging: boolean };

@@ -8,6 +8,7 @@ import { createBlockRules } from './blocks.ts';
 import { createGen3Codec, headerBytes, transactionBytes } from './codec.ts';
 import { forgeBlock } from './forge.ts';
 import { forkStatus, isBetterChain } from './fork-choice.ts';
+import { handOver } from './hand-over.ts';
 import { finalityOf } from './ledger.ts';
 import { createTransactionRules } from './transactions.ts';
 
@@ -51,5 +52,6 @@ export function createGen3Rules(params: ChainParams, options: Gen3Options = {}):
       }),
     contradiction: (earlier, header) =>
       earlier.blockId === header.blockId ? undefined : contradictionOf(earlier, header),
+    handOver: (state, tip, request) => handOver(state, tip, request, params),
   };
 }

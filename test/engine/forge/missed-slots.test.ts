@@ -11,6 +11,7 @@ import type { SignedHeader } from '../../../src/protocol/rules.ts';
 import { openMemoryChainStore } from '../../../src/store/open.ts';
 import { createInlineVerifier } from '../../../src/workers/inline-verifier.ts';
 import { VirtualTime } from '../../sim/virtual-clock.ts';
+import { NO_JOURNAL } from '../../support/no-journal.ts';
 import { ChainMaker, publicKeyOf } from '../../support/chain-maker.ts';
 
 interface Told {
@@ -41,13 +42,14 @@ function scene() {
     chain,
     pool: { step: () => undefined, readyForForging: () => [] },
     journal: {
+      ...NO_JOURNAL,
       last: (publicKey) => signed.get(publicKey),
       record: (publicKey, header) => void signed.set(publicKey, header),
-      close: () => undefined,
     },
     clock,
     observer,
     waitThresholdMs: 1000,
+    riskDoubleForging: true,
     obstacle: () => obstacle,
   });
   const own = network.delegates.filter((_, index) => index % 3 === 0);

@@ -1,0 +1,89 @@
+/** `bloomery forging export` and `forging import`: the signing record on its way to another machine. */
+
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { journalFileOf, openJournal, type JournalFile } from '../../node/journal-file.ts';
+import { moveRecord, recordOf, recordOfText, takeOver, textOfRecord } from '../../node/signing-record.ts';
+import { ProtocolError, messageOf } from '../../primitives/errors.ts';
+import { epochTimeS } from '../../protocol/slots.ts';
+import { placeOfNetwork } from '../chain-place.ts';
+import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
+import { usageError } from '../problems.ts';
+
+/**
+ * Writes the record and ends signing where it came from, in this order: what fails on the way leaves the node able to sign,
+ * or the record in both places with the node not signing.
+ *
+ * @throws ProtocolError `JOURNAL_IN_USE` while the node runs
+ */
+export function forgingExport(file: string, flags: ForgingExportFlags): void {
+  const { network, dataDirectory } = placeOfNetwork(flags);
+  const journalFile = journalFileOf(dataDirectory);
+  if (!existsSync(journalFile)) throw usageError(`there is no signing record in ${dataDirectory}: correct --data-dir`);
+  withJournal(journalFile, (journal) => {
+    const exportedAtS = Math.floor(Date.now() / 1000);
+    const record = recordOf(journal, network.params, { exportedAtS, isCopy: flags.keep === true });
+    if (record.delegates.length === 0) throw usageError(`${journalFile}: tells of no delegate: nothing to export`);
+    const text = textOfRecord(record);
+    if (file === '-') process.stdout.write(text);
+    else writeNew(file, text);
+    if (!record.isCopy) moveRecord(journal, record);
+    const ending = record.isCopy
+      ? 'this node goes on signing'
+      : 'this node signs for none of them any more, until the record is imported here again';
+    process.stderr.write(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}\n`);
+  });
+}
+
+/** @throws ProtocolError `SIGNING_RECORD_INVALID` or `SIGNING_RECORD_OTHER`; then nothing was changed */
+export function forgingImport(file: string, flags: ForgingImportFlags): void {
+  const { network, dataDirectory } = placeOfNetwork(flags);
+  const name = file === '-' ? 'standard input' : file;
+  const record = recordOfText(readText(file, name), name);
+  withJournal(journalFileOf(dataDirectory), (journal) => {
+    takeOver(journal, record, network.params, epochTimeS(Date.now(), network.params));
+  });
+  const ending = record.isCopy
+    ? '; it is a copy, so the node first makes sure that nobody else signs'
+    : '; this node may sign for them now';
+  process.stdout.write(`${countOf(record.delegates.length)} imported into ${dataDirectory}${ending}\n`);
+}
+
+function withJournal(file: string, work: (journal: JournalFile) => void): void {
+  const journal = openJournal(file);
+  try {
+    work(journal);
+  } finally {
+    journal.close();
+  }
+}
+
+function countOf(delegates: number): string {
+  return `signing record of ${delegates === 1 ? 'one delegate' : `${delegates} delegates`}`;
+}
+
+function readText(file: string, name: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const reason = missing ? 'does not exist' : `cannot be read: ${messageOf(error)}`;
+    throw new ProtocolError('SIGNING_RECORD_UNREADABLE', { file }, `${name}: ${reason}`, { cause: error });
+  }
+}
+
+/** On the disk before the node that it came from stops signing. */
+function writeNew(file: string, text: string): void {
+  try {
+    const descriptor = openSync(file, 'wx', 0o600);
+    try {
+      writeSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    const reason = exists ? 'exists: choose another file' : `cannot be written: ${messageOf(error)}`;
+    throw new ProtocolError('SIGNING_RECORD_UNWRITABLE', { file }, `${file}: ${reason}`, { cause: error });
+  }
+}

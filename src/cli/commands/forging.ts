@@ -1,0 +1,113 @@
+/** `bloomery forging enable`, `disable`, `status` and `schedule`: the delegates of a running node. */
+
+import { isCanonicalHex } from '../../primitives/bytes.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
+import { nodeAsker, type NodeAsker } from '../ask-node.ts';
+import type { ForgingStatusFlags, ForgingSwitchFlags } from '../flags.ts';
+import { usageError } from '../problems.ts';
+import { durationText } from '../progress.ts';
+import { readSecret } from '../wallet/secrets.ts';
+
+interface ForgingState {
+  readonly publicKey: string;
+  readonly forging: boolean;
+  readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
+}
+
+interface ForgerState {
+  readonly username: string;
+  readonly publicKey: string;
+  readonly nextSlot: number;
+}
+
+/** @param publicKey the only configured delegate unless given */
+export async function forgingSwitch(
+  publicKey: string | undefined,
+  forging: boolean,
+  flags: ForgingSwitchFlags,
+): Promise<void> {
+  const node = nodeAsker(flags.node);
+  const chosen = await chosenKey(publicKey, node);
+  const password = await readSecret({
+    name: 'password',
+    file: flags.passwordFile,
+    flag: '--password-file',
+    variable: 'BLOOMERY_PASSWORD',
+  });
+  await node.send('PUT', 'node/status/forging', { publicKey: chosen, password, forging });
+  const [state] = await node.ask<ForgingState[]>(`node/status/forging?publicKey=${chosen}`);
+  process.stdout.write(`${lineOf(state ?? { publicKey: chosen, forging })}\n`);
+}
+
+export async function forgingStatus({ node, json }: ForgingStatusFlags): Promise<void> {
+  const delegates = await configured(nodeAsker(node));
+  if (json === true) {
+    process.stdout.write(`${JSON.stringify({ delegates })}\n`);
+    return;
+  }
+  if (delegates.length === 0) process.stdout.write('no delegate is configured on this node (forging.delegates)\n');
+  for (const delegate of delegates) process.stdout.write(`${lineOf(delegate)}\n`);
+}
+
+/** Next slots of the node's delegates, soonest first. */
+export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): Promise<void> {
+  const node = nodeAsker(url);
+  const own = new Map((await configured(node)).map((delegate) => [delegate.publicKey, delegate]));
+  const [forgers, { epoch }, status] = await Promise.all([
+    node.ask<ForgerState[]>(`delegates/forgers?limit=${ACTIVE_DELEGATES}`),
+    node.ask<{ epoch: string }>('node/constants'),
+    node.ask<{ height: number; secondsSinceEpoch: number; currentTime: number }>('node/status'),
+  ]);
+  const soonest = forgers[0]?.nextSlot;
+  if (soonest === undefined) throw new ProtocolError('FORGERS_UNKNOWN', {}, `${node.base} knows no forging order yet`);
+  // Slots count from the epoch, so the present one tells how long they are.
+  const blockTimeS = Math.round(status.secondsSinceEpoch / soonest);
+  const blocksLeft = ACTIVE_DELEGATES - (status.height % ACTIVE_DELEGATES);
+  const slots = forgers
+    .map((forger, index) => ({ ...forger, isThisRound: index < blocksLeft }))
+    .filter(({ publicKey }) => own.has(publicKey))
+    .map(({ publicKey, username, nextSlot, isThisRound }) => {
+      const startMs = Date.parse(epoch) + nextSlot * blockTimeS * 1000;
+      const inS = Math.max(0, Math.round((startMs - status.currentTime) / 1000));
+      const forging = own.get(publicKey)?.forging === true;
+      return { publicKey, username, slot: nextSlot, time: new Date(startMs).toISOString(), inS, isThisRound, forging };
+    });
+  if (json === true) {
+    process.stdout.write(`${JSON.stringify({ slots })}\n`);
+    return;
+  }
+  if (slots.length === 0) process.stdout.write('no delegate of this node is among the 101 that forge\n');
+  for (const { time, inS, username, slot, isThisRound, forging } of slots) {
+    const notes = [
+      ...(forging ? [] : ['forging is switched off']),
+      ...(isThisRound ? [] : ['the next round may order it otherwise']),
+    ];
+    const note = notes.length === 0 ? '' : `  (${notes.join('; ')})`;
+    process.stdout.write(
+      `${time.slice(0, 19).replace('T', ' ')} UTC  in ${durationText(inS)}  ${username}  slot ${slot}${note}\n`,
+    );
+  }
+}
+
+function configured(node: NodeAsker): Promise<readonly ForgingState[]> {
+  return node.ask<ForgingState[]>('node/status/forging');
+}
+
+async function chosenKey(publicKey: string | undefined, node: NodeAsker): Promise<string> {
+  if (publicKey !== undefined) {
+    if (isCanonicalHex(publicKey, 32)) return publicKey;
+    throw usageError(`\`${publicKey}\` is no public key: give 64 lower-case hexadecimal digits`);
+  }
+  const delegates = await configured(node);
+  const [only, ...others] = delegates;
+  if (only !== undefined && others.length === 0) return only.publicKey;
+  throw usageError(`the node has ${delegates.length} configured delegates: say which by its public key`);
+}
+
+function lineOf({ publicKey, forging, waiting }: ForgingState): string {
+  if (!forging) return `${publicKey}  off`;
+  if (waiting === undefined) return `${publicKey}  on`;
+  const until = waiting.until === undefined ? '' : `, until about ${waiting.until.slice(0, 19).replace('T', ' ')} UTC`;
+  return `${publicKey}  on, does not sign yet${until}: ${waiting.reason} (${waiting.code})`;
+}

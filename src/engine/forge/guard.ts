@@ -1,0 +1,172 @@
+/**
+ * Whether a delegate may sign here without contradicting what it signed elsewhere. The journal answers for this node; what it
+ * cannot know is told by the chain: a block of the delegate that was not signed here means that another node may be forging
+ * for it, until one of its slots has passed unused. A generation with finality asks for more (`Rules.handOver`).
+ */
+
+import type { SigningJournal } from '../../ports/journal.ts';
+import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
+import type { SignedHeader } from '../../protocol/rules.ts';
+import { slotAt, slotStartS } from '../../protocol/slots.ts';
+import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
+import type { Chain } from '../chain.ts';
+
+export interface GuardDependencies {
+  readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
+  readonly journal: SigningJournal;
+  /** Sign by the journal alone, whatever may have been signed elsewhere. */
+  readonly riskDoubleForging: boolean;
+}
+
+/** Why a delegate does not sign yet. */
+export interface Waiting {
+  readonly code: 'FORGING_MOVED' | 'FORGING_ELSEWHERE' | 'FORGING_WATCH' | 'FORGING_HAND_OVER';
+  readonly reason: string;
+  /** Chain time in whole seconds, as far as it can be foreseen. */
+  readonly untilS?: number;
+}
+
+export type Clearance =
+  | { readonly granted: true; readonly previouslyForged: SignedHeader | undefined }
+  | ({ readonly granted: false } & Waiting);
+
+/** Blocks that are searched for one of a delegate: three rounds, as many as finality looks back. */
+const SEARCHED_BLOCKS = 303;
+/** In as many slots in a row every active delegate has one. */
+const SLOTS_WITH_EVERY_TURN = 2 * ACTIVE_DELEGATES - 1;
+
+export class SigningGuard {
+  readonly #dependencies: GuardDependencies;
+  /** Slots of delegates that this node let pass to see whether somebody else fills them. */
+  readonly #watchedSlots = new Map<PublicKey, number>();
+  #newest: { readonly tipId: string; readonly headers: ReadonlyMap<PublicKey, BlockHeader> } = {
+    tipId: '',
+    headers: new Map(),
+  };
+
+  constructor(dependencies: GuardDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Begins to answer for a delegate. What it signed before, if the journal does not tell, counts as unknown from then on. */
+  hold(publicKey: PublicKey): void {
+    const { chain, journal, riskDoubleForging } = this.#dependencies;
+    if (riskDoubleForging || journal.last(publicKey) !== undefined) return;
+    if (journal.heldSinceS(publicKey) === undefined) journal.hold(publicKey, chain.nowS());
+  }
+
+  /**
+   * Asked in a slot of the delegate, before anything is built. A refusal for somebody else's sake makes this slot the one
+   * that is watched.
+   */
+  clearance(publicKey: PublicKey, slot: number): Clearance {
+    const waiting = this.#waiting(publicKey);
+    if (waiting !== undefined) {
+      if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WATCH') {
+        this.#watchedSlots.set(publicKey, slot);
+      }
+      return { granted: false, ...waiting };
+    }
+    const over = this.#handOver(publicKey);
+    if (over?.ready === false) return { granted: false, ...handOverWaiting(over) };
+    const { journal } = this.#dependencies;
+    return { granted: true, previouslyForged: over === undefined ? journal.last(publicKey) : over.previouslyForged };
+  }
+
+  /** What keeps a delegate from signing at present; undefined for nothing. */
+  waiting(publicKey: PublicKey): Waiting | undefined {
+    const waiting = this.#waiting(publicKey);
+    if (waiting !== undefined) return waiting;
+    const over = this.#handOver(publicKey);
+    return over?.ready === false ? handOverWaiting(over) : undefined;
+  }
+
+  #waiting(publicKey: PublicKey): Waiting | undefined {
+    const { journal, riskDoubleForging } = this.#dependencies;
+    const movedAtS = journal.movedAtS(publicKey);
+    if (movedAtS !== undefined) {
+      const moment = new Date(movedAtS * 1000).toISOString();
+      const reason = `its signing record was exported at ${moment}: import it here again to forge here`;
+      return { code: 'FORGING_MOVED', reason };
+    }
+    return riskDoubleForging ? undefined : this.#watch(publicKey);
+  }
+
+  #watch(publicKey: PublicKey): Waiting | undefined {
+    const { chain, journal } = this.#dependencies;
+    const { params } = chain.rules;
+    const tipSlot = slotAt(chain.tip.header.timestamp, params);
+    const watched = this.#watchedSlots.get(publicKey) ?? Number.NEGATIVE_INFINITY;
+    const foreign = this.#foreignHeader(publicKey);
+    const untilS = this.#endOfNextTurnS(publicKey);
+    const until = untilS === undefined ? {} : { untilS };
+    if (foreign !== undefined) {
+      const foreignSlot = slotAt(foreign.timestamp, params);
+      const hasPassedUnused = watched > foreignSlot && tipSlot > watched;
+      if (hasPassedUnused || tipSlot - foreignSlot > SLOTS_WITH_EVERY_TURN) return undefined;
+      const reason = `block ${foreign.height} of the delegate was not signed here: one of its slots must pass unused first`;
+      return { code: 'FORGING_ELSEWHERE', reason, ...until };
+    }
+    // A chain that stands still shows nothing, and a node without a journal knows nothing either.
+    const isBlind = chain.currentSlot() - tipSlot > ACTIVE_DELEGATES;
+    const hasWatched = watched > Number.NEGATIVE_INFINITY && chain.currentSlot() > watched;
+    if (!isBlind || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey))) return undefined;
+    const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
+    return { code: 'FORGING_WATCH', reason, ...until };
+  }
+
+  #handOver(publicKey: PublicKey) {
+    const { chain, journal, riskDoubleForging } = this.#dependencies;
+    if (riskDoubleForging) return undefined;
+    const last = journal.last(publicKey);
+    const foreign = this.#foreignHeader(publicKey);
+    if (foreign === undefined && !this.#isIncomplete(publicKey, last)) return undefined;
+    const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
+    return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last });
+  }
+
+  /** Whether the delegate may have signed something before the journal began, or after what it tells of. */
+  #isIncomplete(publicKey: PublicKey, last: SignedHeader | undefined): boolean {
+    const heldSinceS = this.#dependencies.journal.heldSinceS(publicKey);
+    return last === undefined || (heldSinceS !== undefined && heldSinceS > last.timestamp);
+  }
+
+  /** The newest block of the delegate on the chain, if the journal does not tell of it. */
+  #foreignHeader(publicKey: PublicKey): BlockHeader | undefined {
+    const last = this.#dependencies.journal.last(publicKey);
+    const newest = this.#newestHeaders().get(publicKey);
+    if (newest === undefined || last === undefined) return newest;
+    return newest.timestamp < last.timestamp || newest.id === last.blockId ? undefined : newest;
+  }
+
+  /** The newest block of each delegate among the latest. */
+  #newestHeaders(): ReadonlyMap<PublicKey, BlockHeader> {
+    const { state, tip } = this.#dependencies.chain;
+    const { id, height: tipHeight } = tip.header;
+    if (this.#newest.tipId === id) return this.#newest.headers;
+    const headers = new Map<PublicKey, BlockHeader>();
+    for (let height = tipHeight; height > Math.max(1, tipHeight - SEARCHED_BLOCKS); height -= 1) {
+      const header = state.header(height);
+      if (header !== undefined && !headers.has(header.generatorPublicKey))
+        headers.set(header.generatorPublicKey, header);
+    }
+    this.#newest = { tipId: id, headers };
+    return headers;
+  }
+
+  #endOfNextTurnS(publicKey: PublicKey): number | undefined {
+    const { chain } = this.#dependencies;
+    const { rules, state, tip } = chain;
+    const forgers = rules.forgers(state, tip.header.height + 1);
+    const slot = chain.currentSlot();
+    for (let ahead = 0; ahead < ACTIVE_DELEGATES; ahead += 1) {
+      const isTurn = forgers[(slot + ahead) % ACTIVE_DELEGATES] === publicKey;
+      if (isTurn) return slotStartS(slot + ahead + 1, rules.params);
+    }
+    return undefined;
+  }
+}
+
+function handOverWaiting({ reason, untilS }: { readonly reason: string; readonly untilS: number }): Waiting {
+  return { code: 'FORGING_HAND_OVER', reason, untilS };
+}

@@ -1,0 +1,89 @@
+/** The lines of the signing journal, and what they tell together. */
+
+import { sha256 } from '../crypto/hash.ts';
+import { isCanonicalHex, utf8 } from '../primitives/bytes.ts';
+import type { SignedHeader } from '../protocol/rules.ts';
+import type { PublicKey } from '../protocol/types.ts';
+
+/** What is known of one delegate. */
+export interface Known {
+  readonly last?: SignedHeader;
+  readonly heldSinceS?: number;
+  readonly movedAtS?: number;
+}
+
+export type Entry =
+  | (SignedHeader & { readonly delegate: PublicKey })
+  | { readonly delegate: PublicKey; readonly heldSinceS: number }
+  | { readonly delegate: PublicKey; readonly movedAtS: number };
+
+const CHECKSUM_DIGITS = 16;
+
+/** Takes in what a line tells. */
+export function learn(known: Map<PublicKey, Known>, entry: Entry): void {
+  const { movedAtS: _, ...before } = known.get(entry.delegate) ?? {};
+  if ('heldSinceS' in entry) known.set(entry.delegate, { ...before, heldSinceS: entry.heldSinceS });
+  else if ('movedAtS' in entry) known.set(entry.delegate, { ...before, movedAtS: entry.movedAtS });
+  else {
+    const { delegate, ...last } = entry;
+    known.set(delegate, { ...before, last });
+  }
+}
+
+/** The fewest entries that tell the same. */
+export function entriesOf(delegate: PublicKey, { last, heldSinceS, movedAtS }: Known): readonly Entry[] {
+  return [
+    ...(last === undefined ? [] : [entryWith(delegate, last)]),
+    ...(heldSinceS === undefined ? [] : [{ delegate, heldSinceS }]),
+    ...(movedAtS === undefined ? [] : [{ delegate, movedAtS }]),
+  ];
+}
+
+export function entryWith(delegate: PublicKey, header: SignedHeader): Entry {
+  return {
+    delegate,
+    blockId: header.blockId,
+    height: header.height,
+    timestamp: header.timestamp,
+    maxHeightPrevoted: header.maxHeightPrevoted,
+    maxHeightPreviouslyForged: header.maxHeightPreviouslyForged,
+  };
+}
+
+export function lineOf(entry: Entry): Buffer {
+  const json = JSON.stringify(entry);
+  return utf8(`${checksumOf(json)} ${json}\n`);
+}
+
+export function entryOf(line: string): Entry | undefined {
+  const json = line.slice(CHECKSUM_DIGITS + 1);
+  if (line[CHECKSUM_DIGITS] !== ' ' || line.slice(0, CHECKSUM_DIGITS) !== checksumOf(json)) return undefined;
+  try {
+    const entry: unknown = JSON.parse(json);
+    return isEntry(entry) ? entry : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isEntry(value: unknown): value is Entry {
+  if (typeof value !== 'object' || value === null) return false;
+  const members = value as Readonly<Record<string, unknown>>;
+  const { delegate } = members;
+  if (typeof delegate !== 'string' || !isCanonicalHex(delegate, 32)) return false;
+  if ('heldSinceS' in members) return Number.isSafeInteger(members['heldSinceS']);
+  if ('movedAtS' in members) return Number.isSafeInteger(members['movedAtS']);
+  return isSignedHeader(value);
+}
+
+/** Whether a value that was read from somewhere is what the journal keeps of a header. */
+export function isSignedHeader(value: unknown): value is SignedHeader {
+  if (typeof value !== 'object' || value === null) return false;
+  const header = value as Partial<SignedHeader>;
+  const numbers = [header.height, header.timestamp, header.maxHeightPrevoted, header.maxHeightPreviouslyForged];
+  return typeof header.blockId === 'string' && numbers.every((number) => Number.isSafeInteger(number));
+}
+
+function checksumOf(json: string): string {
+  return sha256(utf8(json)).toString('hex').slice(0, CHECKSUM_DIGITS);
+}

@@ -1,0 +1,153 @@
+/**
+ * The signing record of a node as a file that another node takes over: what each delegate signed last, with a checksum. Handing
+ * it over ends signing where it came from, so at no moment do two nodes hold it.
+ */
+
+import { sha256 } from '../crypto/hash.ts';
+import { isCanonicalHex, utf8 } from '../primitives/bytes.ts';
+import { ProtocolError } from '../primitives/errors.ts';
+import type { ChainParams } from '../protocol/params.ts';
+import type { SignedHeader } from '../protocol/rules.ts';
+import type { PublicKey } from '../protocol/types.ts';
+import type { JournalFile } from './journal-file.ts';
+import { isSignedHeader } from './journal-lines.ts';
+
+export interface SigningRecord {
+  readonly networkIdentifier: string;
+  /** Unix time in whole seconds. */
+  readonly exportedAtS: number;
+  /** Whether the node that it came from may go on signing. */
+  readonly isCopy: boolean;
+  readonly delegates: readonly DelegateRecord[];
+}
+
+export interface DelegateRecord {
+  readonly publicKey: PublicKey;
+  readonly last?: SignedHeader;
+  /** Chain time before which the delegate may have signed what the record does not tell of. */
+  readonly heldSinceS?: number;
+}
+
+const FORMAT = 'bloomery signing record 1';
+/** Far above what any node holds. */
+const DELEGATES_MAX = 10_000;
+
+/** What a journal knows of all its delegates. Changes nothing: `moveRecord` ends signing here. */
+export function recordOf(
+  journal: JournalFile,
+  { networkIdentifier }: Pick<ChainParams, 'networkIdentifier'>,
+  { exportedAtS, isCopy }: Pick<SigningRecord, 'exportedAtS' | 'isCopy'>,
+): SigningRecord {
+  const delegates = journal.delegates().map((publicKey): DelegateRecord => {
+    const last = journal.last(publicKey);
+    const heldSinceS = journal.heldSinceS(publicKey);
+    return { publicKey, ...(last === undefined ? {} : { last }), ...(heldSinceS === undefined ? {} : { heldSinceS }) };
+  });
+  return { networkIdentifier, exportedAtS, isCopy, delegates };
+}
+
+/** Ends signing of all delegates of a record in the journal that it was made from. */
+export function moveRecord(journal: JournalFile, { delegates, exportedAtS }: SigningRecord): void {
+  for (const { publicKey } of delegates) journal.move(publicKey, exportedAtS);
+}
+
+export function textOfRecord(record: SigningRecord): string {
+  return `${JSON.stringify({ format: FORMAT, ...record, checksum: checksumOf(record) }, null, 2)}\n`;
+}
+
+/**
+ * @param file name for errors
+ * @throws ProtocolError `SIGNING_RECORD_INVALID` saying what is wrong with the text
+ */
+export function recordOfText(text: string, file: string): SigningRecord {
+  const invalid = (reason: string): ProtocolError =>
+    new ProtocolError('SIGNING_RECORD_INVALID', { file }, `${file}: ${reason}: export it again`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw invalid('is no signing record, or was cut short');
+  }
+  const { format, checksum, networkIdentifier, exportedAtS, isCopy, delegates } = (value ??
+    {}) as Partial<SigningRecord> & {
+    readonly format?: unknown;
+    readonly checksum?: unknown;
+  };
+  if (format !== FORMAT) throw invalid(`is no signing record of the form \`${FORMAT}\``);
+  const isWhole =
+    typeof networkIdentifier === 'string' &&
+    Number.isSafeInteger(exportedAtS) &&
+    typeof isCopy === 'boolean' &&
+    Array.isArray(delegates) &&
+    delegates.length <= DELEGATES_MAX &&
+    delegates.every(isDelegateRecord);
+  if (!isWhole) throw invalid('lacks a member, or has one of a wrong type');
+  const record: SigningRecord = { networkIdentifier, exportedAtS: exportedAtS ?? 0, isCopy, delegates };
+  if (checksum !== checksumOf(record)) throw invalid('was changed or damaged: its checksum is another');
+  return record;
+}
+
+/**
+ * Takes a record over into a journal. Nothing that the journal knows is forgotten: the later header stays, with the highest
+ * heights of both. What came from a copy is not trusted to be all: `nowS` is when nothing is known before.
+ *
+ * @param nowS chain time in whole seconds
+ * @throws ProtocolError `SIGNING_RECORD_OTHER` for another network
+ */
+export function takeOver(
+  journal: JournalFile,
+  record: SigningRecord,
+  { networkIdentifier }: Pick<ChainParams, 'networkIdentifier'>,
+  nowS: number,
+): void {
+  if (record.networkIdentifier !== networkIdentifier) {
+    const { networkIdentifier: other } = record;
+    const message = `the signing record is of another network (network identifier ${other.slice(0, 16)}...)`;
+    throw new ProtocolError('SIGNING_RECORD_OTHER', { networkIdentifier: other }, message);
+  }
+  for (const { publicKey, last, heldSinceS } of record.delegates) {
+    const merged = mergedHeader(journal.last(publicKey), last);
+    if (merged !== undefined) journal.record(publicKey, merged);
+    const isWhole = last !== undefined && (heldSinceS ?? 0) <= last.timestamp;
+    const unknownBeforeS = isWhole ? 0 : Math.max(heldSinceS ?? 0, journal.heldSinceS(publicKey) ?? 0);
+    journal.hold(publicKey, record.isCopy ? nowS : unknownBeforeS);
+  }
+}
+
+function mergedHeader(one: SignedHeader | undefined, other: SignedHeader | undefined): SignedHeader | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const [earlier, later] = one.timestamp <= other.timestamp ? [one, other] : [other, one];
+  return {
+    ...later,
+    maxHeightPrevoted: Math.max(later.maxHeightPrevoted, earlier.maxHeightPrevoted),
+    maxHeightPreviouslyForged: Math.max(
+      later.maxHeightPreviouslyForged,
+      earlier.maxHeightPreviouslyForged,
+      earlier.height > later.height ? earlier.height : 0,
+    ),
+  };
+}
+
+function isDelegateRecord(value: unknown): value is DelegateRecord {
+  if (typeof value !== 'object' || value === null) return false;
+  const { publicKey, last, heldSinceS } = value as Partial<DelegateRecord>;
+  return (
+    typeof publicKey === 'string' &&
+    isCanonicalHex(publicKey, 32) &&
+    (last === undefined || isSignedHeader(last)) &&
+    (heldSinceS === undefined || Number.isSafeInteger(heldSinceS)) &&
+    (last !== undefined || heldSinceS !== undefined)
+  );
+}
+
+/** Over the members in one order, however the file writes them. */
+function checksumOf({ networkIdentifier, exportedAtS, isCopy, delegates }: SigningRecord): string {
+  const parts = delegates.map(({ publicKey, last, heldSinceS }) => [
+    publicKey,
+    last === undefined
+      ? null
+      : [last.blockId, last.height, last.timestamp, last.maxHeightPrevoted, last.maxHeightPreviouslyForged],
+    heldSinceS ?? null,
+  ]);
+  return sha256(utf8(JSON.stringify([FORMAT, networkIdentifier, exportedAtS, isCopy, parts]))).toString('hex');
+}

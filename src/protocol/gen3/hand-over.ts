@@ -1,0 +1,71 @@
+/**
+ * Going on with a delegate whose earlier headers are not known here (LIP-0014, chain.md 7.7). Once a block from after the last
+ * of them is final, the unknown ones can only stand on branches that this chain has left behind, and no such branch can be
+ * higher than this one plus the slots that it missed. A header that names that height contradicts none of them.
+ */
+
+import type { ChainParams } from '../params.ts';
+import type { HandOver, HandOverRequest, SignedHeader } from '../rules.ts';
+import type { StateReader } from '../state.ts';
+import type { BlockHeader } from '../types.ts';
+import { finalityOf } from './ledger.ts';
+
+/** How far back branches are thought of, as the LIP has it. */
+const MONTH_S = 30 * 86_400;
+/** Block 1 is dated to the epoch, however late the network began, so missed slots are counted from the first forged block. */
+const FIRST_FORGED_HEIGHT = 2;
+/** Headers that a contradiction on the chain itself is looked for in. */
+const RECENT_HEADERS = 302;
+
+/** @param tip the block that the state follows from */
+export function handOver(
+  state: StateReader,
+  tip: BlockHeader,
+  { publicKey, sinceS, last }: HandOverRequest,
+  params: Pick<ChainParams, 'blockTimeS'>,
+): HandOver {
+  const { finalized: finalizedHeight, maxPrevoted } = finalityOf(state);
+  const finalized = state.header(finalizedHeight);
+  const finalizedS = finalized?.timestamp ?? 0;
+  if (finalized === undefined || finalizedS <= sinceS) {
+    // As long as finality keeps its distance.
+    const untilS = Math.max(sinceS + tip.timestamp - finalizedS, tip.timestamp) + params.blockTimeS;
+    return {
+      ready: false,
+      reason: 'no block is final yet that is newer than what the delegate may have signed',
+      untilS,
+    };
+  }
+  const isBehind =
+    last !== undefined &&
+    (maxPrevoted < last.maxHeightPrevoted || (maxPrevoted === last.maxHeightPrevoted && tip.height + 1 <= last.height));
+  if (isBehind) {
+    const reason = `the chain has not reached the block of height ${last.height} that the delegate signed`;
+    return { ready: false, reason, untilS: tip.timestamp + params.blockTimeS };
+  }
+  const known = [...ownHeaders(state, tip, publicKey), ...(last === undefined ? [] : [last])];
+  const heights = known.flatMap((header) => [header.height, header.maxHeightPreviouslyForged]);
+  const bound = finalizedHeight + missedSlots(state, finalized, params);
+  return { ready: true, previouslyForged: naming(Math.max(bound, ...heights), finalizedS) };
+}
+
+/** Slots that no block of the chain filled in the month before a block. */
+function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pick<ChainParams, 'blockTimeS'>): number {
+  const first = state.header(Math.max(FIRST_FORGED_HEIGHT, block.height - Math.floor(MONTH_S / blockTimeS)));
+  if (first === undefined || first.height >= block.height) return 0;
+  return Math.max(0, Math.ceil((block.timestamp - first.timestamp) / blockTimeS) - (block.height - first.height));
+}
+
+function ownHeaders(state: StateReader, tip: BlockHeader, publicKey: string): readonly BlockHeader[] {
+  const found: BlockHeader[] = [];
+  for (let height = tip.height; height > Math.max(1, tip.height - RECENT_HEADERS); height -= 1) {
+    const header = state.header(height);
+    if (header?.generatorPublicKey === publicKey) found.push(header);
+  }
+  return found;
+}
+
+/** Stands for all unknown headers: it has no height of its own, but names the highest that any of them can have. */
+function naming(height: number, timestamp: number): SignedHeader {
+  return { blockId: '', height: 0, timestamp, maxHeightPrevoted: 0, maxHeightPreviouslyForged: height };
+}

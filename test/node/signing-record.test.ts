@@ -1,0 +1,125 @@
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { openJournal, type JournalFile } from '../../src/node/journal-file.ts';
+import { moveRecord, recordOf, recordOfText, takeOver, textOfRecord } from '../../src/node/signing-record.ts';
+import type { SignedHeader } from '../../src/protocol/rules.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+const A = 'aa'.repeat(32);
+const B = 'bb'.repeat(32);
+const NETWORK = { networkIdentifier: '11'.repeat(32) };
+const MOVE = { exportedAtS: 1_700_000_000, isCopy: false };
+
+function header(height: number, changes: Partial<SignedHeader> = {}): SignedHeader {
+  return {
+    blockId: `${height}00`,
+    height,
+    timestamp: height * 10,
+    maxHeightPrevoted: height - 1,
+    maxHeightPreviouslyForged: 0,
+    ...changes,
+  };
+}
+
+function journalIn(t: ExecutionContext): JournalFile {
+  const journal = openJournal(join(temporaryFolder(t), 'journal'));
+  t.teardown(() => journal.close());
+  return journal;
+}
+
+test('a record says the same after it was written and read', (t) => {
+  const journal = journalIn(t);
+  journal.record(A, header(7));
+  journal.hold(B, 123);
+  const record = recordOf(journal, NETWORK, MOVE);
+  t.deepEqual(recordOfText(textOfRecord(record), 'file'), record);
+  t.deepEqual(record.delegates, [
+    { publicKey: A, last: header(7) },
+    { publicKey: B, heldSinceS: 123 },
+  ]);
+});
+
+test('a record with any member changed, cut short or of another kind is refused with the name of its file', (t) => {
+  const journal = journalIn(t);
+  journal.record(A, header(7));
+  const text = textOfRecord(recordOf(journal, NETWORK, MOVE));
+  const broken = [
+    text.replace('"height": 7', '"height": 6'),
+    text.replace('"timestamp": 70', '"timestamp": 60'),
+    text.replace(A, B),
+    text.replace('"isCopy": false', '"isCopy": true'),
+    text.replace('11111111', '11111112'),
+    text.slice(0, -20),
+    '{}',
+    'null',
+    text.replace('"height": 7', '"height": "7"'),
+    text.replace(/"delegates": \[.*\]/s, '"delegates": {}'),
+  ];
+  for (const each of broken) {
+    const { message } = t.throws(() => recordOfText(each, 'the-file')) ?? {};
+    t.regex(message ?? '', /^the-file: /);
+  }
+});
+
+test('the journal that a record was moved from signs no more, also after it was opened again and rewritten', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file, { spareLinesMax: 0 });
+  journal.record(A, header(7));
+  t.is(journal.movedAtS(A), undefined);
+  moveRecord(journal, recordOf(journal, NETWORK, MOVE));
+  t.is(journal.movedAtS(A), MOVE.exportedAtS);
+  for (let height = 1; height < 6; height += 1) journal.record(B, header(height));
+  journal.close();
+  const again = openJournal(file);
+  t.is(again.movedAtS(A), MOVE.exportedAtS);
+  t.deepEqual(again.last(A), header(7));
+  takeOver(again, recordOf(again, NETWORK, MOVE), NETWORK, 500);
+  t.is(again.movedAtS(A), undefined);
+  t.deepEqual(again.last(A), header(7));
+  again.close();
+});
+
+test('what is taken over makes a journal whole that knew nothing, and nothing else', (t) => {
+  const from = journalIn(t);
+  from.record(A, header(7));
+  from.hold(B, 50);
+  const into = journalIn(t);
+  // The node ran for a while before somebody thought of the record.
+  into.hold(A, 100);
+  takeOver(into, recordOf(from, NETWORK, MOVE), NETWORK, 500);
+  t.deepEqual(into.last(A), header(7));
+  t.is(into.heldSinceS(A), 0);
+  t.is(into.last(B), undefined);
+  t.is(into.heldSinceS(B), 50);
+});
+
+test('of two headers the later one stays, with the highest heights of both', (t) => {
+  const from = journalIn(t);
+  from.record(A, header(9, { timestamp: 70, maxHeightPreviouslyForged: 30 }));
+  const into = journalIn(t);
+  into.record(A, header(8, { timestamp: 80 }));
+  const older = recordOf(from, NETWORK, MOVE);
+  takeOver(into, older, NETWORK, 500);
+  const merged = header(8, { timestamp: 80, maxHeightPrevoted: 8, maxHeightPreviouslyForged: 30 });
+  t.deepEqual(into.last(A), merged);
+  takeOver(into, older, NETWORK, 500);
+  t.deepEqual(into.last(A), merged);
+});
+
+test('a copy is not trusted to be all that was signed', (t) => {
+  const from = journalIn(t);
+  from.record(A, header(7));
+  const into = journalIn(t);
+  takeOver(into, recordOf(from, NETWORK, { ...MOVE, isCopy: true }), NETWORK, 500);
+  t.deepEqual(into.last(A), header(7));
+  t.is(into.heldSinceS(A), 500);
+});
+
+test('a record of another network is refused and changes nothing', (t) => {
+  const from = journalIn(t);
+  from.record(A, header(7));
+  const into = journalIn(t);
+  const record = recordOf(from, NETWORK, MOVE);
+  t.throws(() => takeOver(into, record, { networkIdentifier: '22'.repeat(32) }, 500), { message: /another network/ });
+  t.is(into.last(A), undefined);
+});

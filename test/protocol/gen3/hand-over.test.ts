@@ -1,0 +1,103 @@
+import test from 'ava';
+import { contradictionOf } from '../../../src/protocol/gen3/bft.ts';
+import type { HandOverRequest, SignedHeader } from '../../../src/protocol/rules.ts';
+import { ChainMaker, makeNetwork, publicKeyOf, type TestNetwork } from '../../support/chain-maker.ts';
+
+function grown(height: number, missedSlots = 0): ChainMaker {
+  const maker = new ChainMaker(makeNetwork());
+  maker.growTo(20);
+  if (missedSlots > 0) maker.forge({ missedSlots });
+  maker.growTo(height);
+  return maker;
+}
+
+function delegateOf({ delegates }: TestNetwork, index: number): string {
+  const keyPair = delegates[index];
+  if (keyPair === undefined) throw new Error(`no delegate ${index}`);
+  return publicKeyOf(keyPair);
+}
+
+function ask(maker: ChainMaker, changes: Partial<HandOverRequest>) {
+  const publicKey = delegateOf(maker.network, 0);
+  return maker.rules.handOver(maker.state, maker.tip, { publicKey, sinceS: 0, last: undefined, ...changes });
+}
+
+test('until a block from after the last possible signature is final, the answer is to wait and about how long', (t) => {
+  const maker = grown(260);
+  const finalized = maker.state.header(maker.rules.finalizedHeight(maker.state));
+  t.true(finalized !== undefined && finalized.height > 20);
+  const finalizedS = finalized?.timestamp ?? 0;
+  const early = ask(maker, { sinceS: finalizedS });
+  t.false(early.ready);
+  if (!early.ready) t.true(early.untilS > maker.tip.timestamp, `${early.untilS}`);
+  const late = ask(maker, { sinceS: maker.tip.timestamp });
+  t.false(late.ready);
+  const { blockTimeS } = maker.network.params;
+  if (!late.ready) t.is(late.untilS, 2 * maker.tip.timestamp - finalizedS + blockTimeS);
+  t.true(ask(maker, { sinceS: finalizedS - 1 }).ready);
+});
+
+test('the height that is named lies above the final block by the slots that the chain missed', (t) => {
+  for (const missed of [0, 7]) {
+    const maker = grown(260, missed);
+    const finalized = maker.rules.finalizedHeight(maker.state);
+    const over = ask(maker, { publicKey: 'ab'.repeat(32) });
+    if (!over.ready) return t.fail(over.reason);
+    t.is(over.previouslyForged?.maxHeightPreviouslyForged, finalized + missed);
+  }
+  return undefined;
+});
+
+test('what the chain or the journal tells of the delegate is named when it is higher', (t) => {
+  const maker = grown(303);
+  const newest = maker.tip;
+  const over = ask(maker, { publicKey: newest.generatorPublicKey });
+  t.true(over.ready && over.previouslyForged?.maxHeightPreviouslyForged === newest.height);
+  const last: SignedHeader = {
+    blockId: 'elsewhere',
+    height: 290,
+    timestamp: 5,
+    maxHeightPrevoted: 10,
+    maxHeightPreviouslyForged: 900,
+  };
+  const higher = ask(maker, { publicKey: 'ab'.repeat(32), last });
+  t.true(higher.ready && higher.previouslyForged?.maxHeightPreviouslyForged === 900);
+});
+
+test('a chain that has not reached what the journal tells of is waited for', (t) => {
+  const maker = grown(260);
+  const prevoted = maker.rules.maxHeightPrevoted(maker.state);
+  const last: SignedHeader = {
+    blockId: 'elsewhere',
+    height: 400,
+    timestamp: 5,
+    maxHeightPrevoted: prevoted,
+    maxHeightPreviouslyForged: 0,
+  };
+  t.false(ask(maker, { last }).ready);
+  t.false(ask(maker, { last: { ...last, height: 250, maxHeightPrevoted: prevoted + 1 } }).ready);
+  t.true(ask(maker, { last: { ...last, height: 250 } }).ready);
+});
+
+test('the header that is forged then contradicts no header that the delegate signed', (t) => {
+  const maker = grown(305);
+  const { keyPair } = maker.nextSlot();
+  const publicKey = publicKeyOf(keyPair);
+  const over = ask(maker, { publicKey });
+  if (!over.ready || over.previouslyForged === undefined) return t.fail('not ready');
+  const block = maker.build({ previouslyForged: over.previouslyForged });
+  t.is(block.maxHeightPreviouslyForged, over.previouslyForged.maxHeightPreviouslyForged);
+  for (let height = 2; height <= maker.tip.height; height += 1) {
+    const header = maker.state.header(height);
+    if (header?.generatorPublicKey === publicKey) t.is(contradictionOf(header, block), undefined);
+  }
+  maker.apply(block);
+  t.is(maker.tip.id, block.id);
+  return undefined;
+});
+
+test('generation 2 waits for nothing: its own record stands', (t) => {
+  const maker = new ChainMaker(makeNetwork({ generation: 2, delegateListRoundOffset: 0 }));
+  maker.growTo(5);
+  t.deepEqual(ask(maker, { sinceS: 1e9 }), { ready: true, previouslyForged: undefined });
+});

@@ -1,0 +1,149 @@
+/** Delegates that move from one node to another, with and without the record of what they signed. */
+
+import test from 'ava';
+
+import type { SignedHeader } from '../../../src/protocol/rules.ts';
+import type { KeyPair } from '../../../src/protocol/types.ts';
+import { publicKeyOf } from '../../support/chain-maker.ts';
+import { World, type WorldOptions } from '../world.ts';
+
+const BLOCK_TIME_S = 10;
+const OLD = 2;
+const NEW = 3;
+/** Delegates that move: few, so that the rest goes on finalizing. */
+const MOVING = 3;
+
+/** Nodes 0 and 1 keep the chain going; the delegates of node 2 will move to node 3, which takes care. */
+async function begin(network: WorldOptions['network'], moving = MOVING) {
+  const world = new World({
+    seed: 7,
+    nodes: 4,
+    network: { blockTimeS: BLOCK_TIME_S, ...network },
+    forgersOf: (node, delegates) => {
+      if (node === OLD) return delegates.slice(0, moving);
+      return node === NEW ? [] : delegates.slice(moving).filter((_, index) => index % 2 === node);
+    },
+    riskDoubleForgingOf: (node) => node !== NEW,
+  });
+  await world.startAll();
+  const keys = world.node(OLD).keys;
+  return { world, keys, slots: (count: number) => world.run(count * BLOCK_TIME_S) };
+}
+
+function enable(world: World, keys: readonly KeyPair[]): void {
+  for (const keyPair of keys) world.node(NEW).engine.forging.enable(keyPair);
+}
+
+/** What the moved delegates signed on a node. */
+function signedBy(world: World, node: number, keys: readonly KeyPair[]): readonly SignedHeader[] {
+  const own = new Set(keys.map(publicKeyOf));
+  return world
+    .node(node)
+    .journal.signed.filter(({ publicKey }) => own.has(publicKey))
+    .map(({ header }) => header);
+}
+
+/** Contradictions between anything that one delegate signed on either node. */
+function contradictions(world: World, keys: readonly KeyPair[]): readonly string[] {
+  return keys.flatMap((keyPair) => {
+    const all = [OLD, NEW].flatMap((node) => world.node(node).journal.entries.get(publicKeyOf(keyPair)) ?? []);
+    return all.flatMap((one, index) =>
+      all.slice(index + 1).flatMap((other) => world.rules.contradiction(one, other) ?? []),
+    );
+  });
+}
+
+test('without the record a delegate of generation 3 signs once a block from after its move is final, and contradicts nothing', async (t) => {
+  const { world, keys, slots } = await begin({});
+  await slots(230);
+  t.true(signedBy(world, OLD, keys).length >= 2 * MOVING);
+  world.node(OLD).crash();
+  const movedS = world.node(NEW).engine.chain.nowS();
+  enable(world, keys);
+  const waiting = world.node(NEW).engine.forging.waiting(publicKeyOf(keys[0] as KeyPair));
+  t.true(waiting !== undefined && (waiting.untilMs ?? 0) > world.time.nowMs);
+  await slots(120);
+  t.deepEqual(signedBy(world, NEW, keys), []);
+  const said = (code: string): number => world.counts.get(code) ?? 0;
+  t.true(said('FORGING_ELSEWHERE') + said('FORGING_HAND_OVER') >= MOVING);
+  await slots(250);
+  const signed = signedBy(world, NEW, keys);
+  t.true(signed.length >= MOVING, `${signed.length}`);
+  t.true(said('FORGING_HAND_OVER') > 0);
+  t.true(signed.every(({ timestamp }) => timestamp > movedS + 100 * BLOCK_TIME_S));
+  t.deepEqual(contradictions(world, keys), []);
+  // They are part of the chain that all others have, and every one signs as a matter of course by now.
+  for (const { height, blockId } of signed.slice(0, MOVING)) t.is(world.node(0).store.header(height)?.id, blockId);
+  t.is(world.node(NEW).engine.forging.waiting(publicKeyOf(keys[0] as KeyPair)), undefined);
+});
+
+test('without the record nothing contradicts what was signed on a branch that nobody else has', async (t) => {
+  const { world, keys, slots } = await begin({});
+  await slots(230);
+  // Alone, the old node goes on with its own delegates on a branch that is lost with it.
+  world.partition([[0, 1, NEW], [OLD]]);
+  const before = signedBy(world, OLD, keys).length;
+  await slots(110);
+  t.true(signedBy(world, OLD, keys).length > before);
+  world.node(OLD).crash();
+  world.wire.heal();
+  enable(world, keys);
+  await slots(420);
+  t.true(signedBy(world, NEW, keys).length >= MOVING);
+  t.deepEqual(contradictions(world, keys), []);
+});
+
+test('with the record a delegate of generation 3 goes on in its next slot', async (t) => {
+  const { world, keys, slots } = await begin({});
+  await slots(230);
+  world.node(OLD).crash();
+  for (const keyPair of keys) {
+    const last = world.node(OLD).journal.last(publicKeyOf(keyPair));
+    if (last === undefined) return t.fail('it never signed');
+    world.node(NEW).journal.record(publicKeyOf(keyPair), last);
+  }
+  enable(world, keys);
+  await slots(205);
+  t.true(signedBy(world, NEW, keys).length >= MOVING);
+  t.is(world.counts.get('FORGING_HAND_OVER'), undefined);
+  t.is(world.counts.get('FORGING_ELSEWHERE'), undefined);
+  t.deepEqual(contradictions(world, keys), []);
+  return undefined;
+});
+
+for (const generation of [2, 3] as const) {
+  test(`while another node forges for a delegate of generation ${generation}, nothing is signed; afterwards its first slot passes unused`, async (t) => {
+    const { world, keys, slots } = await begin({ generation, delegateListRoundOffset: generation === 2 ? 0 : 2 });
+    await slots(105);
+    enable(world, keys);
+    await slots(305);
+    t.deepEqual(signedBy(world, NEW, keys), []);
+    t.true((world.counts.get('FORGING_ELSEWHERE') ?? 0) >= MOVING);
+    world.node(OLD).crash();
+    const aside = signedBy(world, OLD, keys).at(-1)?.timestamp ?? 0;
+    await slots(generation === 2 ? 405 : 650);
+    const signed = signedBy(world, NEW, keys);
+    t.true(signed.length >= MOVING, `${signed.length}`);
+    t.true(signed.every(({ timestamp }) => timestamp > aside + 50 * BLOCK_TIME_S));
+    t.deepEqual(contradictions(world, keys), []);
+  });
+}
+
+test('when another node begins to forge for a delegate, this one stops by itself', async (t) => {
+  const { world, keys, slots } = await begin({ generation: 2, delegateListRoundOffset: 0 });
+  world.node(OLD).crash();
+  enable(world, keys);
+  await slots(110);
+  const signed = signedBy(world, NEW, keys).length;
+  t.true(signed >= MOVING);
+  // Taken down while the other one takes its slots over.
+  world.node(NEW).crash();
+  await world.node(OLD).start();
+  await slots(210);
+  t.true(signedBy(world, OLD, keys).length > 0);
+  await world.node(NEW).start();
+  enable(world, keys);
+  await slots(210);
+  t.is(signedBy(world, NEW, keys).length, signed);
+  t.deepEqual(contradictions(world, keys), []);
+});
