@@ -42,12 +42,12 @@ test('a node says its version, and time and commit of its build where they are k
 test('a build notes its time and the commit that was built, and follows the commit when nothing else changed', (t) => {
   t.timeout(120_000);
   const folder = join(temporaryFolder(t), 'package');
-  for (const file of ['bin/build.js', 'tsconfig.json', 'package.json']) {
-    cpSync(join(packageDirectory(), file), join(folder, file));
+  for (const file of ['bin/build.js', 'bin/bundle.js', 'tsconfig.json', 'package.json', 'src/dashboard']) {
+    cpSync(join(packageDirectory(), file), join(folder, file), { recursive: true });
   }
   symlinkSync(join(packageDirectory(), 'node_modules'), join(folder, 'node_modules'));
   for (const room of ['src', 'test']) {
-    mkdirSync(join(folder, room));
+    mkdirSync(join(folder, room), { recursive: true });
     writeFileSync(join(folder, room, 'one.ts'), 'export const one = 1;\n');
   }
   const recordFile = join(folder, 'dist', 'src', 'build.json');
