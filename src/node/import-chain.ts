@@ -11,7 +11,7 @@ import { blockOfLine, claimedId, type ChainFile, type FileLine } from './chain-f
  * Blocks that are committed together. More than a running node would: nothing else waits here, and accounts, pages and undo
  * records that many of the blocks touch are written once.
  */
-const GROUP_BLOCKS = 340;
+export const BLOCKS_PER_COMMIT = 340;
 /** Groups whose signatures are being checked or that wait while an earlier one is applied. */
 const GROUPS_AHEAD_MAX = 2;
 
@@ -88,7 +88,7 @@ class ImportRun {
     this.#last = block;
     if (this.#isKnown(block)) return;
     this.#group.push({ line, block });
-    if (this.#group.length < GROUP_BLOCKS) return;
+    if (this.#group.length < BLOCKS_PER_COMMIT) return;
     this.#startGroup();
     if (this.#underWay.length >= GROUPS_AHEAD_MAX) await this.#underWay.shift();
   }
@@ -173,7 +173,7 @@ class ImportRun {
     await before;
     await prechecked;
     try {
-      await this.#chain.append(blocks, GROUP_BLOCKS);
+      await this.#chain.append(blocks, BLOCKS_PER_COMMIT);
       this.#count(blocks);
     } catch (error) {
       if (!(error instanceof BranchRejected)) throw error;

@@ -18,6 +18,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import { sha256 } from '../../src/crypto/hash.ts';
+import { BLOCKS_PER_COMMIT } from '../../src/node/import-chain.ts';
 import { utf8 } from '../../src/primitives/bytes.ts';
 import type { SignatureCheck } from '../../src/protocol/types.ts';
 import { createVerifierPool } from '../../src/workers/verifier-pool.ts';
@@ -27,8 +28,6 @@ import { writeLongChain } from './long-chain.ts';
 import { figure, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
 
 const EXECUTABLE = 'bin/bloomery.js';
-/** Blocks that are committed together, as the chain does it. */
-const BLOCKS_PER_COMMIT = 34;
 /** One block in so many of a mixed chain is full. */
 const FULL_EVERY = 5;
 const SYNC_MS_MAX = 600_000;
@@ -43,6 +42,8 @@ interface Run {
   readonly seconds: number;
   readonly blocks: number;
   readonly transactions: number;
+  /** Processor time of the process, all threads. */
+  readonly cpuSeconds: number;
   /** Largest resident memory of the process at the end of each quarter of the time. */
   readonly quartersMegabytes: readonly number[];
 }
@@ -77,16 +78,28 @@ export async function benchImport({ shortHeight, longHeight, fullHeight }: Impor
       figure(run.blocks / run.seconds),
       figure(run.transactions / run.seconds),
       figure(run.blocks / run.seconds / (shortRun.blocks / shortRun.seconds), 2),
+      figure(run.blocks / run.cpuSeconds),
+      figure(run.blocks / run.cpuSeconds / (shortRun.blocks / shortRun.cpuSeconds), 2),
       run.quartersMegabytes.map((megabytes) => figure(megabytes)).join(' '),
     ];
     printTable(`Import: one block in ${FULL_EVERY} is full, the others are empty`, [
-      ['chain', 'blocks/s', 'transactions/s', 'of the first rate', 'MB by quarters of the time'],
+      [
+        'chain',
+        'blocks/s',
+        'transactions/s',
+        'of the first rate',
+        'blocks per processor second',
+        'of the first',
+        'MB by quarters of the time',
+      ],
       row(`${shortRun.blocks} blocks`, shortRun),
       row(`${longRun.blocks} blocks`, longRun),
     ]);
 
     const signatures = await signaturesPerSecond();
-    const signatureLimit = signatures / (TRANSFERS_PER_BLOCK + 1);
+    const signatureLimit = signatures.perSecond / (TRANSFERS_PER_BLOCK + 1);
+    const cpuMs = { all: (fullRun.cpuSeconds * 1000) / fullRun.blocks, signatures: 0 };
+    cpuMs.signatures = signatures.cpuMs * (TRANSFERS_PER_BLOCK + 1);
     const diskLimit = commitsPerSecond(folder) * BLOCKS_PER_COMMIT;
     const fullRate = fullRun.blocks / fullRun.seconds;
     printTable(`Import of full blocks, ${availableParallelism()} cores`, [
@@ -94,6 +107,11 @@ export async function benchImport({ shortHeight, longHeight, fullHeight }: Impor
       [`${fullRun.blocks} full blocks imported`, figure(fullRate), ''],
       ['limit of signatures, all cores', figure(signatureLimit), figure(fullRate / signatureLimit, 2)],
       [`limit of durable commits of ${BLOCKS_PER_COMMIT} blocks`, figure(diskLimit), figure(fullRate / diskLimit, 2)],
+    ]);
+    printTable('Processor time of a full block, all threads', [
+      ['', 'ms', 'share'],
+      ['imported', figure(cpuMs.all, 2), figure(1, 2)],
+      ['its signatures alone', figure(cpuMs.signatures, 2), figure(cpuMs.signatures / cpuMs.all, 2)],
     ]);
 
     const syncRun = await syncFromPeer(folder, network, shortRun.blocks + 1);
@@ -121,7 +139,11 @@ async function importFile(folder: string, network: string, name: string): Promis
   let said = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
   const samples: number[] = [];
-  const timer = setInterval(() => samples.push(residentMegabytesOf(child)), 100);
+  let cpuSeconds = 0;
+  const timer = setInterval(() => {
+    samples.push(residentMegabytesOf(child));
+    cpuSeconds = cpuSecondsOf(child) ?? cpuSeconds;
+  }, 100);
   const [code] = (await once(child, 'close')) as [number | null];
   clearInterval(timer);
   const found = /: ([0-9]+) blocks and ([0-9]+) transactions taken over/.exec(said);
@@ -130,6 +152,7 @@ async function importFile(folder: string, network: string, name: string): Promis
     seconds: (performance.now() - startedMs) / 1000,
     blocks: Number(found[1]),
     transactions: Number(found[2]),
+    cpuSeconds,
     quartersMegabytes: quarters(samples),
   };
 }
@@ -141,8 +164,8 @@ function quarters(samples: readonly number[]): readonly number[] {
   });
 }
 
-/** Checks per second of all cores together, as many at a time as a download brings. */
-async function signaturesPerSecond(): Promise<number> {
+/** Checks of all cores together, as many at a time as a download brings, and the processor time of one. */
+async function signaturesPerSecond(): Promise<{ readonly perSecond: number; readonly cpuMs: number }> {
   const ed25519 = selectEd25519();
   const keyPair = ed25519.keyPairOfSeed(sha256(utf8('bench')));
   const checks: SignatureCheck[] = Array.from({ length: 60_000 }, (_, index) => {
@@ -152,15 +175,19 @@ async function signaturesPerSecond(): Promise<number> {
   const pool = createVerifierPool({ threads: availableParallelism(), cacheEntriesMax: 1000 });
   await pool.verifyAll(checks.slice(0, 1000));
   const startedMs = performance.now();
+  const cpuBefore = process.cpuUsage();
   const answers = await pool.verifyAll(checks.slice(1000));
   const seconds = (performance.now() - startedMs) / 1000;
+  const { user, system } = process.cpuUsage(cpuBefore);
   await pool.close();
   if (!answers.every((answer) => answer)) throw new Error('a good signature was refused');
-  return answers.length / seconds;
+  return { perSecond: answers.length / seconds, cpuMs: (user + system) / 1000 / answers.length };
 }
 
-/** Bytes that a commit of 34 full blocks writes, at the least: its transactions and their index entries. */
-const COMMIT_BYTES = 1_500_000;
+/** What an import of full blocks hands to the disk for each (measured: 138 MB for 3,000): pages that many of them share. */
+const COMMIT_BYTES = BLOCKS_PER_COMMIT * 46_000;
+/** Places for commits in the file, one after the other, as a store that grows has them. */
+const COMMIT_PLACES = 10;
 
 /** Durable writes of such a size per second. */
 function commitsPerSecond(folder: string): number {
@@ -169,7 +196,7 @@ function commitsPerSecond(folder: string): number {
   let commits = 0;
   const startedMs = performance.now();
   while (performance.now() - startedMs < 3000) {
-    writeSync(file, bytes, 0, bytes.length, (commits % 20) * COMMIT_BYTES);
+    writeSync(file, bytes, 0, bytes.length, (commits % COMMIT_PLACES) * COMMIT_BYTES);
     fdatasyncSync(file);
     // The page that makes it valid is written and flushed after all others.
     writeSync(file, bytes, 0, 4096, 0);
@@ -224,6 +251,17 @@ async function reached(httpPort: number, height: number): Promise<number> {
     await sleep(50);
   }
   throw new Error(`the node on port ${httpPort} does not reach height ${height}`);
+}
+
+/** User and system time so far, undefined when the process is gone. Linux counts in hundredths of a second. */
+function cpuSecondsOf({ pid }: ChildProcess): number | undefined {
+  try {
+    // The name in brackets may hold blanks; after it the fields are numbers.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return undefined;
+  }
 }
 
 function residentMegabytesOf({ pid }: ChildProcess): number {
