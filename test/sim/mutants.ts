@@ -212,6 +212,18 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'return finalized > 0 ? finalized :',
     to: 'return finalized > 0 ? finalized + 1 :',
   },
+  {
+    name: 'undo records that outlive a commit are not written',
+    file: 'store/chain-store.js',
+    from: "writer.put(heightKey('undo', height), bytes);",
+    to: ';',
+  },
+  {
+    name: 'undo records of a failed commit are kept',
+    file: 'store/chain-store.js',
+    from: 'this.#state.forget(ledger);\n            this.#unsavedUndo.clear();',
+    to: 'this.#state.forget(ledger);',
+  },
   // ---- forging, gossip, synchronisation --------------------------------------------------------------------------------
   {
     name: 'the journal is not written',
@@ -243,6 +255,12 @@ export const MUTANTS: readonly Mutant[] = [
     file: CHAIN,
     from: 'error instanceof BranchRejected ? branch.slice(0, branch.indexOf(error.block)) : []',
     to: '[]',
+  },
+  {
+    name: 'the sound part of a bad branch is taken though it is no better',
+    file: CHAIN,
+    from: 'if (this.prefers(sound.at(-1)))',
+    to: 'if (sound.length > 0)',
   },
   {
     name: 'blocks are served from the one that was named',

@@ -21,7 +21,7 @@ const STAGES: readonly { readonly name: string; readonly files: readonly string[
   { name: 'chain', files: ['engine/chain/*', 'engine/sync/synchronizer', 'engine/serve/*', 'node/journal-f*'] },
   { name: 'rules', files: ['protocol/gen3/{bft,blocks,fork-choice,rounds}*', 'protocol/{payout,rounds}*'] },
   { name: 'seeds', files: ['sim/scenarios/seeds'] },
-  { name: 'scenarios', files: ['sim/scenarios/{partition,time,cheats,behind}'] },
+  { name: 'scenarios', files: ['sim/scenarios/{partition,bad-branch,time,cheats,behind}'] },
 ];
 
 interface Fate {

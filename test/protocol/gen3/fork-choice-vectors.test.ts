@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import test from 'ava';
+import { forkStatus } from '../../../src/protocol/gen3/fork-choice.ts';
+import type { TipView } from '../../../src/protocol/rules.ts';
+import { headerWith, keyNumber } from '../../support/fixtures.ts';
+
+interface View {
+  readonly id: string;
+  readonly height: number;
+  readonly previousBlockId: string;
+  readonly generator: number;
+  readonly maxHeightPrevoted: number;
+  readonly timestamp: number;
+  /** Absent for blocks that were forged, downloaded or loaded. */
+  readonly receivedAtS?: number;
+}
+
+interface Vectors {
+  readonly blockTimeS: number;
+  readonly defaults: View;
+  readonly cases: readonly {
+    readonly title: string;
+    readonly tip: Partial<View>;
+    readonly received: Partial<View>;
+    readonly status: string;
+  }[];
+}
+
+const vectors = JSON.parse(readFileSync('test/vectors/gen3/fork-choice.json', 'utf8')) as Vectors;
+
+/** @param id of the block where the case names none */
+function viewOf(given: Partial<View>, id: string): TipView {
+  const { generator, receivedAtS, ...header } = { ...vectors.defaults, id, ...given };
+  return {
+    header: headerWith({ ...header, generatorPublicKey: keyNumber(generator) }),
+    ...(receivedAtS === undefined ? {} : { receivedAtS }),
+  };
+}
+
+for (const { title, tip, received, status } of vectors.cases) {
+  test(`fork choice as the vectors have it: ${title}`, (t) => {
+    t.is(forkStatus(viewOf(tip, 'tip'), viewOf(received, 'rival'), vectors), status as never);
+  });
+}
+
+test('the vectors hold every answer of the rule', (t) => {
+  t.deepEqual([...new Set(vectors.cases.map(({ status }) => status))].sort(), [
+    'betterChain',
+    'discard',
+    'doubleForging',
+    'extends',
+    'same',
+    'tieBreak',
+  ]);
+});

@@ -1,0 +1,95 @@
+/** A branch that would be the better one, were not its last block wrong. */
+
+import test from 'ava';
+
+import type { TransportHandlers } from '../../../src/ports/transport.ts';
+import type { Block, KeyPair } from '../../../src/protocol/types.ts';
+import { publicKeyOf, signBlock } from '../../support/chain-maker.ts';
+import { Scenario } from '../scenario.ts';
+import type { SimNode } from '../node.ts';
+
+const dealt = (node: number, delegates: readonly KeyPair[]): readonly KeyPair[] =>
+  node === 0 ? delegates.slice(0, 51) : delegates.slice(51);
+
+/** The block with a reward that nobody owes, signed by its owner all the same. */
+function spoilt(scenario: Scenario, block: Block): Block {
+  const owner = scenario.world.network.delegates.find((each) => publicKeyOf(each) === block.generatorPublicKey);
+  return signBlock(block, { reward: block.reward + 1n }, owner!);
+}
+
+/** A peer that has what a node has up to a height, and there a block of its own making. */
+async function liar(scenario: Scenario, model: SimNode, height: number, victim: SimNode): Promise<void> {
+  const { world } = scenario;
+  const { codec } = world.rules;
+  const last = spoilt(scenario, model.store.block(height)!);
+  const blockAt = (at: number): Block => (at === height ? last : model.store.block(at)!);
+  const handlers: TransportHandlers = {
+    answer: (_peerId, request) => {
+      if (request.kind === 'tip') return Promise.resolve(codec.blockToJson(last) as never);
+      if (request.kind === 'highestCommonBlock') {
+        const common = request.blockIds.map((id) => model.store.heightOf(id) ?? 0).sort((a, b) => b - a)[0] ?? 0;
+        return Promise.resolve({ id: model.store.header(common)!.id, height: common } as never);
+      }
+      if (request.kind !== 'blocksAfter') return Promise.reject(new Error('not answered'));
+      const from = model.store.heightOf(request.blockId) ?? height;
+      const blocks = Array.from({ length: Math.max(0, Math.min(34, height - from)) }, (_, index) =>
+        codec.blockToJson(blockAt(from + 1 + index)),
+      );
+      return Promise.resolve(blocks as never);
+    },
+    peerList: () => [],
+    message: () => undefined,
+    connected: () => undefined,
+    disconnected: () => undefined,
+    updated: () => undefined,
+    fault: () => undefined,
+    admits: () => true,
+    evict: () => undefined,
+  };
+  const transport = world.wire.transport({ ip: '172.30.0.1', wsPort: 6000 });
+  transport.announce({
+    os: 'sim',
+    version: '3.0.2',
+    wsPort: 6000,
+    httpPort: 0,
+    protocolVersion: '2.0',
+    nonce: 'liar000000000000',
+    height,
+    blockVersion: 2,
+    maxHeightPrevoted: last.maxHeightPrevoted,
+    lastBlockId: last.id,
+  });
+  await transport.start(handlers);
+  const [ip = '', wsPort = ''] = victim.peerId.split(':');
+  transport.connect({ ip, wsPort: Number(wsPort) }).catch(() => undefined);
+}
+
+test('a branch whose last block alone makes it better, and is wrong, leaves the old tip and costs its peer the place', async (t) => {
+  const scenario = await Scenario.begin({ nodes: 2, forgersOf: dealt });
+  await scenario.slots(20);
+  const { world } = scenario;
+  world.partition([[0], [1]]);
+  await scenario.slots(120);
+  const [ours, model] = [scenario.node(1), scenario.node(0)];
+  for (const keyPair of ours.keys) ours.engine.forging.disable(publicKeyOf(keyPair));
+  const { height, id } = ours.tip;
+  while (model.tip.height <= height) await scenario.slots(1);
+  t.is(model.tip.maxHeightPrevoted, ours.tip.maxHeightPrevoted);
+  const digest = ours.store.stateDigest();
+
+  // The peer reaches the cut-off node alone.
+  world.wire.partition([[ours.peerId, '172.30.0.1:6000'], [model.peerId]]);
+  await liar(scenario, model, height + 1, ours);
+  await scenario.slots(12);
+  t.true(scenario.said('BLOCK_REWARD_INVALID') > 0);
+  t.is(ours.tip.id, id);
+  t.is(ours.store.stateDigest(), digest);
+  t.is(scenario.said('CHAIN_SWITCHED'), 0);
+  t.true(scenario.said('PEER_BANNED') + scenario.said('PEER_PENALISED') > 0, [...world.counts.keys()].join());
+
+  // The sound branch is taken as soon as an honest peer shows it.
+  world.wire.heal();
+  await scenario.meet();
+  t.is(scenario.said('CHAIN_SWITCHED'), 1);
+  t.not(ours.store.header(height)?.id, id);
+});
