@@ -18,7 +18,10 @@ const STAGE_TIMEOUT_MS = 900_000;
 
 /** Quick ones first: the suite ends with the first that fails. */
 const STAGES: readonly { readonly name: string; readonly files: readonly string[] }[] = [
-  { name: 'chain', files: ['engine/chain/*', 'engine/sync/synchronizer', 'engine/serve/*', 'node/journal-f*'] },
+  {
+    name: 'chain',
+    files: ['engine/chain/*', 'engine/forge/*', 'engine/sync/synchronizer', 'engine/serve/*', 'node/journal-f*'],
+  },
   { name: 'rules', files: ['protocol/gen3/{bft,blocks,fork-choice,rounds}*', 'protocol/{payout,rounds}*'] },
   { name: 'seeds', files: ['sim/scenarios/seeds'] },
   { name: 'scenarios', files: ['sim/scenarios/{partition,bad-branch,time,cheats,behind}'] },

@@ -1,0 +1,84 @@
+/** A scheduler of forging on a chain of its own, on virtual time. */
+
+import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
+import { Chain, openGenesis } from '../../../src/engine/chain.ts';
+import { ForgingScheduler } from '../../../src/engine/forge/scheduler.ts';
+import { SILENT, type LogFields, type Observer } from '../../../src/ports/observer.ts';
+import { ACTIVE_DELEGATES } from '../../../src/protocol/params.ts';
+import { slotAtMs } from '../../../src/protocol/slots.ts';
+import type { SignedHeader } from '../../../src/protocol/rules.ts';
+import { openMemoryChainStore } from '../../../src/store/open.ts';
+import { createInlineVerifier } from '../../../src/workers/inline-verifier.ts';
+import { VirtualTime } from '../../sim/virtual-clock.ts';
+import { NO_JOURNAL } from '../../support/no-journal.ts';
+import { ChainMaker, publicKeyOf } from '../../support/chain-maker.ts';
+
+export interface Told {
+  readonly code: string;
+  readonly fields: LogFields;
+}
+
+/** A scheduler with the keys of every third delegate, on a chain of its own. */
+export function scene() {
+  const { network, rules } = new ChainMaker();
+  const { params } = network;
+  const time = new VirtualTime(params.epochMs + 1000 * params.blockTimeS);
+  const told: Told[] = [];
+  const observer: Observer = {
+    ...SILENT,
+    log: (_level, code, _message, fields = {}) => told.push({ code, fields }),
+  };
+  const store = openMemoryChainStore({ codec: rules.codec, params });
+  openGenesis(store, rules, network.genesis);
+  const verifier = createInlineVerifier(selectEd25519(), 10_000);
+  // A clock that stands still while the machine sleeps: timers are late by what it slept.
+  let sleptMs = 0;
+  const clock = time.clock(() => sleptMs);
+  const chain = new Chain({ store, rules, verifier, clock, observer: SILENT });
+  const signed = new Map<string, SignedHeader>();
+  let journalError: Error | undefined;
+  let obstacle: string | undefined;
+  const scheduler = new ForgingScheduler({
+    chain,
+    pool: { step: () => undefined, readyForForging: () => [] },
+    journal: {
+      ...NO_JOURNAL,
+      last: (publicKey) => signed.get(publicKey),
+      record: (publicKey, header) => {
+        if (journalError !== undefined) throw journalError;
+        signed.set(publicKey, header);
+      },
+    },
+    clock,
+    observer,
+    waitThresholdMs: 1000,
+    riskDoubleForging: true,
+    obstacle: () => obstacle,
+  });
+  const own = network.delegates.filter((_, index) => index % 3 === 0);
+  for (const keyPair of own) scheduler.enable(keyPair);
+  const ownKeys = new Set(own.map(publicKeyOf));
+  const currentSlot = (): number => slotAtMs(clock.nowMs(), params);
+  return {
+    told,
+    chain,
+    scheduler,
+    currentSlot,
+    pass: async (slots: number) => {
+      // What was begun sets its timer first.
+      await new Promise((resolve) => setImmediate(resolve));
+      await time.runUntil(time.nowMs + slots * params.blockTimeS * 1000);
+    },
+    sleep: (slots: number) => (sleptMs += slots * params.blockTimeS * 1000),
+    /** By public key: the header that the journal holds. */
+    signed,
+    breakJournal: (error: Error) => (journalError = error),
+    hinder: (reason: string | undefined) => (obstacle = reason),
+    /** Our slots from one on, up to another, as the present order has them. */
+    ownSlots: (from: number, below: number): readonly number[] => {
+      const order = rules.forgers(store, chain.tip.header.height + 1);
+      const slots = Array.from({ length: below - from }, (_, index) => from + index);
+      return slots.filter((slot) => ownKeys.has(order[slot % ACTIVE_DELEGATES] ?? ''));
+    },
+  };
+}
