@@ -1,6 +1,7 @@
 /**
  * The address where a node is dialled: passes connections on to where it really listens, unless the dialler is on the other
- * side of a cut. A dialler is known by the port in its request, `wsPort=...`, which is how peers name themselves.
+ * side of a cut. A dialler is known by the port in its request, `wsPort=...`, which is how peers name themselves, and is
+ * shown to the node at the address of its own gate: so every node has one address, as on machines of their own.
  */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -8,23 +9,35 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 /** Everything before the end of the request's first line. */
 const REQUEST_LINE_BYTES_MAX = 64 * 1024;
 
+export interface GatedNode {
+  readonly wsPort: number;
+  /** Where it is dialled: a loopback address of its own. */
+  readonly ip: string;
+  /** Where it listens, at the same port. */
+  readonly bindIp: string;
+}
+
 export class Gate {
   readonly #links = new Set<{ readonly from: number; readonly ends: readonly Socket[] }>();
   readonly #server: Server;
+  readonly #node: GatedNode;
+  readonly #ipOfPort: ReadonlyMap<number, string>;
   #refused: ReadonlySet<number> = new Set();
 
-  private constructor(server: Server) {
+  private constructor(server: Server, node: GatedNode, ipOfPort: ReadonlyMap<number, string>) {
     this.#server = server;
+    this.#node = node;
+    this.#ipOfPort = ipOfPort;
   }
 
-  /** Listens at 127.0.0.1 and passes on to the same port of another loopback address. */
-  static async open(port: number, bindIp: string): Promise<Gate> {
+  /** @param ipOfPort gates of all nodes by the ports that they go by */
+  static async open(node: GatedNode, ipOfPort: ReadonlyMap<number, string>): Promise<Gate> {
     const server = createServer();
-    const gate = new Gate(server);
-    server.on('connection', (incoming) => gate.#admit(incoming, port, bindIp));
+    const gate = new Gate(server, node, ipOfPort);
+    server.on('connection', (incoming) => gate.#admit(incoming));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(port, '127.0.0.1', resolve);
+      server.listen(node.wsPort, node.ip, resolve);
     });
     return gate;
   }
@@ -42,7 +55,7 @@ export class Gate {
     for (const { ends } of this.#links) for (const end of ends) end.destroy();
   }
 
-  #admit(incoming: Socket, port: number, bindIp: string): void {
+  #admit(incoming: Socket): void {
     let head = Buffer.alloc(0);
     incoming.on('error', () => incoming.destroy());
     const read = (chunk: Buffer): void => {
@@ -52,8 +65,10 @@ export class Gate {
       incoming.off('data', read);
       incoming.pause();
       const from = Number(/[?&]wsPort=(\d+)/.exec(line[0] ?? '')?.[1]);
-      if (this.#refused.has(from)) incoming.destroy();
-      else this.#join(incoming, connect(port, bindIp), head, from);
+      const localAddress = this.#ipOfPort.get(from);
+      if (localAddress === undefined || this.#refused.has(from)) incoming.destroy();
+      else
+        this.#join(incoming, connect({ port: this.#node.wsPort, host: this.#node.bindIp, localAddress }), head, from);
     };
     incoming.on('data', read);
   }

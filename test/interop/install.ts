@@ -6,7 +6,7 @@
 
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
@@ -83,7 +83,8 @@ export async function installRelease(
 export async function installPostgres(cache: string, say: (line: string) => void): Promise<PostgresPlace> {
   const installed = installedPostgres();
   if (installed !== undefined) return { bin: installed, env: {} };
-  const folder = join(cache, 'postgresql');
+  // Root hands the server to another user, who may not come near the folders of root's.
+  const folder = process.getuid?.() === 0 ? join(tmpdir(), 'bloomery-interop-postgresql') : join(cache, 'postgresql');
   const root = join(folder, 'root');
   const bin = join(root, 'usr/lib/postgresql/15/bin');
   if (!existsSync(join(bin, 'postgres'))) {

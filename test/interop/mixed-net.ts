@@ -4,10 +4,17 @@ import type { ForgerEntry } from '../../src/config/network.ts';
 import { compareNodes } from './compare.ts';
 import { Gate } from './gate.ts';
 import { makeNode, setForging, type InteropNode } from './nodes.ts';
-import { untilSameTip } from './waiting.ts';
+import { untilCommonBlock, untilHeight, untilSameTip } from './waiting.ts';
 import { BLOCK_TIME_S, type World } from './world.ts';
 
-const KINDS = ['real', 'real', 'ours', 'ours', 'ours'] as const;
+const SEATS = [
+  // Few, so that more than twenty seconds often pass between its blocks: only then does release 2.3.8 look for others'.
+  { kind: 'real', delegates: 11 },
+  { kind: 'real', delegates: 30 },
+  { kind: 'ours', delegates: 20 },
+  { kind: 'ours', delegates: 20 },
+  { kind: 'ours', delegates: 20 },
+] as const;
 /** Those who missed the last block come back by a message of the next one, which rest does not bring. */
 const REST_MS_MAX = 45_000;
 
@@ -25,12 +32,11 @@ export class MixedNet {
   /** Starts all of them on the genesis block. */
   static async start(world: World): Promise<MixedNet> {
     const nodes: InteropNode[] = [];
-    const gates: Gate[] = [];
-    for (const [index, kind] of KINDS.entries()) {
-      const node = await makeNode(world, kind, { bindIp: `127.0.0.${index + 2}` });
-      nodes.push(node);
-      gates.push(await Gate.open(node.wsPort, node.bindIp));
+    for (const [index, { kind }] of SEATS.entries()) {
+      nodes.push(await makeNode(world, kind, { ip: `127.0.1.${index + 1}`, bindIp: `127.0.2.${index + 1}` }));
     }
+    const ipOfPort = new Map(nodes.map(({ wsPort, ip }) => [wsPort, ip]));
+    const gates = await Promise.all(nodes.map((node) => Gate.open(node, ipOfPort)));
     const net = new MixedNet(world, nodes, gates);
     await Promise.all(nodes.map((node) => net.startNode(node)));
     return net;
@@ -47,6 +53,13 @@ export class MixedNet {
   startNode(node: InteropNode): Promise<void> {
     const peers = this.nodes.filter((other) => other !== node).map(({ address }) => address);
     return node.start({ peers, delegates: this.#delegatesOf(node) });
+  }
+
+  /** Release 3.0.2 cannot start with its tip at heights 101 to 201, nor take one back at 102 to 202. */
+  async pastFirstRounds(): Promise<void> {
+    const height = this.world.generation === 3 ? 205 : 10;
+    await untilHeight(this.nodes[0], height, blocksMs(height));
+    await untilCommonBlock(this.nodes, height, REST_MS_MAX);
   }
 
   /** Keeps the nodes of two sides from each other. */
@@ -87,7 +100,8 @@ export class MixedNet {
 
   #delegatesOf(node: InteropNode): readonly ForgerEntry[] {
     const index = this.nodes.indexOf(node);
-    return this.world.delegates.filter((_, position) => position % this.nodes.length === index);
+    const before = SEATS.slice(0, index).reduce((sum, seat) => sum + seat.delegates, 0);
+    return this.world.delegates.slice(before, before + (SEATS[index]?.delegates ?? 0));
   }
 }
 

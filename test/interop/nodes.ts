@@ -18,6 +18,7 @@ export interface InteropNode {
   readonly url: string;
   /** Where others dial it. */
   readonly address: string;
+  readonly ip: string;
   readonly wsPort: number;
   /** Address of the machine that it listens on. */
   readonly bindIp: string;
@@ -38,8 +39,10 @@ export interface NodeSetup {
 }
 
 export interface NodePlace {
-  /** Another loopback address than 127.0.0.1, for nodes that are dialled through a gate. */
+  /** Address that it listens on; 127.0.0.1 unless given. */
   readonly bindIp?: string;
+  /** Address that others dial, where it is another. */
+  readonly ip?: string;
 }
 
 /** Past slots pass that many times faster. */
@@ -52,7 +55,7 @@ export async function makeNode(world: World, kind: Kind, place: NodePlace = {}):
   const folder = join(world.folder, name);
   mkdirSync(folder);
   const ports = await freePortRanges(1);
-  const { bindIp = '127.0.0.1' } = place;
+  const { bindIp = '127.0.0.1', ip = bindIp } = place;
   const seat: Seat = { name, folder, bindIp, httpPort: ports.http, wsPort: ports.ws };
   if (kind === 'real') await world.postgres.create(`interop_${name}`);
   let running: RunningProcess | undefined;
@@ -62,7 +65,8 @@ export async function makeNode(world: World, kind: Kind, place: NodePlace = {}):
     kind,
     name,
     url,
-    address: `127.0.0.1:${ports.ws}`,
+    ip,
+    address: `${ip}:${ports.ws}`,
     wsPort: ports.ws,
     bindIp,
     logFile,

@@ -15,7 +15,7 @@ const CHARGES = [
 const SWITCHES = ['CHAIN_SWITCHED', 'TIE_BROKEN'];
 /** The launcher writes penalties and bans of the reference; the release says itself when it takes a block back. */
 const REAL_CHARGE = /^INTEROP (penalty|ban) /;
-const REAL_SWITCH = /Deleted a block from the chain|Deleting block|"Switching chain"/;
+const REAL_SWITCH = /Deleted a block from the chain/;
 
 /** Penalties and bans that a node gave out. */
 export function chargesOf(node: InteropNode): readonly string[] {

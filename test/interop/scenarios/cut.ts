@@ -1,18 +1,23 @@
 /** (e) One side is cut off until the other is thirty blocks further, and returns: the shorter branch gives way. */
 
-import { statusOf } from '../http.ts';
-import { MixedNet, blocksMs } from '../mixed-net.ts';
+import { blockIdAt, statusOf } from '../http.ts';
+import { blocksMs, type MixedNet } from '../mixed-net.ts';
 import type { InteropNode } from '../nodes.ts';
 import { namesOf, untilCommonBlock, untilHeight } from '../waiting.ts';
-import { blockIdAt } from '../http.ts';
 
 const BLOCKS_APART = 30;
-/** The reference takes up to ten seconds to dial again, and acts when a block comes. */
-const MEET_MS_MAX = 180_000;
-/** Below it release 3.0.2 can take no block back (chain of generation 3 in its first two rounds). */
-const HEIGHT_MIN = 205;
+/**
+ * The reference takes up to ten seconds to dial again. Release 3.0.2 acts when a block comes; 2.3.8 looks around every ten
+ * seconds when no block came for twenty, and takes back five of its own at most each time.
+ */
+const MEET_MS_MAX = 300_000;
 
-/** Both roles: first the real nodes have the shorter branch, then two of ours. */
+/**
+ * Both roles: first real nodes have the shorter branch, then two of ours.
+ *
+ * Of generation 2 only one real node is cut off. Two of them would take each other's blocks for proof that all is well: their
+ * release leaves a branch when no block fitted for twenty seconds, and while forging is forced nothing else makes it.
+ */
 export async function cut(net: MixedNet): Promise<string> {
   const [first, second, third, fourth, fifth] = net.nodes as [
     InteropNode,
@@ -21,9 +26,11 @@ export async function cut(net: MixedNet): Promise<string> {
     InteropNode,
     InteropNode,
   ];
-  await untilHeight(first, HEIGHT_MIN, blocksMs(HEIGHT_MIN));
+  await net.pastFirstRounds();
   const words = [
-    await cutOff(net, [first, second], [third, fourth, fifth]),
+    net.world.generation === 3
+      ? await cutOff(net, [first, second], [third, fourth, fifth])
+      : await cutOff(net, [first], [second, third, fourth, fifth]),
     await cutOff(net, [fourth, fifth], [first, second, third]),
   ];
   return `${words.join('; ')}; ${await net.compare()}`;
@@ -37,8 +44,10 @@ async function cutOff(net: MixedNet, shorter: readonly InteropNode[], longer: re
   net.cut(shorter, longer);
   net.world.say(`${namesOf(shorter)} are cut off at ${height}`);
   await untilHeight(other, height + BLOCKS_APART, blocksMs(BLOCKS_APART * 2));
+  // Two of its own at least: the first may have been on its way when the cut was made.
+  await untilHeight(one, height + 2, blocksMs(BLOCKS_APART * 2));
   const [lost, kept] = await Promise.all([statusOf(one.url), statusOf(other.url)]);
-  const apart = height + 5;
+  const apart = lost.height;
   const [rival, winner] = await Promise.all([blockIdAt(one.url, apart), blockIdAt(other.url, apart)]);
   if (rival === undefined || rival === winner) throw new Error(`no branch of ${one.name} at ${apart}`);
   if (lost.height >= kept.height) throw new Error(`${one.name} is not the shorter one`);

@@ -2,15 +2,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { statusOf } from '../http.ts';
-import { MixedNet, blocksMs } from '../mixed-net.ts';
+import type { MixedNet } from '../mixed-net.ts';
 import type { InteropNode } from '../nodes.ts';
-import { untilCommonBlock, untilHeight } from '../waiting.ts';
+import { untilCommonBlock } from '../waiting.ts';
 import { Wallet } from '../wallet.ts';
 
 const DOWN_MS = 12_000;
 const BACK_MS_MAX = 120_000;
-/** Release 3.0.2 cannot start with its tip at heights 101 to 201. */
-const HEIGHT_MIN = 205;
 const LSK = 100_000_000n;
 
 export async function restart(net: MixedNet): Promise<string> {
@@ -18,7 +16,7 @@ export async function restart(net: MixedNet): Promise<string> {
   const [real] = net.real;
   const [ours] = net.ours;
   if (real === undefined || ours === undefined) throw new Error('a kind is missing');
-  await untilHeight(real, HEIGHT_MIN, blocksMs(HEIGHT_MIN));
+  await net.pastFirstRounds();
   const words: string[] = [];
   for (const [node, how] of [
     [real, 'kill'],
