@@ -50,7 +50,14 @@ export async function blockIdAt(url: string, height: number): Promise<string | u
   return (await ask(url, `blocks?height=${height}`)).data[0]?.id;
 }
 
+export interface Tip {
+  readonly height: number;
+  readonly id: string;
+  /** Generation 3 alone. */
+  readonly maxHeightPrevoted?: number;
+}
+
 /** The tip itself. */
-export async function tipOf(url: string): Promise<{ readonly height: number; readonly id: string }> {
+export async function tipOf(url: string): Promise<Tip> {
   return (await ask(url, 'blocks?limit=1&sort=height:desc')).data[0];
 }

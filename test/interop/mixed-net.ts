@@ -8,12 +8,11 @@ import { untilCommonBlock, untilHeight, untilSameTip } from './waiting.ts';
 import { BLOCK_TIME_S, type World } from './world.ts';
 
 const SEATS = [
-  // Few, so that more than twenty seconds often pass between its blocks: only then does release 2.3.8 look for others'.
-  { kind: 'real', delegates: 11 },
-  { kind: 'real', delegates: 30 },
+  { kind: 'real', delegates: 20 },
+  { kind: 'real', delegates: 20 },
   { kind: 'ours', delegates: 20 },
   { kind: 'ours', delegates: 20 },
-  { kind: 'ours', delegates: 20 },
+  { kind: 'ours', delegates: 21 },
 ] as const;
 /** Those who missed the last block come back by a message of the next one, which rest does not bring. */
 const REST_MS_MAX = 45_000;
@@ -38,6 +37,7 @@ export class MixedNet {
     const ipOfPort = new Map(nodes.map(({ wsPort, ip }) => [wsPort, ip]));
     const gates = await Promise.all(nodes.map((node) => Gate.open(node, ipOfPort)));
     const net = new MixedNet(world, nodes, gates);
+    net.heal();
     await Promise.all(nodes.map((node) => net.startNode(node)));
     return net;
   }
@@ -50,9 +50,16 @@ export class MixedNet {
     return this.nodes.filter(({ kind }) => kind === 'ours');
   }
 
-  startNode(node: InteropNode): Promise<void> {
+  /**
+   * Real nodes of generation 2 have forging switched on by hand, as their operators do it: what is forced to forge asks nobody
+   * for consent, and so never leaves a branch of its own.
+   */
+  async startNode(node: InteropNode): Promise<void> {
     const peers = this.nodes.filter((other) => other !== node).map(({ address }) => address);
-    return node.start({ peers, delegates: this.#delegatesOf(node) });
+    const delegates = this.#delegatesOf(node);
+    const byHand = this.world.generation === 2 && node.kind === 'real';
+    await node.start({ peers, delegates, force: !byHand });
+    if (byHand) await setForging(node, delegates, this.world.password, true);
   }
 
   /** Release 3.0.2 cannot start with its tip at heights 101 to 201, nor take one back at 102 to 202. */
@@ -66,12 +73,21 @@ export class MixedNet {
   cut(one: readonly InteropNode[], other: readonly InteropNode[]): void {
     this.nodes.forEach((node, index) => {
       const strangers = one.includes(node) ? other : other.includes(node) ? one : [];
-      this.#gates[index]?.refuse(strangers.map(({ wsPort }) => wsPort));
+      const refused = [...strangers, ...this.#neverDialling(node)];
+      this.#gates[index]?.refuse(refused.map(({ wsPort }) => wsPort));
     });
   }
 
   heal(): void {
-    for (const gate of this.#gates) gate.refuse([]);
+    this.cut([], []);
+  }
+
+  /**
+   * A real node of generation 2 counts the consent of those whom it has dialled itself and is blind to others, and between two
+   * nodes there is one connection: ours, which dial at once what they have lost, leave it to the real one.
+   */
+  #neverDialling(node: InteropNode): readonly InteropNode[] {
+    return this.world.generation === 2 && node.kind === 'real' ? this.ours : [];
   }
 
   /** Has everybody rest, compares all with the first real node, and sets them to work again. */

@@ -34,6 +34,8 @@ export interface NodeSetup {
   /** Peers that it always dials, `ip:port`. */
   readonly peers?: readonly string[];
   readonly delegates?: readonly ForgerEntry[];
+  /** Whether they forge from the start, whatever its peers say; true unless given. */
+  readonly force?: boolean;
   /** Lives through that many past slots first, faster than they passed. */
   readonly pastSlots?: number;
 }
@@ -91,11 +93,11 @@ interface Seat {
 }
 
 function startOurs(world: World, seat: Seat, setup: NodeSetup, logFile: string): RunningProcess {
-  const { delegates = [], peers = [] } = setup;
+  const { delegates = [], peers = [], force = true } = setup;
   const config = {
     http: { port: seat.httpPort, host: seat.bindIp, accessWhitelist: ['127.0.0.0/8'] },
     p2p: { port: seat.wsPort, host: seat.bindIp, fixedPeers: peers, enabled: setup.pastSlots === undefined },
-    forging: { force: true, defaultPassword: world.password, delegates },
+    forging: { force, defaultPassword: world.password, delegates },
     verifier: { threads: 0 },
     log: { level: 'debug', format: 'json' },
   };
@@ -197,7 +199,7 @@ function realConfig(world: World, seat: Seat, setup: NodeSetup): object {
       },
       chain: {
         forging: {
-          force: true,
+          force: setup.force ?? true,
           defaultPassword: world.password,
           delegates: setup.delegates ?? [],
           ...(generation === 3 ? { waitThreshold: 1 } : {}),
