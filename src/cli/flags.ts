@@ -162,3 +162,20 @@ export interface ForgingImportFlags {
   readonly network: string;
   readonly dataDir?: string;
 }
+
+export interface BackupFlags {
+  readonly network?: string;
+  readonly dataDir?: string;
+  readonly json?: true;
+}
+
+export interface SnapshotCreateFlags {
+  readonly network?: string;
+  readonly dataDir?: string;
+}
+
+export interface SnapshotRestoreFlags {
+  readonly network: string;
+  readonly dataDir?: string;
+  readonly trustDigest?: string;
+}

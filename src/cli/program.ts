@@ -14,7 +14,6 @@ import type {
   StartFlags,
   StatusFlags,
   VerifyFlags,
-  WhyFlags,
 } from './flags.ts';
 import {
   collect,
@@ -27,6 +26,7 @@ import {
   quiet,
 } from './command.ts';
 import { addForgingCommands } from './forging-program.ts';
+import { addOperatorCommands } from './operator-program.ts';
 import { addWalletCommands } from './wallet/program.ts';
 
 const PLACES = `
@@ -106,19 +106,6 @@ ${EXIT_CODES}`,
     .addHelpText('after', EXIT_CODES)
     .action(async (options: StatusFlags) => (await import('./commands/status.ts')).status(options));
 
-  command(program, 'why', 'say what a running node refused, dropped or missed, and why')
-    .option('--node <url>', 'its HTTP interface, on the same machine', 'http://127.0.0.1:4000')
-    .option('--limit <count>', 'latest decisions', integerFrom(1, 500), 50)
-    .option('--json', 'print {"decisions":[{"number","time","room","code","message","fields"}, ...]}, newest first')
-    .addHelpText(
-      'after',
-      `
-Refused blocks, dropped peers, changes of branch begun and given up, slots of the node's own delegates that passed unused;
-times are UTC. A node keeps the latest 200 of each kind since its start.
-${EXIT_CODES}`,
-    )
-    .action(async (options: WhyFlags) => (await import('./commands/why.ts')).why(options));
-
   command(program, 'peers', 'list the peers of a running node with its verdict on each')
     .option('--node <url>', 'its HTTP interface, on the same machine', 'http://127.0.0.1:4000')
     .option('--limit <count>', 'addresses', integerFrom(1, 1000), 100)
@@ -136,6 +123,7 @@ ${EXIT_CODES}`,
     .action(async (options: PeersFlags) => (await import('./commands/peers.ts')).peers(options));
 
   addChainCommands(program);
+  addOperatorCommands(program);
 
   const genesis = command(program, 'genesis', 'make networks');
   onlyCommands(genesis);

@@ -89,7 +89,8 @@ function refuseMissing(directory: string, dataFile: string): void {
   throw new ProtocolError('STORE_MISSING', { directory }, `There is no chain store in ${directory}.`);
 }
 
-function openEnvironment(
+/** The library's own object, for what is no matter of keys and values. */
+export function openEnvironment(
   directory: string,
   mode: { readonly noSync?: boolean; readonly readOnly?: boolean },
 ): Database<Buffer, Buffer> {

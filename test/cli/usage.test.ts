@@ -16,6 +16,11 @@ for (const args of [
   ['import', '--help'],
   ['verify', '--help'],
   ['rollback', '--help'],
+  ['why', '--help'],
+  ['backup', '--help'],
+  ['snapshot'],
+  ['snapshot', 'create', '--help'],
+  ['snapshot', 'restore', '--help'],
   ['version', '--help'],
   [],
 ]) {

@@ -1,0 +1,33 @@
+/** `bloomery snapshot create` and `restore`: a chain with its state as one file. */
+
+import { resolve } from 'node:path';
+import { createSnapshot, restoreSnapshot } from '../../node/backup.ts';
+import { placeOfData, placeOfNetwork } from '../chain-place.ts';
+import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
+import { createProgress } from '../progress.ts';
+
+/** @throws ProtocolError as `placeOfData` and `createSnapshot` */
+export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): Promise<void> {
+  const place = placeOfData(flags);
+  const { height, blockId, digest } = await createSnapshot(place, resolve(file));
+  process.stdout.write(`${file}: ${place.network.name}, height ${height}, block ${blockId}, digest ${digest}\n`);
+}
+
+/** @throws ProtocolError as `placeOfNetwork` and `restoreSnapshot` */
+export async function snapshotRestore(file: string, flags: SnapshotRestoreFlags): Promise<void> {
+  const place = placeOfNetwork(flags);
+  const progress = createProgress('verifying');
+  try {
+    const { height, blockId, digest } = await restoreSnapshot(resolve(file), place, {
+      ...(flags.trustDigest === undefined ? {} : { trustedDigest: flags.trustDigest.toLowerCase() }),
+      onProgress: (at, tipHeight) => progress.show(at, at / tipHeight),
+    });
+    progress.end();
+    const how = flags.trustDigest === undefined ? 'every block verified' : 'its state has the trusted digest';
+    process.stdout.write(
+      `${place.network.name}: restored, ${how}; height ${height}, block ${blockId}, digest ${digest}\n`,
+    );
+  } finally {
+    progress.end();
+  }
+}

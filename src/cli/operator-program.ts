@@ -1,0 +1,81 @@
+/** The commands of daily work with a node: what ails it, copies of its chain. */
+
+import type { Command } from 'commander';
+import { command, EXIT_CODES, integerFrom, onlyCommands } from './command.ts';
+import type { BackupFlags, SnapshotCreateFlags, SnapshotRestoreFlags, WhyFlags } from './flags.ts';
+
+const NODE = 'http://127.0.0.1:4000';
+
+export function addOperatorCommands(program: Command): void {
+  addWhy(program);
+  addCopies(program);
+}
+
+function addWhy(program: Command): void {
+  command(program, 'why', 'say what a running node refused, dropped or missed, and why')
+    .option('--node <url>', 'its HTTP interface, on the same machine', NODE)
+    .option('--limit <count>', 'latest decisions', integerFrom(1, 500), 50)
+    .option('--json', 'print {"decisions":[{"number","time","room","code","message","fields"}, ...]}, newest first')
+    .addHelpText(
+      'after',
+      `
+Refused blocks, dropped peers, changes of branch begun and given up, slots of the node's own delegates that passed unused;
+times are UTC. A node keeps the latest 200 of each kind since its start.
+${EXIT_CODES}`,
+    )
+    .action(async (options: WhyFlags) => (await import('./commands/why.ts')).why(options));
+}
+
+function addCopies(program: Command): void {
+  withPlace(command(program, 'backup', 'copy the chain of a node, which may go on running'))
+    .argument('<dir>', 'folder for the copy; --data-dir of a node that is to run on it')
+    .option('--json', 'print {"folder","network","height","blockId","digest"}')
+    .addHelpText(
+      'after',
+      `
+The copy is of one moment and whole. What the node's delegates signed is not in it: on another machine take it along with
+bloomery forging export, so that they sign nothing that contradicts it.
+${EXIT_CODES}`,
+    )
+    .action(async (folder: string, options: BackupFlags) =>
+      (await import('./commands/backup.ts')).backup(folder, options),
+    );
+
+  const snapshot = command(program, 'snapshot', 'hand a chain with its state to another machine');
+  onlyCommands(snapshot);
+  withPlace(command(snapshot, 'create', 'write the chain and its state to one compressed file'))
+    .argument('<file>', 'file to write')
+    .addHelpText(
+      'after',
+      `
+A running node need not be stopped. Needs as much room as the chain beside the file while it is written.
+${EXIT_CODES}`,
+    )
+    .action(async (file: string, options: SnapshotCreateFlags) =>
+      (await import('./commands/snapshot.ts')).snapshotCreate(file, options),
+    );
+  command(snapshot, 'restore', 'take a snapshot over, once all that it holds was verified')
+    .argument('<file>', 'file as bloomery snapshot create writes it')
+    .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')
+    .option('--data-dir <dir>', 'folder for data; the chain is kept in a folder of the network in it')
+    .option(
+      '--trust-digest <digest>',
+      'digest of the state at its tip, from a node that you trust (bloomery status --digest): the blocks are not verified',
+    )
+    .addHelpText(
+      'after',
+      `
+Every block is verified from the genesis block on, and what follows from the blocks is compared with what the file holds. A
+file that deviates anywhere is refused and nothing of it is kept.
+${EXIT_CODES}`,
+    )
+    .action(async (file: string, options: SnapshotRestoreFlags) =>
+      (await import('./commands/snapshot.ts')).snapshotRestore(file, options),
+    );
+}
+
+function withPlace(of: Command): Command {
+  return of
+    .option('--data-dir <dir>', 'folder for data that the node was started with')
+    .option('--network <name|dir>', 'name of a network, or path of its folder');
+}

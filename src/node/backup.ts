@@ -1,0 +1,218 @@
+/** Copies of a chain: a backup for its own operator, a snapshot for somebody who trusts nothing in it. */
+
+import { once } from 'node:events';
+import { createReadStream, createWriteStream, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import type { Network } from '../config/network.ts';
+import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import { copyStore } from '../store/copy.ts';
+import { dumpStore, restoreDump } from '../store/dump.ts';
+import { makeFolder } from '../store/folder.ts';
+import { LAYOUT_VERSION } from '../store/layout.ts';
+import { chainDirectory, openScratchChain, openSnapshot, type ChainPlace } from './chain-tool.ts';
+import { verifyChain } from './verify-chain.ts';
+
+/** What a copy holds. */
+export interface CopiedChain {
+  readonly height: number;
+  readonly blockId: string;
+  /** SHA-256 over all consensus state, hexadecimal. */
+  readonly digest: string;
+}
+
+/** The first line of a snapshot. */
+interface Manifest extends CopiedChain {
+  readonly format: 'bloomery-snapshot-1';
+  readonly network: string;
+  readonly nethash: string;
+  readonly layout: number;
+}
+
+const FORMAT = 'bloomery-snapshot-1';
+const MANIFEST_BYTES_MAX = 4_000;
+
+/**
+ * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may be using it. What the
+ * node's delegates signed is not copied: a record that is older than the last signature is worse than none.
+ *
+ * @throws ProtocolError `BACKUP_EXISTS` when the folder holds a chain of the network already, or as `copyStore`; nothing
+ *   is left behind then
+ */
+export async function backUp(place: ChainPlace, folder: string): Promise<CopiedChain> {
+  const target = join(folder, basename(place.dataDirectory));
+  if (existsSync(target)) {
+    throw new ProtocolError('BACKUP_EXISTS', { target }, `${target} is there already: choose another folder`);
+  }
+  const draft = join(folder, `.${basename(target)}.part`);
+  rmSync(draft, { recursive: true, force: true });
+  try {
+    const copy = { ...place, dataDirectory: draft };
+    await copyStore(chainDirectory(place), chainDirectory(copy));
+    const copied = await describe(copy);
+    writeFileSync(join(draft, 'backup.json'), `${JSON.stringify({ network: place.network.name, ...copied })}\n`);
+    renameSync(draft, target);
+    return copied;
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/**
+ * Writes the chain and its state into one compressed file. A node may be using it.
+ *
+ * @throws ProtocolError `SNAPSHOT_UNWRITABLE` naming the file and the reason
+ */
+export async function createSnapshot(place: ChainPlace, file: string): Promise<CopiedChain> {
+  const draft = `${file}.part`;
+  const copyFolder = `${file}.copy`;
+  try {
+    // Of one moment: what is described is what is written.
+    const copy = { ...place, dataDirectory: copyFolder };
+    await copyStore(chainDirectory(place), chainDirectory(copy));
+    const copied = await describe(copy);
+    const { name, params } = place.network;
+    const manifest: Manifest = {
+      format: FORMAT,
+      network: name,
+      nethash: params.nethash,
+      layout: LAYOUT_VERSION,
+      ...copied,
+    };
+    const gzip = createGzip();
+    const written = pipeline(gzip, createWriteStream(draft));
+    written.catch(() => undefined);
+    gzip.write(`${JSON.stringify(manifest)}\n`);
+    for await (const chunk of dumpStore(chainDirectory(copy))) {
+      if (!gzip.write(chunk)) await Promise.race([once(gzip, 'drain'), written]);
+    }
+    gzip.end();
+    await written;
+    renameSync(draft, file);
+    return copied;
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
+    throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: cannot be written: ${messageOf(error)}`, {
+      cause: error,
+    });
+  } finally {
+    rmSync(draft, { force: true });
+    rmSync(copyFolder, { recursive: true, force: true });
+  }
+}
+
+export interface RestoreOptions {
+  /** Digest of the state at the snapshot's tip, from a node that is trusted: then the blocks are not gone through again. */
+  readonly trustedDigest?: string;
+  readonly onProgress?: (height: number, tipHeight: number) => void;
+}
+
+/**
+ * Takes a snapshot over once its content was verified: every block and all that follows from the blocks, or the state alone
+ * against a digest that is trusted.
+ *
+ * @param place where there is no chain yet
+ * @throws ProtocolError `SNAPSHOT_REFUSED` naming the file and the reason, or `RESTORE_EXISTS`; nothing is left behind then
+ */
+export async function restoreSnapshot(
+  file: string,
+  place: ChainPlace,
+  options: RestoreOptions = {},
+): Promise<CopiedChain> {
+  const target = chainDirectory(place);
+  if (existsSync(target)) {
+    throw new ProtocolError('RESTORE_EXISTS', { target }, `${target}: there is a chain already: move it away first`);
+  }
+  makeFolder(place.dataDirectory);
+  const draft = { ...place, dataDirectory: join(place.dataDirectory, '.restore') };
+  rmSync(draft.dataDirectory, { recursive: true, force: true });
+  try {
+    const manifest = await unpack(file, draft);
+    const restored = await check(draft, manifest, options);
+    renameSync(chainDirectory(draft), target);
+    return restored;
+  } catch (error) {
+    const why = messageOf(error);
+    throw new ProtocolError('SNAPSHOT_REFUSED', { file, why }, `${file} is refused: ${why}`, { cause: error });
+  } finally {
+    rmSync(draft.dataDirectory, { recursive: true, force: true });
+  }
+}
+
+async function unpack(file: string, draft: ChainPlace): Promise<Manifest> {
+  const unpacked = createGunzip();
+  const read = pipeline(createReadStream(file), unpacked);
+  read.catch(() => undefined);
+  const chunks = (unpacked as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  while (!head.includes('\n')) {
+    const { value, done } = await chunks.next();
+    if (done === true || head.length > MANIFEST_BYTES_MAX) throw new Error('it does not begin as a snapshot does');
+    head = Buffer.concat([head, value]);
+  }
+  const end = head.indexOf('\n');
+  const manifest = manifestOf(head.subarray(0, end).toString('utf8'), draft.network);
+  await restoreDump(rest(head.subarray(end + 1), chunks), chainDirectory(draft));
+  await read;
+  return manifest;
+}
+
+async function* rest(first: Buffer, chunks: AsyncIterator<Buffer>): AsyncIterable<Buffer> {
+  if (first.length > 0) yield first;
+  for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
+}
+
+function manifestOf(line: string, network: Pick<Network, 'name' | 'params'>): Manifest {
+  let manifest: Partial<Manifest> | null;
+  try {
+    manifest = JSON.parse(line) as Partial<Manifest> | null;
+  } catch {
+    manifest = null;
+  }
+  if (manifest?.format !== FORMAT) throw new Error('it does not begin as a snapshot does');
+  if (manifest.nethash !== network.params.nethash) throw new Error(`it is of another network (${manifest.network})`);
+  if (manifest.layout !== LAYOUT_VERSION) {
+    throw new Error(`its layout is ${manifest.layout}, and this version of the node reads layout ${LAYOUT_VERSION}`);
+  }
+  return manifest as Manifest;
+}
+
+/** @throws Error with what is wrong */
+async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOptions): Promise<CopiedChain> {
+  const { trustedDigest, onProgress } = options;
+  const restored = await describe(draft);
+  for (const member of ['height', 'blockId', 'digest'] as const) {
+    if (restored[member] !== manifest[member])
+      throw new Error(`it says ${member} ${manifest[member]}, but holds ${restored[member]}`);
+  }
+  if (trustedDigest !== undefined) {
+    if (trustedDigest === restored.digest) return restored;
+    throw new Error(`its state has the digest ${restored.digest}, not ${trustedDigest}`);
+  }
+  const { store } = await openSnapshot(draft);
+  try {
+    const scratch = await openScratchChain(draft);
+    try {
+      const onHeight = (height: number): void => onProgress?.(height, restored.height);
+      const { deviation } = await verifyChain({ examined: store, scratch, onProgress: onHeight });
+      if (deviation !== undefined) throw new Error(deviation);
+    } finally {
+      await scratch.close();
+    }
+  } finally {
+    await store.close();
+  }
+  return restored;
+}
+
+async function describe(place: ChainPlace): Promise<CopiedChain> {
+  const { store } = await openSnapshot(place);
+  try {
+    const tip = store.tip();
+    return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
+  } finally {
+    await store.close();
+  }
+}

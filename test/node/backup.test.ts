@@ -1,0 +1,124 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import test from 'ava';
+import { addressOf } from '../../src/crypto/keys.ts';
+import { backUp, createSnapshot, restoreSnapshot } from '../../src/node/backup.ts';
+import { chainDirectory, openChain, openSnapshot } from '../../src/node/chain-tool.ts';
+import { hexOf } from '../../src/primitives/bytes.ts';
+import { TABLES } from '../../src/store/layout.ts';
+import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
+import { makeNetwork } from '../support/chain-maker.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+const HEIGHT = 130;
+const { network, blocks } = madeChain(HEIGHT + 1);
+
+test('a backup is taken while the chain is written to, and a node can go on from it', async (t) => {
+  const folder = temporaryFolder(t);
+  const place = placeIn(join(folder, 'data'), network);
+  const digest = await storeChain(place, blocks.slice(0, HEIGHT));
+  const running = await openChain(place, false);
+  t.teardown(() => running.close());
+  const copied = await backUp(place, join(folder, 'copy'));
+  t.deepEqual(copied, { height: HEIGHT, blockId: blocks[HEIGHT - 1]?.id ?? '', digest });
+  await running.chain.append(blocks.slice(HEIGHT));
+
+  const copy = placeIn(join(folder, 'copy'), network);
+  const restored = await openChain(copy, false);
+  t.is(restored.chain.tip.header.height, HEIGHT);
+  await restored.chain.append(blocks.slice(HEIGHT));
+  t.is(restored.store.stateDigest(), running.store.stateDigest());
+  await restored.close();
+  t.deepEqual(readdirSync(copy.dataDirectory).sort(), ['backup.json', 'chain']);
+});
+
+test('a backup replaces nothing, and leaves nothing behind when it fails', async (t) => {
+  const folder = temporaryFolder(t);
+  const place = placeIn(join(folder, 'data'), network);
+  await t.throwsAsync(backUp(place, join(folder, 'copy')), { code: 'STORE_MISSING' });
+  t.deepEqual(existsSync(join(folder, 'copy')) ? readdirSync(join(folder, 'copy')) : [], []);
+  await storeChain(place, blocks.slice(0, 5));
+  await backUp(place, join(folder, 'copy'));
+  await t.throwsAsync(backUp(place, join(folder, 'copy')), { code: 'BACKUP_EXISTS' });
+});
+
+test('a snapshot carries the chain and its state, which the restorer verifies', async (t) => {
+  const folder = temporaryFolder(t);
+  const place = placeIn(join(folder, 'data'), network);
+  const digest = await storeChain(place, blocks.slice(0, HEIGHT));
+  const file = join(folder, 'chain.snapshot');
+  const created = await createSnapshot(place, file);
+  t.is(created.digest, digest);
+  t.deepEqual(readdirSync(folder).sort(), ['chain.snapshot', 'data']);
+  for (const [name, options] of [
+    ['all', {}],
+    ['trusted', { trustedDigest: digest }],
+  ] as const) {
+    const target = placeIn(join(folder, name), network);
+    t.deepEqual(await restoreSnapshot(file, target, options), created);
+    t.deepEqual(readdirSync(target.dataDirectory), ['chain']);
+    const restored = await openChain(target, false);
+    await restored.chain.append(blocks.slice(HEIGHT));
+    t.is(restored.chain.tip.header.height, HEIGHT + 1);
+    await restored.close();
+  }
+  await t.throwsAsync(restoreSnapshot(file, placeIn(join(folder, 'all'), network)), { code: 'RESTORE_EXISTS' });
+});
+
+test('a snapshot that deviates anywhere is refused with the reason, and nothing of it stays', async (t) => {
+  const folder = temporaryFolder(t);
+  const place = placeIn(join(folder, 'data'), network);
+  await storeChain(place, blocks.slice(0, HEIGHT));
+  const file = join(folder, 'chain.snapshot');
+  const { digest } = await createSnapshot(place, file);
+  const good = gunzipSync(readFileSync(file));
+  const dataAt = good.indexOf('\n') + 1;
+  const manifest = JSON.parse(good.subarray(0, dataAt).toString('utf8')) as Record<string, unknown>;
+  const bad = join(folder, 'bad.snapshot');
+  const target = placeIn(join(folder, 'target'), network);
+  const refused = async (bytes: Buffer, message: RegExp, options = {}): Promise<void> => {
+    writeFileSync(bad, bytes);
+    await t.throwsAsync(restoreSnapshot(bad, target, options), { code: 'SNAPSHOT_REFUSED', message });
+    t.false(existsSync(chainDirectory(target)), String(message));
+    t.deepEqual(existsSync(target.dataDirectory) ? readdirSync(target.dataDirectory) : [], []);
+  };
+  const told = (changes: object): Buffer =>
+    Buffer.concat([Buffer.from(`${JSON.stringify({ ...manifest, ...changes })}\n`), good.subarray(dataAt)]);
+
+  await refused(Buffer.from('no snapshot'), /incorrect header check/);
+  await refused(gzipSync('no snapshot'), /does not begin as a snapshot does/);
+  await refused(gzipSync(told({ nethash: 'ff' })), /another network/);
+  await refused(gzipSync(told({ layout: 1 })), /its layout is 1/);
+  await refused(gzipSync(told({ height: 7 })), /says height 7, but holds 130/);
+  await refused(gzipSync(good.subarray(0, good.length - 10)), /cut off/);
+  await refused(gzipSync(Buffer.concat([good, Buffer.from('x')])), /something follows its end/);
+  await refused(readFileSync(file).subarray(0, 5000), /unexpected end of file/);
+  await refused(readFileSync(file), /its state has the digest/, {
+    trustedDigest: digest.replace(/^./, (c) => (c === 'a' ? 'b' : 'a')),
+  });
+
+  // A balance is made larger: the state no longer follows from the blocks.
+  const [account] = network.accounts;
+  if (account === undefined) return t.fail();
+  const spoilt = Buffer.from(good);
+  const key = Buffer.from([TABLES.accounts.number, ...Buffer.from(addressOf(hexOf(account.publicKey)))]);
+  const at = spoilt.indexOf(key, dataAt);
+  t.true(at > 0);
+  const valueAt = at + key.length + 4;
+  spoilt[valueAt + 2] = (spoilt[valueAt + 2] ?? 0) ^ 1;
+  await refused(gzipSync(spoilt), /says digest|holds a wrong value|cannot be/);
+});
+
+test('a snapshot of another network is refused', async (t) => {
+  const folder = temporaryFolder(t);
+  const place = placeIn(join(folder, 'data'), network);
+  await storeChain(place, blocks.slice(0, 5));
+  await createSnapshot(place, join(folder, 'chain.snapshot'));
+  const other = makeNetwork();
+  const target = placeIn(join(folder, 'target'), { ...other, params: { ...other.params, nethash: 'aa'.repeat(32) } });
+  await t.throwsAsync(restoreSnapshot(join(folder, 'chain.snapshot'), target), { message: /another network/ });
+  const { store } = await openSnapshot(place);
+  t.is(store.tip()?.height, 5);
+  await store.close();
+});
