@@ -148,9 +148,9 @@ async function unpack(file: string, draft: ChainPlace): Promise<Manifest> {
   const chunks = (unpacked as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   while (!head.includes('\n')) {
-    const { value, done } = await chunks.next();
-    if (done === true || head.length > MANIFEST_BYTES_MAX) throw new Error('it does not begin as a snapshot does');
-    head = Buffer.concat([head, value]);
+    const next = await chunks.next();
+    if (next.done === true || head.length > MANIFEST_BYTES_MAX) throw new Error('it does not begin as a snapshot does');
+    head = Buffer.concat([head, next.value]);
   }
   const end = head.indexOf('\n');
   const manifest = manifestOf(head.subarray(0, end).toString('utf8'), draft.network);
