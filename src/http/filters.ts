@@ -81,10 +81,10 @@ export class Filters {
 }
 
 /** Asks the store, unless the filters can match nothing. */
-export function pageBy<Query extends PageRequest, T>(
+export function pageBy<Query extends PageRequest, Answer extends Page<unknown> | Promise<Page<unknown>>>(
   filters: Filters,
   query: Query,
-  ask: (query: Query) => Page<T>,
-): Page<T> {
+  ask: (query: Query) => Answer,
+): Answer | Page<never> {
   return filters.unanswerable ? { items: [], total: 0 } : ask(query);
 }

@@ -2,6 +2,7 @@
 
 import { isIPv4 } from 'node:net';
 import { isU64Decimal } from '../primitives/bytes.ts';
+import { cursorIn } from './cursor.ts';
 
 export type Format =
   | 'address'
@@ -15,6 +16,7 @@ export type Format =
   | 'version'
   | 'protocolVersion'
   | 'int32'
+  | 'cursor'
   | 'date-time';
 
 /** Longest transfer data, in UTF-8 bytes. */
@@ -33,6 +35,7 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
   protocolVersion: (text) => /^(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})$/.test(text),
   // The 32-bit range is not enforced: a height beyond it is a valid question without a match.
   int32: (text) => Number.isInteger(Number(text)),
+  cursor: (text) => cursorIn(text) !== undefined,
   'date-time': (text) => !Number.isNaN(Date.parse(text)),
 };
 

@@ -1,8 +1,13 @@
 /** Parameters that several routes declare, and what their values mean to a query. */
 
-import type { Direction, PageRequest, Sort } from '../ports/queries.ts';
+import type { Direction, Page, PageRequest, Sort } from '../ports/queries.ts';
+import { cursorIn, cursorText } from './cursor.ts';
+import { cursorInvalid } from './problems.ts';
 import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
+
+/** What 503 means where a question may take long. */
+export const LONG_QUESTIONS = 'The node works on as many questions that no index answers as it may.';
 
 export function queryParameter(name: string, schema: Schema): Parameter {
   return { name, in: 'query', schema };
@@ -55,6 +60,17 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
   return [queryParameter('limit', limit), queryParameter('offset', offset)];
 }
 
+/** `after`, for lists of the chain: the place to go on from. */
+export function afterParameter(): Parameter {
+  return queryParameter('after', {
+    type: 'string',
+    format: 'cursor',
+    description:
+      'In place of `offset`: begins behind the place that an earlier page with the same `sort` gave as `meta.next`; ' +
+      'empty for the first page. Blocks that come meanwhile shift nothing.',
+  });
+}
+
 /** `sort` with `:asc` and `:desc` of each field. */
 export function sortParameter(fields: readonly string[], byDefault: string): Parameter {
   const values = fields.flatMap((field) => [`${field}:asc`, `${field}:desc`]);
@@ -79,10 +95,27 @@ export function pageMeta(request: CheckedRequest): { readonly offset: number; re
   return { offset: request.number('offset') ?? 0, limit: request.number('limit') ?? 10 };
 }
 
-/** The same for the store: an offset beyond every list is as good as any other. */
+/**
+ * The same for the store: an offset beyond every list is as good as any other.
+ *
+ * @throws Problem 400 for a place in another order, or together with an offset
+ */
 export function pageOf(request: CheckedRequest): PageRequest {
   const { limit, offset } = pageMeta(request);
-  return { limit, offset: Math.min(offset, OFFSET_BEYOND_ALL) };
+  const after = request.text('after');
+  if (after !== undefined && offset > 0) throw cursorInvalid('after and offset exclude each other.');
+  const cursor = cursorIn(after ?? '');
+  if (cursor === undefined) return { limit, offset: Math.min(offset, OFFSET_BEYOND_ALL) };
+  const sort = request.text('sort') ?? '';
+  if (cursor.sort !== sort) throw cursorInvalid(`after is a place in a list with another sort than ${sort}.`);
+  return { limit, offset, after: { value: cursor.value, tie: cursor.tie } };
+}
+
+/** `meta` of a list of the chain: whoever asks with `after` is told where to go on, and null at the end. */
+export function listMeta(request: CheckedRequest, { next }: Pick<Page<unknown>, 'next'>) {
+  const meta = pageMeta(request);
+  if (request.text('after') === undefined) return meta;
+  return { ...meta, next: next === undefined ? null : cursorText({ sort: request.text('sort') ?? '', ...next }) };
 }
 
 export function sortOf<Field extends string>(request: CheckedRequest): Sort<Field> {

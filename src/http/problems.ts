@@ -79,6 +79,11 @@ export function malformedBody(detail: string): Problem {
   return new Problem(400, { message: 'Parse errors', errors: [error] });
 }
 
+/** 400 for a place to go on from that leads nowhere. */
+export function cursorInvalid(message: string): Problem {
+  return invalidRequest([{ name: 'after', message, in: 'query', code: 'INVALID_PARAM' }]);
+}
+
 export function notFound(message: string): Problem {
   return new Problem(404, { message });
 }
@@ -109,6 +114,8 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   FORGING_PASSWORD_WRONG: 404,
   FORGING_NOT_A_DELEGATE: 404,
   FORGING_MOVED: 409,
+  QUERIES_BUSY: 503,
+  STORE_CLOSED: 503,
 };
 
 /** Failures that say nothing of a member of the transaction. */
@@ -141,6 +148,7 @@ export function problemOf(error: unknown, generation: Generation): Problem | und
       generation,
     );
   if (!(error instanceof ProtocolError)) return undefined;
+  if (error.code === 'CURSOR_INVALID') return cursorInvalid('after is no place in this list.');
   const status = STATUS_BY_CODE[error.code];
   return status === undefined ? undefined : new Problem(status, { message: error.message });
 }

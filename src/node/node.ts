@@ -30,7 +30,7 @@ import { createLoneTransport } from './lone-transport.ts';
 import { createNodeApi } from './node-api.ts';
 import { resolveSeeds } from './seeds.ts';
 import { tellFiguresOf } from './figures.ts';
-import { systemClock, systemRandom } from './system.ts';
+import { nextTurn, systemClock, systemRandom } from './system.ts';
 
 export interface NodeOptions {
   readonly network: Network;
@@ -131,7 +131,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     });
     if (config.forging.enabled && config.forging.force) await delegates.enableAll(config.forging.defaultPassword);
 
-    const queries = createQueries(store, params);
+    const queries = createQueries(store, params, { pause: nextTurn });
     const api = createNodeApi({ engine, store, queries, log, delegates, identity, clock: systemClock, metrics });
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');

@@ -16,6 +16,9 @@ export const systemClock: Clock = {
   },
 };
 
+/** Resolves when everything that is waiting now has had its turn. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 export const systemRandom: Random = {
   bytes: (count) => randomBytes(count),
   fraction: () => randomBytes(FRACTION_BITS / 8).readUIntBE(0, FRACTION_BITS / 8) / 2 ** FRACTION_BITS,

@@ -11,12 +11,28 @@ export interface PageRequest {
   readonly limit: number;
   /** From 0. */
   readonly offset: number;
+  /**
+   * Begins behind this place of the list instead of at `offset`, whether or not what stood there is still there: pages
+   * that follow one another neither repeat nor leave out what was in the list all the time. A cursor of another list is
+   * refused with a ProtocolError `CURSOR_INVALID`, or leads somewhere.
+   */
+  readonly after?: Cursor;
+}
+
+/** A place in a sorted list. */
+export interface Cursor {
+  /** What the list is sorted by, as text; empty for an unknown value. */
+  readonly value: string;
+  /** What orders equal values. */
+  readonly tie: string;
 }
 
 export interface Page<T> {
   readonly items: readonly T[];
   /** All matches, not only this page's. */
   readonly total: number;
+  /** The place of the last item; absent when nothing follows it. */
+  readonly next?: Cursor;
 }
 
 export type Direction = 'asc' | 'desc';
@@ -148,11 +164,18 @@ export interface ChainQueries {
   blockByHeight(height: number): Block | undefined;
   accounts(query: AccountQuery): Page<AccountEntry>;
   delegates(query: DelegateQuery): Page<DelegateEntry>;
-  blocks(query: BlockQuery): Page<BlockHeader>;
-  transactions(query: TransactionQuery): Page<TransactionEntry>;
+  /** As `transactions`. */
+  blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
+  /**
+   * Questions that no index answers are worked on in pieces, between which other work goes on.
+   *
+   * @throws ProtocolError `QUERIES_BUSY` when too many of those wait already
+   */
+  transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
   /** The one account that fits; the first by balance then address when several do. */
   accountBy(identity: AccountIdentity): Account | undefined;
-  voters(publicKey: PublicKey | undefined, query: VoterQuery): Page<Account>;
+  /** As `transactions`. */
+  voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
   votes(account: Account, query: VoteQuery): Page<Account>;
   /** The group owned by the account, if it is one. */
   group(address: Address): GroupEntry | undefined;
@@ -164,6 +187,13 @@ export interface ChainQueries {
   dapps(query: DappQuery): Page<TransactionEntry>;
   /** By the blocks that the delegate forged in the span, bounds included. */
   blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
-  /** By the payments of rounds whose last block falls into the span, bounds included; `blocks` counts the payments. */
-  roundForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
+  /**
+   * By the payments of rounds whose last block falls into the span, bounds included; `blocks` counts the payments. As
+   * `transactions`: each round is reckoned anew.
+   */
+  roundForgingStatistics(
+    publicKey: PublicKey,
+    fromTimestampS: number,
+    toTimestampS: number,
+  ): Promise<ForgingStatistics>;
 }

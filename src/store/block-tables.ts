@@ -7,6 +7,7 @@ import type { Codec } from '../protocol/rules.ts';
 import type { Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
 import { blockEntries, transactionEntries, transactionLists } from './indexes.ts';
 import { afterPrefix, prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
+import { LongLists } from './long-lists.ts';
 import {
   EMPTY,
   heightAtEnd,
@@ -34,10 +35,23 @@ export class BlockTables {
   readonly #keys: KeyValueReader;
   readonly #codec: Codec;
   readonly #listLengths = new LruMap<string, ListLength>(LIST_LENGTHS_CACHED_MAX);
+  readonly #longLists: LongLists;
 
-  constructor(keys: KeyValueReader, codec: Codec) {
+  /** @param shortListMax items of a list that is not kept sorted */
+  constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
     this.#codec = codec;
+    this.#longLists = new LongLists(
+      {
+        lengthOf: (list) => this.#length(list).items,
+        transaction: (place) => {
+          const transaction = this.transaction(place);
+          assert(transaction !== undefined, 'a list names transactions that are stored');
+          return transaction;
+        },
+      },
+      shortListMax,
+    );
   }
 
   block(header: BlockHeader): Block {
@@ -87,6 +101,7 @@ export class BlockTables {
       keys.put(idKey('transactionIds', transaction.id), value);
       for (const entry of transactionEntries(transaction, place)) keys.put(entry, EMPTY, true);
       for (const list of transactionLists(transaction)) this.#push(keys, list, value);
+      this.#longLists.add(keys, transaction, place);
     }
     return header;
   }
@@ -105,6 +120,7 @@ export class BlockTables {
       keys.remove(idKey('transactionIds', transaction.id));
       for (const entry of transactionEntries(transaction, place)) keys.remove(entry, true);
       for (const list of transactionLists(transaction)) this.#pop(keys, list);
+      this.#longLists.remove(keys, transaction, place);
     }
   }
 

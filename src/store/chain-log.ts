@@ -168,6 +168,8 @@ function delegating(
     transact,
     tables: inner.tables,
     codec: inner.codec,
+    shortListMax: inner.shortListMax,
+    snapshot: () => inner.snapshot(),
     account: (address) => inner.account(address),
     delegate: (publicKey) => inner.delegate(publicKey),
     delegateKeyByUsername: (username) => inner.delegateKeyByUsername(username),

@@ -25,11 +25,16 @@ const HEADERS_CACHED_MAX = 1024;
 export interface StoredChain extends ChainStore {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
+  /** Items of a list of transactions that is not kept sorted (long-lists.ts). */
+  readonly shortListMax: number;
+  /** The store as of now, for reading, until its `close` or that of this one. */
+  snapshot(): StoredChain;
 }
 
 export class KeyValueChainStore implements StoredChain {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
+  readonly shortListMax: number;
   readonly #keyValue: KeyValue;
   readonly #state: StateTables;
   readonly #blocks: BlockTables;
@@ -42,12 +47,13 @@ export class KeyValueChainStore implements StoredChain {
   /** Transactions that were looked for and not found while it is applied. */
   readonly #absent = new Set<TransactionId>();
 
-  constructor(keyValue: KeyValue, codec: Codec) {
+  constructor(keyValue: KeyValue, codec: Codec, shortListMax: number) {
     this.#keyValue = keyValue;
     this.tables = keyValue;
     this.codec = codec;
+    this.shortListMax = shortListMax;
     this.#state = new StateTables(keyValue);
-    this.#blocks = new BlockTables(keyValue, codec);
+    this.#blocks = new BlockTables(keyValue, codec, shortListMax);
     this.#tip = this.#lastHeader();
   }
 
@@ -175,6 +181,11 @@ export class KeyValueChainStore implements StoredChain {
   undoFloor(): number | undefined {
     const [lowest] = this.#keyValue.keys({ ...prefixRange(tablePrefix('undo')), limit: 1 });
     return lowest === undefined ? undefined : heightAtEnd(lowest);
+  }
+
+  snapshot(): StoredChain {
+    assert(this.#overlay === undefined, 'a snapshot is of what was committed');
+    return new KeyValueChainStore(this.#keyValue.snapshot(), this.codec, this.shortListMax);
   }
 
   close(): Promise<void> {

@@ -16,7 +16,11 @@ export const COUNTED_TABLES: readonly TableName[] = [
   'transactionsByFee',
   'transactionsByTimestamp',
   'transactionsByData',
+  'generatorBlocksByAmount',
+  'generatorBlocksByFee',
+  'longLists',
   'accountsByBalance',
+  'secondPublicKeys',
   'voters',
 ];
 
@@ -69,6 +73,10 @@ export class CountedKeyValue implements KeyValue {
       for (const table of this.#runs.keys()) this.#runs.set(table, undefined);
       throw error;
     }
+  }
+
+  snapshot(): KeyValue {
+    return new CountedKeyValue(this.#inner.snapshot());
   }
 
   close(): Promise<void> {
@@ -141,6 +149,8 @@ class Runs {
   readonly #changed: Run[] = [];
   /** Position of the run that was changed last: the next change is often in the same. */
   #latest = 0;
+  /** Keys before each run; undefined since something changed. */
+  #before: Float64Array | undefined;
 
   constructor(table: number, reader: KeyValueReader) {
     this.#table = table;
@@ -157,8 +167,7 @@ class Runs {
   /** Keys below a bound. */
   rank(reader: KeyValueReader, bound: Uint8Array): number {
     const at = this.#runAt(bound);
-    let before = 0;
-    for (let run = 0; run < at; run += 1) before += this.#run(run).size;
+    const before = this.#sums()[at] ?? 0;
     const { start: gte, size } = this.#run(at);
     if ((bound[0] ?? 0) > this.#table) return before + size;
     return before + (Buffer.compare(gte, bound) < 0 ? reader.count({ gte, lt: bound }) : 0);
@@ -166,12 +175,16 @@ class Runs {
 
   /** The key with so many below it. @param rank from 0 to one below the number of keys */
   keyAt(reader: KeyValueReader, rank: number): Buffer {
+    const before = this.#sums();
+    // The last run with no more keys before it, which holds the key: an empty one can only be the first.
     let run = 0;
-    let offset = rank;
-    while (offset >= this.#run(run).size && run < this.#runs.length - 1) {
-      offset -= this.#run(run).size;
-      run += 1;
+    let high = this.#runs.length;
+    while (high - run > 1) {
+      const middle = (run + high) >> 1;
+      if ((before[middle] ?? 0) <= rank) run = middle;
+      else high = middle;
     }
+    const offset = rank - (before[run] ?? 0);
     const [key] = reader.keys({ ...this.#rangeOf(run), offset, limit: 1 });
     assert(key !== undefined, 'a run holds as many keys as it says');
     return key;
@@ -181,6 +194,7 @@ class Runs {
     if (!this.#isIn(this.#latest, key)) this.#latest = this.#runAt(key);
     const run = this.#run(this.#latest);
     run.size += by;
+    this.#before = undefined;
     if (run.isChanged) return;
     run.isChanged = true;
     this.#changed.push(run);
@@ -199,6 +213,19 @@ class Runs {
       }
     }
     this.#latest = 0;
+    this.#before = undefined;
+  }
+
+  #sums(): Float64Array {
+    if (this.#before !== undefined) return this.#before;
+    const before = new Float64Array(this.#runs.length);
+    let sum = 0;
+    for (const [at, { size }] of this.#runs.entries()) {
+      before[at] = sum;
+      sum += size;
+    }
+    this.#before = before;
+    return before;
   }
 
   #cut(at: number, writer: KeyValueWriter): void {

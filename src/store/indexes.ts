@@ -10,17 +10,27 @@ import {
   addressListKey,
   amountKey,
   heightBytes,
+  orderedBigint,
   placeBytes,
   publicKeyKey,
   TABLES,
+  timestampBytes,
   timestampKey,
+  typeBytes,
   typeListKey,
+  type ListSort,
 } from './layout.ts';
 
 /** Keys, without values, that a block has. */
 export function blockEntries(header: BlockHeader): readonly Buffer[] {
   const tail = heightBytes(header.height);
-  return [amountKey('blocksByAmount', header.totalAmount, tail), amountKey('blocksByFee', header.totalFee, tail)];
+  const { generatorPublicKey, totalAmount, totalFee } = header;
+  return [
+    amountKey('blocksByAmount', totalAmount, tail),
+    amountKey('blocksByFee', totalFee, tail),
+    Buffer.concat([publicKeyKey('generatorBlocksByAmount', generatorPublicKey), orderedBigint(totalAmount), tail]),
+    Buffer.concat([publicKeyKey('generatorBlocksByFee', generatorPublicKey), orderedBigint(totalFee), tail]),
+  ];
 }
 
 /** Keys, without values, that a transaction has. */
@@ -78,9 +88,13 @@ const ACCOUNT_FACETS: readonly AccountFacet[] = [
     entries: (account) => [amountKey('accountsByBalance', account.balance, Buffer.from(account.address))],
   },
   {
-    same: (a, b) => a.secondPublicKey === b.secondPublicKey,
-    entries: ({ secondPublicKey, address }) =>
-      secondPublicKey === undefined ? [] : [withAddress(publicKeyKey('secondPublicKeys', secondPublicKey), address)],
+    same: (a, b) =>
+      a.secondPublicKey === b.secondPublicKey && (a.secondPublicKey === undefined || a.balance === b.balance),
+    entries: ({ secondPublicKey, balance, address }) => {
+      if (secondPublicKey === undefined) return [];
+      const prefix = publicKeyKey('secondPublicKeys', secondPublicKey);
+      return [withAddress(Buffer.concat([prefix, orderedBigint(balance)]), address)];
+    },
   },
   {
     same: (a, b) => a.publicKey === b.publicKey && sameTexts(a.votes, b.votes),
@@ -96,6 +110,20 @@ const ACCOUNT_FACETS: readonly AccountFacet[] = [
       (account.group?.members ?? []).map((member) => withAddress(publicKeyKey('memberships', member), account.address)),
   },
 ];
+
+/** The value that a transaction is sorted by, as bytes that sort like it and of which none begins with another. */
+export function sortValueBytes(transaction: Transaction, sort: ListSort): Buffer {
+  switch (sort) {
+    case 'amount':
+      return orderedBigint(amountOf(transaction));
+    case 'fee':
+      return orderedBigint(transaction.fee);
+    case 'timestamp':
+      return timestampBytes(transaction.timestamp);
+    case 'type':
+      return typeBytes(transaction.type);
+  }
+}
 
 /** What a transaction moves, as readers see it: 0 for those that move nothing. */
 export function amountOf({ payload }: Transaction): bigint {

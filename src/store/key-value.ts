@@ -42,6 +42,11 @@ export interface KeyValue extends KeyValueReader {
    * Runs `work` as one unit: on the disk when this returns, as if it had never been when it throws. Not to be nested.
    */
   transact<T>(work: (writer: KeyValueWriter) => T): T;
+  /**
+   * The keys as of now, whatever is written afterwards, until its `close` or that of these keys. What is freed meanwhile
+   * cannot be used again, so it is for work of seconds.
+   */
+  snapshot(): KeyValue;
   close(): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ import { assert } from '../primitives/errors.ts';
 import type { TransactionPlace } from '../ports/store.ts';
 import type { Address, BlockId, PublicKey, TransactionId } from '../protocol/types.ts';
 
-export const LAYOUT_VERSION = 2;
+export const LAYOUT_VERSION = 3;
 
 /**
  * What a table is for. `state` is consensus state: it goes into the digest and into undo records. `chain` is blocks as they
@@ -67,6 +67,8 @@ export const TABLES = {
     key: 'key ordinal',
     value: 'height, timestamp u32, u64 fees and u64 rewards of all its blocks up to here',
   },
+  generatorBlocksByAmount: { number: 38, role: 'index', key: 'key amount height', value: '' },
+  generatorBlocksByFee: { number: 39, role: 'index', key: 'key amount height', value: '' },
   transactionsByAmount: { number: 48, role: 'index', key: 'amount place', value: '' },
   transactionsByFee: { number: 49, role: 'index', key: 'amount place', value: '' },
   transactionsByTimestamp: {
@@ -79,10 +81,18 @@ export const TABLES = {
   transactionsByType: { number: 52, role: 'index', key: 'type u16, ordinal', value: 'place' },
   transactionsBySender: { number: 53, role: 'index', key: '(address) ordinal', value: 'place' },
   transactionsByRecipient: { number: 54, role: 'index', key: '(address) ordinal', value: 'place' },
+  longLists: {
+    number: 55,
+    role: 'index',
+    key:
+      'prefix of a long list of the three above, or of its kind 56 (address) for what an address sent to itself; sort u8; ' +
+      'the value sorted by, as the tables above have it; place',
+    value: '',
+  },
 
   usernames: { number: 64, role: 'index', key: 'UTF-8 name', value: 'key' },
   accountsByBalance: { number: 65, role: 'index', key: 'amount address', value: '' },
-  secondPublicKeys: { number: 66, role: 'index', key: 'key address', value: '' },
+  secondPublicKeys: { number: 66, role: 'index', key: 'key amount address', value: '' },
   voters: {
     number: 67,
     role: 'index',
@@ -151,7 +161,14 @@ const U64_VIEW = new DataView(U64_BYTES.buffer);
 
 /** Key of a delegate; also the prefix of what is listed under a public key. */
 export function publicKeyKey(
-  table: 'delegates' | 'blocksByGenerator' | 'secondPublicKeys' | 'voters' | 'memberships',
+  table:
+    | 'delegates'
+    | 'blocksByGenerator'
+    | 'generatorBlocksByAmount'
+    | 'generatorBlocksByFee'
+    | 'secondPublicKeys'
+    | 'voters'
+    | 'memberships',
   publicKey: PublicKey,
 ): Buffer {
   const key = Buffer.allocUnsafe(33);
@@ -204,6 +221,29 @@ export function listItemKey(list: Uint8Array, ordinal: number): Buffer {
 export type AmountTable =
   'blocksByAmount' | 'blocksByFee' | 'transactionsByAmount' | 'transactionsByFee' | 'accountsByBalance';
 
+/** Prefix of what an address sent to itself: these lists are kept sorted alone, and only where they are long. */
+export function selfListKey(address: Address): Buffer {
+  const key = Buffer.from(addressListKey('transactionsBySender', address));
+  key[0] = SELF_LIST;
+  return key;
+}
+
+/** The number is no table's: it stands inside the keys of long lists. */
+const SELF_LIST = 56;
+
+/** Sorts of long lists. A number is never used for another. */
+export const LIST_SORTS = { amount: 1, fee: 2, timestamp: 3, type: 4 } as const;
+export type ListSort = keyof typeof LIST_SORTS;
+
+/** Prefix of a long list in one of its orders. @param list the list's own prefix */
+export function longListKey(list: Uint8Array, sort: ListSort): Buffer {
+  const key = Buffer.allocUnsafe(2 + list.length);
+  key[0] = TABLES.longLists.number;
+  key.set(list, 1);
+  key[1 + list.length] = LIST_SORTS[sort];
+  return key;
+}
+
 /** Entry of a table sorted by amount, `tail` being what it points to; without one the prefix of all entries of the amount. */
 export function amountKey(table: AmountTable, amount: bigint, tail: Uint8Array = EMPTY): Buffer {
   const magnitude = amount < 0n ? -amount : amount;
@@ -218,7 +258,7 @@ export function amountKey(table: AmountTable, amount: bigint, tail: Uint8Array =
 export function timestampKey(timestamp: number, tail: Uint8Array = EMPTY): Buffer {
   const key = Buffer.allocUnsafe(5 + tail.length);
   key[0] = TABLES.transactionsByTimestamp.number;
-  key.writeUInt32BE((timestamp ^ 0x8000_0000) >>> 0, 1);
+  writeTimestamp(key, timestamp, 1);
   key.set(tail, 5);
   return key;
 }
@@ -241,6 +281,20 @@ export function isU32(value: number): boolean {
 export function heightBytes(height: number): Buffer {
   const bytes = Buffer.allocUnsafe(HEIGHT_BYTES);
   writeU32(bytes, height, 0);
+  return bytes;
+}
+
+/** 4 bytes that sort like the timestamp. */
+export function timestampBytes(timestamp: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  writeTimestamp(bytes, timestamp, 0);
+  return bytes;
+}
+
+/** 2 bytes that sort like the type. */
+export function typeBytes(type: number): Buffer {
+  const bytes = Buffer.allocUnsafe(2);
+  bytes.writeUInt16BE(type);
   return bytes;
 }
 
@@ -281,6 +335,18 @@ function writeOrderedBigint(bytes: Buffer, isNegative: boolean, magnitude: bigin
   if (isNegative) for (let i = at + 1; i <= at + size; i += 1) bytes[i] = 255 - (bytes[i] ?? 0);
 }
 
+/** The ordered integer that begins at `offset`. */
+export function orderedBigintAt(bytes: Buffer, offset: number): bigint {
+  const end = offset + orderedBigintBytes(bytes, offset);
+  const isNegative = (bytes[offset] ?? 0) < 128;
+  let magnitude = 0n;
+  for (let at = offset + 1; at < end; at += 1) {
+    const byte = bytes[at] ?? 0;
+    magnitude = magnitude * 256n + BigInt(isNegative ? 255 - byte : byte);
+  }
+  return isNegative ? -magnitude : magnitude;
+}
+
 /** Length of the ordered integer that begins at `offset`. */
 export function orderedBigintBytes(bytes: Buffer, offset: number): number {
   return 1 + Math.abs((bytes[offset] ?? 128) - 128);
@@ -316,6 +382,10 @@ export function writeBigint(bytes: Buffer, value: bigint, at: number, size: numb
 function writeU32(bytes: Buffer, value: number, at: number): void {
   assert(isU32(value), 'heights and positions fit 32 bits');
   bytes.writeUInt32BE(value, at);
+}
+
+function writeTimestamp(bytes: Buffer, timestamp: number, at: number): void {
+  bytes.writeUInt32BE((timestamp ^ 0x8000_0000) >>> 0, at);
 }
 
 function writePlace(bytes: Buffer, place: TransactionPlace, at: number): void {

@@ -51,7 +51,8 @@ export function openLmdbSnapshot(directory: string): KeyValue {
   refuseMissing(directory, dataFile);
   try {
     refuseDamagedFile(directory, dataFile);
-    return new LmdbSnapshot(openEnvironment(directory, { readOnly: true }));
+    const database = openEnvironment(directory, { readOnly: true });
+    return new LmdbSnapshot(database, () => database.close());
   } catch (error) {
     throw error instanceof ProtocolError ? error : unreadable(directory, messageOf(error), error);
   }
@@ -112,6 +113,7 @@ class LmdbKeyValue implements KeyValue {
   readonly #database: Database<Buffer, Buffer>;
   readonly #lock: ProcessLock;
   readonly #writer: KeyValueWriter;
+  readonly #snapshots = new Set<LmdbSnapshot>();
   #writing = false;
   #closed = false;
 
@@ -175,9 +177,19 @@ class LmdbKeyValue implements KeyValue {
     return done.result;
   }
 
+  snapshot(): KeyValue {
+    assert(!this.#writing, 'a snapshot is of what was committed');
+    const snapshot = new LmdbSnapshot(this.#database, async () => {
+      this.#snapshots.delete(snapshot);
+    });
+    this.#snapshots.add(snapshot);
+    return snapshot;
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    for (const snapshot of [...this.#snapshots]) await snapshot.close();
     await this.#database.close();
     this.#lock.release();
   }
@@ -186,12 +198,21 @@ class LmdbKeyValue implements KeyValue {
 /** One read transaction from beginning to end. */
 class LmdbSnapshot implements KeyValue {
   readonly #database: Database<Buffer, Buffer>;
-  readonly #transaction: Transaction;
+  readonly #held: Transaction;
+  readonly #release: () => Promise<void>;
   #closed = false;
 
-  constructor(database: Database<Buffer, Buffer>) {
+  /** @param release called once, when the transaction is done */
+  constructor(database: Database<Buffer, Buffer>, release: () => Promise<void>) {
     this.#database = database;
-    this.#transaction = database.useReadTransaction();
+    this.#held = database.useReadTransaction();
+    this.#release = release;
+  }
+
+  /** @throws ProtocolError `STORE_CLOSED`: reading on would end the process */
+  get #transaction(): Transaction {
+    if (this.#closed) throw new ProtocolError('STORE_CLOSED', {}, 'The chain store was closed while it was read.');
+    return this.#held;
   }
 
   get(key: Uint8Array): Buffer | undefined {
@@ -215,6 +236,19 @@ class LmdbSnapshot implements KeyValue {
     return this.#database.getKeysCount({ ...bounds, transaction: this.#transaction });
   }
 
+  /** The same moment again. */
+  snapshot(): KeyValue {
+    return {
+      get: (key) => this.get(key),
+      entries: (range) => this.entries(range),
+      keys: (range) => this.keys(range),
+      count: (range) => this.count(range),
+      transact: () => this.transact(),
+      snapshot: () => this.snapshot(),
+      close: async () => undefined,
+    };
+  }
+
   transact(): never {
     throw new ProtocolError('STORE_READ_ONLY', {}, 'The chain store was opened for reading only.');
   }
@@ -222,8 +256,8 @@ class LmdbSnapshot implements KeyValue {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#transaction.done();
-    await this.#database.close();
+    this.#held.done();
+    await this.#release();
   }
 }
 

@@ -57,6 +57,13 @@ export class MemoryKeyValue implements KeyValue {
     }
   }
 
+  snapshot(): KeyValue {
+    const copy = new MemoryKeyValue();
+    for (const [key, value] of this.#values) copy.#values.set(key, value);
+    copy.#pieces.splice(0, 1, ...this.#pieces.map((piece) => [...piece]));
+    return copy;
+  }
+
   async close(): Promise<void> {
     // Nothing to release: the memory goes with the object.
   }

@@ -16,12 +16,15 @@ import {
   textKey,
 } from './layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
+import { SHORT_LIST_ITEMS_MAX } from './long-lists.ts';
 import { MemoryKeyValue } from './memory.ts';
 import { paramsPin, pinDifferences } from './params-pin.ts';
 
 export interface MemoryChainStoreOptions {
   readonly codec: Codec;
   readonly params: ChainParams;
+  /** Items of a list that is not kept sorted; the same for the life of a store. Tests take few. */
+  readonly shortListMax?: number;
 }
 
 export interface ChainStoreOptions extends MemoryChainStoreOptions {
@@ -45,10 +48,11 @@ export async function openChainStore({
   directory,
   create,
   durable,
+  ...options
 }: ChainStoreOptions): Promise<StoredChain> {
   const keyValue = openLmdb(directory, create ?? true, durable);
   try {
-    return chainStoreOver(keyValue, { codec, params }, directory);
+    return chainStoreOver(keyValue, { codec, params, ...options }, directory);
   } catch (error) {
     await keyValue.close();
     throw error;
@@ -77,8 +81,8 @@ export async function openChainSnapshot(
 }
 
 /** A store that lives as long as its object. */
-export function openMemoryChainStore({ codec, params }: MemoryChainStoreOptions): StoredChain {
-  return chainStoreOver(new MemoryKeyValue(), { codec, params }, 'memory');
+export function openMemoryChainStore(options: MemoryChainStoreOptions): StoredChain {
+  return chainStoreOver(new MemoryKeyValue(), options, 'memory');
 }
 
 /**
@@ -89,11 +93,11 @@ export function openMemoryChainStore({ codec, params }: MemoryChainStoreOptions)
  */
 export function chainStoreOver(
   keyValue: KeyValue,
-  { codec, params }: MemoryChainStoreOptions,
+  { codec, params, shortListMax = SHORT_LIST_ITEMS_MAX }: MemoryChainStoreOptions,
   directory: string,
 ): StoredChain {
   claim(keyValue, params, directory);
-  return new KeyValueChainStore(new CountedKeyValue(keyValue), codec);
+  return new KeyValueChainStore(new CountedKeyValue(keyValue), codec, shortListMax);
 }
 
 /** Marks an empty store as this network's; refuses one with other marks. */

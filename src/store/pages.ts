@@ -1,13 +1,42 @@
 /** Cutting pages: of lists in memory and of indexes on the disk. */
 
-import type { Direction, Page, PageRequest } from '../ports/queries.ts';
+import type { Cursor, Direction, Page, PageRequest } from '../ports/queries.ts';
 import { prefixRange, type KeyRange, type KeyValueReader } from './key-value.ts';
 
 export type Compare<T> = (a: T, b: T) => number;
 
-/** The wanted page of items that are all in memory. */
-export function pageOf<T>(items: readonly T[], { limit, offset }: PageRequest): Page<T> {
-  return { items: items.slice(offset, offset + limit), total: items.length };
+/** How cursors lead into a sorted list in memory. */
+export interface CursorRules<T> {
+  cursorOf(item: T): Cursor;
+  /** Where items stand to the place of a cursor, in the order of the list. @throws ProtocolError `CURSOR_INVALID` */
+  compareWith(cursor: Cursor): (item: T) => number;
+}
+
+/** The wanted page of a list that is in memory, in the wanted order. */
+export function listPage<T>(items: readonly T[], request: PageRequest, rules: CursorRules<T>): Page<T> {
+  const { limit, after } = request;
+  let offset = request.offset;
+  if (after !== undefined) {
+    const compare = rules.compareWith(after);
+    offset = lowest(items.length, (at) => compare(items[at] as T) > 0);
+  }
+  const page = items.slice(offset, offset + limit);
+  const last = page.at(-1);
+  const total = items.length;
+  if (last === undefined || offset + page.length >= total) return { items: page, total };
+  return { items: page, total, next: rules.cursorOf(last) };
+}
+
+/** The lowest number below `end` for which a claim holds that holds from some number on; `end` for none. */
+export function lowest(end: number, holds: (at: number) => boolean): number {
+  let low = 0;
+  let high = end;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 export function emptyPage<T>(): Page<T> {

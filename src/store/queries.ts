@@ -4,17 +4,27 @@ import type { ChainQueries } from '../ports/queries.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import type { BlockHeader } from '../protocol/types.ts';
 import type { StoredChain } from './chain-store.ts';
+import { LONG_WORK_DEFAULTS, LongWork, type LongWorkOptions } from './long-work.ts';
 import { AccountQueries } from './query-accounts.ts';
 import { BlockQueries } from './query-blocks.ts';
 import { DelegateQueries } from './query-delegates.ts';
 import { TransactionQueries } from './query-transactions.ts';
 
-/** Answers are of the chain as it is when they are asked for; ask between transactions, not within. */
-export function createQueries(store: StoredChain, params: ChainParams): ChainQueries {
+/**
+ * Answers are of the chain as it is when they are asked for; ask between transactions, not within.
+ *
+ * @param options of questions that no index answers; `pause` lets other work go on meanwhile
+ */
+export function createQueries(
+  store: StoredChain,
+  params: ChainParams,
+  options: Partial<LongWorkOptions> = {},
+): ChainQueries {
+  const work = new LongWork(store, { ...LONG_WORK_DEFAULTS, ...options });
   const delegates = new DelegateQueries(store, params);
-  const accounts = new AccountQueries(store, delegates);
-  const blocks = new BlockQueries(store, params);
-  const transactions = new TransactionQueries(store);
+  const accounts = new AccountQueries(store, delegates, work);
+  const blocks = new BlockQueries(store, params, work);
+  const transactions = new TransactionQueries(store, work);
   return {
     tip: () => store.tip(),
     latestHeaders: (limit) => latestHeaders(store, limit),

@@ -1,13 +1,14 @@
 /** Delegates as readers see them: some hundreds to thousands, ranked together, so they are kept in memory for a tip. */
 
-import type { DelegateEntry, DelegateQuery, Page } from '../ports/queries.ts';
+import type { Cursor, DelegateEntry, DelegateQuery, Direction, Page } from '../ports/queries.ts';
+import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import { supplyAt } from '../protocol/rewards.ts';
 import { emptyAccount, type Account, type Delegate } from '../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 import type { StoredChain } from './chain-store.ts';
 import { codePoints, LikePattern } from './like.ts';
-import { compareTexts, compareValues, compareWithUnknown, directed, firstOf, pageOf, type Compare } from './pages.ts';
+import { compareTexts, compareValues, compareWithUnknown, directed, firstOf, listPage, type Compare } from './pages.ts';
 
 export class DelegateQueries {
   readonly #store: StoredChain;
@@ -33,6 +34,8 @@ export class DelegateQueries {
   }
 
   delegates(query: DelegateQuery): Page<DelegateEntry> {
+    const { field, direction } = query.sort;
+    if (isUnfiltered(query)) return pageOf(this.#all(field, direction), query);
     const publicKey = query.publicKey?.toLowerCase();
     const secondPublicKey = query.secondPublicKey?.toLowerCase();
     const candidates =
@@ -44,14 +47,16 @@ export class DelegateQueries {
         (secondPublicKey === undefined || account.secondPublicKey === secondPublicKey) &&
         (query.username === undefined || delegate.username === query.username),
     );
-    const { field, direction } = query.sort;
-    const sorted = (): DelegateEntry[] => found.sort(firstOf(directed(ORDERS[field], direction), byAddress));
-    if (found.length < this.#entries().size) return pageOf(sorted(), query);
-    // All of them: the order holds until the tip changes.
+    return pageOf(found.sort(orderOf(field, direction)), query);
+  }
+
+  /** The order of all holds until the tip changes. */
+  #all(field: SortField, direction: Direction): readonly DelegateEntry[] {
+    const entries = this.#entries();
     const key = `${field}:${direction}`;
-    let kept = this.#sorted.get(key);
-    if (kept === undefined) this.#sorted.set(key, (kept = sorted()));
-    return pageOf(kept, query);
+    const kept = this.#sorted.get(key) ?? [...entries.values()].sort(orderOf(field, direction));
+    this.#sorted.set(key, kept);
+    return kept;
   }
 
   #entries(): ReadonlyMap<PublicKey, DelegateEntry> {
@@ -66,7 +71,9 @@ export class DelegateQueries {
 
 const byAddress: Compare<DelegateEntry> = (a, b) => compareValues(a.delegate.address, b.delegate.address);
 
-const ORDERS: Readonly<Record<DelegateQuery['sort']['field'], Compare<DelegateEntry>>> = {
+type SortField = DelegateQuery['sort']['field'];
+
+const ORDERS: Readonly<Record<SortField, Compare<DelegateEntry>>> = {
   username: (a, b) => compareTexts(a.delegate.username, b.delegate.username),
   rank: (a, b) => compareWithUnknown<number>(compareValues)(a.rank, b.rank),
   voteWeight: (a, b) => compareValues(a.delegate.voteWeight, b.delegate.voteWeight),
@@ -74,6 +81,52 @@ const ORDERS: Readonly<Record<DelegateQuery['sort']['field'], Compare<DelegateEn
   missedBlocks: (a, b) => compareValues(a.account.missedBlocks, b.account.missedBlocks),
   producedBlocks: (a, b) => compareValues(a.account.producedBlocks, b.account.producedBlocks),
 };
+
+function orderOf(field: SortField, direction: Direction): Compare<DelegateEntry> {
+  return firstOf(directed(ORDERS[field], direction), byAddress);
+}
+
+function isUnfiltered({ address, publicKey, secondPublicKey, username, usernamePattern }: DelegateQuery): boolean {
+  return [address, publicKey, secondPublicKey, username, usernamePattern].every((filter) => filter === undefined);
+}
+
+function pageOf(entries: readonly DelegateEntry[], query: DelegateQuery): Page<DelegateEntry> {
+  const { field, direction } = query.sort;
+  return listPage(entries, query, {
+    cursorOf: (entry) => ({ value: textOf(entry, field), tie: entry.delegate.address }),
+    compareWith: (cursor) => {
+      const order = orderOf(field, direction);
+      const target = entryAt(cursor, field);
+      return (entry) => order(entry, target);
+    },
+  });
+}
+
+/** What an entry is sorted by, as text; empty for an unknown rank. */
+function textOf({ delegate, account, rank, productivity }: DelegateEntry, field: SortField): string {
+  const { username, voteWeight } = delegate;
+  const { missedBlocks, producedBlocks } = account;
+  const values = { username, voteWeight, rank: rank ?? '', productivity, missedBlocks, producedBlocks };
+  return values[field].toString();
+}
+
+/** An entry that stands where a cursor points. @throws ProtocolError `CURSOR_INVALID` */
+function entryAt({ value, tie }: Cursor, field: SortField): DelegateEntry {
+  const isNumber = /^-?[0-9]{1,30}(?:\.[0-9]{1,2})?$/.test(value) || (field === 'rank' && value === '');
+  if (field !== 'username' && !isNumber) throw new ProtocolError('CURSOR_INVALID', { value });
+  if (field === 'voteWeight' && value.includes('.')) throw new ProtocolError('CURSOR_INVALID', { value });
+  const number = Number(value);
+  const delegate = {
+    publicKey: '',
+    address: tie,
+    username: value,
+    voteWeight: field === 'voteWeight' ? BigInt(value) : 0n,
+    pendingVoteWeight: 0n,
+    rank: 0,
+  };
+  const account = { ...emptyAccount(tie), missedBlocks: number, producedBlocks: number };
+  return { delegate, account, rank: value === '' ? null : number, productivity: number, approval: 0 };
+}
 
 function entriesOf(store: StoredChain, params: ChainParams, height: number): ReadonlyMap<PublicKey, DelegateEntry> {
   const supply = supplyAt(height, params.rewards);

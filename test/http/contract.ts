@@ -88,6 +88,7 @@ const FORMATS: readonly Format[] = [
   'version',
   'protocolVersion',
   'int32',
+  'cursor',
   'date-time',
 ];
 

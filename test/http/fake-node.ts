@@ -204,10 +204,10 @@ export function fakeNode(generation: Generation): Fake {
       return page('accounts', [{ account: ALICE, delegate: ALICE_STANDING }, { account: BOB }], query);
     },
     delegates: (query) => page('delegates', [ALICE_STANDING], query),
-    blocks: (query) => page('blocks', [TIP, GENESIS], query),
-    transactions: (query) => page('transactions', fake.transactions, query),
+    blocks: async (query) => page('blocks', [TIP, GENESIS], query),
+    transactions: async (query) => page('transactions', fake.transactions, query),
     accountBy,
-    voters: (publicKey, query) => page('voters', publicKey === ALICE_KEY ? [ALICE] : [], query),
+    voters: async (publicKey, query) => page('voters', publicKey === ALICE_KEY ? [ALICE] : [], query),
     votes: (account, query) => page('votes', account === ALICE ? [ALICE] : [], query),
     group: (address) => (address === GROUP.address ? { account: GROUP, members: [ALICE, BOB] } : undefined),
     memberships: (account) => (account === ALICE ? [{ account: GROUP, members: [ALICE, BOB] }] : []),
@@ -217,7 +217,7 @@ export function fakeNode(generation: Generation): Fake {
       asked.push(['blockForgingStatistics', ...query]);
       return { feesBeddows: 3n, rewardsBeddows: 4n, blocks: 2 };
     },
-    roundForgingStatistics: (...query) => {
+    roundForgingStatistics: async (...query) => {
       asked.push(['roundForgingStatistics', ...query]);
       return { feesBeddows: 5n, rewardsBeddows: 6n, blocks: 1 };
     },

@@ -24,6 +24,7 @@ const REFUSED: Partial<Record<Format, string>> = {
   hex: 'xy',
   username: 'a b',
   additionalData: 'x'.repeat(65),
+  cursor: 'nowhere!',
   ip: '1.2.3',
   version: 'v1.0.0',
   protocolVersion: '1',

@@ -78,6 +78,7 @@ export class Disk {
       keys: (range) => keyValue.keys(range),
       count: (range) => keyValue.count(range),
       transact: (work) => this.#transact(owner, work),
+      snapshot: () => keyValue.snapshot(),
       close: () => Promise.resolve(),
     };
   }

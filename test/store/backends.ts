@@ -17,17 +17,19 @@ export const BACKENDS: readonly Backend[] = ['memory', 'lmdb'];
 export interface OpenOptions {
   readonly codec?: Codec;
   readonly params?: ChainParams;
+  /** Few unless told, so that every test meets long lists too. */
+  readonly shortListMax?: number;
 }
 
 /** Opens an empty store, hands it over and puts it away. */
 export async function withStore<T>(
   backend: Backend,
   work: (store: StoredChain) => T | Promise<T>,
-  { codec = FAKE_CODEC, params = paramsWith() }: OpenOptions = {},
+  { codec = FAKE_CODEC, params = paramsWith(), shortListMax = 4 }: OpenOptions = {},
 ): Promise<T> {
-  if (backend === 'memory') return work(openMemoryChainStore({ codec, params }));
+  if (backend === 'memory') return work(openMemoryChainStore({ codec, params, shortListMax }));
   const directory = temporaryFolder();
-  const store = await openChainStore({ directory, codec, params });
+  const store = await openChainStore({ directory, codec, params, shortListMax });
   try {
     return await work(store);
   } finally {

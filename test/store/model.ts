@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 
 import { addressOf } from '../../src/crypto/keys.ts';
-import type { Direction, PageRequest } from '../../src/ports/queries.ts';
+import type { Cursor, Direction, Page, PageRequest } from '../../src/ports/queries.ts';
 import { emptyAccount, type Account } from '../../src/protocol/state.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import type { StoredChain } from '../../src/store/chain-store.ts';
@@ -58,6 +58,28 @@ export function page<T>(
   return { items: sorted.slice(offset, offset + limit), total: items.length };
 }
 
+/**
+ * Whether a list is the same when it is gone through by cursors. Looked at for some requests only: it takes many pages.
+ *
+ * @param nameOf tells the items apart
+ */
+export async function isSameByCursor<T>(
+  { limit, offset }: PageRequest,
+  ask: (request: PageRequest) => Page<T> | Promise<Page<T>>,
+  nameOf: (item: T) => string,
+): Promise<boolean> {
+  if (offset % 4 !== 0) return true;
+  const names: string[] = [];
+  let after: Cursor | undefined;
+  do {
+    const found: Page<T> = await ask({ limit: limit + 2, offset: 0, ...(after === undefined ? {} : { after }) });
+    names.push(...found.items.map(nameOf));
+    after = found.next;
+  } while (after !== undefined);
+  const whole = await ask({ limit: 1000, offset: 0 });
+  return names.join() === whole.items.map(nameOf).join();
+}
+
 /** LIKE over bytes, by a regular expression. */
 export function like(pattern: string, subject: Buffer): boolean {
   const source = Array.from(Buffer.from(pattern), (byte) =>
@@ -79,6 +101,13 @@ export const request = { limit: fc.integer({ min: 1, max: 12 }), offset: fc.inte
 export const person = fc.constantFrom(...PEOPLE);
 export const address = fc.constantFrom(...ADDRESSES, '7L');
 export const secondKey = fc.integer({ min: 0, max: 4 }).map((i) => keyOf(`second ${i}`));
+
+/** Which lists are long, and which questions are answered in pieces: few, so that each way is gone. */
+export const size = fc.record({
+  shortListMax: fc.constantFrom(1, 2, 5, 12, 256),
+  atOnceMax: fc.constantFrom(0, 3, 1000),
+  sortedMax: fc.constantFrom(0, 10, 1000),
+});
 
 /** Few filters at a time: with many nothing fits. */
 export function some<T extends Record<string, unknown>>(all: {

@@ -5,7 +5,7 @@ import type { BlockQuery } from '../../src/ports/queries.ts';
 import { createQueries } from '../../src/store/queries.ts';
 import { paramsWith } from '../support/fixtures.ts';
 import { BACKENDS, withStore } from './backends.ts';
-import { build, direction, page, person, request, seconds, some } from './model.ts';
+import { build, direction, page, isSameByCursor, person, request, seconds, size, some } from './model.ts';
 import { Dice, PEOPLE } from './world.ts';
 
 const filters = some({
@@ -25,49 +25,68 @@ for (const backend of BACKENDS) {
       sort: fc.record({ field: fc.constantFrom('height', 'totalAmount', 'totalFee', 'timestamp'), direction }),
     });
     await fc.assert(
-      fc.asyncProperty(fc.nat(), fc.array(query, { minLength: 20, maxLength: 20 }), async (seed, queries) => {
-        await withStore(backend, (store) => {
-          const { blocks } = build(store, new Dice(seed), 20);
-          const chain = createQueries(store, paramsWith());
-          const headers = blocks.map(({ transactions: _transactions, ...header }) => header);
-          t.deepEqual(chain.latestHeaders(7), headers.slice(-7).reverse());
-          t.deepEqual(chain.tip(), headers.at(-1));
-          t.deepEqual(chain.blockByHeight(2), blocks[1]);
-          for (const { filters: given, ...rest } of queries) {
-            const wanted = { ...given, ...rest } as BlockQuery;
-            const { height, fromTimestampS, toTimestampS, generatorPublicKey, sort } = wanted;
-            const fitting = headers.filter((header) =>
-              [
-                height === undefined || header.height === height,
-                fromTimestampS === undefined || header.timestamp >= fromTimestampS,
-                toTimestampS === undefined || header.timestamp <= toTimestampS,
-                generatorPublicKey === undefined || header.generatorPublicKey === generatorPublicKey,
-              ].every(Boolean),
-            );
-            const sign = sort.direction === 'asc' ? 1 : -1;
-            const byHeight = (a: { height: number }, b: { height: number }): number => sign * (a.height - b.height);
+      fc.asyncProperty(
+        fc.nat(),
+        fc.array(query, { minLength: 20, maxLength: 20 }),
+        size,
+        async (seed, queries, limits) => {
+          await withStore(backend, async (store) => {
+            const { blocks } = build(store, new Dice(seed), 20);
+            const chain = createQueries(store, paramsWith(), limits);
+            const headers = blocks.map(({ transactions: _transactions, ...header }) => header);
+            t.deepEqual(chain.latestHeaders(7), headers.slice(-7).reverse());
+            t.deepEqual(chain.tip(), headers.at(-1));
+            t.deepEqual(chain.blockByHeight(2), blocks[1]);
+            for (const { filters: given, ...rest } of queries) {
+              const wanted = { ...given, ...rest } as BlockQuery;
+              const { height, fromTimestampS, toTimestampS, generatorPublicKey, sort } = wanted;
+              const fitting = headers.filter((header) =>
+                [
+                  height === undefined || header.height === height,
+                  fromTimestampS === undefined || header.timestamp >= fromTimestampS,
+                  toTimestampS === undefined || header.timestamp <= toTimestampS,
+                  generatorPublicKey === undefined || header.generatorPublicKey === generatorPublicKey,
+                ].every(Boolean),
+              );
+              const sign = sort.direction === 'asc' ? 1 : -1;
+              const byHeight = (a: { height: number }, b: { height: number }): number => sign * (a.height - b.height);
+              const { next: _next, ...answer } = await chain.blocks(wanted);
+              t.deepEqual(
+                answer,
+                page(fitting, (header) => header[sort.field], sort.direction, byHeight, wanted),
+              );
+              t.true(
+                await isSameByCursor(
+                  wanted,
+                  (request) => chain.blocks({ ...wanted, ...request }),
+                  ({ id }) => id,
+                ),
+              );
+              const generator = generatorPublicKey ?? PEOPLE[0] ?? '';
+              const [from, to] = [fromTimestampS ?? 0, toTimestampS ?? 200];
+              const forged = headers.filter(
+                (header) =>
+                  header.generatorPublicKey === generator && header.timestamp >= from && header.timestamp <= to,
+              );
+              t.deepEqual(chain.blockForgingStatistics(generator, from, to), {
+                feesBeddows: forged.reduce((sum, { totalFee }) => sum + totalFee, 0n),
+                rewardsBeddows: forged.reduce((sum, { reward }) => sum + reward, 0n),
+                blocks: forged.length,
+              });
+            }
+            const tip = headers.at(-1);
             t.deepEqual(
-              chain.blocks(wanted),
-              page(fitting, (header) => header[sort.field], sort.direction, byHeight, wanted),
+              await chain.blocks({
+                blockId: tip?.id ?? '',
+                limit: 1,
+                offset: 0,
+                sort: { field: 'height', direction: 'asc' },
+              }),
+              { items: tip === undefined ? [] : [tip], total: 1 },
             );
-            const generator = generatorPublicKey ?? PEOPLE[0] ?? '';
-            const [from, to] = [fromTimestampS ?? 0, toTimestampS ?? 200];
-            const forged = headers.filter(
-              (header) => header.generatorPublicKey === generator && header.timestamp >= from && header.timestamp <= to,
-            );
-            t.deepEqual(chain.blockForgingStatistics(generator, from, to), {
-              feesBeddows: forged.reduce((sum, { totalFee }) => sum + totalFee, 0n),
-              rewardsBeddows: forged.reduce((sum, { reward }) => sum + reward, 0n),
-              blocks: forged.length,
-            });
-          }
-          const tip = headers.at(-1);
-          t.deepEqual(
-            chain.blocks({ blockId: tip?.id ?? '', limit: 1, offset: 0, sort: { field: 'height', direction: 'asc' } }),
-            { items: tip === undefined ? [] : [tip], total: 1 },
-          );
-        });
-      }),
+          });
+        },
+      ),
       { numRuns: worlds },
     );
   });

@@ -13,6 +13,7 @@ import {
   letters,
   like,
   page,
+  isSameByCursor,
   person,
   request,
   secondKey,
@@ -44,7 +45,7 @@ for (const backend of BACKENDS) {
     });
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.array(query, { minLength: 20, maxLength: 20 }), async (seed, queries) => {
-        await withStore(backend, (store) => {
+        await withStore(backend, async (store) => {
           const { accounts } = build(store, new Dice(seed), 20);
           const standing = [...store.delegates()].sort(
             (a, b) => Number(b.voteWeight - a.voteWeight) || (a.publicKey < b.publicKey ? -1 : 1),
@@ -89,7 +90,15 @@ for (const backend of BACKENDS) {
               (a, b) => byAddress(a.account, b.account),
               wanted,
             );
-            t.deepEqual(chain.delegates(wanted), expected);
+            const { next: _next, ...answer } = chain.delegates(wanted);
+            t.deepEqual(answer, expected);
+            t.true(
+              await isSameByCursor(
+                wanted,
+                (request) => chain.delegates({ ...wanted, ...request }),
+                ({ delegate }) => delegate.publicKey,
+              ),
+            );
           }
         });
       }),

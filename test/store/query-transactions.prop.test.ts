@@ -7,7 +7,20 @@ import { createQueries } from '../../src/store/queries.ts';
 import { paramsWith } from '../support/fixtures.ts';
 import { BACKENDS, withStore } from './backends.ts';
 import { fakeId } from '../support/fake-codec.ts';
-import { address, build, direction, like, page, person, request, seconds, some, type World } from './model.ts';
+import {
+  address,
+  build,
+  direction,
+  like,
+  page,
+  isSameByCursor,
+  person,
+  request,
+  seconds,
+  size,
+  some,
+  type World,
+} from './model.ts';
 import { Dice } from './world.ts';
 
 const filters = some({
@@ -66,50 +79,71 @@ for (const backend of BACKENDS) {
       sort: fc.record({ field: fc.constantFrom('amount', 'fee', 'type', 'timestamp'), direction }),
     });
     await fc.assert(
-      fc.asyncProperty(fc.nat(), fc.array(query, { minLength: 20, maxLength: 20 }), async (seed, queries) => {
-        await withStore(backend, (store) => {
-          const world = build(store, new Dice(seed), 20);
-          const all = world.blocks.flatMap((block) =>
-            block.transactions.map((transaction, index) => ({ transaction, block, order: block.height * 100 + index })),
+      fc.asyncProperty(
+        fc.nat(),
+        fc.array(query, { minLength: 20, maxLength: 20 }),
+        size,
+        async (seed, queries, given) => {
+          const { shortListMax, ...limits } = given;
+          await withStore(
+            backend,
+            async (store) => {
+              const world = build(store, new Dice(seed), 20);
+              const all = world.blocks.flatMap((block) =>
+                block.transactions.map((transaction, index) => ({
+                  transaction,
+                  block,
+                  order: block.height * 100 + index,
+                })),
+              );
+              const chain = createQueries(store, paramsWith(), limits);
+              t.is(chain.transactionCount(), all.length);
+              const some = all[seed % (all.length + 1)];
+              const identities = some === undefined ? [] : [{ id: some.transaction.id }, { blockId: some.block.id }];
+              const asked = queries.flatMap(({ filters: wanted, ...rest }) => [{ ...wanted, ...rest }]);
+              const first = asked[0];
+              if (first !== undefined) {
+                for (const identity of [...identities, { id: fakeId('unknown') }, { blockId: 'x' }]) {
+                  asked.push({ ...first, ...identity });
+                }
+              }
+              for (const wanted of asked as TransactionQuery[]) {
+                const { field } = wanted.sort;
+                const expected = page(
+                  all.filter(({ transaction, block }) => fitsTransaction(wanted, world, transaction, block)),
+                  ({ transaction }) =>
+                    field === 'amount'
+                      ? 'amount' in transaction.payload
+                        ? transaction.payload.amount
+                        : 0n
+                      : transaction[field],
+                  wanted.sort.direction,
+                  (a, b) => a.order - b.order,
+                  wanted,
+                );
+                const answer = await chain.transactions(wanted);
+                t.deepEqual(
+                  answer.items.map(({ transaction, blockId, height }) => ({ transaction, blockId, height })),
+                  expected.items.map(({ transaction, block }) => ({
+                    transaction,
+                    blockId: block.id,
+                    height: block.height,
+                  })),
+                );
+                t.is(answer.total, expected.total);
+                t.true(
+                  await isSameByCursor(
+                    wanted,
+                    (request) => chain.transactions({ ...wanted, ...request }),
+                    ({ transaction }) => transaction.id,
+                  ),
+                );
+              }
+            },
+            { shortListMax },
           );
-          const chain = createQueries(store, paramsWith());
-          t.is(chain.transactionCount(), all.length);
-          const some = all[seed % (all.length + 1)];
-          const identities = some === undefined ? [] : [{ id: some.transaction.id }, { blockId: some.block.id }];
-          const asked = queries.flatMap(({ filters: given, ...rest }) => [{ ...given, ...rest }]);
-          const first = asked[0];
-          if (first !== undefined) {
-            for (const identity of [...identities, { id: fakeId('unknown') }, { blockId: 'x' }]) {
-              asked.push({ ...first, ...identity });
-            }
-          }
-          for (const wanted of asked as TransactionQuery[]) {
-            const { field } = wanted.sort;
-            const expected = page(
-              all.filter(({ transaction, block }) => fitsTransaction(wanted, world, transaction, block)),
-              ({ transaction }) =>
-                field === 'amount'
-                  ? 'amount' in transaction.payload
-                    ? transaction.payload.amount
-                    : 0n
-                  : transaction[field],
-              wanted.sort.direction,
-              (a, b) => a.order - b.order,
-              wanted,
-            );
-            const answer = chain.transactions(wanted);
-            t.deepEqual(
-              answer.items.map(({ transaction, blockId, height }) => ({ transaction, blockId, height })),
-              expected.items.map(({ transaction, block }) => ({
-                transaction,
-                blockId: block.id,
-                height: block.height,
-              })),
-            );
-            t.is(answer.total, expected.total);
-          }
-        });
-      }),
+        },
+      ),
       { numRuns: worlds },
     );
   });

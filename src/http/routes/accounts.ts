@@ -7,7 +7,8 @@ import { given } from '../given.ts';
 import {
   addressInPath,
   addressParameter,
-  pageMeta,
+  afterParameter,
+  listMeta,
   pageOf,
   pageParameters,
   publicKeyParameter,
@@ -18,7 +19,7 @@ import {
 import { notFound } from '../problems.ts';
 import type { Route } from '../route.ts';
 import { ACCOUNT_SHAPE, accountView, GROUP_SHAPE, groupView } from '../views/account.ts';
-import { listOf, NO_META, PAGE_META } from '../views/shapes.ts';
+import { listOf, NO_META, LIST_META } from '../views/shapes.ts';
 
 export function accountRoutes(dialect: Dialect): readonly Route[] {
   return [
@@ -33,10 +34,11 @@ export function accountRoutes(dialect: Dialect): readonly Route[] {
         publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
         usernameParameter('Delegate name; `_` stands for any one character.'),
         ...pageParameters(100),
+        afterParameter(),
         sortParameter(['balance'], 'balance:asc'),
       ],
       unknownParameters: 'refused',
-      answer: { meta: PAGE_META, data: listOf(ACCOUNT_SHAPE) },
+      answer: { meta: LIST_META, data: listOf(ACCOUNT_SHAPE) },
       errors: {},
       handle: (api, request) => {
         const filters = new Filters(request);
@@ -50,8 +52,8 @@ export function accountRoutes(dialect: Dialect): readonly Route[] {
             usernamePattern: filters.text('username'),
           }),
         };
-        const { items } = pageBy(filters, query, (asked) => api.chain.accounts(asked));
-        return { meta: pageMeta(request), data: items.map((entry) => accountView(entry, dialect)) };
+        const page = pageBy(filters, query, (asked) => api.chain.accounts(asked));
+        return { meta: listMeta(request, page), data: page.items.map((entry) => accountView(entry, dialect)) };
       },
     },
     {

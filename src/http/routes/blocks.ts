@@ -5,10 +5,12 @@ import type { Dialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
+  afterParameter,
   idParameter,
   int32Parameter,
   integerParameter,
-  pageMeta,
+  listMeta,
+  LONG_QUESTIONS,
   pageOf,
   pageParameters,
   publicKeyParameter,
@@ -17,7 +19,7 @@ import {
 } from '../parameters.ts';
 import type { Route } from '../route.ts';
 import { blockShape, blockView } from '../views/block.ts';
-import { listOf, PAGE_META } from '../views/shapes.ts';
+import { listOf, LIST_META } from '../views/shapes.ts';
 
 export function blockRoutes(dialect: Dialect): readonly Route[] {
   return [
@@ -33,12 +35,13 @@ export function blockRoutes(dialect: Dialect): readonly Route[] {
         integerParameter('toTimestamp', 1, 'Latest timestamp, in seconds since the epoch of the network.'),
         publicKeyParameter('generatorPublicKey', 'Public key of the delegate that forged it.'),
         ...pageParameters(100),
+        afterParameter(),
         sortParameter(['height', 'totalAmount', 'totalFee', 'timestamp'], 'height:desc'),
       ],
       unknownParameters: 'refused',
-      answer: { meta: PAGE_META, data: listOf(blockShape(dialect)) },
-      errors: {},
-      handle: (api, request) => {
+      answer: { meta: LIST_META, data: listOf(blockShape(dialect)) },
+      errors: { 503: LONG_QUESTIONS },
+      handle: async (api, request) => {
         const filters = new Filters(request);
         const query: BlockQuery = {
           ...pageOf(request),
@@ -51,9 +54,12 @@ export function blockRoutes(dialect: Dialect): readonly Route[] {
             generatorPublicKey: filters.publicKey('generatorPublicKey'),
           }),
         };
-        const { items } = pageBy(filters, query, (asked) => api.chain.blocks(asked));
+        const page = await pageBy(filters, query, (asked) => api.chain.blocks(asked));
         const tipHeight = api.chain.tip()?.height ?? 0;
-        return { meta: pageMeta(request), data: items.map((header) => blockView(header, tipHeight, dialect)) };
+        return {
+          meta: listMeta(request, page),
+          data: page.items.map((header) => blockView(header, tipHeight, dialect)),
+        };
       },
     },
   ];

@@ -3,10 +3,19 @@
 import type { DappQuery } from '../../ports/queries.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
-import { idParameter, pageMeta, pageOf, pageParameters, queryParameter, sortOf, sortParameter } from '../parameters.ts';
+import {
+  afterParameter,
+  idParameter,
+  listMeta,
+  pageOf,
+  pageParameters,
+  queryParameter,
+  sortOf,
+  sortParameter,
+} from '../parameters.ts';
 import type { Route } from '../route.ts';
 import { dappView } from '../views/dapp.ts';
-import { COUNT, ID, listOf, objectOf, PAGE_META, TEXT } from '../views/shapes.ts';
+import { COUNT, ID, listOf, objectOf, LIST_META, TEXT } from '../views/shapes.ts';
 
 export const DAPPS_ROUTE: Route = {
   isOfChain: true,
@@ -18,10 +27,11 @@ export const DAPPS_ROUTE: Route = {
     queryParameter('name', { type: 'string', minLength: 1, maxLength: 32, description: 'Name, whole.' }),
     sortParameter(['name'], 'name:asc'),
     ...pageParameters(100),
+    afterParameter(),
   ],
   unknownParameters: 'refused',
   answer: {
-    meta: PAGE_META,
+    meta: LIST_META,
     data: listOf(
       objectOf({
         name: TEXT,
@@ -44,6 +54,6 @@ export const DAPPS_ROUTE: Route = {
     // An id that nothing can have leaves the name, if there is one: the two join by OR.
     const page =
       name === undefined ? pageBy(filters, query, (asked) => api.chain.dapps(asked)) : api.chain.dapps(query);
-    return { meta: pageMeta(request), data: page.items.flatMap(dappView) };
+    return { meta: listMeta(request, page), data: page.items.flatMap(dappView) };
   },
 };

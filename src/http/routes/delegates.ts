@@ -7,6 +7,8 @@ import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
   addressParameter,
+  afterParameter,
+  listMeta,
   pageMeta,
   pageOf,
   pageParameters,
@@ -18,7 +20,7 @@ import {
 } from '../parameters.ts';
 import type { Route } from '../route.ts';
 import { DELEGATE_SHAPE, delegateView } from '../views/account.ts';
-import { ADDRESS, COUNT, listOf, objectOf, PAGE_META, PUBLIC_KEY, TEXT } from '../views/shapes.ts';
+import { ADDRESS, COUNT, listOf, objectOf, LIST_META, PUBLIC_KEY, TEXT } from '../views/shapes.ts';
 
 export function delegateRoutes(dialect: Dialect): readonly Route[] {
   return [listRoute(dialect), FORGERS_ROUTE];
@@ -42,10 +44,11 @@ function listRoute(dialect: Dialect): Route {
         description: 'Part of the name; `%` stands for any text, `_` for any one character.',
       }),
       ...pageParameters(101),
+      afterParameter(),
       sortParameter(sortFields(dialect), dialect.generation === 2 ? 'rank:asc' : 'voteWeight:desc'),
     ],
     unknownParameters: 'refused',
-    answer: { meta: PAGE_META, data: listOf(DELEGATE_SHAPE) },
+    answer: { meta: LIST_META, data: listOf(DELEGATE_SHAPE) },
     errors: {},
     handle: (api, request) => {
       const filters = new Filters(request);
@@ -61,8 +64,8 @@ function listRoute(dialect: Dialect): Route {
           usernamePattern: search === undefined ? undefined : `%${search}%`,
         }),
       };
-      const { items } = pageBy(filters, query, (asked) => api.chain.delegates(asked));
-      return { meta: pageMeta(request), data: items.map((entry) => delegateView(entry, dialect)) };
+      const page = pageBy(filters, query, (asked) => api.chain.delegates(asked));
+      return { meta: listMeta(request, page), data: page.items.map((entry) => delegateView(entry, dialect)) };
     },
   };
 }

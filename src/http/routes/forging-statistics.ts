@@ -28,7 +28,7 @@ export function forgingStatisticsRoute(dialect: Dialect): Route {
       data: objectOf({ fees: AMOUNT, rewards: AMOUNT, forged: AMOUNT, count: { ...TEXT, description: 'Blocks.' } }),
     },
     errors: {},
-    handle: (api, request) => {
+    handle: async (api, request) => {
       const fromMs = request.number('fromTimestamp') || undefined;
       const toMs = request.number('toTimestamp') || undefined;
       const account = api.chain.accountBy({ address: request.text('address') ?? '' });
@@ -37,7 +37,7 @@ export function forgingStatisticsRoute(dialect: Dialect): Route {
       if (account.username === undefined && (!isBounded || dialect.generation === 2))
         throw unfit('Account is not a delegate');
       const { feesBeddows, rewardsBeddows, blocks } = isBounded
-        ? withinSpan(api, account, request, dialect)
+        ? await withinSpan(api, account, request, dialect)
         : { feesBeddows: account.forgedFees, rewardsBeddows: account.forgedRewards, blocks: account.producedBlocks };
       return {
         meta: { fromTimestamp: fromMs ?? api.params.epochMs, toTimestamp: toMs ?? api.status().currentTimeMs },
@@ -52,7 +52,12 @@ export function forgingStatisticsRoute(dialect: Dialect): Route {
   };
 }
 
-function withinSpan(api: NodeApi, account: Account, request: CheckedRequest, dialect: Dialect): ForgingStatistics {
+async function withinSpan(
+  api: NodeApi,
+  account: Account,
+  request: CheckedRequest,
+  dialect: Dialect,
+): Promise<ForgingStatistics> {
   if (account.publicKey === undefined) return { feesBeddows: 0n, rewardsBeddows: 0n, blocks: 0 };
   const fromS = epochSeconds(api, request.number('fromTimestamp') || api.params.epochMs);
   const toS = epochSeconds(api, request.number('toTimestamp') || api.status().currentTimeMs);

@@ -6,10 +6,12 @@ import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
   addressParameter,
+  afterParameter,
   idParameter,
   int32Parameter,
   integerParameter,
-  pageMeta,
+  listMeta,
+  LONG_QUESTIONS,
   pageOf,
   pageParameters,
   queryParameter,
@@ -19,7 +21,7 @@ import {
 import { transactionRefused } from '../problems.ts';
 import type { CheckedRequest, Parameter, Route } from '../route.ts';
 import type { Schema } from '../schema.ts';
-import { COUNTED_PAGE_META, FLAG, listOf, objectOf, TEXT } from '../views/shapes.ts';
+import { COUNTED_LIST_META, FLAG, listOf, objectOf, TEXT } from '../views/shapes.ts';
 import { confirmedShape, confirmedView } from '../views/transaction.ts';
 
 export function transactionRoutes(dialect: Dialect): readonly Route[] {
@@ -54,18 +56,19 @@ function listRoute(dialect: Dialect): Route {
         description: 'Data of a transfer; `%` stands for any bytes, `_` for any one byte.',
       }),
       ...pageParameters(100),
+      afterParameter(),
       sortParameter(['amount', 'fee', 'type', 'timestamp'], 'amount:asc'),
     ],
     unknownParameters: 'refused',
-    answer: { meta: COUNTED_PAGE_META, data: listOf(confirmedShape(dialect)) },
-    errors: {},
-    handle: (api, request) => {
+    answer: { meta: COUNTED_LIST_META, data: listOf(confirmedShape(dialect)) },
+    errors: { 503: LONG_QUESTIONS },
+    handle: async (api, request) => {
       const filters = new Filters(request);
       const query = queryOf(request, filters);
-      const { items, total } = pageBy(filters, query, (asked) => api.chain.transactions(asked));
+      const page = await pageBy(filters, query, (asked) => api.chain.transactions(asked));
       const tipHeight = api.chain.tip()?.height ?? 0;
-      const data = items.map((entry) => confirmedView(entry, tipHeight, api.readyOf(entry.transaction), dialect));
-      return { meta: { ...pageMeta(request), count: total }, data };
+      const data = page.items.map((entry) => confirmedView(entry, tipHeight, api.readyOf(entry.transaction), dialect));
+      return { meta: { ...listMeta(request, page), count: page.total }, data };
     },
   };
 }

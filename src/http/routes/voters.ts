@@ -7,7 +7,9 @@ import type { Account } from '../../protocol/state.ts';
 import { given } from '../given.ts';
 import {
   addressParameter,
-  pageMeta,
+  afterParameter,
+  listMeta,
+  LONG_QUESTIONS,
   pageOf,
   pageParameters,
   publicKeyParameter,
@@ -17,7 +19,7 @@ import {
 } from '../parameters.ts';
 import { invalidRequest, notFound } from '../problems.ts';
 import type { CheckedRequest, Parameter, Route } from '../route.ts';
-import { ADDRESS, AMOUNT, COUNT, listOf, objectOf, orNull, PAGE_META, PUBLIC_KEY, TEXT } from '../views/shapes.ts';
+import { ADDRESS, AMOUNT, COUNT, listOf, objectOf, orNull, LIST_META, PUBLIC_KEY, TEXT } from '../views/shapes.ts';
 
 export function voterRoutes(): readonly Route[] {
   return [VOTERS_ROUTE, VOTES_ROUTE];
@@ -43,11 +45,12 @@ const VOTERS_ROUTE: Route = {
   parameters: [
     ...IDENTITY,
     ...pageParameters(100),
+    afterParameter(),
     sortParameter(['publicKey', 'balance', 'username'], 'publicKey:asc'),
   ],
   unknownParameters: 'refused',
   answer: {
-    meta: PAGE_META,
+    meta: LIST_META,
     data: objectOf({
       username: TEXT,
       publicKey: KEY_OR_NULL,
@@ -57,10 +60,10 @@ const VOTERS_ROUTE: Route = {
       votes: COUNT,
     }),
   },
-  errors: ERRORS,
-  handle: (api, request) => {
+  errors: { ...ERRORS, 503: LONG_QUESTIONS },
+  handle: async (api, request) => {
     const account = accountOf(api, request);
-    const page = api.chain.voters(account.publicKey, { ...pageOf(request), sort: sortOf(request) });
+    const page = await api.chain.voters(account.publicKey, { ...pageOf(request), sort: sortOf(request) });
     const data = {
       username: account.username ?? '',
       publicKey: account.publicKey ?? null,
@@ -69,7 +72,7 @@ const VOTERS_ROUTE: Route = {
       voters: page.items.map(keysAndBalance),
       votes: page.total,
     };
-    return { meta: pageMeta(request), data };
+    return { meta: listMeta(request, page), data };
   },
 };
 
@@ -78,10 +81,15 @@ const VOTES_ROUTE: Route = {
   method: 'GET',
   path: '/votes',
   summary: 'Shows whom an account votes for.',
-  parameters: [...IDENTITY, ...pageParameters(101), sortParameter(['username', 'balance'], 'username:asc')],
+  parameters: [
+    ...IDENTITY,
+    ...pageParameters(101),
+    afterParameter(),
+    sortParameter(['username', 'balance'], 'username:asc'),
+  ],
   unknownParameters: 'ignored',
   answer: {
-    meta: PAGE_META,
+    meta: LIST_META,
     data: objectOf({
       address: ADDRESS,
       balance: AMOUNT,
@@ -106,7 +114,7 @@ const VOTES_ROUTE: Route = {
       votesAvailable: VOTES_PER_ACCOUNT_MAX - votesUsed,
       votes: page.items.map((voted) => ({ ...keysAndBalance(voted), username: voted.username ?? '' })),
     };
-    return { meta: pageMeta(request), data };
+    return { meta: listMeta(request, page), data };
   },
 };
 

@@ -20,6 +20,14 @@ export const INSTANT: Schema = { type: 'string', format: 'date-time' };
 export const ANY_OBJECT: Schema = { type: 'object' };
 export const NO_META: Schema = { type: 'object', properties: {}, additionalProperties: false };
 export const PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT });
+/** Where to go on, for those who asked with `after`; null at the end. */
+const NEXT: Schema = {
+  type: ['string', 'null'],
+  format: 'cursor',
+  description: 'The `after` of the page that follows.',
+};
+export const LIST_META: Schema = objectOf({ offset: COUNT, limit: COUNT, next: NEXT }, ['next']);
+export const COUNTED_LIST_META: Schema = objectOf({ offset: COUNT, limit: COUNT, count: COUNT, next: NEXT }, ['next']);
 export const COUNTED_PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT, count: COUNT });
 
 /** An object with exactly these members. @param optional those that may be absent */

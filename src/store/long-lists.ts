@@ -1,0 +1,145 @@
+/**
+ * Lists of transactions that have grown long (of a type, or of an address) are kept sorted on the disk in each order that
+ * readers ask for. Short ones are not: sorting some hundred transactions when asked costs less than four more entries for
+ * each that comes. An address counts with all that it sent and received, so that both of its lists are long or neither is.
+ */
+
+import type { TransactionPlace } from '../ports/store.ts';
+import type { Address, Transaction } from '../protocol/types.ts';
+import { recipientOf, sortValueBytes } from './indexes.ts';
+import { prefixRange, type KeyValueWriter } from './key-value.ts';
+import {
+  addressListKey,
+  EMPTY,
+  longListKey,
+  placeAtEnd,
+  placeBytes,
+  selfListKey,
+  TABLES,
+  typeListKey,
+  type ListSort,
+} from './layout.ts';
+
+/** A list with more items is long. */
+export const SHORT_LIST_ITEMS_MAX = 256;
+
+const TYPE_SORTS: readonly ListSort[] = ['amount', 'fee', 'timestamp'];
+const ADDRESS_SORTS: readonly ListSort[] = ['amount', 'fee', 'timestamp', 'type'];
+
+/** What the lists themselves say, as of now. */
+export interface ListSource {
+  /** @param list prefix of the list */
+  lengthOf(list: Buffer): number;
+  transaction(place: TransactionPlace): Transaction;
+}
+
+/** Orders in which an address's long lists, or a type's, are kept. */
+export function sortsOf(list: Uint8Array): readonly ListSort[] {
+  return list[0] === TABLES.transactionsByType.number ? TYPE_SORTS : ADDRESS_SORTS;
+}
+
+/** What an address sent and received; what it sent to itself counts twice. */
+export function addressLength(source: Pick<ListSource, 'lengthOf'>, address: Address): number {
+  return (
+    source.lengthOf(addressListKey('transactionsBySender', address)) +
+    source.lengthOf(addressListKey('transactionsByRecipient', address))
+  );
+}
+
+export class LongLists {
+  readonly #source: ListSource;
+  readonly #shortMax: number;
+
+  constructor(source: ListSource, shortMax: number) {
+    this.#source = source;
+    this.#shortMax = shortMax;
+  }
+
+  /** A transaction has joined its lists. */
+  add(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
+    const type = typeListKey(transaction.type);
+    const ofType = this.#source.lengthOf(type);
+    if (ofType > this.#shortMax + 1) this.#put(keys, type, transaction, place);
+    else if (ofType > this.#shortMax) this.#begin(keys, [type]);
+    for (const { address, times } of partiesOf(transaction)) {
+      const length = addressLength(this.#source, address);
+      if (length > this.#shortMax + times) {
+        for (const list of listsWith(transaction, address)) this.#put(keys, list, transaction, place);
+      } else if (length > this.#shortMax) {
+        this.#begin(keys, [
+          addressListKey('transactionsBySender', address),
+          addressListKey('transactionsByRecipient', address),
+        ]);
+      }
+    }
+  }
+
+  /** A transaction has left its lists. */
+  remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
+    const type = typeListKey(transaction.type);
+    const ofType = this.#source.lengthOf(type);
+    if (ofType > this.#shortMax) this.#take(keys, type, transaction, place);
+    else if (ofType === this.#shortMax) end(keys, type);
+    for (const { address, times } of partiesOf(transaction)) {
+      const length = addressLength(this.#source, address);
+      if (length > this.#shortMax) {
+        for (const list of listsWith(transaction, address)) this.#take(keys, list, transaction, place);
+      } else if (length > this.#shortMax - times) {
+        end(keys, addressListKey('transactionsBySender', address));
+        end(keys, addressListKey('transactionsByRecipient', address));
+        end(keys, selfListKey(address));
+      }
+    }
+  }
+
+  /** Sorts lists that have just become long, with all they hold. */
+  #begin(keys: KeyValueWriter, lists: readonly Buffer[]): void {
+    for (const list of lists) {
+      for (const { value } of Array.from(keys.entries(prefixRange(list)))) {
+        const place = placeAtEnd(value);
+        const transaction = this.#source.transaction(place);
+        this.#put(keys, list, transaction, place);
+        const isToSelf = recipientOf(transaction) === transaction.senderId;
+        const isSender = list[0] === TABLES.transactionsBySender.number;
+        if (isSender && isToSelf) this.#put(keys, selfListKey(transaction.senderId), transaction, place);
+      }
+    }
+  }
+
+  #put(keys: KeyValueWriter, list: Buffer, transaction: Transaction, place: TransactionPlace): void {
+    for (const key of keysOf(list, transaction, place)) keys.put(key, EMPTY, true);
+  }
+
+  #take(keys: KeyValueWriter, list: Buffer, transaction: Transaction, place: TransactionPlace): void {
+    for (const key of keysOf(list, transaction, place)) keys.remove(key, true);
+  }
+}
+
+function keysOf(list: Buffer, transaction: Transaction, place: TransactionPlace): readonly Buffer[] {
+  const tail = placeBytes(place);
+  return sortsOf(list).map((sort) => Buffer.concat([longListKey(list, sort), sortValueBytes(transaction, sort), tail]));
+}
+
+function end(keys: KeyValueWriter, list: Buffer): void {
+  const range = prefixRange(Buffer.concat([Buffer.from([TABLES.longLists.number]), list]));
+  for (const key of Array.from(keys.keys(range))) keys.remove(key, true);
+}
+
+/** Each address once, with the number of its lists that the transaction stands in. */
+function partiesOf(transaction: Transaction): readonly { readonly address: Address; readonly times: 1 | 2 }[] {
+  const recipientId = recipientOf(transaction);
+  if (recipientId === transaction.senderId) return [{ address: recipientId, times: 2 }];
+  const sender = { address: transaction.senderId, times: 1 } as const;
+  return recipientId === undefined ? [sender] : [sender, { address: recipientId, times: 1 }];
+}
+
+/** The lists of one of its parties that a transaction stands in. */
+function listsWith(transaction: Transaction, address: Address): readonly Buffer[] {
+  const isSender = transaction.senderId === address;
+  const isRecipient = recipientOf(transaction) === address;
+  return [
+    ...(isSender ? [addressListKey('transactionsBySender', address)] : []),
+    ...(isRecipient ? [addressListKey('transactionsByRecipient', address)] : []),
+    ...(isSender && isRecipient ? [selfListKey(address)] : []),
+  ];
+}
