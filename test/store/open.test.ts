@@ -127,7 +127,7 @@ test('a store of another layout is refused with advice', async (t) => {
     raw.transact((writer) => writer.put(textKey('meta', 'layout'), Buffer.from('99')));
     await raw.close();
     const error = await t.throwsAsync(openIn(directory), { code: 'STORE_LAYOUT_MISMATCH' });
-    t.regex(error?.message ?? '', /has layout 99, and this version of the node reads layout 2\. .*download/);
+    t.regex(error?.message ?? '', /has layout 99, and this version of the node reads layout 3\. .*download/);
   });
 });
 
