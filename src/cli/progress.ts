@@ -1,6 +1,7 @@
 /** How far a long command is: a bar on a terminal, a line now and then elsewhere. On the error output: results go to the other. */
 
 import { systemClock } from '../node/system.ts';
+import type { Clock } from '../ports/clock.ts';
 
 export interface Progress {
   /**
@@ -16,21 +17,28 @@ const BAR_INTERVAL_MS = 100;
 const LINE_INTERVAL_MS = 10_000;
 const BAR_CELLS = 24;
 
-/** @param what the command does, for example `importing` */
-export function createProgress(what: string, output: NodeJS.WriteStream = process.stderr): Progress {
-  const startedMs = systemClock.nowMs();
+export interface ProgressOptions {
+  /** What the command does, for example `importing`. */
+  readonly what: string;
+  /** Height of the block before the first that will be done. */
+  readonly fromHeight: number;
+  readonly output?: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
+  readonly clock?: Pick<Clock, 'nowMs'>;
+}
+
+export function createProgress(options: ProgressOptions): Progress {
+  const { what, fromHeight, output = process.stderr, clock = systemClock } = options;
+  const startedMs = clock.nowMs();
   const intervalMs = output.isTTY ? BAR_INTERVAL_MS : LINE_INTERVAL_MS;
   let shownMs = output.isTTY ? 0 : startedMs;
-  let firstHeight: number | undefined;
   let isBarOpen = false;
   return {
     show(height, fraction) {
-      firstHeight ??= height;
-      const nowMs = systemClock.nowMs();
+      const nowMs = clock.nowMs();
       if (nowMs - shownMs < intervalMs) return;
       shownMs = nowMs;
       const seconds = (nowMs - startedMs) / 1000;
-      const text = progressText({ what, height, blocks: height - firstHeight, seconds, fraction });
+      const text = progressText({ what, height, blocks: height - fromHeight, seconds, fraction });
       output.write(output.isTTY ? `\r${bar(fraction)} ${text}\u001B[K` : `${text}\n`);
       isBarOpen = output.isTTY;
     },

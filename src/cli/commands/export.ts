@@ -10,7 +10,7 @@ import { createProgress } from '../progress.ts';
 /** @throws ProtocolError for a range that the chain does not have, a store that cannot be read or a file that cannot be written */
 export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
   const { store, rules } = await openSnapshot(placeOfData(flags));
-  const progress = createProgress('exporting');
+  const progress = createProgress({ what: 'exporting', fromHeight: (flags.from ?? 1) - 1 });
   try {
     const tipHeight = store.tip()?.height ?? 0;
     const { from = 1, to = tipHeight } = flags;

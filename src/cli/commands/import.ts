@@ -16,7 +16,7 @@ export async function importCommand(name: string, flags: ImportFlags): Promise<v
   const { chain, genesis, close } = await openChain(place, true);
   const onSignal = (): void => stop.abort();
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
-  const progress = createProgress('importing');
+  const progress = createProgress({ what: 'importing', fromHeight: chain.tip.header.height });
   try {
     const done = await importChain({
       chain,

@@ -11,7 +11,7 @@ import { createProgress } from '../progress.ts';
 export async function verify(flags: VerifyFlags): Promise<void> {
   const place = placeOfData(flags);
   const { store } = await openSnapshot(place);
-  const progress = createProgress('verifying');
+  const progress = createProgress({ what: 'verifying', fromHeight: 1 });
   try {
     const scratch = await openScratchChain(place);
     try {

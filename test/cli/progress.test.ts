@@ -1,0 +1,61 @@
+import test from 'ava';
+import { createProgress, durationText, progressText } from '../../src/cli/progress.ts';
+
+/** A progress whose output is kept and whose clock is set by hand. */
+function scene(isTTY: boolean, fromHeight: number) {
+  const written: string[] = [];
+  let nowMs = 0;
+  const progress = createProgress({
+    what: 'importing',
+    fromHeight,
+    output: { isTTY, write: (text: string | Uint8Array) => written.push(String(text)) > 0 },
+    clock: { nowMs: () => nowMs },
+  });
+  return { progress, written, at: (ms: number) => (nowMs = ms) };
+}
+
+test('a line says what is done, how fast, and how long it will take', (t) => {
+  const facts = { what: 'importing', height: 1341, blocks: 340, seconds: 2, fraction: 0.25 };
+  t.is(progressText(facts), '25 %, importing: height 1341, 170 blocks/s, 6 s left');
+  t.is(progressText({ ...facts, fraction: undefined }), 'importing: height 1341, 170 blocks/s');
+  t.is(progressText({ ...facts, fraction: 1.01 }), '100 %, importing: height 1341, 170 blocks/s, 0 s left');
+  t.is(progressText({ ...facts, seconds: 0, fraction: 0 }), 'importing: height 1341, 0 blocks/s');
+});
+
+test('durations are said in the two largest units', (t) => {
+  t.is(durationText(11.6), '12 s');
+  t.is(durationText(200), '3 min 20 s');
+  t.is(durationText(3900), '1 h 05 min');
+});
+
+test('a terminal gets a bar that is drawn again and leaves its line', (t) => {
+  const { progress, written, at } = scene(true, 1000);
+  at(200);
+  progress.show(1340, 0.5);
+  at(250);
+  progress.show(1680, 0.6);
+  progress.end();
+  progress.end();
+  t.deepEqual(written, [
+    '\r[############------------] 50 %, importing: height 1340, 1700 blocks/s, 0 s left\u001B[K',
+    '\r\u001B[K',
+  ]);
+});
+
+test('a file gets a line every ten seconds, whose rate counts from the block that was there before', (t) => {
+  const { progress, written, at } = scene(false, 1000);
+  for (const [ms, height, fraction] of [
+    [5000, 1340, 0.1],
+    [10_000, 1680, 0.2],
+    [15_000, 2020, 0.3],
+    [20_000, 2360, 0.4],
+  ] as const) {
+    at(ms);
+    progress.show(height, fraction);
+  }
+  progress.end();
+  t.deepEqual(written, [
+    '20 %, importing: height 1680, 68 blocks/s, 40 s left\n',
+    '40 %, importing: height 2360, 68 blocks/s, 30 s left\n',
+  ]);
+});
