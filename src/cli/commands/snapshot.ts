@@ -16,7 +16,7 @@ export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): 
 /** @throws ProtocolError as `placeOfNetwork` and `restoreSnapshot` */
 export async function snapshotRestore(file: string, flags: SnapshotRestoreFlags): Promise<void> {
   const place = placeOfNetwork(flags);
-  const progress = createProgress('verifying');
+  const progress = createProgress({ what: 'verifying', fromHeight: 1 });
   try {
     const { height, blockId, digest } = await restoreSnapshot(resolve(file), place, {
       ...(flags.trustDigest === undefined ? {} : { trustedDigest: flags.trustDigest.toLowerCase() }),
