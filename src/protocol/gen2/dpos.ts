@@ -27,10 +27,11 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
   if (!isLastOfRound(block.height)) return;
 
   const round = roundOf(block.height);
-  bookPendingWeights(state);
-  const headers = headersOfRound(state, block);
+  // A list that is computed anew has to see the weights that the round was forged with.
   const list = listOf(state, round, params);
   assert(list !== undefined, `the list of round ${round} is known at its end`);
+  bookPendingWeights(state);
+  const headers = headersOfRound(state, block);
   countMissedBlocks(state, list, headers, addressOf);
   payEarnings(state, earningsOfRound(headers, round, params.exceptions), addressOf, (to, delegate, beddows) => {
     addVoteWeight(to, delegate, beddows, 'pending');

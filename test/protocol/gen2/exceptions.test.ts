@@ -200,6 +200,16 @@ test('inert transactions are counted in their block and do nothing', (t) => {
   );
 });
 
+test('an inert transaction may be of a type that its height does not allow any more', (t) => {
+  const description = { name: 'late', type: 0, category: 0 };
+  const late = send({ kind: 'dapp', dapp: description });
+  const precedent = { ...NO_EXCEPTIONS.precedent, disableDappTransaction: 5 };
+  const isRefused = (inertTransactions: ReadonlySet<string>): boolean =>
+    !isValid(rulesWith({ precedent, inertTransactions }), late);
+  t.true(isRefused(new Set()));
+  t.false(isRefused(new Set([late.id])));
+});
+
 test('a listed vote does not count its own changes out of the votes before it', (t) => {
   const network = makeNetwork({ generation: 2 });
   const [voter] = network.accounts as [KeyPair];

@@ -183,6 +183,24 @@ test('in excepted rounds the list follows what registered meanwhile', (t) => {
   t.is(missedBlocks, producedBlocks === 0 ? 1 : 0);
 });
 
+test('who missed an excepted round is told from the list that forged it, not from the weights that its end brings', (t) => {
+  const exceptions = withExceptions({ ignoreDelegateListCacheForRounds: new Set([1]) });
+  const crowded = makeNetwork({ generation: 2, delegates: 102, exceptions });
+  const maker = new ChainMaker(crowded);
+  const byKey = [...maker.state.delegates()].sort((a, b) => (a.publicKey < b.publicKey ? -1 : 1));
+  const outsider = byKey.at(-1)?.publicKey ?? '';
+  t.false(maker.rules.forgers(maker.state, 2).includes(outsider));
+  const vote = { kind: 'vote', votes: [`+${outsider}`], amount: 0n } as const;
+  maker.forge({ transactions: [maker.transaction(crowded.accounts[0] as KeyPair, vote)] });
+  maker.growTo(101);
+  t.is(maker.state.roundList(2)?.[0], outsider);
+  t.is(accountOf(maker, outsider).missedBlocks, 0);
+  for (const publicKey of byKey.slice(0, 101).map((each) => each.publicKey)) {
+    const { producedBlocks, missedBlocks } = accountOf(maker, publicKey);
+    t.is(missedBlocks, producedBlocks === 0 ? 1 : 0);
+  }
+});
+
 test('an excepted round multiplies what it pays', (t) => {
   const factors = { rewardsFactor: 2, feesFactor: 2, feesBonus: 10_000_000n };
   const exceptions = withExceptions({ rounds: new Map([[1, factors]]) });
