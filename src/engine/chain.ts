@@ -87,6 +87,13 @@ export class Chain {
     return this.#finalizedHeight;
   }
 
+  /** Lowest height that a rival branch may part at: what is final stays, and so does what can no longer be taken back. */
+  get floorHeight(): number {
+    const undoFloor = this.#store.undoFloor();
+    const kept = undoFloor === undefined ? this.tip.header.height : undoFloor - 1;
+    return Math.max(kept, this.#finalizedHeight);
+  }
+
   /** Present chain time in whole seconds since the epoch. */
   nowS(): number {
     return epochTimeS(this.#clock.nowMs(), this.rules.params);
@@ -333,6 +340,7 @@ export class Chain {
       const before = error instanceof BranchRejected ? group.slice(0, group.indexOf(error.block)) : [];
       if (before.length > 0) {
         appendBlocks(this.#store, this.rules, before, this.#context());
+        this.#tipReceivedAtS = undefined;
         this.#tell([], before, 'synced');
       }
       throw error;

@@ -1,6 +1,5 @@
 /** Where our chain and a peer's part. */
 
-import { ProtocolError } from '../../primitives/errors.ts';
 import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
@@ -26,15 +25,14 @@ export function sampleHeights(tipHeight: number, floorHeight: number): readonly 
 
 /**
  * Highest height known to be common with the peer: exact near the tip, possibly lower than the true one further down, by no
- * more than its distance from the tip. The blocks between are then fetched again.
- *
- * @throws ProtocolError `SYNC_NO_COMMON_BLOCK` when the peer has none of our blocks down to `floorHeight`
+ * more than its distance from the tip. The blocks between are then fetched again. Undefined when the peer has none of our
+ * blocks down to `floorHeight`.
  */
 export async function findCommonHeight(
   chain: ChainReader,
   peer: { readonly peerId: PeerId; readonly transport: Pick<Transport, 'request'> },
   floorHeight: number,
-): Promise<number> {
+): Promise<number | undefined> {
   const tipHeight = chain.tip()?.height ?? 0;
   const floor = Math.max(1, Math.min(floorHeight, tipHeight));
   const idToHeight = new Map<string, number>();
@@ -47,7 +45,5 @@ export async function findCommonHeight(
     blockIds: [...idToHeight.keys()],
   });
   // The height is ours, not the peer's word for it.
-  const height = answer === undefined ? undefined : idToHeight.get(answer.id);
-  if (height === undefined) throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peer.peerId, floorHeight: floor });
-  return height;
+  return answer === undefined ? undefined : idToHeight.get(answer.id);
 }

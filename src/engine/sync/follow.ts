@@ -39,14 +39,14 @@ export interface FollowDependencies {
 /**
  * @param isShown true when the peer has just sent the tip of its chain; otherwise it is asked for it before anything else
  * @returns true when our tip changed
- * @throws ProtocolError `REQUEST_FAILED`, `SYNC_NO_COMMON_BLOCK`, `SYNC_BLOCKS_UNLINKED`, `SYNC_BRANCH_NOT_BETTER`, or what
- *   `Chain.append` and `Chain.switchTo` throw
+ * @throws ProtocolError `REQUEST_FAILED`, `SYNC_NO_COMMON_BLOCK`, `SYNC_FORK_TOO_DEEP`, `SYNC_BLOCKS_UNLINKED`,
+ *   `SYNC_BRANCH_NOT_BETTER`, or what `Chain.append` and `Chain.switchTo` throw
  */
 export async function follow(peerId: PeerId, isShown: boolean, dependencies: FollowDependencies): Promise<boolean> {
-  const { chain, transport, observer, isTipAsked } = dependencies;
+  const { chain, observer, isTipAsked } = dependencies;
   const before = chain.tip.header;
   if (!isShown && isTipAsked && !(await hasBetterTip(peerId, dependencies))) return false;
-  const commonHeight = await findCommonHeight(chain.state, { peerId, transport }, chain.finalizedHeight);
+  const commonHeight = await commonHeightWith(peerId, dependencies);
   const fields = { peer: peerId, height: before.height, commonHeight };
   observer.log('info', 'SYNC_STARTED', 'downloading blocks', fields);
   let from = headerAt(commonHeight, chain);
@@ -77,7 +77,15 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
     peerFailed,
     prepare: (blocks) => chain.precheck(blocks),
   });
-  if (!isOurs) await changeBranch(from.height, batches, dependencies);
+  if (!isOurs) {
+    try {
+      await changeBranch(from.height, batches, dependencies);
+    } catch (error) {
+      // Nothing more of it is fetched or looked at.
+      await batches.return();
+      throw error;
+    }
+  }
   isOurs = true;
   for await (const batch of batches) {
     if (isStopped()) break;
@@ -91,6 +99,23 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
     }
   }
   return true;
+}
+
+/** Height of a block that we share with the peer, at or above which everything of ours can be taken back. */
+async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDependencies): Promise<number> {
+  const floorHeight = chain.floorHeight;
+  const height = await findCommonHeight(chain.state, { peerId, transport }, floorHeight);
+  if (height !== undefined) return height;
+  if (floorHeight <= Math.max(1, chain.finalizedHeight)) {
+    throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peerId, floorHeight });
+  }
+  // Nothing is final here, so the peer may well be right: it is only that we can not follow it.
+  throw new ProtocolError(
+    'SYNC_FORK_TOO_DEEP',
+    { peer: peerId, floorHeight },
+    `the peer's chain parts from ours below height ${floorHeight}, and blocks further down can no longer be taken back: ` +
+      'if the network is there, start anew with an empty data directory',
+  );
 }
 
 /** Whether the peer can show the tip of a chain to be preferred. One in the future counts: our clock may run slow. */

@@ -61,6 +61,21 @@ test('a tip that came in its slot stays, and so does one that a late rival would
   t.deepEqual(await late.receive(rival, 1), { kind: 'ignored', status: 'discard' });
 });
 
+test('a downloaded tip counts as in time also where the block after it was refused', async (t) => {
+  const maker = new ChainMaker();
+  grown(maker, 3);
+  const lone = await LoneChain.with(maker);
+  await lone.receive(maker.forge());
+  const rival = forkOf(maker).forge({ missedSlots: 1 });
+  const tip = maker.forge();
+  const next = maker.forge();
+  lone.nowS = next.timestamp;
+  const bad = signBlock(next, { reward: 1n }, ownerOf(maker, next));
+  await t.throwsAsync(lone.chain.append([tip, bad]));
+  t.is(lone.chain.tip.header.id, tip.id);
+  t.deepEqual(await lone.receive(rival), { kind: 'ignored', status: 'discard' });
+});
+
 test('a rival that is invalid leaves the late tip where it is', async (t) => {
   const maker = new ChainMaker();
   grown(maker, 3);

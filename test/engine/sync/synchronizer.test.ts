@@ -18,7 +18,7 @@ interface Peer {
   readonly announced?: { readonly height: number; readonly maxHeightPrevoted: number; readonly lastBlockId?: string };
   readonly tip?: () => unknown;
   readonly highestCommonBlock?: (ids: readonly string[]) => unknown;
-  readonly blocksAfter?: (blockId: string) => readonly unknown[];
+  readonly blocksAfter?: (blockId: string) => readonly unknown[] | Promise<readonly unknown[]>;
 }
 
 class Bench {
@@ -250,6 +250,49 @@ test('a peer that goes silent is passed over for one that answers', async (t) =>
   t.is(b.tipId, rival.tip.id);
   t.deepEqual(b.penalties, []);
 });
+
+test('a peer whose branch turns out to be junk is not asked for more of it', async (t) => {
+  const { bench: b, rival } = await bench(5, 55, 65);
+  const { codec } = rival.rules;
+  const chain = [...blocksOf(rival, 0).slice(0, 5), ...junkBranch(rival, 5)];
+  let answers = 0;
+  b.peers.set('liar', {
+    maker: rival,
+    blocksAfter: async (blockId) => {
+      answers += 1;
+      if (answers > 1) await new Promise((resolve) => setTimeout(resolve, 20));
+      const at = chain.findIndex(({ id }) => id === blockId) + 1;
+      return chain.slice(at, at + 10).map((block) => codec.blockToJson(block));
+    },
+  });
+  await b.run();
+  t.deepEqual(b.penalties, ['liar SYNC_BRANCH_INVALID']);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  t.true(answers <= 2, `${answers} answers`);
+});
+
+test('a fork that lies deeper than blocks can be taken back is left alone before any of it is fetched', async (t) => {
+  const { bench: b, rival } = await bench(5, 60, 75);
+  b.lone.store.transact((writer) => {
+    writer.forgetUndo(20);
+  });
+  b.peers.set('honest', { maker: rival });
+  const tip = b.tipId;
+  await b.run();
+  t.is(b.tipId, tip);
+  t.deepEqual(b.asked, ['honest tip', 'honest highestCommonBlock']);
+  t.deepEqual(b.penalties, []);
+});
+
+/** A branch like the maker's whose first block states a fee that nobody paid; each block is linked and signed. */
+function junkBranch(rival: ChainMaker, aboveHeight: number): Block[] {
+  let parent: Block | undefined;
+  return blocksOf(rival, aboveHeight).map((block) => {
+    const owner = rival.network.delegates.find((keyPair) => publicKeyOf(keyPair) === block.generatorPublicKey)!;
+    const changes = parent === undefined ? { totalFee: 1n } : { previousBlockId: parent.id };
+    return (parent = signBlock(block, changes, owner));
+  });
+}
 
 function announcedBy(maker: ChainMaker) {
   const { height, maxHeightPrevoted } = maker.tip;
