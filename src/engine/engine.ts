@@ -3,6 +3,7 @@
  * and no clock of its own, so a node runs it once and a simulation many times.
  */
 
+import { Closers } from '../primitives/closers.ts';
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { Rules } from '../protocol/rules.ts';
@@ -206,14 +207,21 @@ export class Engine {
     this.forging.start();
   }
 
-  /** Stops forging first, then everything else; resolves when nothing is under way any more. */
+  /**
+   * Stops forging first, then everything else; resolves when nothing is under way any more.
+   *
+   * @throws AggregateError with what went wrong, when all else is stopped
+   */
   async stop(): Promise<void> {
-    await this.forging.stop();
-    this.#gossip.stop();
-    this.#poolTimer?.cancel();
-    await this.peers.stop();
-    await this.synchronizer.stop();
-    await this.chain.idle();
+    const closers = new Closers();
+    // What is added last goes first.
+    closers.add(() => this.chain.idle());
+    closers.add(() => this.synchronizer.stop());
+    closers.add(() => this.peers.stop());
+    closers.add(() => this.#poolTimer?.cancel());
+    closers.add(() => this.#gossip.stop());
+    closers.add(() => this.forging.stop());
+    await closers.close();
   }
 
   /**

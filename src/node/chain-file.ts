@@ -84,7 +84,7 @@ export function openChainFile(file: string): ChainFile {
   const name = isStandardInput ? 'standard input' : file;
   const unreadable = (error: unknown): ProtocolError => {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = isMissing ? 'does not exist' : messageOf(error);
+    const reason = isMissing ? 'does not exist: correct the path of the file' : messageOf(error);
     return new ProtocolError('CHAIN_FILE_UNREADABLE', { file }, `${name}: cannot be read: ${reason}`, { cause: error });
   };
   let bytes: number | undefined;

@@ -1,6 +1,6 @@
 /** Where log lines go. Writing is synchronous, so the last lines before an end, of any kind, are there to read. */
 
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 
@@ -13,7 +13,8 @@ export interface LogSink {
 }
 
 /**
- * Appends to a file, whose folders are made when missing. A full disk loses lines, not the node.
+ * Appends to a file, whose folder is made when only that is missing: a whole path of folders would rather be a mistake. A
+ * full disk loses lines, not the node.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
  */
@@ -71,7 +72,8 @@ export function streamSink(stream: LineStream): LogSink {
 
 function openLog(file: string): number {
   try {
-    mkdirSync(path.dirname(file), { recursive: true });
+    const folder = path.dirname(file);
+    if (!existsSync(folder)) mkdirSync(folder);
     return openSync(file, 'a', 0o600);
   } catch (error) {
     throw new ProtocolError('LOG_FILE_UNUSABLE', { file }, `cannot write the log file ${file}: ${messageOf(error)}`, {

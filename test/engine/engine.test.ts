@@ -1,7 +1,7 @@
 import test from 'ava';
 
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
-import { Engine, type EngineOptions } from '../../src/engine/engine.ts';
+import { Engine, type EngineDependencies, type EngineOptions } from '../../src/engine/engine.ts';
 import { createLoneTransport } from '../../src/node/lone-transport.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { NodeInfo } from '../../src/ports/transport.ts';
@@ -10,22 +10,22 @@ import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { NO_JOURNAL } from '../support/no-journal.ts';
 import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';
 
-/** What an engine without peers tells them at its start. */
-async function announced(changes: Partial<EngineOptions>): Promise<NodeInfo | undefined> {
+/** An engine without peers. */
+function engineWith(parts: Partial<EngineDependencies>, changes: Partial<EngineOptions> = {}): Engine {
   const { network, rules } = new ChainMaker(makeNetwork());
   const { codec, params } = rules;
-  const infos: NodeInfo[] = [];
-  const engine = new Engine(
+  return new Engine(
     {
       store: openMemoryChainStore({ codec, params }),
       rules,
       genesis: network.genesis,
       verifier: createInlineVerifier(selectEd25519(), 100),
-      transport: { ...createLoneTransport(), announce: (info) => void infos.push(info) },
+      transport: createLoneTransport(),
       clock: { nowMs: () => params.epochMs, after: () => ({ cancel: () => undefined }) },
       random: { bytes: (length) => new Uint8Array(length), fraction: () => 0, below: () => 0 },
       journal: NO_JOURNAL,
       observer: SILENT,
+      ...parts,
     },
     {
       identity: { networkName: 'n', version: '1.0.0', protocolVersion: '2.0', build: '', commit: '', nonce: 'n' },
@@ -46,6 +46,13 @@ async function announced(changes: Partial<EngineOptions>): Promise<NodeInfo | un
       ...changes,
     },
   );
+}
+
+/** What an engine tells peers at its start. */
+async function announced(changes: Partial<EngineOptions>): Promise<NodeInfo | undefined> {
+  const infos: NodeInfo[] = [];
+  const transport = { ...createLoneTransport(), announce: (info: NodeInfo) => void infos.push(info) };
+  const engine = engineWith({ transport }, changes);
   await engine.start({ wsPort: 5000, httpPort: 0 });
   await engine.stop();
   return infos[0];
@@ -55,4 +62,30 @@ test('peers are told that they may tell others of this node, unless its options 
   t.is((await announced({}))?.advertiseAddress, true);
   t.is((await announced({ advertiseAddress: true }))?.advertiseAddress, true);
   t.is((await announced({ advertiseAddress: false }))?.advertiseAddress, false);
+});
+
+test('a part that fails to stop keeps no other from stopping, and all that went wrong is told', async (t) => {
+  const { codec, params } = new ChainMaker(makeNetwork()).rules;
+  const store = openMemoryChainStore({ codec, params });
+  const timers = new Set<object>();
+  const engine = engineWith({
+    store,
+    transport: { ...createLoneTransport(), close: () => Promise.reject(new Error('the wire is stuck')) },
+    clock: {
+      nowMs: () => params.epochMs,
+      after: () => {
+        const timer = { cancel: () => void timers.delete(timer) };
+        timers.add(timer);
+        return timer;
+      },
+    },
+  });
+  await engine.start({ wsPort: 5000, httpPort: 0 });
+  t.true(timers.size > 3);
+  store.transact = () => {
+    throw new Error('the disk is full');
+  };
+  const error = await t.throwsAsync(engine.stop());
+  t.regex(error.message, /the disk is full.*the wire is stuck|the wire is stuck.*the disk is full/);
+  t.is(timers.size, 0);
 });

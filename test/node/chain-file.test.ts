@@ -112,7 +112,7 @@ test('a file that is missing, cut off or not compressed is refused by its name',
   const folder = temporaryFolder(t);
   const missing = t.throws(() => openChainFile(join(folder, 'none')), { instanceOf: ProtocolError });
   t.is(missing.code, 'CHAIN_FILE_UNREADABLE');
-  t.regex(missing.message, /none: cannot be read: does not exist$/);
+  t.regex(missing.message, /none: cannot be read: does not exist: correct the path of the file$/);
   writeFileSync(join(folder, 'cut.gz'), gzipSync('one\n'.repeat(5000)).subarray(0, 30));
   writeFileSync(join(folder, 'plain.gz'), 'one\n');
   for (const name of ['cut.gz', 'plain.gz', '.']) {

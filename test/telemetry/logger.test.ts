@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'ava';
@@ -178,6 +178,16 @@ test('a file gets every line at once, is continued by the next start, and takes 
     observer.log('info', 'LATE', 'too late');
   }
   t.deepEqual(readFileSync(file, 'utf8').match(/first start|second start|too late/g), ['first start', 'second start']);
+});
+
+test('only the folder of a log file is made, not a path of folders that nobody meant', (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'bloomery-log-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'mistyped', 'logs', 'node.log');
+  t.throws(() => createObserver({ level: 'info', target: { file } }), {
+    message: /node\.log.*no such file or directory/,
+  });
+  t.deepEqual(readdirSync(folder), []);
 });
 
 test('a log file that cannot be opened is refused by name', (t) => {

@@ -45,7 +45,7 @@ function readJson(file: string): unknown {
     return JSON.parse(readFileSync(file, 'utf8')) as unknown;
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = missing ? 'does not exist' : messageOf(error);
+    const reason = missing ? 'does not exist: correct --from' : messageOf(error);
     throw new ProtocolError('NETWORK_UNREADABLE', { file }, `${file}: cannot be read: ${reason}`, { cause: error });
   }
 }

@@ -76,10 +76,6 @@ export class ForgingScheduler {
     return this.#keys.has(publicKey);
   }
 
-  get enabledCount(): number {
-    return this.#keys.size;
-  }
-
   start(): void {
     this.#stopped = false;
     // A block that arrives inside our slot may be the one we were waiting for.

@@ -3,6 +3,7 @@
  * book lives in the notes of the store between runs.
  */
 
+import { Closers } from '../../primitives/closers.ts';
 import { assert } from '../../primitives/errors.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
@@ -154,14 +155,20 @@ export class PeerManager {
     this.#dialler.start();
   }
 
-  /** Saves the book and closes every connection. */
+  /**
+   * Saves the book and closes every connection.
+   *
+   * @throws AggregateError when the book cannot be saved or a connection not be closed; the other is done all the same
+   */
   async stop(): Promise<void> {
     const wasRunning = !this.#stopped;
     this.#stopped = true;
     this.#dialler.stop();
     this.#saving?.cancel();
-    if (wasRunning) this.snapshot();
-    await this.#transport.close();
+    const closers = new Closers();
+    closers.add(() => this.#transport.close());
+    if (wasRunning) closers.add(() => this.snapshot());
+    await closers.close();
   }
 
   // ---- what others ask -------------------------------------------------------------------------------------------------
