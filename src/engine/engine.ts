@@ -47,6 +47,8 @@ export interface EngineOptions {
   /** Whether peers may tell others of this node: they may unless this is false. */
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
+  /** Whether the operator named peers, if only by a host name: true when an address is given unless told. */
+  readonly expectsPeers?: boolean;
   /** What differs from `DEFAULT_CUSTOMS`. */
   readonly customs?: Partial<Customs>;
 }
@@ -281,7 +283,7 @@ export class Engine {
     const { transport, clock } = this.#dependencies;
     if (this.synchronizer.syncing) return 'synchronising with the network';
     const { fixedPeers, seedPeers } = this.#options.peers;
-    const expectsPeers = fixedPeers.length + seedPeers.length > 0;
+    const { expectsPeers = fixedPeers.length + seedPeers.length > 0 } = this.#options;
     const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;
     // A block on a tip that the network has left behind would only be a fork.
     if (expectsPeers && isFresh && transport.connections().length === 0)

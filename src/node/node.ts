@@ -28,8 +28,8 @@ import { startHousekeeping } from './housekeeping.ts';
 import { journalFileOf, openJournal } from './journal-file.ts';
 import { createLoneTransport } from './lone-transport.ts';
 import { createNodeApi } from './node-api.ts';
-import { resolveSeeds } from './seeds.ts';
 import { tellFiguresOf } from './figures.ts';
+import { SeedSearch } from './seeds.ts';
 import { nextTurn, systemClock, systemRandom } from './system.ts';
 
 export interface NodeOptions {
@@ -113,11 +113,12 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
           own: { ip: config.p2p.host, wsPort: config.p2p.port },
           gossipPeersMax: generation.gossipPeersMax,
           fixedPeers: config.p2p.fixedPeers,
-          seedPeers: config.p2p.enabled ? await resolveSeeds(config.p2p.seedPeers, observer.room('peers')) : [],
+          seedPeers: [],
           whitelistedPeers: config.p2p.whitelistedPeers,
           blacklistedIps: config.p2p.blacklistedIps,
           outboundMax: config.p2p.outboundMax,
         },
+        expectsPeers: config.p2p.enabled && config.p2p.fixedPeers.length + config.p2p.seedPeers.length > 0,
         customs: { ...generation.customs, forgingConsensusMin: config.forging.consensusMin },
       },
     );
@@ -146,6 +147,12 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => engine.stop());
     const wsPort = config.p2p.enabled ? config.p2p.port : 0;
     await engine.start({ wsPort, httpPort });
+    const seeds = new SeedSearch(config.p2p.enabled ? config.p2p.seedPeers : [], {
+      clock: systemClock,
+      observer: observer.room('peers'),
+      found: (seed) => engine.peers.addSeed(seed),
+    });
+    closers.add(() => seeds.stop());
     const housekeeping = startHousekeeping(
       {
         snapshotPeers: () => {

@@ -2,24 +2,90 @@
 
 import { lookup } from 'node:dns/promises';
 import { messageOf } from '../primitives/errors.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { PeerAddress } from '../ports/transport.ts';
 
-/** Resolves the hosts once. One that cannot be resolved is told and left out: the others serve as well. */
-export async function resolveSeeds(
-  seeds: readonly { readonly host: string; readonly wsPort: number }[],
-  observer: Observer,
-): Promise<readonly PeerAddress[]> {
-  const resolved = await Promise.all(
-    seeds.map(async ({ host, wsPort }) => {
-      try {
-        const { address } = await lookup(host, { family: 4 });
-        return [{ ip: address, wsPort }];
-      } catch (error) {
-        observer.log('warn', 'SEED_UNRESOLVED', 'a seed peer has no address', { host, reason: messageOf(error) });
-        return [];
-      }
-    }),
-  );
-  return resolved.flat();
+/**
+ * Names looked up at a time. A lookup holds one of the few threads that the runtime has for all its waiting, and a name
+ * server that does not answer holds it for long.
+ */
+const LOOKUPS_MAX = 2;
+/** Waits after a failed lookup, doubled with each: a node may be started before its network is up. */
+const WAIT = { firstMs: 5_000, mostMs: 600_000 };
+
+export interface SeedHost {
+  readonly host: string;
+  readonly wsPort: number;
+}
+
+export interface SeedSearchOptions {
+  readonly clock: Clock;
+  readonly observer: Observer;
+  /** Told of each seed once, when its address is known. */
+  readonly found: (seed: PeerAddress) => void;
+  /** IPv4 address of a host; the system's own lookup unless given. */
+  readonly lookUp?: (host: string) => Promise<string>;
+}
+
+/** Looks up the hosts, again and again those that cannot be resolved. Nobody waits for it: the others serve as well. */
+export class SeedSearch {
+  readonly #options: SeedSearchOptions;
+  readonly #waiting: { readonly seed: SeedHost; readonly failures: number }[];
+  readonly #timers = new Set<Timer>();
+  #running = 0;
+  #stopped = false;
+
+  /** Begins at once. */
+  constructor(seeds: readonly SeedHost[], options: SeedSearchOptions) {
+    this.#options = options;
+    this.#waiting = seeds.map((seed) => ({ seed, failures: 0 }));
+    this.#next();
+  }
+
+  /** Lookups under way are not waited for, and their answers are dropped. */
+  stop(): void {
+    this.#stopped = true;
+    for (const timer of this.#timers) timer.cancel();
+  }
+
+  #next(): void {
+    while (!this.#stopped && this.#running < LOOKUPS_MAX) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#running += 1;
+      void this.#resolve(next.seed, next.failures);
+    }
+  }
+
+  async #resolve(seed: SeedHost, failures: number): Promise<void> {
+    const { lookUp = systemLookUp, found } = this.#options;
+    let ip: string | undefined;
+    try {
+      ip = await lookUp(seed.host);
+    } catch (error) {
+      if (!this.#stopped) this.#again(seed, failures, error);
+    }
+    this.#running -= 1;
+    if (ip !== undefined && !this.#stopped) found({ ip, wsPort: seed.wsPort });
+    this.#next();
+  }
+
+  #again(seed: SeedHost, failures: number, error: unknown): void {
+    const { clock, observer } = this.#options;
+    const waitMs = Math.min(WAIT.mostMs, WAIT.firstMs * 2 ** Math.min(failures, 20));
+    const fields = { host: seed.host, reason: messageOf(error), againMs: waitMs };
+    observer.log(failures === 0 ? 'warn' : 'debug', 'SEED_UNRESOLVED', 'a seed peer has no address', fields);
+    const timer = clock.after(waitMs, () => {
+      this.#timers.delete(timer);
+      this.#waiting.push({ seed, failures: failures + 1 });
+      this.#next();
+    });
+    this.#timers.add(timer);
+  }
+}
+
+async function systemLookUp(host: string): Promise<string> {
+  const { address } = await lookup(host, { family: 4 });
+  return address;
 }

@@ -109,6 +109,13 @@ export class Dialler {
     return this.#plan.dueMs(peerId);
   }
 
+  /** Dials as many of these seeds as there is room for, if others are needed at all. */
+  dialSeeds(seeds: readonly (readonly [PeerId, PeerAddress])[]): void {
+    if (this.#stopped || this.#book.peers('tried').length >= TRIED_ENOUGH) return;
+    const due = seeds.filter(([peerId]) => this.#isMissing(peerId) && this.#plan.isDue(peerId));
+    for (const [, address] of shuffled(due, this.#random).slice(0, Math.max(0, this.#free()))) this.#dial(address);
+  }
+
   /** True for addresses that lead back to this node. */
   isOwn(address: PeerAddress): boolean {
     return this.#plan.isOwn(peerIdOf(address)) || isOwnAddress(address, this.#options.own);
@@ -205,9 +212,7 @@ export class Dialler {
       for (const peerId of connected) this.#transport.disconnect(peerId, reason);
     } else {
       for (const peerId of connected) void this.#discover(peerId);
-      const due = [...this.#options.seeds].filter(([peerId]) => this.#isMissing(peerId) && this.#plan.isDue(peerId));
-      const isNeeded = this.#book.peers('tried').length < TRIED_ENOUGH;
-      if (isNeeded) for (const [, address] of shuffled(due, this.#random).slice(0, free)) this.#dial(address);
+      this.dialSeeds([...this.#options.seeds]);
     }
   }
 

@@ -81,7 +81,7 @@ export class PeerManager {
   readonly #book: PeerBook;
   readonly #dialler: Dialler;
   readonly #fixed: ReadonlyMap<PeerId, PeerAddress>;
-  readonly #seeds: ReadonlyMap<PeerId, PeerAddress>;
+  readonly #seeds: Map<PeerId, PeerAddress>;
   readonly #pinned: ReadonlySet<PeerId>;
   readonly #reputations = new LruMap<PeerId, number>(REPUTATIONS_MAX);
   #dropped: DroppedPeer[] = [];
@@ -97,11 +97,7 @@ export class PeerManager {
     this.#observer = observer;
     this.#options = options;
     const usable = (peers: readonly PeerAddress[]): Map<PeerId, PeerAddress> =>
-      new Map(
-        peers
-          .filter((peer) => !isOwnAddress(peer, options.own) && !options.blacklistedIps.includes(peer.ip))
-          .map((peer) => [peerIdOf(peer), peer]),
-      );
+      new Map(peers.filter((peer) => this.#isUsable(peer)).map((peer) => [peerIdOf(peer), peer]));
     this.#fixed = usable(options.fixedPeers);
     this.#seeds = usable(options.seedPeers.filter((peer) => !this.#fixed.has(peerIdOf(peer))));
     this.#pinned = new Set([...this.#fixed.keys(), ...usable(options.whitelistedPeers).keys()]);
@@ -169,6 +165,14 @@ export class PeerManager {
     closers.add(() => this.#transport.close());
     if (wasRunning) closers.add(() => this.snapshot());
     await closers.close();
+  }
+
+  /** Adds a seed whose address has only now become known, and dials it when others are needed. */
+  addSeed(seed: PeerAddress): void {
+    const peerId = peerIdOf(seed);
+    if (!this.#isUsable(seed) || this.#fixed.has(peerId) || this.#seeds.has(peerId)) return;
+    this.#seeds.set(peerId, seed);
+    this.#dialler.dialSeeds([[peerId, seed]]);
   }
 
   // ---- what others ask -------------------------------------------------------------------------------------------------
@@ -295,6 +299,11 @@ export class PeerManager {
     this.#observer.log('info', 'PEER_DISCONNECTED', 'A peer is gone', { peer: peerId, direction, code, reason });
     this.#observer.gauge('peers_connected', this.#transport.connections().length);
     this.#dialler.disconnected(peerId, close);
+  }
+
+  /** Whether a named peer can be one: not this node itself, nor shut out. */
+  #isUsable(peer: PeerAddress): boolean {
+    return !isOwnAddress(peer, this.#options.own) && !this.#options.blacklistedIps.includes(peer.ip);
   }
 
   #admits(ip: string): boolean {

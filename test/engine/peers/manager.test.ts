@@ -128,6 +128,24 @@ test('peers heard of through a seed are dialled, the seed is let go when no plac
   await manager.stop();
 });
 
+test('a seed that becomes known later is dialled at once and asked for others', async (t) => {
+  const others = many(3);
+  const { clock, transport, manager } = await world({ blacklistedIps: ['30.0.0.9'] }, (fake) => {
+    for (const peerId of [...others, '30.0.0.1:5000']) fake.reachable.add(peerId);
+    fake.lists.set('30.0.0.1:5000', infos(others));
+  });
+  t.deepEqual(transport.dials, []);
+  for (const seed of infos(['30.0.0.1:5000', '30.0.0.1:5000', '30.0.0.9:5000', '10.0.0.1:5000'])) manager.addSeed(seed);
+  t.deepEqual(transport.dials, ['30.0.0.1:5000']);
+  await clock.advance(11_000);
+  t.is(manager.connectedPeers().length, 4);
+  await clock.advance(20_000);
+  t.is(transport.asked.filter((peerId) => peerId === '30.0.0.1:5000').length, 2, 'asked again, as other seeds are');
+  await manager.stop();
+  manager.addSeed(address('30.0.0.2:5000'));
+  t.false(transport.dials.includes('30.0.0.2:5000'));
+});
+
 test('a connected seed is asked again while places are free', async (t) => {
   const { clock, transport, manager } = await world({ seedPeers: infos(['30.0.0.1:5000']) }, (fake) => {
     fake.reachable.add('30.0.0.1:5000');
