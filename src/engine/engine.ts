@@ -3,7 +3,7 @@
  * and no clock of its own, so a node runs it once and a simulation many times.
  */
 
-import { Closers } from '../primitives/closers.ts';
+import { Closers } from './closers.ts';
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { Rules } from '../protocol/rules.ts';

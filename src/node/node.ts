@@ -12,7 +12,7 @@ import { Engine } from '../engine/engine.ts';
 import { ForgingDelegates } from '../engine/forge/delegates.ts';
 import { createHttpServer } from '../http/app.ts';
 import { hexOf } from '../primitives/bytes.ts';
-import { Closers } from '../primitives/closers.ts';
+import { Closers } from '../engine/closers.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';

@@ -3,7 +3,7 @@
  * book lives in the notes of the store between runs.
  */
 
-import { Closers } from '../../primitives/closers.ts';
+import { Closers } from '../closers.ts';
 import { assert } from '../../primitives/errors.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';

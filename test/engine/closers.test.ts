@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Closers } from '../../src/primitives/closers.ts';
+import { Closers } from '../../src/engine/closers.ts';
 
 test('steps are taken in the reverse order, each after the one before it has ended, and once', async (t) => {
   const taken: string[] = [];

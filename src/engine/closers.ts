@@ -1,6 +1,6 @@
 /** Taking down what was built, in the reverse order. */
 
-import { messageOf } from './errors.ts';
+import { messageOf } from '../primitives/errors.ts';
 
 /** Steps that close something. One that fails does not keep the others from closing. */
 export class Closers {
