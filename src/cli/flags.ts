@@ -179,3 +179,9 @@ export interface SnapshotRestoreFlags {
   readonly dataDir?: string;
   readonly trustDigest?: string;
 }
+
+export interface ConfigShowFlags {
+  readonly network: string;
+  readonly config?: string;
+  readonly json?: true;
+}

@@ -1,8 +1,10 @@
 /** The commands and their flags. What a command does is in `commands/`, loaded when it is called. */
 
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import { packageVersion } from '../config/package.ts';
+import type { Shell } from './completion.ts';
 import type {
+  ConfigShowFlags,
   AccountsFlags,
   DevnetFlags,
   ExportFlags,
@@ -122,6 +124,15 @@ ${EXIT_CODES}`,
     )
     .action(async (options: PeersFlags) => (await import('./commands/peers.ts')).peers(options));
 
+  const config = command(program, 'config', 'see the configuration of a node');
+  onlyCommands(config);
+  command(config, 'show', 'list every option with its value and who says so; secrets are not shown')
+    .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')
+    .option('--config <file>', 'JSON5 file with options, as for bloomery start')
+    .option('--json', 'print {"options":[{"option","value","origin"}, ...]}')
+    .addHelpText('after', `\nWhat is wrong with the configuration is told as bloomery start tells it.\n${EXIT_CODES}`)
+    .action(async (options: ConfigShowFlags) => (await import('./commands/config-show.ts')).configShow(options));
+
   addChainCommands(program);
   addOperatorCommands(program);
 
@@ -147,6 +158,16 @@ ${EXIT_CODES}`,
   addNetworkCommands(program);
   addWalletCommands(program);
   addForgingCommands(program);
+
+  command(program, 'completion', 'print a script that completes commands in a shell')
+    .addArgument(new Argument('<shell>', 'shell that reads it').choices(['bash', 'zsh', 'fish']))
+    .addHelpText(
+      'after',
+      `\nFor the running shell: source <(bloomery completion bash); fish: bloomery completion fish | source\n${EXIT_CODES}`,
+    )
+    .action(async (shell: Shell) => {
+      process.stdout.write((await import('./completion.ts')).completionScript(program, shell));
+    });
 
   command(program, 'version', 'print the version')
     .option('--json', 'print one JSON object')

@@ -29,27 +29,51 @@ const CODE = 'CONFIG_INVALID';
 /** Percent below which nodes of generation 2 do not forge. */
 const GEN2_CONSENSUS_MIN = 51;
 
+/** An option with the value that holds and where it comes from. */
+export interface ExplainedOption {
+  readonly named: NamedOption;
+  readonly value: unknown;
+  /** A file or folder, `environment`, `flags` or `default`. */
+  readonly origin: string;
+}
+
 /**
  * The configuration of a node.
  *
  * @throws ProtocolError `CONFIG_INVALID` or `CONFIG_UNREADABLE` with source, key and expectation
  */
 export function loadConfig(sources: ConfigSources): Config {
+  const values: Record<string, Record<string, unknown>> = {};
+  for (const { named, value } of explainConfig(sources)) {
+    values[named.section] = { ...values[named.section], [named.key]: value };
+  }
+  return values as unknown as Config;
+}
+
+/**
+ * The configuration of a node, option by option in the order of the schema.
+ *
+ * @throws ProtocolError as `loadConfig`
+ */
+export function explainConfig(sources: ConfigSources): readonly ExplainedOption[] {
   const layers = [
     networkLayer(sources.network),
     ...(sources.file === undefined ? [] : [fileLayer(sources.file)]),
     environmentLayer(sources.environment),
     { origin: 'flags', values: sources.flags ?? new Map<string, unknown>() },
   ];
+  const explained: ExplainedOption[] = [];
   const values: Record<string, Record<string, unknown>> = {};
   for (const section of Object.keys(OPTIONS)) values[section] = {};
   for (const named of allOptions()) {
     const section = values[named.section];
-    if (section !== undefined) section[named.key] = valueOf(named, layers, sources.network, section);
+    if (section === undefined) continue;
+    const { value, origin } = valueOf(named, layers, sources.network, section);
+    section[named.key] = value;
+    explained.push({ named, value, origin });
   }
-  const config = values as unknown as Config;
-  checkTogether(config, sources.network);
-  return config;
+  checkTogether(values as unknown as Config, sources.network);
+  return explained;
 }
 
 function valueOf(
@@ -57,11 +81,11 @@ function valueOf(
   layers: readonly ConfigLayer[],
   network: Network,
   section: Readonly<Record<string, unknown>>,
-): unknown {
+): { readonly value: unknown; readonly origin: string } {
   const layer = layers.findLast((candidate) => candidate.values.has(named.path));
-  if (layer === undefined) return defaultOf(named, network, section);
+  if (layer === undefined) return { value: defaultOf(named, network, section), origin: 'default' };
   const value = named.option.read(layer.values.get(named.path));
-  if (value !== undefined) return value;
+  if (value !== undefined) return { value, origin: layer.origin };
   const name = layer.nameOf?.(named) ?? named.path;
   throw new ProtocolError(
     CODE,

@@ -22,6 +22,13 @@ for (const args of [
   ['snapshot', 'create', '--help'],
   ['snapshot', 'restore', '--help'],
   ['version', '--help'],
+  ['keys'],
+  ['keys', 'encrypt', '--help'],
+  ['vote', '--help'],
+  ['multisig', 'sign', '--help'],
+  ['forging'],
+  ['forging', 'export', '--help'],
+  ['config', 'show', '--help'],
   [],
 ]) {
   test(`bloomery ${args.join(' ')} describes itself with its exit codes and succeeds`, async (t) => {

@@ -1,0 +1,50 @@
+/** `bloomery config show`: what a node would run with, and who says so. */
+
+import { explainConfig, type ExplainedOption } from '../../config/load.ts';
+import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
+import type { ConfigShowFlags } from '../flags.ts';
+
+/** @throws ProtocolError what a start with the same flags throws */
+export function configShow(flags: ConfigShowFlags): void {
+  const network = loadNetwork(findNetworkDirectory(flags.network, bloomeryHome(process.env)));
+  const options = explainConfig({
+    network,
+    environment: process.env,
+    ...(flags.config === undefined ? {} : { file: flags.config }),
+  });
+  if (flags.json === true) {
+    const shown = options.map(({ named, value, origin }) => ({
+      option: named.path,
+      value: masked(named, value),
+      origin,
+    }));
+    process.stdout.write(`${JSON.stringify({ options: shown })}\n`);
+    return;
+  }
+  const rows = options.map(({ named, value, origin }) => {
+    const unit = named.option.unit === undefined ? '' : ` ${named.option.unit}`;
+    return [named.path, `${textOf(masked(named, value))}${unit}`, originOf(named, origin)] as const;
+  });
+  const width = (column: 0 | 1): number => Math.min(60, Math.max(...rows.map((row) => row[column].length)));
+  const [names, values] = [width(0), width(1)];
+  for (const [name, value, origin] of rows) {
+    process.stdout.write(`${name.padEnd(names)}  ${value.padEnd(values)}  ${origin}\n`);
+  }
+}
+
+/** Keys of delegates are public, what encrypts to their passphrases is not. */
+function masked({ option }: ExplainedOption['named'], value: unknown): unknown {
+  if (option.secret !== true) return value;
+  if (!Array.isArray(value)) return value === '' ? '' : '***';
+  return (value as readonly { readonly publicKey: string }[]).map(({ publicKey }) => `${publicKey}|***`);
+}
+
+function originOf({ variable }: ExplainedOption['named'], origin: string): string {
+  return origin === 'environment' ? `environment (${variable})` : origin;
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(textOf).join(', ');
+  if (typeof value === 'object' && value !== null) return Object.values(value).map(String).join(':');
+  return value === '' ? 'none' : String(value);
+}

@@ -1,0 +1,113 @@
+/** Completion scripts for shells, made from the commands themselves. */
+
+import type { Command } from 'commander';
+
+export type Shell = 'bash' | 'zsh' | 'fish';
+
+/** What can follow a command: `/devnet/accounts`, or nothing for the program itself. */
+interface Place {
+  readonly path: string;
+  readonly commands: readonly Entry[];
+  readonly options: readonly Entry[];
+}
+
+interface Entry {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** The script that a shell reads to complete the program's commands and options; file names complete everywhere else. */
+export function completionScript(program: Command, shell: Shell): string {
+  const places = placesOf(program, '');
+  if (shell === 'bash') return bashScript(places);
+  return shell === 'zsh' ? zshScript(places) : fishScript(places);
+}
+
+function placesOf(command: Command, path: string): readonly Place[] {
+  const help = command.createHelp();
+  const entry = (name: string, description: string): Entry => ({ name, description: description.replace(/\s+/g, ' ') });
+  const place = {
+    path,
+    commands: command.commands.map((each) => entry(each.name(), each.description())),
+    options: help
+      .visibleOptions(command)
+      .flatMap(({ long, description }) => (long === null || long === undefined ? [] : [entry(long, description)])),
+  };
+  return [place, ...command.commands.flatMap((each) => placesOf(each, `${path}/${each.name()}`))];
+}
+
+/** Alternatives of a `case` that lead one command deeper. */
+function deeper(places: readonly Place[]): string {
+  return places.flatMap(({ path }) => (path === '' ? [] : [path])).join('|');
+}
+
+function bashScript(places: readonly Place[]): string {
+  const cases = places.map(({ path, commands, options }) => {
+    const words = [...commands, ...options].map(({ name }) => name).join(' ');
+    return `    '${path}') COMPREPLY=($(compgen -W '${words}' -- "$current")) ;;`;
+  });
+  return `# bash completion of bloomery: source <(bloomery completion bash)
+_bloomery() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" place='' word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$place/$word" in ${deeper(places)}) place="$place/$word" ;; esac
+  done
+  case "$place" in
+${cases.join('\n')}
+  esac
+}
+complete -o bashdefault -o default -F _bloomery bloomery
+`;
+}
+
+function zshScript(places: readonly Place[]): string {
+  const quoted = ({ name, description }: Entry): string =>
+    `'${name.replaceAll(':', '\\:')}:${description.replaceAll("'", "'\\''")}'`;
+  const cases = places.map(({ path, commands, options }) => {
+    const list = (name: string, entries: readonly Entry[]): string => `${name}=(${entries.map(quoted).join(' ')})`;
+    return `    '${path}') ${list('commands', commands)}; ${list('options', options)} ;;`;
+  });
+  return `#compdef bloomery
+# zsh completion of bloomery: source <(bloomery completion zsh)
+_bloomery() {
+  local place='' word
+  local -a commands options
+  for word in \${words[2,CURRENT-1]}; do
+    case "$place/$word" in ${deeper(places)}) place="$place/$word" ;; esac
+  done
+  case "$place" in
+${cases.join('\n')}
+  esac
+  if [[ \${words[CURRENT]} == -* ]]; then _describe option options
+  elif (( \${#commands} )); then _describe command commands
+  else _files
+  fi
+}
+compdef _bloomery bloomery
+`;
+}
+
+function fishScript(places: readonly Place[]): string {
+  const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+  const lines = places.flatMap(({ path, commands, options }) => [
+    ...commands.map(
+      ({ name, description }) =>
+        `complete -c bloomery -n '__bloomery_at "${path}"' -f -a ${name} -d ${quoted(description)}`,
+    ),
+    ...options.map(
+      ({ name, description }) =>
+        `complete -c bloomery -n '__bloomery_at "${path}"' -l ${name.slice(2)} -d ${quoted(description)}`,
+    ),
+  ]);
+  const known = places.flatMap(({ path }) => (path === '' ? [] : [path])).join(' ');
+  return `# fish completion of bloomery: bloomery completion fish | source
+function __bloomery_at
+  set -l place ''
+  for word in (commandline -opc)[2..]
+    contains -- "$place/$word" ${known}; and set place "$place/$word"
+  end
+  test "$place" = "$argv[1]"
+end
+${lines.join('\n')}
+`;
+}

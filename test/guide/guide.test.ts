@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import type { Command } from 'commander';
+import { createProgram } from '../../src/cli/program.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+import { commandsIn, stepsOf } from './page.ts';
+import { walkGuide } from './walk.ts';
+
+/** Options of a command line that the command it names does not know. */
+function unknownOptions(args: readonly string[]): readonly string[] {
+  let command: Command = createProgram();
+  const rest = [...args];
+  for (;;) {
+    const next = command.commands.find((each) => each.name() === rest[0]);
+    if (next === undefined) break;
+    command = next;
+    rest.shift();
+  }
+  if (command.parent === null || command.registeredArguments.some(({ required }) => required && rest.length === 0))
+    return args;
+  return rest.filter((each) => each.startsWith('--') && !command.options.some(({ long }) => long === each));
+}
+
+test('every command of the guide for delegates is one of the program, with options that it has', (t) => {
+  const commands = stepsOf('forge.md').flatMap((step) => (step.kind === 'stop' ? [] : commandsIn(step.text)));
+  t.true(commands.length >= 20, `${commands.length}`);
+  for (const args of commands) t.deepEqual(unknownOptions(args), [], args.join(' '));
+  t.deepEqual(unknownOptions(['forging', 'enable', '--no-such']), ['--no-such']);
+});
+
+for (const generation of [2, 3] as const) {
+  test(`the guide makes an account of generation ${generation} a delegate with votes and a node of its own, switched on`, async (t) => {
+    t.timeout(240_000);
+    const directory = temporaryFolder(t);
+    const { output } = await walkGuide({
+      generation,
+      directory,
+      nodes: 1,
+      lastSection: 'A node of your own',
+      stepTimeoutMs: 60_000,
+      tell: (line) => t.log(line),
+    });
+    t.is(output.match(/^transaction \d+: in block \d+$/gm)?.length, 3, output);
+    t.regex(output, /^forging\.riskDoubleForging +false +forger\.json5$/m);
+    t.regex(output, /^forging\.defaultPassword +none +default$/m);
+    t.regex(output, /^[0-9a-f]{64} {2}on/m);
+    const passphrase = readFileSync(join(directory, 'passphrase'), 'utf8').trim();
+    t.is(passphrase.split(' ').length, 12);
+    t.false(output.includes(passphrase));
+  });
+}

@@ -1,0 +1,48 @@
+/**
+ * `npm run guide [-- --generation N]`: walks the guide for delegates to its end, on a devnet of four real nodes, and looks at
+ * everything that the delegate signed on any of its three data folders. Half an hour at most: slots last two seconds.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { partsOf } from '../../src/node/generations.ts';
+import type { Generation } from '../../src/protocol/params.ts';
+import { walkGuide } from './walk.ts';
+
+const STEP_TIMEOUT_MS = 30 * 60_000;
+
+const { values } = parseArgs({ options: { generation: { type: 'string', multiple: true } } });
+const chosen = values.generation ?? ['2', '3'];
+const results = await Promise.allSettled(chosen.map((each) => walk(each === '2' ? 2 : 3)));
+for (const result of results) {
+  if (result.status === 'fulfilled') continue;
+  console.error(result.reason);
+  process.exitCode = 1;
+}
+
+async function walk(generation: Generation): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-guide-'));
+  const tell = (line: string): void => console.log(`generation ${generation} ${line}`);
+  try {
+    const { signed } = await walkGuide({ generation, directory, nodes: 4, stepTimeoutMs: STEP_TIMEOUT_MS, tell });
+    for (const [folder, headers] of signed) tell(`${folder} signed ${headers.map(({ height }) => height).join(', ')}`);
+    const { params } = loadNetwork(packagedNetworkDirectory(generation === 2 ? 'devnet-gen2' : 'devnet'));
+    const rules = partsOf(params).createRules(params);
+    // What was taken over with the record is no second signature.
+    const distinct = [...new Map([...signed.values()].flat().map((header) => [header.blockId, header])).values()];
+    const broken = distinct.flatMap((one, index) =>
+      distinct.slice(index + 1).flatMap((other) => rules.contradiction(one, other) ?? []),
+    );
+    for (const folder of ['forger', 'elsewhere', 'bare']) {
+      if ((signed.get(folder)?.length ?? 0) === 0)
+        throw new Error(`generation ${generation}: nothing signed in ${folder}`);
+    }
+    if (broken.length > 0) throw new Error(`generation ${generation}: contradictions: ${broken.join('; ')}`);
+    tell(`${distinct.length} headers of the delegate, none contradicts another`);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,38 @@
+/** The commands of a guide: its shell blocks in order, and where it says to stop a node. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageDirectory } from '../../src/config/package.ts';
+
+export type Step =
+  | { readonly kind: 'commands'; readonly section: string; readonly text: string }
+  /** Goes on until it is stopped: a terminal of its own. */
+  | { readonly kind: 'running'; readonly section: string; readonly text: string }
+  /** Ends what was started last. */
+  | { readonly kind: 'stop'; readonly section: string };
+
+export function stepsOf(page: string): readonly Step[] {
+  const text = readFileSync(join(packageDirectory(), 'docs', 'guides', page), 'utf8');
+  const steps: Step[] = [];
+  let section = '';
+  for (const match of text.matchAll(/^## ([^\n]*)$|^<!-- (stop) -->$|^```sh\n(.*?)\n```$/gms)) {
+    const [, heading, stop, commands] = match;
+    if (heading !== undefined) section = heading;
+    else if (stop !== undefined) steps.push({ kind: 'stop', section });
+    else if (commands !== undefined) {
+      const runs = /^bloomery (devnet --|start )/.test(commands);
+      steps.push({ kind: runs ? 'running' : 'commands', section, text: commands });
+    }
+  }
+  return steps;
+}
+
+/** Arguments of every `bloomery` command in a text, as far as they need no shell to be read. */
+export function commandsIn(text: string): readonly (readonly string[])[] {
+  return [...text.matchAll(/(?:^|[({|]\s*)bloomery ([^|)};\n<>]*)/gm)].map(([, args = '']) =>
+    args
+      .trim()
+      .split(/\s+/)
+      .map((arg) => arg.replace(/^["']|["']$/g, '')),
+  );
+}

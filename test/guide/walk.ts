@@ -1,0 +1,199 @@
+/** Walks docs/guides/forge.md: its commands as they stand, other ports and another generation apart, with real processes. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { nodeClient } from '../../src/cli/node-client.ts';
+import type { Generation } from '../../src/protocol/params.ts';
+import type { SignedHeader } from '../../src/protocol/rules.ts';
+import { CLI_ENTRY, freePortRanges } from '../support/cli.ts';
+import { stepsOf, type Step } from './page.ts';
+
+export interface WalkOptions {
+  readonly generation: Generation;
+  /** An empty folder. */
+  readonly directory: string;
+  /** Nodes of the devnet. */
+  readonly nodes: number;
+  /** Sections after this one are left out, and so are loops that wait for something. */
+  readonly lastSection?: string;
+  readonly stepTimeoutMs: number;
+  /** Told as it goes. */
+  readonly tell: (line: string) => void;
+}
+
+export interface Walk {
+  /** Standard output of all commands. */
+  readonly output: string;
+  /** What the delegate of the guide signed, by data folder. */
+  readonly signed: ReadonlyMap<string, readonly SignedHeader[]>;
+}
+
+const PORTS_NEEDED = 20;
+const ANSWER_DEADLINE_MS = 90_000;
+
+export async function walkGuide(options: WalkOptions): Promise<Walk> {
+  const { directory, lastSection, tell } = options;
+  const ports = await freePortRanges(PORTS_NEEDED);
+  const steps = stepsOf('forge.md');
+  const running: ChildProcess[] = [];
+  let output = '';
+  let started = Date.now();
+  writeShim(directory);
+  try {
+    let section = '';
+    for (const step of steps) {
+      if (lastSection !== undefined && section === lastSection && step.section !== lastSection) break;
+      if (step.section !== section) tell(`${seconds(started)} ${step.section}`);
+      section = step.section;
+      if (step.kind === 'stop') {
+        await stop(running.pop());
+        continue;
+      }
+      const text = adapted(step, options, ports);
+      if (lastSection !== undefined && /^until /m.test(text)) continue;
+      if (step.kind === 'running') running.push(await startRunning(text, directory));
+      else output += await run(text, options);
+    }
+    tell(`${seconds(started)} done`);
+    return { output, signed: signedIn(directory, keyOf(output)) };
+  } finally {
+    started = 0;
+    for (const child of running.reverse()) await stop(child);
+  }
+}
+
+function seconds(started: number): string {
+  return `${((Date.now() - started) / 1000).toFixed(0).padStart(5)} s`;
+}
+
+/** The same commands on ports that are free, and on the generation that is walked. */
+function adapted(
+  step: Exclude<Step, { kind: 'stop' }>,
+  { generation, nodes }: WalkOptions,
+  ports: { readonly http: number; readonly ws: number },
+): string {
+  const moved = step.text
+    .replace(/\b40(00|10)\b/g, (_, last: string) => String(ports.http + Number(last)))
+    .replace(/\b50(00|10)\b/g, (_, last: string) => String(ports.ws + Number(last)))
+    .replace('bloomery devnet --generation', `bloomery devnet --nodes ${nodes} --generation`);
+  if (generation === 3) return moved;
+  return moved.replaceAll('--generation 3', '--generation 2').replace('NETWORK=devnet', 'NETWORK=devnet-gen2');
+}
+
+/** `bloomery` as an installed package has it. */
+function writeShim(directory: string): void {
+  const folder = join(directory, 'bin');
+  mkdirSync(folder);
+  const file = join(folder, 'bloomery');
+  writeFileSync(file, `#!/bin/sh\nexec '${process.execPath}' '${CLI_ENTRY}' "$@"\n`);
+  chmodSync(file, 0o755);
+}
+
+function environment(directory: string): NodeJS.ProcessEnv {
+  const path = process.env['PATH'] ?? '';
+  return {
+    PATH: [join(directory, 'bin'), path].join(delimiter),
+    HOME: directory,
+    BLOOMERY_HOME: join(directory, 'home'),
+    // Should the walk be killed, its nodes end by themselves.
+    BLOOMERY_SUPERVISED: '1',
+  };
+}
+
+/** Runs a block with the variables and functions of the blocks before it. */
+async function run(text: string, { directory, stepTimeoutMs }: WalkOptions): Promise<string> {
+  const state = join(directory, 'shell-state');
+  const before = existsSync(state) ? `. '${state}'\n` : '';
+  const after = `{ declare -p | grep -v '^declare -[a-z]*r' ; declare -f; umask | sed 's/^/umask /'; } > '${state}'`;
+  const script = `set -eu -o pipefail\n${before}${text}\n${after}\n`;
+  const child = spawn('bash', ['-c', script], {
+    cwd: directory,
+    env: environment(directory),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const timer = setTimeout(() => endGroup(child), stepTimeoutMs);
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => (stdout += part));
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (stderr += part));
+  try {
+    const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+    if (code === 0) return stdout;
+    throw new Error(`exit code ${code} of\n${text}\nstandard output:\n${stdout}\nstandard error:\n${stderr}`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Starts a command that goes on, and waits until its node answers. */
+async function startRunning(text: string, directory: string): Promise<ChildProcess> {
+  const state = join(directory, 'shell-state');
+  const before = existsSync(state) ? `. '${state}'\n` : '';
+  const child = spawn('bash', ['-c', `${before}exec ${text}`], {
+    cwd: directory,
+    env: environment(directory),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => (said += part));
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (said = `${said}${part}`.slice(-20_000)));
+  const deadlineMs = Date.now() + ANSWER_DEADLINE_MS;
+  const port = httpPortOf(text, directory);
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`ended early: ${text}\n${said}`);
+    const state = await nodeClient(`http://127.0.0.1:${port}`)
+      .status()
+      .catch(() => undefined);
+    if (state !== undefined && !state.syncing && state.height > 1) return child;
+    if (Date.now() > deadlineMs) throw new Error(`no answer in time: ${text}\n${said}`);
+    await sleep(250);
+  }
+}
+
+function httpPortOf(text: string, directory: string): string {
+  const given =
+    /--http-port (\d+)/.exec(text) ??
+    /http: \{ port: (\d+)/.exec(readFileSync(join(directory, 'forger.json5'), 'utf8'));
+  return given?.[1] ?? '';
+}
+
+/** As Ctrl-C does, by the signal that a supervised process listens to. */
+async function stop(child: ChildProcess | undefined): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  child.kill('SIGTERM');
+  await ended;
+}
+
+function endGroup(child: ChildProcess): void {
+  if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+}
+
+function keyOf(output: string): string {
+  return /^public key {2}([0-9a-f]{64})$/m.exec(output)?.[1] ?? '';
+}
+
+/** Headers in the journals of the guide's data folders. */
+function signedIn(directory: string, publicKey: string): ReadonlyMap<string, readonly SignedHeader[]> {
+  const found = new Map<string, readonly SignedHeader[]>();
+  for (const folder of ['forger', 'elsewhere', 'bare']) {
+    const file = ['devnet', 'devnet-gen2']
+      .map((network) => join(directory, folder, network, 'forging-journal'))
+      .find((each) => existsSync(each));
+    if (file === undefined) continue;
+    const lines = readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line.endsWith('}'));
+    const entries = lines.map(
+      (line) => JSON.parse(line.slice(line.indexOf('{'))) as SignedHeader & { delegate: string },
+    );
+    found.set(
+      folder,
+      entries.filter(({ delegate, blockId }) => delegate === publicKey && blockId !== undefined),
+    );
+  }
+  return found;
+}
