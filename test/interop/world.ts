@@ -8,9 +8,9 @@ import { makeNetwork } from '../../src/cli/genesis/make-network.ts';
 import { writeNetworkFolder } from '../../src/cli/network-folder.ts';
 import { loadNetwork, type ForgerEntry, type Network } from '../../src/config/network.ts';
 import type { Generation } from '../../src/protocol/params.ts';
-import { freePortRanges } from '../support/cli.ts';
 import type { RealRelease } from './install.ts';
 import type { InteropNode } from './nodes.ts';
+import { freePort } from './ports.ts';
 import { startPostgres, type Postgres, type PostgresPlace } from './postgres.ts';
 import { Processes } from './processes.ts';
 
@@ -56,11 +56,10 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
     const network = await newNetwork(generation, join(folder, 'network'));
     const { forgers } = network;
     if (forgers === undefined) throw new Error('the new network has no delegates');
-    const { http } = await freePortRanges(1);
     // The user that the server runs as must be able to come by.
     chmodSync(folder, 0o711);
     mkdirSync(join(folder, 'database'), { mode: 0o755 });
-    const postgres = await startPostgres(options.postgres, join(folder, 'database'), http, processes);
+    const postgres = await startPostgres(options.postgres, join(folder, 'database'), await freePort(), processes);
     return {
       generation,
       folder,

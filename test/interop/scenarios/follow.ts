@@ -13,7 +13,8 @@ import type { World } from '../world.ts';
 
 /** Past the finality of the first rounds: 101 * 3 and some. */
 const PAST_SLOTS = 330;
-const PAST_MS_MAX = 180_000;
+/** Slots that were missed on the way are made up for at the pace of the present. */
+const PAST_MS_MAX = 600_000;
 const LIVE_BLOCKS = 20;
 const SYNC_MS_MAX = 180_000;
 
