@@ -163,6 +163,19 @@ export interface ForgingImportFlags {
   readonly dataDir?: string;
 }
 
+export interface DoctorFlags {
+  readonly node: string;
+  readonly network?: string;
+  readonly dataDir?: string;
+  readonly config?: string;
+  readonly json?: true;
+}
+
+export interface WhyMissedFlags {
+  readonly node: string;
+  readonly json?: true;
+}
+
 export interface BackupFlags {
   readonly network?: string;
   readonly dataDir?: string;

@@ -2,17 +2,46 @@
 
 import type { Command } from 'commander';
 import { command, EXIT_CODES, integerFrom, onlyCommands } from './command.ts';
-import type { BackupFlags, SnapshotCreateFlags, SnapshotRestoreFlags, WhyFlags } from './flags.ts';
+import type {
+  BackupFlags,
+  DoctorFlags,
+  SnapshotCreateFlags,
+  SnapshotRestoreFlags,
+  WhyFlags,
+  WhyMissedFlags,
+} from './flags.ts';
 
 const NODE = 'http://127.0.0.1:4000';
 
 export function addOperatorCommands(program: Command): void {
+  addDoctor(program);
   addWhy(program);
   addCopies(program);
 }
 
+function addDoctor(program: Command): void {
+  command(program, 'doctor', 'say what ails a node, by what that shows, and what helps')
+    .option('--node <url>', 'its HTTP interface, on the same machine', NODE)
+    .option(
+      '--network <name|dir>',
+      'name of its network, or path of its folder: then configuration and ports are checked too',
+    )
+    .option('--data-dir <dir>', 'folder for data that the node is started with')
+    .option('--config <file>', 'its JSON5 file with options')
+    .option('--json', 'print {"findings":[{"code","severity","cause","evidence","remedy"}, ...]}')
+    .addHelpText(
+      'after',
+      `
+Looks at the network folder, configuration, disk, chain, record of signatures and ports, and at what the running node says of
+its clock, peers, chain and forging. Changes nothing. docs/troubleshooting.md lists all that it can find. The exit code is 1
+when it finds something.
+${EXIT_CODES}`,
+    )
+    .action(async (options: DoctorFlags) => (await import('./commands/doctor.ts')).doctor(options));
+}
+
 function addWhy(program: Command): void {
-  command(program, 'why', 'say what a running node refused, dropped or missed, and why')
+  const why = command(program, 'why', 'say what a running node refused, dropped or missed, and why')
     .option('--node <url>', 'its HTTP interface, on the same machine', NODE)
     .option('--limit <count>', 'latest decisions', integerFrom(1, 500), 50)
     .option('--json', 'print {"decisions":[{"number","time","room","code","message","fields"}, ...]}, newest first')
@@ -24,6 +53,25 @@ times are UTC. A node keeps the latest 200 of each kind since its start.
 ${EXIT_CODES}`,
     )
     .action(async (options: WhyFlags) => (await import('./commands/why.ts')).why(options));
+
+  command(why, 'missed', 'say why no block came in a slot')
+    .argument(
+      '<height|slot>',
+      'height of the block after the gap, or number of the slot',
+      integerFrom(1, 4_294_967_295),
+    )
+    .option('--node <url>', 'HTTP interface of the node, on the same machine', NODE)
+    .option('--json', 'print {"slots":[{"slot","time","delegate","isOwn","reason"}, ...]}')
+    .addHelpText(
+      'after',
+      `
+A number above the height of the chain is a slot. Forgers are known for the present round; reasons for what the node itself
+decided since its start, the latest 200 of each kind.
+${EXIT_CODES}`,
+    )
+    .action(async (place: number, options: WhyMissedFlags) =>
+      (await import('./commands/why-missed.ts')).whyMissed(place, options),
+    );
 }
 
 function addCopies(program: Command): void {

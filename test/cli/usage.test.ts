@@ -17,6 +17,8 @@ for (const args of [
   ['verify', '--help'],
   ['rollback', '--help'],
   ['why', '--help'],
+  ['why', 'missed', '--help'],
+  ['doctor', '--help'],
   ['backup', '--help'],
   ['snapshot'],
   ['snapshot', 'create', '--help'],

@@ -1,0 +1,190 @@
+/** What can be seen without the node: network folder, configuration, disk, store, record of signatures, ports. */
+
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { loadConfig } from '../../config/load.ts';
+import { findNetworkDirectory, loadNetwork, bloomeryHome, type Network } from '../../config/network.ts';
+import type { Config } from '../../config/schema.ts';
+import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { openSnapshot, type ChainPlace } from '../../node/chain-tool.ts';
+import { openJournal } from '../../node/journal-file.ts';
+import { hexOf } from '../../primitives/bytes.ts';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import { placeOfData, placeOfNetwork } from '../chain-place.ts';
+import { checkPortsFree } from '../ports.ts';
+import { finding, type FaultCode, type Finding } from './catalogue.ts';
+
+export interface DiskRequest {
+  readonly network?: string;
+  readonly dataDir?: string;
+  readonly config?: string;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Whether a node answers: its ports are its own then. */
+  readonly isAnswering: boolean;
+  /** Room in the file system of a folder; asks the system unless given. */
+  readonly freeBytesOf?: (folder: string) => number;
+}
+
+/** What other checks go on from. */
+export interface DiskReport {
+  readonly findings: readonly Finding[];
+  /** Undefined when the folder of the network is wrong or nobody said which. */
+  readonly network: Network | ChainPlace['network'] | undefined;
+  /** Whether a process has the store. */
+  readonly isInUse: boolean;
+}
+
+const FREE_BYTES_MIN = 1024 ** 3;
+/** Blocks below the tip whose places are looked at: a damaged end is what a broken disk leaves behind. */
+const BLOCKS_CHECKED = 300;
+
+const STORE_FAULTS: Readonly<Record<string, FaultCode>> = {
+  STORE_UNREADABLE: 'STORE_DAMAGED',
+  STORE_LAYOUT_MISMATCH: 'STORE_OF_OTHER_LAYOUT',
+  STORE_NETWORK_MISMATCH: 'STORE_OF_OTHER_NETWORK',
+  STORE_GENERATION_MISMATCH: 'STORE_OF_OTHER_NETWORK',
+  STORE_PARAMS_MISMATCH: 'STORE_OF_OTHER_PARAMS',
+};
+
+export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
+  const findings: Finding[] = [];
+  const place = placeOf(request, findings);
+  if (place === undefined) return { findings, network: undefined, isInUse: false };
+  const config = request.network === undefined ? undefined : await checkConfig(request, request.network, findings);
+  checkFolder(place, request, findings);
+  await checkStore(place, findings);
+  const isInUse = checkJournal(place, findings);
+  if (config !== undefined && !request.isAnswering && !isInUse) await checkPorts(config, findings);
+  return { findings, network: place.network, isInUse };
+}
+
+/** Undefined, without a finding, when nobody said which network and no folder tells. */
+function placeOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainPlace | undefined {
+  const data = dataDir === undefined ? {} : { dataDir };
+  try {
+    return network === undefined ? placeOfData(data) : placeOfNetwork({ ...data, network });
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    const isNoNode = error.code === 'USAGE' && network === undefined && dataDir === undefined;
+    if (!isNoNode) findings.push(finding('NETWORK_FOLDER_WRONG', error.message));
+    return undefined;
+  }
+}
+
+async function checkConfig(
+  { config: file, environment }: DiskRequest,
+  name: string,
+  findings: Finding[],
+): Promise<Config | undefined> {
+  try {
+    const network = loadNetwork(findNetworkDirectory(name, bloomeryHome(environment)));
+    const flags = new Map<string, unknown>();
+    const config = loadConfig({ network, environment, flags, ...(file === undefined ? {} : { file }) });
+    const open = config.http.forgingWhitelist.map(String).find((entry) => /^(0\.0\.0\.0|::)\/0$/.test(entry));
+    if (open !== undefined) findings.push(finding('FORGING_OPEN_TO_STRANGERS', `http.forgingWhitelist has ${open}`));
+    await checkKeys(config, findings);
+    return config;
+  } catch (error) {
+    findings.push(finding('CONFIG_WRONG', messageOf(error)));
+    return undefined;
+  }
+}
+
+async function checkKeys({ forging }: Config, findings: Finding[]): Promise<void> {
+  if (!forging.enabled || !forging.force) return;
+  const faults = await Promise.all(
+    forging.delegates.map(async ({ publicKey, encryptedPassphrase }) => {
+      try {
+        const passphrase = await decryptPassphrase(encryptedPassphrase, forging.defaultPassword);
+        const isItsOwn = hexOf(keyPairOfPassphrase(passphrase).publicKey) === publicKey;
+        return isItsOwn ? undefined : `${publicKey}: the passphrase belongs to another public key`;
+      } catch (error) {
+        return `${publicKey}: ${messageOf(error)}`;
+      }
+    }),
+  );
+  const [first] = faults.filter((fault) => fault !== undefined);
+  if (first !== undefined) findings.push(finding('FORGING_KEY_WRONG', first));
+}
+
+function checkFolder(
+  { dataDirectory }: ChainPlace,
+  { freeBytesOf = freeBytes }: DiskRequest,
+  findings: Finding[],
+): void {
+  let folder = dataDirectory;
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  try {
+    if (!statSync(folder).isDirectory()) throw new Error(`${folder} is a file`);
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    findings.push(finding('DATA_FOLDER_UNWRITABLE', messageOf(error)));
+  }
+  const bytes = freeBytesOf(folder);
+  if (bytes < FREE_BYTES_MIN)
+    findings.push(finding('DISK_NEARLY_FULL', `${Math.round(bytes / 1024 ** 2)} MiB are left at ${folder}`));
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+async function checkStore(place: ChainPlace, findings: Finding[]): Promise<void> {
+  try {
+    const { store } = await openSnapshot(place);
+    try {
+      const broken = brokenPlace(store);
+      if (broken !== undefined) findings.push(finding('STORE_CHAIN_BROKEN', broken));
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    const code = error instanceof ProtocolError ? error.code : '';
+    // A node that has not been started yet has none.
+    if (code === 'STORE_MISSING') return;
+    findings.push(finding(STORE_FAULTS[code] ?? 'STORE_DAMAGED', messageOf(error)));
+  }
+}
+
+function brokenPlace(store: Awaited<ReturnType<typeof openSnapshot>>['store']): string | undefined {
+  const tip = store.tip();
+  if (tip === undefined) return undefined;
+  let above = tip;
+  for (let height = tip.height; height > Math.max(1, tip.height - BLOCKS_CHECKED); height -= 1) {
+    try {
+      const block = store.block(height);
+      if (block === undefined) return `there is no block at height ${height}`;
+      if (block.height !== height) return `the block at height ${height} says height ${block.height}`;
+      if (block !== undefined && above.height > height && above.previousBlockId !== block.id)
+        return `block ${above.id} at height ${above.height} does not follow block ${block.id}`;
+      above = block;
+    } catch (error) {
+      return `the block at height ${height} cannot be read: ${messageOf(error)}`;
+    }
+  }
+  return undefined;
+}
+
+/** @returns whether another process has the record, as a running node does */
+function checkJournal({ dataDirectory }: ChainPlace, findings: Finding[]): boolean {
+  const file = join(dataDirectory, 'forging-journal');
+  if (!existsSync(file)) return false;
+  try {
+    openJournal(file).close();
+    return false;
+  } catch (error) {
+    if (error instanceof ProtocolError && error.code === 'JOURNAL_IN_USE') return true;
+    findings.push(finding('JOURNAL_DAMAGED', messageOf(error)));
+    return false;
+  }
+}
+
+async function checkPorts({ http, p2p }: Config, findings: Finding[]): Promise<void> {
+  try {
+    await checkPortsFree([...(http.enabled ? [http] : []), ...(p2p.enabled ? [p2p] : [])]);
+  } catch (error) {
+    const data = error instanceof ProtocolError ? error.data : {};
+    findings.push(finding('PORT_TAKEN', `port ${String(data['port'])} on ${String(data['host'])}`));
+  }
+}

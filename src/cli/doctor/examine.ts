@@ -1,0 +1,32 @@
+/** All checks of the doctor together. */
+
+import { finding, type Finding } from './catalogue.ts';
+import { checkDisk, type DiskRequest } from './disk-checks.ts';
+import { checkNode, type NodeRequest } from './node-checks.ts';
+
+export type ExamineRequest = NodeRequest & Omit<DiskRequest, 'isAnswering'>;
+
+/** What is wrong, errors first; nothing on a healthy node. */
+export async function examine(request: ExamineRequest): Promise<readonly Finding[]> {
+  const node = await checkNode(request);
+  const disk = await checkDisk({ ...request, isAnswering: node.isAnswering });
+  const findings = [...disk.findings, ...judgeTogether(request, node, disk)];
+  const rank = ({ severity }: Finding): number => (severity === 'error' ? 0 : 1);
+  return findings.sort((a, b) => rank(a) - rank(b));
+}
+
+/** What follows from both; what an unrelated node says of itself is no fault of this one. */
+function judgeTogether(
+  { url }: ExamineRequest,
+  node: Awaited<ReturnType<typeof checkNode>>,
+  disk: Awaited<ReturnType<typeof checkDisk>>,
+): readonly Finding[] {
+  const expected = disk.network?.params.nethash;
+  if (node.nethash !== undefined && expected !== undefined && node.nethash !== expected)
+    return [finding('NODE_OF_OTHER_NETWORK', `the node says ${node.nethash}, the network folder ${expected}`)];
+  if (node.isAnswering) return node.findings;
+  if (disk.isInUse) return [finding('NODE_SILENT', `nobody answers at ${url}`)];
+  const isHindered = disk.findings.some(({ severity }) => severity === 'error');
+  // What keeps it from starting says more.
+  return isHindered ? [] : [finding('NODE_NOT_RUNNING', `nobody answers at ${url}`)];
+}

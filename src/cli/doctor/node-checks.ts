@@ -1,0 +1,204 @@
+/** What a running node says of itself over HTTP, judged. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { nodeAsker } from '../ask-node.ts';
+import type { DecisionState, NodeState, PeerVerdictState } from '../node-client.ts';
+import { finding, type Finding } from './catalogue.ts';
+
+export interface NodeRequest {
+  readonly url: string;
+  /** Between two looks at what may be so for a moment only. */
+  readonly lookAgainMs?: number;
+}
+
+export interface NodeReport {
+  readonly isAnswering: boolean;
+  /** Of the network that the node is of, where it said so. */
+  readonly nethash?: string;
+  readonly findings: readonly Finding[];
+}
+
+interface Constants {
+  readonly nethash: string;
+  readonly protocolVersion: string;
+}
+
+interface Look extends NodeState {
+  readonly secondsSinceEpoch: number;
+  /** Unix time in milliseconds. */
+  readonly currentTime: number;
+}
+
+interface Seen {
+  readonly constants: Constants;
+  /** Several, oldest first: what may be so for a moment counts when it is so each time. */
+  readonly looks: readonly Look[];
+  readonly tipTimestamp: number;
+  readonly peers: readonly PeerVerdictState[];
+  readonly decisions: readonly DecisionState[];
+  readonly forging: readonly { readonly publicKey: string; readonly forging: boolean }[];
+  readonly active: ReadonlySet<string>;
+  readonly blockTimeS: number;
+}
+
+const LOOKS = 3;
+const LOOK_AGAIN_MS = 700;
+const LAG_BLOCKS_MAX = 2;
+const TIP_AGE_SLOTS_MAX = 10;
+/** Blocks are final after some 150 to 200 more when all delegates take part. */
+const UNFINAL_BLOCKS_MAX = 404;
+const CONSENSUS_MIN = 51;
+/** What happened within this time counts, from so many times on: once is chance. */
+const RECENT_MS = 15 * 60_000;
+const TIMES_MIN = 3;
+const CLOSE_OTHER_NETWORK = 4104;
+const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
+const WRITE_FAILURES = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
+
+export async function checkNode(request: NodeRequest): Promise<NodeReport> {
+  let seen: Seen;
+  try {
+    seen = await look(request);
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    if (error.code === 'NODE_UNREACHABLE') return { isAnswering: false, findings: [] };
+    return { isAnswering: true, findings: [finding('NODE_REFUSES', error.message)] };
+  }
+  const findings = [...judgeChain(seen), ...judgePeers(seen), ...judgeDecisions(seen), ...judgeForging(seen)];
+  return { isAnswering: true, nethash: seen.constants.nethash, findings };
+}
+
+async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<Seen> {
+  const { ask } = nodeAsker(url);
+  const [constants, first, peers, decisions, forging, forgers, blocks] = await Promise.all([
+    ask<Constants>('node/constants'),
+    ask<Look>('node/status'),
+    ask<PeerVerdictState[]>('node/peers?limit=100'),
+    ask<DecisionState[]>('node/decisions?limit=500'),
+    ask<Seen['forging']>('node/status/forging'),
+    ask<{ publicKey: string; nextSlot: number }[]>('delegates/forgers?limit=101'),
+    ask<{ timestamp: number }[]>('blocks?limit=1'),
+  ]);
+  const looks: Look[] = [first];
+  while (looks.length < LOOKS) {
+    await sleep(lookAgainMs);
+    looks.push(await ask<Look>('node/status'));
+  }
+  const nextSlot = forgers[0]?.nextSlot ?? 0;
+  return {
+    constants,
+    looks,
+    tipTimestamp: blocks[0]?.timestamp ?? 0,
+    peers,
+    decisions,
+    forging,
+    active: new Set(forgers.map(({ publicKey }) => publicKey)),
+    // Slots count from the epoch, so the length of one follows from their number.
+    blockTimeS: nextSlot > 0 ? Math.max(1, Math.round(first.secondsSinceEpoch / nextSlot)) : 10,
+  };
+}
+
+function judgeChain({ constants, looks, tipTimestamp, blockTimeS }: Seen): readonly Finding[] {
+  const findings: Finding[] = [];
+  const [state] = looks;
+  if (state === undefined) return findings;
+  const { height, networkHeight, chainMaxHeightFinalized: finalized, clockOffsetMs } = state;
+  if (clockOffsetMs !== undefined) {
+    const direction = clockOffsetMs > 0 ? 'ahead of' : 'behind';
+    findings.push(finding('CLOCK_OFF', `peers are ${Math.abs(clockOffsetMs) / 1000} s ${direction} this node`));
+  }
+  const isBehind = looks.every((each) => each.networkHeight - each.height > LAG_BLOCKS_MAX);
+  if (isBehind && looks.every(({ syncing }) => !syncing))
+    findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
+  const tipAgeS = state.secondsSinceEpoch - tipTimestamp;
+  if (!isBehind && tipAgeS > TIP_AGE_SLOTS_MAX * blockTimeS)
+    findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${tipAgeS} s old`));
+  // Generation 2 knows no finality of this kind.
+  if (constants.protocolVersion.startsWith('2') && height - finalized > UNFINAL_BLOCKS_MAX)
+    findings.push(finding('FINALITY_LAGS', `height ${height}, final up to ${finalized}`));
+  return findings;
+}
+
+function judgePeers({ looks, peers }: Seen): readonly Finding[] {
+  const others = peers.filter(({ code, reason }) => code === CLOSE_OTHER_NETWORK && /did not match/.test(reason ?? ''));
+  const [other] = others;
+  const findings: Finding[] = [];
+  if (other !== undefined) {
+    const evidence = `${other.ip}:${other.wsPort ?? '?'} said: ${other.reason}`;
+    findings.push(finding('PEERS_OF_OTHER_NETWORK', evidence));
+  }
+  const connected = peers.filter(({ verdict }) => verdict === 'connected').length;
+  if (connected === 0) findings.push(finding('NO_PEERS', `${peers.length} addresses are known, none is connected`));
+  else if (looks.every(({ consensus, syncing }) => consensus < CONSENSUS_MIN && !syncing)) {
+    const best = Math.max(...looks.map(({ consensus }) => consensus));
+    findings.push(finding('CONSENSUS_LOW', `at most ${best} % of ${connected} peers have the tip`));
+  }
+  return findings;
+}
+
+function judgeDecisions({ looks, decisions }: Seen): readonly Finding[] {
+  const nowMs = looks[0]?.currentTime ?? 0;
+  const recent = decisions.filter(({ time }) => nowMs - Date.parse(time) < RECENT_MS);
+  const of = (wanted: (decision: DecisionState) => boolean): readonly DecisionState[] => recent.filter(wanted);
+  const findings: Finding[] = [];
+  const tell = (code: Finding['code'], found: readonly DecisionState[], timesMin: number): void => {
+    const [latest] = found;
+    if (latest !== undefined && found.length >= timesMin)
+      findings.push(finding(code, evidenceOf(latest, found.length)));
+  };
+  tell(
+    'WRITES_FAIL',
+    of(({ code, fields }) => WRITE_FAILURES.has(code) || /could not be written/.test(String(fields['reason']))),
+    1,
+  );
+  tell(
+    'DELEGATE_ELSEWHERE',
+    of(({ code }) => ELSEWHERE.has(code)),
+    1,
+  );
+  tell(
+    'MACHINE_TOO_SLOW',
+    of(({ code }) => code === 'FORGING_SLOT_SLEPT'),
+    TIMES_MIN,
+  );
+  tell('SLOTS_MISSED', of(isMissedSlot), TIMES_MIN);
+  tell(
+    'SYNC_FAILS',
+    of(({ room, code }) => room === 'sync' && code.startsWith('SYNC_')),
+    TIMES_MIN,
+  );
+  tell(
+    'BLOCKS_REFUSED',
+    of(({ room, code }) => room === 'chain' && code.startsWith('BLOCK_')),
+    TIMES_MIN,
+  );
+  return findings;
+}
+
+function isMissedSlot({ room, code, fields }: DecisionState): boolean {
+  return (
+    room === 'forge' &&
+    'slot' in fields &&
+    code !== 'FORGING_SLOT_SLEPT' &&
+    !ELSEWHERE.has(code) &&
+    !WRITE_FAILURES.has(code)
+  );
+}
+
+function evidenceOf({ time, code, message, fields }: DecisionState, times: number): string {
+  const reason = fields['reason'] === undefined ? '' : ` (${String(fields['reason'])})`;
+  const often = times > 1 ? `${times} times of late, last ` : '';
+  return `${often}${time.slice(11, 19)} UTC ${code}: ${message}${reason}`;
+}
+
+function judgeForging({ forging, active }: Seen): readonly Finding[] {
+  if (forging.length === 0) return [];
+  const on = forging.filter((delegate) => delegate.forging);
+  if (on.length === 0) return [finding('FORGING_OFF', `${forging.length} configured, 0 on`)];
+  const idle = on.filter(({ publicKey }) => !active.has(publicKey));
+  const [first] = idle;
+  return first === undefined
+    ? []
+    : [finding('DELEGATE_NOT_ACTIVE', `${idle.length} of ${on.length} that are on, among them ${first.publicKey}`)];
+}

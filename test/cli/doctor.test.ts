@@ -1,0 +1,304 @@
+/** The catalogue of faults: each is induced, and must be named; a healthy node must not be alarmed about. */
+
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { FAULTS, type FaultCode } from '../../src/cli/doctor/catalogue.ts';
+import { examine, type ExamineRequest } from '../../src/cli/doctor/examine.ts';
+import { packageDirectory } from '../../src/config/package.ts';
+import { chainDirectory } from '../../src/node/chain-tool.ts';
+import { openJournal } from '../../src/node/journal-file.ts';
+import { LAYOUT_VERSION, textKey, META_LAYOUT, META_NETWORK, META_PARAMS, TABLES } from '../../src/store/layout.ts';
+import { openLmdb } from '../../src/store/lmdb.ts';
+import { madeChain, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
+import { takePort } from '../support/cli.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+import type { Untyped } from '../support/untyped.ts';
+
+const NAMED_WITHIN_MS = 10_000;
+const { network, blocks } = madeChain(40);
+const NETHASH = network.params.nethash;
+const NOW_MS = 1_700_000_000_000;
+const KEY = 'ab'.repeat(32);
+const induced = new Set<FaultCode>();
+
+/** Answers of a healthy node, by path. */
+function healthy(): Record<string, Untyped> {
+  return {
+    'node/constants': { nethash: NETHASH, protocolVersion: '2.0' },
+    'node/status': {
+      height: 1000,
+      networkHeight: 1000,
+      chainMaxHeightFinalized: 850,
+      consensus: 100,
+      syncing: false,
+      secondsSinceEpoch: 100_000,
+      currentTime: NOW_MS,
+    },
+    'node/peers': [{ ip: '20.0.0.1', wsPort: 5000, verdict: 'connected', roles: [], reputation: 100 }],
+    'node/decisions': [],
+    'node/status/forging': [{ publicKey: KEY, forging: true }],
+    'delegates/forgers': [{ publicKey: KEY, username: 'a', nextSlot: 10_001 }],
+    blocks: [{ height: 1000, timestamp: 99_990 }],
+  };
+}
+
+async function listen(t: ExecutionContext, server: Server): Promise<string> {
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
+}
+
+function scripted(t: ExecutionContext, answers: Record<string, Untyped>): Promise<string> {
+  const server = createServer((request, response) => {
+    const path = (request.url ?? '').replace(/^\/api\//, '').replace(/\?.*/, '');
+    const data = answers[path];
+    response.writeHead(data === undefined ? 403 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(data === undefined ? { message: 'API access denied' } : { meta: {}, data }));
+  });
+  return listen(t, server);
+}
+
+interface Scene extends ExamineRequest {
+  readonly folder: string;
+  readonly place: ReturnType<typeof placeIn>;
+}
+
+/** A node whose folder and answers are whole. */
+async function scene(t: ExecutionContext, answers: Record<string, Untyped> | 'silent' = healthy()): Promise<Scene> {
+  const folder = temporaryFolder(t);
+  const dataDir = join(folder, 'data');
+  const place = placeIn(dataDir, network);
+  await storeChain(place, blocks);
+  const ports = { http: await freePort(t), ws: await freePort(t) };
+  const config = join(folder, 'config.json5');
+  writeFileSync(
+    config,
+    JSON.stringify({ http: { port: ports.http }, p2p: { port: ports.ws, fixedPeers: ['20.0.0.1:5000'] } }),
+  );
+  return {
+    folder,
+    place,
+    url: answers === 'silent' ? `http://127.0.0.1:${await freePort(t)}` : await scripted(t, answers),
+    network: writeNetworkFolder(join(folder, 'net'), network),
+    dataDir,
+    config,
+    environment: {},
+    lookAgainMs: 5,
+    freeBytesOf: () => 1e12,
+  };
+}
+
+async function freePort(t: ExecutionContext): Promise<number> {
+  const server = createServer();
+  const url = await listen(t, server);
+  await new Promise((done) => server.close(done));
+  return Number(url.split(':')[2]);
+}
+
+/** The codes that are found, within the time that an operator waits. */
+async function found(t: ExecutionContext, request: ExamineRequest): Promise<readonly FaultCode[]> {
+  // The processor's time: what else the machine does must not count.
+  const before = process.cpuUsage();
+  const findings = await examine(request);
+  const { user, system } = process.cpuUsage(before);
+  t.true((user + system) / 1000 < NAMED_WITHIN_MS);
+  for (const { code, cause, evidence, remedy } of findings) {
+    induced.add(code);
+    t.true(evidence.length > 5, code);
+    t.is(cause, FAULTS[code].cause);
+    t.is(remedy, FAULTS[code].remedy);
+  }
+  return findings.map(({ code }) => code);
+}
+
+test('nothing is found on a healthy node, with and without its folder', async (t) => {
+  const healthyScene = await scene(t);
+  t.deepEqual(await found(t, healthyScene), []);
+  const { url, environment } = healthyScene;
+  const remote = { url, environment: { ...environment }, lookAgainMs: 5 };
+  t.deepEqual(
+    await found(t, { ...remote, dataDir: healthyScene.dataDir ?? '', network: healthyScene.network ?? '' }),
+    [],
+  );
+});
+
+/** Faults of the folder, each made on the disk. */
+const diskFaults: Partial<Record<FaultCode, (its: Scene, t: ExecutionContext) => unknown>> = {
+  NETWORK_FOLDER_WRONG: ({ network: folder }) => writeFileSync(join(folder ?? '', 'network.json'), '{'),
+  CONFIG_WRONG: ({ config }) => writeFileSync(config ?? '', '{ http: { prt: 1 } }'),
+  FORGING_KEY_WRONG: ({ config }) =>
+    writeFileSync(
+      config ?? '',
+      JSON.stringify({
+        forging: {
+          force: true,
+          defaultPassword: 'wrong',
+          delegates: [
+            {
+              publicKey: KEY,
+              encryptedPassphrase:
+                `iterations=1&cipherText=${'ab'.repeat(60)}&iv=${'cd'.repeat(12)}&salt=${'ef'.repeat(16)}` +
+                `&tag=${'01'.repeat(16)}&version=1`,
+            },
+          ],
+        },
+      }),
+    ),
+  FORGING_OPEN_TO_STRANGERS: ({ config }) =>
+    writeFileSync(config ?? '', '{ http: { port: 0, forgingWhitelist: ["0.0.0.0/0"] }, p2p: { port: 0 } }'),
+  DATA_FOLDER_UNWRITABLE: ({ place }) => {
+    rmSync(place.dataDirectory, { recursive: true });
+    writeFileSync(place.dataDirectory, 'a file where a folder should be');
+  },
+  DISK_NEARLY_FULL: (its) => Object.assign(its, { freeBytesOf: () => 5e8 }),
+  STORE_DAMAGED: ({ place }) => {
+    const file = join(chainDirectory(place), 'data.mdb');
+    writeFileSync(file, readFileSync(file).subarray(0, 6000));
+  },
+  STORE_OF_OTHER_LAYOUT: (its) => mark(its, META_LAYOUT, String(LAYOUT_VERSION + 1)),
+  STORE_OF_OTHER_NETWORK: (its) => mark(its, META_NETWORK, 'another network'),
+  STORE_OF_OTHER_PARAMS: (its) => mark(its, META_PARAMS, '{}'),
+  STORE_CHAIN_BROKEN: async ({ place }) => {
+    const store = openLmdb(chainDirectory(place), false);
+    const key = Buffer.alloc(5);
+    key.writeUInt8(TABLES.headers.number, 0);
+    key.writeUInt32BE(30, 1);
+    store.transact((writer) => writer.remove(key));
+    await store.close();
+  },
+  JOURNAL_DAMAGED: ({ place }) => appendFileSync(join(place.dataDirectory, 'forging-journal'), 'no line\nno line\n'),
+  PORT_TAKEN: async ({ config }, t) =>
+    writeFileSync(
+      config ?? '',
+      JSON.stringify({ http: { port: await takePort(t), host: '127.0.0.1' }, p2p: { port: 0 } }),
+    ),
+  NODE_SILENT: ({ place }, t) => {
+    const journal = openJournalElsewhere(place.dataDirectory);
+    t.teardown(() => journal.close());
+  },
+  NODE_NOT_RUNNING: () => undefined,
+};
+
+function openJournalElsewhere(dataDirectory: string) {
+  return openJournal(join(dataDirectory, 'forging-journal'));
+}
+
+async function mark({ place }: Scene, name: string, value: string): Promise<void> {
+  const store = openLmdb(chainDirectory(place), false);
+  store.transact((writer) => writer.put(textKey('meta', name), Buffer.from(value)));
+  await store.close();
+}
+
+for (const [code, induce] of Object.entries(diskFaults)) {
+  test.serial(`${code} is named when it is made on the disk`, async (t) => {
+    const its = await scene(t, 'silent');
+    await induce(its, t);
+    const codes = await found(t, its);
+    t.true(codes.includes(code as FaultCode), codes.join(', '));
+    // At most that nobody runs the node, which is so here.
+    t.deepEqual(
+      codes.filter((each) => each !== code && each !== 'NODE_NOT_RUNNING'),
+      [],
+    );
+  });
+}
+
+function decided(room: string, code: string, fields: object, times = 3): object {
+  const time = (index: number): string => new Date(NOW_MS - 30_000 - index * 60_000).toISOString();
+  const entry = (_: unknown, index: number) => ({
+    number: times - index,
+    time: time(index),
+    room,
+    code,
+    message: 'said',
+    fields,
+  });
+  return { 'node/decisions': Array.from({ length: times }, entry) };
+}
+
+const status = (changes: object) => ({ 'node/status': { ...healthy()['node/status'], ...changes } });
+const missed = { slot: 9_990, reason: 'no peers' };
+
+/** Faults of a running node, as what it answers then. */
+const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
+  NODE_OF_OTHER_NETWORK: { 'node/constants': { nethash: 'ff'.repeat(32), protocolVersion: '2.0' } },
+  NODE_REFUSES: { 'node/status/forging': undefined },
+  CLOCK_OFF: status({ clockOffsetMs: -4_000 }),
+  NODE_LAGS: status({ height: 980 }),
+  NETWORK_STANDS_STILL: { blocks: [{ height: 1000, timestamp: 99_000 }] },
+  FINALITY_LAGS: status({ chainMaxHeightFinalized: 500 }),
+  NO_PEERS: { 'node/peers': [{ ip: '20.0.0.1', wsPort: 5000, verdict: 'waiting', roles: [], reputation: 100 }] },
+  PEERS_OF_OTHER_NETWORK: {
+    'node/peers': [
+      ...healthy()['node/peers'],
+      {
+        ip: '20.0.0.2',
+        verdict: 'dropped',
+        code: 4104,
+        reason: 'Peer networkId did not match our own',
+        roles: [],
+        reputation: 100,
+      },
+    ],
+  },
+  CONSENSUS_LOW: status({ consensus: 20 }),
+  SYNC_FAILS: decided('sync', 'SYNC_NO_COMMON_BLOCK', { reason: 'none' }),
+  BLOCKS_REFUSED: decided('chain', 'BLOCK_SIGNATURE_INVALID', { height: 1001 }),
+  FORGING_OFF: { 'node/status/forging': [{ publicKey: KEY, forging: false }] },
+  DELEGATE_NOT_ACTIVE: { 'node/status/forging': [{ publicKey: 'cd'.repeat(32), forging: true }] },
+  DELEGATE_ELSEWHERE: decided('forge', 'FORGING_ELSEWHERE', missed, 1),
+  SLOTS_MISSED: decided('forge', 'FORGING_PAUSED', missed),
+  MACHINE_TOO_SLOW: decided('forge', 'FORGING_SLOT_SLEPT', missed),
+  WRITES_FAIL: decided('forge', 'STORE_WRITE_FAILED', { slot: 9_990, reason: 'no space left on device' }, 1),
+};
+
+for (const [code, changes] of Object.entries(nodeFaults)) {
+  test.serial(`${code} is named, and nothing else, when the node shows it`, async (t) => {
+    t.deepEqual(await found(t, await scene(t, { ...healthy(), ...changes })), [code as FaultCode]);
+  });
+}
+
+test.serial(
+  'what is so for a moment is no fault: a tip that is on its way, one missed slot, an old refusal',
+  async (t) => {
+    for (const changes of [
+      status({ height: 999 }),
+      status({ syncing: true, height: 500, consensus: 0 }),
+      decided('forge', 'FORGING_PAUSED', missed, 1),
+      { blocks: [{ height: 1000, timestamp: 99_950 }] },
+    ])
+      t.deepEqual(await found(t, await scene(t, { ...healthy(), ...changes })), []);
+    let answers = 0;
+    const waverer = healthy();
+    Object.defineProperty(waverer, 'node/status', {
+      enumerable: true,
+      get: () => ({ ...healthy()['node/status'], ...(answers++ % 3 === 0 ? { consensus: 0, height: 995 } : {}) }),
+    });
+    const its = await scene(t, healthy());
+    t.deepEqual(await found(t, { ...its, url: await scripted(t, waverer) }), []);
+  },
+);
+
+test.serial('every fault of the catalogue has been induced', (t) => {
+  const never = Object.keys(FAULTS).filter((code) => !induced.has(code as FaultCode));
+  t.deepEqual(never, []);
+  t.true(induced.size >= 20);
+});
+
+test('docs/troubleshooting.md has every fault with its cause and remedy', (t) => {
+  const file = join(packageDirectory(), 'docs', 'troubleshooting.md');
+  const rows = Object.entries(FAULTS).map(
+    ([code, { severity, cause, remedy }]) => `| \`${code}\` | ${severity} | ${cause} | ${remedy} |`,
+  );
+  const table = ['| Code | | Cause | Remedy |', '| --- | --- | --- | --- |', ...rows].join('\n');
+  const [before = '', after = ''] = readFileSync(file, 'utf8').split(/<!-- faults:begin -->[^]*<!-- faults:end -->/);
+  const wanted = `${before}<!-- faults:begin -->\n\n${table}\n\n<!-- faults:end -->${after}`;
+  if (process.env['UPDATE_DOCS'] === '1') writeFileSync(file, wanted);
+  t.is(readFileSync(file, 'utf8'), wanted);
+});
