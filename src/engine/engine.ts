@@ -4,7 +4,6 @@
  */
 
 import { Closers } from './closers.ts';
-import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { Rules } from '../protocol/rules.ts';
 import { momentMs } from '../protocol/slots.ts';
@@ -22,6 +21,7 @@ import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
 import { Gossip } from './gossip.ts';
 import { ClockOffset } from './peers/clock-offset.ts';
+import { consentPercent } from './peers/consent.ts';
 import { PeerManager, type PeerManagerOptions } from './peers/manager.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { createServer } from './serve.ts';
@@ -248,16 +248,12 @@ export class Engine {
     return height === undefined ? undefined : this.broadhash(height);
   }
 
-  /** Percent of connected peers whose announced tip is ours, two significant digits; 0 without peers. */
+  /** Percent of connected peers that agree with our tip, two significant digits; 0 without peers. */
   consensusPercent(): number {
-    const connections = this.#dependencies.transport.connections().slice(0, ACTIVE_DELEGATES - 1);
-    if (connections.length === 0) return 0;
-    const tipId = this.chain.tip.header.id;
-    const broadhash = this.broadhash();
-    const matching = connections.filter(
-      ({ info }) => info.lastBlockId === tipId || (info.broadhash !== undefined && info.broadhash === broadhash),
-    );
-    return Number(((matching.length / connections.length) * 100).toPrecision(2));
+    const { id, height } = this.chain.tip.header;
+    const { nethash } = this.#dependencies.rules.params;
+    const infos = this.#dependencies.transport.connections().map(({ info }) => info);
+    return consentPercent(infos, { id, height, broadhash: this.broadhash() }, nethash);
   }
 
   /** Most frequent height among connected peers, the lowest of several; 0 without peers. */

@@ -38,6 +38,7 @@ export class MixedNet {
     const gates = await Promise.all(nodes.map((node) => Gate.open(node, ipOfPort)));
     const net = new MixedNet(world, nodes, gates);
     net.heal();
+    world.closing.push(() => gates.forEach((gate) => gate.close()));
     await Promise.all(nodes.map((node) => net.startNode(node)));
     return net;
   }
@@ -103,10 +104,6 @@ export class MixedNet {
     }
     await this.#setForging(true);
     return words;
-  }
-
-  close(): void {
-    for (const gate of this.#gates) gate.close();
   }
 
   async #setForging(forging: boolean): Promise<void> {

@@ -27,6 +27,8 @@ export interface World {
   /** Every node that was made in it. */
   readonly nodes: InteropNode[];
   say(line: string): void;
+  /** Work for the end, before all processes are ended. */
+  readonly closing: (() => void)[];
   close(): Promise<void>;
 }
 
@@ -47,7 +49,9 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
   const { generation } = release;
   const folder = mkdtempSync(join(tmpdir(), `bloomery-interop-${generation}-`));
   const processes = new Processes();
+  const closing: (() => void)[] = [];
   const close = async (): Promise<void> => {
+    for (const work of closing.splice(0)) work();
     await processes.endAll();
     if (options.keep) say(`what it leaves behind: ${folder}`);
     else rmSync(folder, { recursive: true, force: true });
@@ -71,6 +75,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       postgres,
       processes,
       nodes: [],
+      closing,
       say,
       close,
     };

@@ -1,0 +1,29 @@
+/** How many peers stand where this node stands: what forging may depend on. */
+
+import type { PeerInfo } from '../../ports/transport.ts';
+import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
+
+export interface Standing {
+  readonly id: string;
+  readonly height: number;
+  readonly broadhash: string;
+}
+
+/**
+ * Percent of peers whose announced tip is ours, two significant digits; 0 when none has announced any. The first hundred
+ * count.
+ *
+ * Release 2.3.8 announces the genesis block's height and broadhash from its start until gossip brings it a block, however far
+ * it has synchronised meanwhile. Such a peer has not said where it is: were it counted against us, half of a network that has
+ * just started would keep the other half from ever forging the block that ends its silence.
+ */
+export function consentPercent(peers: readonly PeerInfo[], tip: Standing, nethash: string): number {
+  const speaking = peers
+    .filter(({ height, broadhash }) => tip.height === 1 || height !== 1 || broadhash !== nethash)
+    .slice(0, ACTIVE_DELEGATES - 1);
+  if (speaking.length === 0) return 0;
+  const agreeing = speaking.filter(
+    ({ lastBlockId, broadhash }) => lastBlockId === tip.id || (broadhash !== undefined && broadhash === tip.broadhash),
+  );
+  return Number(((agreeing.length / speaking.length) * 100).toPrecision(2));
+}

@@ -1,0 +1,40 @@
+import test from 'ava';
+import { consentPercent } from '../../../src/engine/peers/consent.ts';
+import type { PeerInfo } from '../../../src/ports/transport.ts';
+
+const NETHASH = '11'.repeat(32);
+const OURS = { id: '12', height: 7, broadhash: '22'.repeat(32) };
+const agreeing = peer({ height: 7, broadhash: OURS.broadhash });
+const elsewhere = peer({ height: 7, broadhash: '33'.repeat(32) });
+const silent = peer({ height: 1, broadhash: NETHASH });
+
+function peer(info: Partial<PeerInfo>): PeerInfo {
+  return { ip: '10.0.0.1', wsPort: 5000, version: '2.3.8', ...info } as PeerInfo;
+}
+
+test('consent is the share of peers at our tip, by its id or by its broadhash, in two significant digits', (t) => {
+  t.is(consentPercent([agreeing, elsewhere], OURS, NETHASH), 50);
+  t.is(consentPercent([peer({ height: 7, lastBlockId: '12' }), elsewhere, elsewhere], OURS, NETHASH), 33);
+  t.is(consentPercent([agreeing], OURS, NETHASH), 100);
+  t.is(consentPercent([peer({})], OURS, NETHASH), 0);
+});
+
+test('nobody consents where nobody is', (t) => {
+  t.is(consentPercent([], OURS, NETHASH), 0);
+});
+
+test('a peer that still tells of the genesis block has not said where it is, and counts for nothing', (t) => {
+  t.is(consentPercent([agreeing, silent, silent], OURS, NETHASH), 100);
+  t.is(consentPercent([agreeing, elsewhere, silent], OURS, NETHASH), 50);
+  t.is(consentPercent([silent, silent], OURS, NETHASH), 0);
+});
+
+test('at the genesis block those who tell of it agree', (t) => {
+  const atGenesis = { id: '1', height: 1, broadhash: NETHASH };
+  t.is(consentPercent([silent, silent, agreeing, agreeing], atGenesis, NETHASH), 50);
+});
+
+test("a peer with the genesis block's broadhash at another height, or another broadhash at its height, counts", (t) => {
+  t.is(consentPercent([agreeing, peer({ height: 2, broadhash: NETHASH })], OURS, NETHASH), 50);
+  t.is(consentPercent([agreeing, peer({ height: 1, broadhash: '44'.repeat(32) })], OURS, NETHASH), 50);
+});
