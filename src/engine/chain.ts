@@ -299,6 +299,7 @@ export class Chain {
 
   #take(block: Block, receivedAtS: number, commit: () => void): Promise<ReceiveOutcome> {
     return this.#attempt(block, async () => {
+      this.#refuseOutOfTurn(block);
       await this.precheck([block]);
       this.rules.validateBlock(block, this.verify);
       commit();
@@ -323,6 +324,15 @@ export class Chain {
       });
       return { kind: 'refused', rejection };
     }
+  }
+
+  /**
+   * Anybody can fill blocks with transactions that are a lot of work to check, so those of a block that is out of turn are not
+   * looked at. What is not even signed by whom it names goes on, as that costs its sender more.
+   */
+  #refuseOutOfTurn(block: Block): void {
+    const [header] = this.rules.blockSignatureChecks(block);
+    if (header !== undefined && this.verify(header)) this.rules.verifyTurn(this.state, block);
   }
 
   #refuseFuture(block: Block): void {

@@ -106,6 +106,15 @@ export interface Rules {
   validateBlock(block: Block, verify: SignatureOracle): void;
 
   /**
+   * Whether a block is by the owner of its slot, as far as that can be told before its parent is the tip. Cheap: strangers can
+   * make any number of blocks that are valid but for this.
+   *
+   * @param state state at the parent or at a rival of the block
+   * @throws BlockRejected `BLOCK_FORGER_INVALID`
+   */
+  verifyTurn(state: StateReader, block: BlockHeader): void;
+
+  /**
    * Verifies a validated block against the state of its parent and applies it: position, slot, forger, reward, finality,
    * the isolation, spending and sequential rules, round end. Writes nothing about the block itself (the store keeps it).
    *

@@ -5,16 +5,17 @@ import { headerSignatureCheck, payloadFaults, validateTransactions, type BlockFo
 import { versionAt } from '../block/version.ts';
 import type { ChainParams } from '../params.ts';
 import { rewardAt } from '../rewards.ts';
+import { roundOf } from '../rounds.ts';
 import type { ApplyContext, Rules } from '../rules.ts';
 import type { StateReader, StateWriter } from '../state.ts';
-import type { Block, PublicKey, SignatureCheck, SignatureOracle } from '../types.ts';
+import type { Block, BlockHeader, PublicKey, SignatureCheck, SignatureOracle } from '../types.ts';
 import { BlockRejected, type BlockRejectionCode } from '../verdict.ts';
 import { BLOCK_VERSION } from './block-json.ts';
-import { applyDpos, forgingOrder } from './dpos.ts';
+import { applyDpos, forgingOrder, isRecomputed } from './dpos.ts';
 
 export type BlockRules = Pick<
   Rules,
-  'blockSignatureChecks' | 'validateBlock' | 'applyBlock' | 'applyGenesis' | 'forgers'
+  'blockSignatureChecks' | 'validateBlock' | 'verifyTurn' | 'applyBlock' | 'applyGenesis' | 'forgers'
 >;
 
 interface Fault {
@@ -70,6 +71,16 @@ export function createBlockRules(
     for (const text of payloadFaults(block, params, format)) yield { code: 'BLOCK_PAYLOAD_INVALID', text };
   }
 
+  function verifyOwner(state: StateReader, block: BlockHeader): void {
+    const order = forgingOrder(state, block.height, params);
+    verifyForger(block, order, params, (slot) => `Failed to verify slot: ${slot}`);
+  }
+
+  function verifyTurn(state: StateReader, block: BlockHeader): void {
+    // Such a list is another one with every block.
+    if (!isRecomputed(roundOf(block.height), params)) verifyOwner(state, block);
+  }
+
   function applyBlock(state: StateWriter, block: Block, context: ApplyContext): void {
     const parent = parentOf(
       state,
@@ -77,8 +88,7 @@ export function createBlockRules(
       (tip) => `Invalid previous block: ${block.previousBlockId} expected: ${tip?.id}`,
     );
     verifySlot(block, parent, context.nowS, params);
-    const order = forgingOrder(state, block.height, params);
-    verifyForger(block, order, params, (slot) => `Failed to verify slot: ${slot}`);
+    verifyOwner(state, block);
     applyTransactions(state, block, context, params, transactionRules);
     applyDpos(state, block, params);
   }
@@ -92,5 +102,5 @@ export function createBlockRules(
     return forgingOrder(state, height, params) ?? [];
   }
 
-  return { blockSignatureChecks, validateBlock, applyBlock, applyGenesis, forgers };
+  return { blockSignatureChecks, validateBlock, verifyTurn, applyBlock, applyGenesis, forgers };
 }

@@ -56,7 +56,7 @@ function listOf(state: StateReader, round: number, params: ChainParams): readonl
 }
 
 /** In a few rounds of a live network delegates that registered meanwhile came into the list of the running round. */
-function isRecomputed(round: number, params: ChainParams): boolean {
+export function isRecomputed(round: number, params: ChainParams): boolean {
   return params.exceptions.ignoreDelegateListCacheForRounds.has(round);
 }
 

@@ -44,7 +44,7 @@ export interface BlockRulesOptions {
 
 export interface BlockRules extends Pick<
   Rules,
-  'blockSignatureChecks' | 'validateBlock' | 'applyBlock' | 'applyGenesis' | 'forgers'
+  'blockSignatureChecks' | 'validateBlock' | 'verifyTurn' | 'applyBlock' | 'applyGenesis' | 'forgers'
 > {
   /** The reward that a header following the state's tip owes, in beddows. */
   rewardOwed(state: StateReader, header: BftHeader): bigint;
@@ -91,14 +91,17 @@ export function createBlockRules(
     return isCompliant(ledgerBelow(state, header.height), header, LIMITS) ? full : full / REDUCED_REWARD_DIVISOR;
   }
 
+  function verifyTurn(state: StateReader, block: BlockHeader): void {
+    if (params.exceptions.ignoreDelegateListCacheForRounds.has(roundOf(block.height))) return;
+    const order = forgingOrder(state, block.height, offsetAt(block.height));
+    verifyForger(block, order, params, (slot) => forgerText(block, slot, order !== undefined));
+  }
+
   function applyBlock(state: StateWriter, block: Block, context: ApplyContext): void {
     const parent = parentOf(state, block);
     verifySlot(block, parent, context.nowS, params);
     verifyReward(block, rewardOwed(state, block), params);
-    const offset = offsetAt(block.height);
-    const anyForger = params.exceptions.ignoreDelegateListCacheForRounds.has(roundOf(block.height));
-    const order = forgingOrder(state, block.height, offset);
-    if (!anyForger) verifyForger(block, order, params, (slot) => forgerText(block, slot, order !== undefined));
+    verifyTurn(state, block);
 
     const votes = block.version === BLOCK_VERSION;
     const ledger = ledgerBelow(state, block.height);
@@ -106,6 +109,7 @@ export function createBlockRules(
     if (fault !== undefined) throw rejected(block, 'BLOCK_BFT_INVALID', fault);
 
     applyTransactions(state, block, context, params, transactionRules);
+    const offset = offsetAt(block.height);
     applyDpos(state, block, params, offset);
     if (votes) saveLedger(state, addHeader(ledger, block, activeSince(state, block, offset), LIMITS));
   }
@@ -132,7 +136,7 @@ export function createBlockRules(
     return forgingOrder(state, height, offsetAt(height)) ?? [];
   }
 
-  return { blockSignatureChecks, validateBlock, applyBlock, applyGenesis, forgers, rewardOwed };
+  return { blockSignatureChecks, validateBlock, verifyTurn, applyBlock, applyGenesis, forgers, rewardOwed };
 }
 
 /** The ledger that a block of this height builds on: older block versions leave gaps, and votes do not reach over them. */
