@@ -100,6 +100,8 @@ export interface StateChanges {
   readonly facts: ReadonlyMap<string, string>;
 }
 
+const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
+
 /**
  * A scratch copy: reads fall through to the state below until something was written. Serves the pool's checks, the
  * isolation rule and the dry run of a forged block, and collects the writes of a block before they are stored.
@@ -107,10 +109,11 @@ export interface StateChanges {
 export class StateOverlay implements StateWriter {
   readonly #below: StateReader;
   readonly #accounts = new Map<Address, Account>();
-  readonly #delegates = new Map<PublicKey, Delegate>();
-  readonly #usernames = new Map<string, PublicKey>();
-  readonly #roundLists = new Map<number, readonly PublicKey[] | undefined>();
-  readonly #facts = new Map<string, string>();
+  // Made when first written to: every transaction has overlays, and most of them change accounts alone.
+  #delegates: Map<PublicKey, Delegate> | undefined;
+  #usernames: Map<string, PublicKey> | undefined;
+  #roundLists: Map<number, readonly PublicKey[] | undefined> | undefined;
+  #facts: Map<string, string> | undefined;
   #ledger: Uint8Array | undefined;
 
   constructor(below: StateReader) {
@@ -122,24 +125,24 @@ export class StateOverlay implements StateWriter {
   }
 
   delegate(publicKey: PublicKey): Delegate | undefined {
-    return this.#delegates.get(publicKey) ?? this.#below.delegate(publicKey);
+    return this.#delegates?.get(publicKey) ?? this.#below.delegate(publicKey);
   }
 
   delegateKeyByUsername(username: string): PublicKey | undefined {
-    return this.#usernames.get(username) ?? this.#below.delegateKeyByUsername(username);
+    return this.#usernames?.get(username) ?? this.#below.delegateKeyByUsername(username);
   }
 
   *delegates(): Iterable<Delegate> {
     const seen = new Set<PublicKey>();
     for (const delegate of this.#below.delegates()) {
       seen.add(delegate.publicKey);
-      yield this.#delegates.get(delegate.publicKey) ?? delegate;
+      yield this.#delegates?.get(delegate.publicKey) ?? delegate;
     }
-    for (const delegate of this.#delegates.values()) if (!seen.has(delegate.publicKey)) yield delegate;
+    for (const delegate of this.#delegates?.values() ?? []) if (!seen.has(delegate.publicKey)) yield delegate;
   }
 
   roundList(index: number): readonly PublicKey[] | undefined {
-    return this.#roundLists.has(index) ? this.#roundLists.get(index) : this.#below.roundList(index);
+    return this.#roundLists?.has(index) === true ? this.#roundLists.get(index) : this.#below.roundList(index);
   }
 
   ledger(): Uint8Array | undefined {
@@ -147,7 +150,7 @@ export class StateOverlay implements StateWriter {
   }
 
   fact(name: string): string | undefined {
-    return this.#facts.get(name) ?? this.#below.fact(name);
+    return this.#facts?.get(name) ?? this.#below.fact(name);
   }
 
   header(height: number): BlockHeader | undefined {
@@ -163,11 +166,14 @@ export class StateOverlay implements StateWriter {
   }
 
   setDelegate(delegate: Delegate): void {
+    this.#delegates ??= new Map();
     this.#delegates.set(delegate.publicKey, delegate);
+    this.#usernames ??= new Map();
     this.#usernames.set(delegate.username, delegate.publicKey);
   }
 
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void {
+    this.#roundLists ??= new Map();
     this.#roundLists.set(index, list);
   }
 
@@ -176,16 +182,17 @@ export class StateOverlay implements StateWriter {
   }
 
   setFact(name: string, value: string): void {
+    this.#facts ??= new Map();
     this.#facts.set(name, value);
   }
 
   changes(): StateChanges {
     return {
       accounts: this.#accounts,
-      delegates: this.#delegates,
-      roundLists: this.#roundLists,
+      delegates: this.#delegates ?? NOTHING,
+      roundLists: this.#roundLists ?? NOTHING,
       ledger: this.#ledger,
-      facts: this.#facts,
+      facts: this.#facts ?? NOTHING,
     };
   }
 }

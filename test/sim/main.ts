@@ -39,7 +39,7 @@ const program = new Command('sim')
   .option('--generation <number>', 'protocol generation, 2 or 3', generation, 3 as Generation)
   .option('--jobs <number>', 'processes that share the seeds', whole, 1)
   .option('--behind <blocks>', 'have a node catch up with so many blocks instead', whole)
-  .option('--mutants [name]', 'plant faults in the node, one at a time, and see whether the suite notices')
+  .option('--mutants [names]', 'plant faults in the node, one at a time, and see whether the suite notices')
   .option('--verbose', 'say what the plan of each seed was and what its nodes said')
   .parse();
 

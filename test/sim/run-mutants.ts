@@ -22,6 +22,7 @@ const STAGES: readonly { readonly name: string; readonly files: readonly string[
     name: 'chain',
     files: ['engine/chain/*', 'engine/forge/*', 'engine/sync/synchronizer', 'engine/serve/*', 'node/journal-f*'],
   },
+  { name: 'store', files: ['store/chain-store*'] },
   { name: 'rules', files: ['protocol/gen3/{bft,blocks,fork-choice,rounds}*', 'protocol/{payout,rounds}*'] },
   { name: 'seeds', files: ['sim/scenarios/seeds'] },
   { name: 'scenarios', files: ['sim/scenarios/{partition,bad-branch,time,cheats,behind}'] },
@@ -36,9 +37,10 @@ interface Fate {
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** @param only a part of the names of those to plant; all when empty */
+/** @param only parts of the names of those to plant, with commas between them; all when empty */
 export async function runMutants(jobs: number, only: string): Promise<number> {
-  const chosen = MUTANTS.filter(({ name }) => name.includes(only));
+  const parts = only.split(',');
+  const chosen = MUTANTS.filter(({ name }) => parts.some((part) => name.includes(part)));
   const misfits = chosen.filter((mutant) => occurrences(mutant) !== 1);
   for (const { name, file } of misfits) console.log(`"${name}" does not fit ${file} any more`);
   if (misfits.length > 0) return 1;

@@ -1,7 +1,7 @@
 /** Bytes and digests of transactions, computed once for each transaction object. */
 
 import { idOf, sha256 } from '../../crypto/hash.ts';
-import { assert } from '../../primitives/errors.ts';
+import { assert, ProtocolError } from '../../primitives/errors.ts';
 import { bytesOfHex } from '../../primitives/bytes.ts';
 import type { SignatureCheck, Transaction } from '../types.ts';
 import type { BasicFields, TransactionLayout } from './transaction-type.ts';
@@ -53,9 +53,12 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
     const facts = known.get(transaction);
     if (facts !== undefined) return facts;
     const basic = basicBytes(transaction);
-    const signatures = [bytesOfHex(transaction.signature)];
-    if (transaction.signSignature !== undefined) signatures.push(bytesOfHex(transaction.signSignature));
-    const computed: Known = { bytes: Buffer.concat([basic, ...signatures]), basicLength: basic.length };
+    const { signature, signSignature = '' } = transaction;
+    const bytes = Buffer.allocUnsafe(basic.length + (signature.length + signSignature.length) / 2);
+    bytes.set(basic);
+    writeHex(bytes, signature, basic.length);
+    writeHex(bytes, signSignature, basic.length + signature.length / 2);
+    const computed: Known = { bytes, basicLength: basic.length };
     known.set(transaction, computed);
     return computed;
   }
@@ -102,4 +105,10 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
       return transaction;
     },
   };
+}
+
+/** @throws ProtocolError `HEX_INVALID` */
+function writeHex(bytes: Buffer, hex: string, at: number): void {
+  // The writer stops silently at the first character that it does not know.
+  if (bytes.write(hex, at, 'hex') * 2 !== hex.length) throw new ProtocolError('HEX_INVALID', { hex: hex.slice(0, 80) });
 }
