@@ -11,6 +11,7 @@ import { createEventHub } from './events/hub.ts';
 import { createApp } from './pipeline.ts';
 import { HTTP_DEFAULTS, type HttpOptions, type TlsOptions } from './options.ts';
 import { createRateLimit } from './rate-limit.ts';
+import { createShortWay } from './short-way.ts';
 
 export interface HttpServer {
   /**
@@ -39,10 +40,12 @@ export function createHttpServer(api: NodeApi, options: Partial<HttpOptions> = {
   const dialect: Dialect = { generation: api.params.generation, strict: settings.strictDialect };
   const hub = createEventHub(api, dialect, { ...settings.events, observer: settings.observer });
   const limit = createRateLimit(settings.limits);
-  const memory = createAnswerMemory(api, settings, limit);
+  const memory = createAnswerMemory(api, settings.keepAnswers);
+  const takeShortWay = createShortWay(api, settings, { dialect, limit, memory });
   const app = createApp(api, settings, { dialect, hub, limit, memory });
   const listener: RequestListener = (request, response) => {
-    if (!memory.answer(request, response)) app(request, response);
+    const goLong = () => void app(request, response);
+    if (!takeShortWay(request, response, goLong)) goLong();
   };
   const timeouts = {
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,

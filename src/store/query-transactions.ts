@@ -60,10 +60,11 @@ export class TransactionQueries {
         (list, at) => packedPage(at, list, query),
       );
     }
-    const found: Found[] = [];
+    const found: (Found & { readonly transaction: Transaction })[] = [];
     for (const place of candidates.places()) {
       const transaction = transactionAt(store, place);
-      if (claim(transaction, place)) found.push({ place, value: sortValue(transaction, query.sort.field) });
+      if (claim(transaction, place))
+        found.push({ place, transaction, value: sortValue(transaction, query.sort.field) });
     }
     const order = orderOf(query.sort.direction);
     const page = listPage(found.sort(order), query, {
@@ -73,7 +74,7 @@ export class TransactionQueries {
         return (item) => order(item, target);
       },
     });
-    return { ...page, items: page.items.map(({ place }) => entryOf(store, place)) };
+    return { ...page, items: page.items.map(({ place, transaction }) => entryOf(store, place, transaction)) };
   }
 
   /** Registrations of applications: a closed piece of history, some hundred at most. */
@@ -221,8 +222,11 @@ function transactionAt(store: StoredChain, place: TransactionPlace): Transaction
   return transaction;
 }
 
-function entryOf(store: StoredChain, place: TransactionPlace): TransactionEntry {
-  const transaction = transactionAt(store, place);
+function entryOf(
+  store: StoredChain,
+  place: TransactionPlace,
+  transaction: Transaction = transactionAt(store, place),
+): TransactionEntry {
   const header = store.header(place.height);
   assert(header !== undefined, 'a transaction stands in a block');
   const recipientId = recipientOf(transaction);

@@ -5,7 +5,9 @@ import { createHttpServer } from '../../src/http/app.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import type { BlockHeader } from '../../src/protocol/types.ts';
 import type { ExecutionContext } from 'ava';
+import { allRoutes } from '../../src/http/routes/all.ts';
 import { fakeNode, TIP, type Fake } from './fake-node.ts';
+import { furnished } from './furnished-node.ts';
 
 interface RawAnswer {
   readonly status: number;
@@ -54,6 +56,48 @@ test('an answer that is kept is the same, byte by byte and header by header, pac
       t.deepEqual(comparable(kept), comparable(expected), path);
     }
   }
+});
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: the short way and the long way give the same answers`, async (t) => {
+    const get = await raw(t, furnished(generation), { keepAnswers: false });
+    const routes = allRoutes({ generation, strict: false });
+    for (const { method, path, kind } of routes) {
+      if (method !== 'GET' || kind === 'stream' || path.includes('{') || path === '/metrics') continue;
+      for (const query of [
+        '',
+        '?address=294790702008283265L',
+        '?limit=2&offset=1',
+        '?limit=0',
+        '?unknown=1',
+        '?username=x',
+      ]) {
+        // The short way knows paths as clients write them: one slash more, and the question takes the long way.
+        const [short, long] = [await get(`/api${path}${query}`), await get(`/api${path}/${query}`)];
+        t.is(short.status, long.status, path + query);
+        t.is(short.bytes.toString(), long.bytes.toString(), path + query);
+        t.deepEqual(withoutVary(short.headers), withoutVary(long.headers), path + query);
+      }
+    }
+  });
+}
+
+/** Short answers need no word about packing, and the long way leaves it out there. */
+function withoutVary(headers: RawAnswer['headers']): object {
+  const { vary: _vary, ...told } = headers;
+  return told;
+}
+
+test('questions within one turn are answered once, later ones anew', async (t) => {
+  const fake = fakeNode(3);
+  const get = await raw(t, fake);
+  const first = JSON.parse((await get('/api/node/status')).bytes.toString()) as { data: { height: number } };
+  const status = fake.api.status();
+  const { height } = first.data;
+  t.is(height, status.height);
+  Object.assign(fake.api, { status: () => ({ ...status, height: height + 1 }) });
+  const second = JSON.parse((await get('/api/node/status')).bytes.toString()) as { data: { height: number } };
+  t.is(second.data.height, height + 1);
 });
 
 /** A packer that works piece by piece cannot say the length ahead. */

@@ -1,0 +1,148 @@
+/**
+ * The short way of the questions that are asked most: a GET of a route in the envelope, by somebody who may ask, that gets a
+ * 200. It does what the long way through the application does, in one function and without its machinery. Whatever is not
+ * plain (another method, a body, a refusal, an encoding that is made while sending) goes the long way, which decides alone.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { NodeApi } from '../ports/node-api.ts';
+import { readAddressList } from './access.ts';
+import type { AnswerMemory } from './answer-memory.ts';
+import type { Dialect } from './dialect.ts';
+import type { HttpOptions } from './options.ts';
+import { parseQuery, queryTextOf } from './query.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { checkRequest, type CheckedRequest, type EnvelopeRoute, type Reply } from './route.ts';
+import { allRoutes } from './routes/all.ts';
+
+/** @returns false when the request has to go the long way; nothing has been sent or counted then */
+export type ShortWay = (request: IncomingMessage, response: ServerResponse, goLong: () => void) => boolean;
+
+export interface ShortWayParts {
+  readonly dialect: Dialect;
+  readonly limit: RateLimit;
+  readonly memory: AnswerMemory;
+}
+
+export function createShortWay(
+  api: NodeApi,
+  options: HttpOptions,
+  { dialect, limit, memory }: ShortWayParts,
+): ShortWay {
+  const listed = readAddressList(options.access.whiteList, options.observer);
+  const { origin } = options.cors;
+  // What depends on more of the request than its target and its address goes the long way.
+  const isPossible =
+    options.enabled && !options.trustProxy && typeof origin === 'string' && options.limits.delayAfter === 0;
+  const routes = routesByPath(dialect, options);
+  const fixed = fixedHeaders(origin);
+  /** Answers of this turn of the event loop: all who ask within it are told the same of one moment. */
+  const ofTurn = new Map<string, Buffer>();
+
+  const send = (request: IncomingMessage, response: ServerResponse, body: Buffer, isPacked: boolean): void => {
+    const { max, remaining } = limit.take(request.socket.remoteAddress);
+    response.writeHead(200, [
+      ...fixed,
+      'X-RateLimit-Limit',
+      String(max),
+      'X-RateLimit-Remaining',
+      String(remaining),
+      ...(isPacked ? ['Content-Encoding', 'gzip'] : []),
+      'Content-Length',
+      String(body.length),
+    ]);
+    response.end(body);
+  };
+
+  const answer = (request: IncomingMessage, response: ServerResponse, target: string, goLong: () => void): boolean => {
+    const known = ofTurn.get(target);
+    if (known !== undefined) {
+      options.observer.count('http_kept_answers_total');
+      send(request, response, known, false);
+      return true;
+    }
+    const end = target.indexOf('?');
+    const route = routes.get(end < 0 ? target : target.slice(0, end));
+    const checked = route && checkedBy(route, target);
+    if (route === undefined || checked === undefined) return false;
+    const startedMs = performance.now();
+    const tipId = api.chain.tip()?.id;
+    const finish = ({ meta, data }: Reply): void => {
+      const body = Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8');
+      if (route.isOfChain !== true) {
+        if (ofTurn.size === 0) setImmediate(() => ofTurn.clear());
+        ofTurn.set(target, body);
+      } else if (tipId === api.chain.tip()?.id) memory.keep(target, body);
+      send(request, response, body, false);
+      const labels = { route: route.path, method: 'GET', status: '2xx' };
+      options.observer.observe('http_request_duration_seconds', (performance.now() - startedMs) / 1000, labels);
+    };
+    try {
+      const reply = route.handle(api, checked);
+      if (reply instanceof Promise) reply.then(finish).catch(() => response.headersSent || goLong());
+      else finish(reply);
+    } catch {
+      // Refused, or failed: the long way comes to the same and says it.
+      return false;
+    }
+    return true;
+  };
+
+  return (request, response, goLong) => {
+    if (!isPossible || request.method !== 'GET' || hasBody(request)) return false;
+    const { url: target = '', socket } = request;
+    const encoding = request.headers['accept-encoding'];
+    const isPacked = encoding !== undefined && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(encoding);
+    // Other encodings are the long way's business.
+    if (encoding !== undefined && !isPacked && encoding !== 'identity') return false;
+    if (!options.access.public && !listed.includes(socket.remoteAddress)) return false;
+    if (limit.peek(socket.remoteAddress).isRefused) return false;
+    const kept = memory.find(target);
+    if (kept === undefined) return !isPacked && answer(request, response, target, goLong);
+    options.observer.count('http_kept_answers_total');
+    const packed = isPacked ? kept.packed() : undefined;
+    send(request, response, packed ?? kept.plain, packed !== undefined);
+    return true;
+  };
+}
+
+/** Routes that everybody may ask who may ask at all, by their paths as clients write them. */
+function routesByPath(dialect: Dialect, options: HttpOptions): ReadonlyMap<string, EnvelopeRoute> {
+  const routes = new Map<string, EnvelopeRoute>();
+  for (const route of allRoutes(dialect, options)) {
+    const isPlain = route.kind === 'plain' || route.kind === 'stream' || route.path.includes('{');
+    if (isPlain || route.method !== 'GET' || route.access !== undefined) continue;
+    routes.set(`/api${route.path}`, route);
+    routes.set(route.path, route);
+  }
+  return routes;
+}
+
+function checkedBy(route: EnvelopeRoute, target: string): CheckedRequest | undefined {
+  try {
+    const query = parseQuery(queryTextOf(target));
+    return checkRequest(route, { query, path: {}, body: undefined, contentType: undefined });
+  } catch {
+    // The long way says what is wrong.
+    return undefined;
+  }
+}
+
+function fixedHeaders(origin: unknown): readonly string[] {
+  return [
+    'X-Frame-Options',
+    'DENY',
+    'Content-Security-Policy',
+    "frame-ancestors 'none'",
+    'Access-Control-Allow-Origin',
+    String(origin),
+    'Vary',
+    origin === '*' ? 'Accept-Encoding' : 'Origin, Accept-Encoding',
+    'Content-Type',
+    'application/json',
+  ];
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
