@@ -3,8 +3,9 @@
 import type { ForgerEntry } from '../../src/config/network.ts';
 import { compareNodes } from './compare.ts';
 import { Gate } from './gate.ts';
+import { restTogether } from './rest.ts';
 import { makeNode, setForging, type InteropNode } from './nodes.ts';
-import { untilCommonBlock, untilHeight, untilSameTip } from './waiting.ts';
+import { untilCommonBlock, untilHeight } from './waiting.ts';
 import { BLOCK_TIME_S, type World } from './world.ts';
 
 const SEATS = [
@@ -14,8 +15,7 @@ const SEATS = [
   { kind: 'ours', delegates: 20 },
   { kind: 'ours', delegates: 21 },
 ] as const;
-/** Those who missed the last block come back by a message of the next one, which rest does not bring. */
-const REST_MS_MAX = 45_000;
+const MEET_MS_MAX = 45_000;
 
 export class MixedNet {
   readonly world: World;
@@ -67,7 +67,7 @@ export class MixedNet {
   async pastFirstRounds(): Promise<void> {
     const height = this.world.generation === 3 ? 205 : 10;
     await untilHeight(this.nodes[0], height, blocksMs(height));
-    await untilCommonBlock(this.nodes, height, REST_MS_MAX);
+    await untilCommonBlock(this.nodes, height, MEET_MS_MAX);
   }
 
   /** Keeps the nodes of two sides from each other. */
@@ -93,8 +93,7 @@ export class MixedNet {
 
   /** Has everybody rest, compares all with the first real node, and sets them to work again. */
   async compare(): Promise<string> {
-    await this.#setForging(false);
-    const { height } = await untilSameTip(this.nodes, REST_MS_MAX);
+    const { height } = await restTogether(this.nodes, (forging) => this.#setForging(forging));
     const [reference, ...others] = this.nodes;
     if (reference === undefined) throw new Error('no nodes');
     let words = '';

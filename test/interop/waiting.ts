@@ -1,7 +1,7 @@
 /** Waiting for what must come true, with a deadline and a sentence about it. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { blockIdAt, statusOf, tipOf } from './http.ts';
+import { blockIdAt, statusOf, tipOf, type Tip } from './http.ts';
 import type { InteropNode } from './nodes.ts';
 
 const POLL_MS = 300;
@@ -44,10 +44,7 @@ export async function untilHeight(node: InteropNode | undefined, height: number,
 }
 
 /** Resolves with the tip that all nodes have at one moment. */
-export function untilSameTip(
-  nodes: readonly InteropNode[],
-  deadlineMs: number,
-): Promise<{ readonly height: number; readonly id: string }> {
+export function untilSameTip(nodes: readonly InteropNode[], deadlineMs: number): Promise<Tip> {
   return eventually(`one tip of ${namesOf(nodes)}`, deadlineMs, async () => {
     const tips = await Promise.all(nodes.map((node) => tipOf(node.url)));
     const [first] = tips;

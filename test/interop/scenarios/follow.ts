@@ -7,7 +7,8 @@
 import { compareNodes } from '../compare.ts';
 import { statusOf } from '../http.ts';
 import { makeNode, setForging, type Kind } from '../nodes.ts';
-import { untilHeight, untilSameTip } from '../waiting.ts';
+import { restTogether } from '../rest.ts';
+import { untilHeight } from '../waiting.ts';
 import { Wallet } from '../wallet.ts';
 import type { World } from '../world.ts';
 
@@ -43,8 +44,9 @@ export async function follow(world: World, forgerKind: Kind): Promise<string> {
   const syncS = (Date.now() - startedMs) / 1000;
   world.say(`${late.name} has taken ${goal} blocks in ${syncS.toFixed(1)} s`);
 
-  await setForging(forger, delegates, password, false);
-  const tip = await untilSameTip([forger, follower, late], 30_000);
+  const tip = await restTogether([forger, follower, late], (forging) =>
+    setForging(forger, delegates, password, forging),
+  );
   const [real, ...ours] = forgerKind === 'real' ? [forger, follower, late] : [follower, forger];
   if (real === undefined) throw new Error('no real node');
   let figures = '';
