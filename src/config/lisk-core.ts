@@ -33,6 +33,9 @@ export type NetworkFiles = ReadonlyMap<string, string>;
 
 export const IMPORT_CODE = 'NETWORK_IMPORT_INVALID';
 
+/** Arrays and objects within each other; real files have six. */
+const DEPTH_MAX = 64;
+
 /** The application's defaults (`docs/guides/public-networks.md`). */
 const DEFAULTS = {
   epoch: '2016-05-24T17:00:00.000Z',
@@ -57,6 +60,8 @@ const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersi
  * @throws ProtocolError `NETWORK_IMPORT_INVALID` naming file and key of a wrong value, or of two that contradict each other
  */
 export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): NetworkFiles {
+  refuseDeep(folder.config, folder.configFile);
+  refuseDeep(folder.genesis, folder.genesisFile);
   const config = new RecordReader(folder.config, folder.configFile, IMPORT_CODE);
   const genesis = new RecordReader(folder.genesis, folder.genesisFile, IMPORT_CODE);
   const generation: Generation = genesis.has('communityIdentifier') ? 3 : 2;
@@ -203,6 +208,23 @@ function integerOr(record: RecordReader, key: string, fallback: number, min: num
 function foreign(file: string, key: string, expected: string, { name }: NetworkIdentity): ProtocolError {
   const message = `${file}: ${key} must be ${expected}, as ${name} has it`;
   return new ProtocolError(IMPORT_CODE, { file, key, expected }, message);
+}
+
+/** What nests deeper than any such file could not be written again. */
+function refuseDeep(value: unknown, file: string): void {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEPTH_MAX) {
+      throw new ProtocolError(
+        IMPORT_CODE,
+        { file, depthMax: DEPTH_MAX },
+        `${file}: nests deeper than ${DEPTH_MAX} levels`,
+      );
+    }
+    level = level.flatMap((each) =>
+      typeof each === 'object' && each !== null ? (Object.values(each) as unknown[]) : [],
+    );
+  }
 }
 
 function text(value: unknown): string {

@@ -14,6 +14,9 @@ import type { Gate } from './gate.ts';
 
 /** Unsent bytes that a peer may leave standing before it counts as too slow: a few of the largest messages. */
 export const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
+/** Unsent bytes of all peers together; where there are more, those with more than a few kilobytes of them are let go. */
+export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
+const UNSENT_BYTES_FREE = 256 * 1024;
 /** How long a close frame may stay unanswered before the line is cut. */
 export const CLOSE_TIMEOUT_MS = 2_000;
 /** A close frame holds 125 bytes, two of them for the code. */
@@ -69,6 +72,7 @@ export class Link {
   readonly #socket: LibrarySocket;
   readonly #webSocket: WebSocket;
   #on: LinkEvents | undefined;
+  #unsentOfAll: () => number = () => 0;
   #ended: CloseReason | undefined;
   #settleOver: (reason: CloseReason) => void = () => undefined;
 
@@ -96,6 +100,16 @@ export class Link {
   /** Why the connection ended; undefined while it lives. */
   get ended(): CloseReason | undefined {
     return this.#ended;
+  }
+
+  /** Bytes that the peer has not taken yet. */
+  get unsentBytes(): number {
+    return this.#webSocket.bufferedAmount;
+  }
+
+  /** Lets the link know what all peers together have not taken. */
+  joinCrowd(unsentOfAll: () => number): void {
+    this.#unsentOfAll = unsentOfAll;
   }
 
   /** Starts handing over what comes in. Must run before the first frame can arrive. */
@@ -155,7 +169,9 @@ export class Link {
 
   #writable(): boolean {
     if (this.#ended !== undefined || this.#socket.state !== 'open') return false;
-    if (this.#webSocket.bufferedAmount <= UNSENT_BYTES_MAX) return true;
+    const unsent = this.unsentBytes;
+    if (unsent <= UNSENT_BYTES_FREE) return true;
+    if (unsent <= UNSENT_BYTES_MAX && this.#unsentOfAll() <= UNSENT_BYTES_TOTAL_MAX) return true;
     this.terminate({ code: 1006, reason: 'Peer reads too slowly' });
     return false;
   }

@@ -18,6 +18,11 @@ export const BATCH_FRAMES_MAX = 100;
  * the network, so the bound only has to keep recursive code behind it from running out of stack.
  */
 export const NESTING_MAX = 256;
+/**
+ * Arrays and objects in a frame. The longest answers of real nodes, 34 full blocks or their rows, have about 20,000; a frame
+ * of nothing else could have a million, each of them twenty times as large in memory as on the wire.
+ */
+export const CONTAINERS_MAX = 50_000;
 /** Longest text member of a node info that is kept, in characters. */
 const INFO_TEXT_MAX = 128;
 const ERROR_TEXT_MAX = 300;
@@ -36,10 +41,11 @@ export type Frame =
     };
 
 /**
- * The JSON value of a text frame; undefined when it is no JSON or nests too deep. Members named `__proto__` are removed: no
+ * The JSON value of a text frame; undefined when it is no JSON, nests too deep or holds too much. Members named `__proto__` are removed: no
  * rule knows them, and as members of a transaction they must not make a whole block unreadable.
  */
 export function parseJson(text: string): unknown {
+  if (!isModest(text)) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -155,6 +161,31 @@ function errorOf(error: unknown): { message: string; name: string } {
     name: typeof name === 'string' ? name.slice(0, INFO_TEXT_MAX) : 'Error',
   };
 }
+
+/** Looks at depth and number of arrays and objects in a text before they are made. What is no JSON may count as anything. */
+function isModest(text: string): boolean {
+  let depth = 0;
+  let containers = 0;
+  let isInText = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (isInText) {
+      if (code === BACKSLASH) at += 1;
+      else if (code === QUOTE) isInText = false;
+    } else if (code === QUOTE) isInText = true;
+    else if (code === BRACKET || code === BRACE) {
+      depth += 1;
+      containers += 1;
+      if (depth > NESTING_MAX + 1 || containers > CONTAINERS_MAX) return false;
+    } else if (code === BRACKET + 2 || code === BRACE + 2) depth -= 1;
+  }
+  return true;
+}
+
+const QUOTE = 34;
+const BRACKET = 91;
+const BACKSLASH = 92;
+const BRACE = 123;
 
 /** Walks without recursion: what it guards against is exactly a depth that recursion cannot bear. */
 function tame(value: unknown): boolean {

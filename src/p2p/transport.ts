@@ -233,9 +233,16 @@ class SocketTransport implements ListeningTransport {
 
   #track(link: Link, connection: PeerConnection): void {
     connection.attach(link);
+    link.joinCrowd(() => this.#unsentBytes());
     this.#links.add(link);
     this.#owners.set(link, connection);
     void link.gone.then(() => this.#links.delete(link));
+  }
+
+  #unsentBytes(): number {
+    let bytes = 0;
+    for (const link of this.#links) bytes += link.unsentBytes;
+    return bytes;
   }
 
   #accept(link: Link, info: PeerInfo): (() => void) | undefined {

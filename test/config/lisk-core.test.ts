@@ -201,3 +201,13 @@ test('the identities of the public networks agree with themselves', (t) => {
     t.is(networkIdentifierOf(nethash, communityIdentifier), networkIdentifier);
   }
 });
+
+test('a file that nests deeper than any real one is refused by its name', (t) => {
+  const nested = (depth: number): Untyped => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
+  t.notThrows(() => filesOf({ app: {}, other: nested(60) }, newer));
+  for (const depth of [65, 100_000]) {
+    const error = t.throws(() => filesOf({ app: {}, other: nested(depth) }, newer), { instanceOf: ProtocolError });
+    t.is(error.code, 'NETWORK_IMPORT_INVALID');
+    t.is(error.message, '/f/config.json: nests deeper than 64 levels');
+  }
+});

@@ -6,7 +6,18 @@ import test from 'ava';
 
 import { FRAMES_PER_SECOND_CUT } from '../../src/p2p/gate.ts';
 import { PeerFault } from '../../src/ports/transport.ts';
-import { greetedPeer, HOST, NETWORK, nodeInfo, pause, rawPeer, type RawPeer, startNode, until } from './support.ts';
+import {
+  greetedPeer,
+  HOST,
+  NETWORK,
+  nodeInfo,
+  pause,
+  rawPeer,
+  type RawPeer,
+  startNode,
+  until,
+  SMALLEST_QUERY,
+} from './support.ts';
 
 let cid = 10;
 
@@ -414,6 +425,28 @@ test('a peer that asks without end waits in a line of bounded length', async (t)
   }
   await until(() => peer.frames.length === 10, 'refusals');
   t.deepEqual(await peer.frame(2), { rid: 33, error: { message: 'Too many requests wait for an answer' } });
+  await node.transport.close();
+});
+
+test('peers that read nothing are let go before what they leave standing fills the memory', async (t) => {
+  const blocks = Array.from({ length: 34 }, (_, index) => ({ id: String(index), filler: 'x'.repeat(60_000) }));
+  const node = await startNode({ answer: () => Promise.resolve(blocks) });
+  const peers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) =>
+      greetedPeer(node.address.wsPort, SMALLEST_QUERY.replace('5301', String(5_301 + index))),
+    ),
+  );
+  for (const peer of peers) peer.webSocket.pause();
+  for (let index = 1; index <= 8; index += 1) {
+    for (const peer of peers) {
+      peer.say({ event: 'rpc-request', data: { procedure: 'getBlocksFromId', data: { blockId: '1' } }, cid: index });
+    }
+    await pause(20);
+  }
+  // Each of them is owed 16 MB; together they may leave no more than 24 MB standing.
+  await until(() => node.seen.disconnected.length >= 5, 'slow peers are let go');
+  t.like(node.seen.disconnected[0]?.reason, { code: 1006, reason: 'Peer reads too slowly' });
+  for (const peer of peers) peer.webSocket.terminate();
   await node.transport.close();
 });
 

@@ -89,6 +89,19 @@ test('nothing that is read from the wire throws', (t) => {
   );
 });
 
+test('depth and number of arrays and objects are bounded before they are made', (t) => {
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  t.not(parseJson(nested(257)), undefined);
+  t.is(parseJson(nested(258)), undefined);
+  t.is(parseJson(nested(1_000_000)), undefined);
+  const many = (count: number) => `[${'{},'.repeat(count - 2)}{}]`;
+  t.not(parseJson(many(50_000)), undefined);
+  t.is(parseJson(many(50_001)), undefined);
+  // Brackets inside a text are none.
+  const text = `${'[{'.repeat(100_000)}"\\`;
+  t.is(parseJson(JSON.stringify(text)), text);
+});
+
 test('what passes as a frame holds the members of the message layer and nothing else', (t) => {
   const events = new Set(['remote-message', 'rpc-request']);
   fc.assert(

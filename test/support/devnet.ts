@@ -24,6 +24,8 @@ export interface TestNode {
   /** SIGTERM. Resolves when the process is gone, with what it said. */
   stop(): Promise<string>;
   isRunning(): boolean;
+  /** Undefined when it does not run. */
+  pid(): number | undefined;
 }
 
 export interface TestDevnet {
@@ -96,6 +98,7 @@ function testNode(plan: PlannedNode, network: Network): TestNode {
     kill: async () => void (await end('kill')),
     stop: () => end('stop'),
     isRunning: () => process?.isRunning() === true,
+    pid: () => (process?.isRunning() === true ? process.pid : undefined),
   };
 }
 

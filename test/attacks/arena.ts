@@ -1,0 +1,190 @@
+/**
+ * A devnet of real processes under attack: what an attacker may know and use, and what is measured meanwhile. The attacked
+ * node is the first; the others are its honest peers.
+ */
+
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
+import type { PeerVerdictState } from '../../src/cli/node-client.ts';
+import { keyPairOfPassphrase } from '../../src/crypto/keys.ts';
+import { partsOf } from '../../src/node/generations.ts';
+import type { WireDialect } from '../../src/p2p/dialect.ts';
+import type { PeerMessage } from '../../src/ports/transport.ts';
+import type { Rules } from '../../src/protocol/rules.ts';
+import type { Block, KeyPair } from '../../src/protocol/types.ts';
+import { headerWith } from '../support/fixtures.ts';
+import { signBlock } from '../support/chain-maker.ts';
+import { startTestDevnet, waitFor, waitForCommonBlock, type TestDevnet, type TestNode } from '../support/devnet.ts';
+import { Intruder, type IntruderOptions, type Presence } from './intruder.ts';
+
+export interface Tip {
+  readonly id: string;
+  readonly height: number;
+  /** Seconds since the epoch of the network. */
+  readonly timestamp: number;
+}
+
+export class Arena {
+  readonly devnet: TestDevnet;
+  readonly rules: Rules;
+  readonly dialect: WireDialect;
+  /** Everything that came from one attack. */
+  intruders: Presence[] = [];
+  /** What else must be taken down after an attack. */
+  readonly cleanUps: (() => Promise<void> | void)[] = [];
+  #attack = 0;
+  #addresses = 0;
+
+  private constructor(devnet: TestDevnet) {
+    this.devnet = devnet;
+    const parts = partsOf(devnet.network.params);
+    const { protocolVersion, appVersion } = devnet.network;
+    const identity = {
+      networkName: '',
+      version: appVersion,
+      protocolVersion,
+      build: '',
+      commit: '',
+      nonce: 'i'.repeat(16),
+    };
+    this.rules = parts.createRules(devnet.network.params);
+    this.dialect = parts.createDialect(devnet.network.params, identity);
+  }
+
+  static async open(generation: 2 | 3, nodes: number): Promise<Arena> {
+    const arena = new Arena(await startTestDevnet({ network: generation === 2 ? 'devnet-gen2' : 'devnet', nodes }));
+    await waitFor('all peers are connected', async () => (await arena.honest()).size === nodes - 1, 60_000);
+    await waitForCommonBlock(arena.devnet.nodes, 2, 60_000);
+    return arena;
+  }
+
+  async close(): Promise<void> {
+    await this.cleanUp();
+    await this.devnet.close();
+  }
+
+  get generation(): 2 | 3 {
+    return this.devnet.network.params.generation;
+  }
+
+  get target(): TestNode {
+    return this.devnet.nodes[0] as TestNode;
+  }
+
+  get wsPort(): number {
+    return this.target.plan.wsPort;
+  }
+
+  /** Begins another attack: its addresses are all new. */
+  nextAttack(): void {
+    this.#attack += 1;
+    this.#addresses = 0;
+  }
+
+  /** An address that was not used yet; those of one attack share a netgroup. */
+  newIp(): string {
+    this.#addresses += 1;
+    const number = this.#addresses;
+    return `127.${10 + this.#attack}.${(number >> 8) & 255}.${number & 255}`;
+  }
+
+  /** A stranger that has not shaken hands. */
+  intruder(options: Partial<IntruderOptions> & { readonly query?: Readonly<Record<string, string>> } = {}): Intruder {
+    const query = new URLSearchParams({ ...this.query(), ...options.query });
+    const intruder = new Intruder({
+      host: '127.0.0.1',
+      port: this.wsPort,
+      target: `${this.dialect.path}?${query.toString()}`,
+      ip: options.ip ?? this.newIp(),
+      ...options,
+    });
+    this.intruders.push(intruder);
+    return intruder;
+  }
+
+  /** A stranger that was taken for a peer. */
+  async peer(options: Parameters<Arena['intruder']>[0] = {}): Promise<Intruder> {
+    const intruder = this.intruder(options);
+    await intruder.greet();
+    return intruder;
+  }
+
+  /** What an honest node of the network would say of itself. */
+  query(wsPort = 5_000): Record<string, string> {
+    return this.dialect.query(this.info(wsPort));
+  }
+
+  info(wsPort = 5_000) {
+    const { protocolVersion, appVersion } = this.devnet.network;
+    const nonce = Math.random().toString(16).slice(2).padEnd(16, '0').slice(0, 16);
+    return { os: 'linux', version: appVersion, wsPort, httpPort: 0, protocolVersion, nonce, height: 1 };
+  }
+
+  /** A message in the words of the generation. */
+  message(message: PeerMessage): { event: string; data: unknown } {
+    const packed = this.dialect.packMessage(message);
+    if (packed === undefined) throw new Error(`generation ${this.generation} has no word for ${message.kind}`);
+    return { event: packed.event, data: packed.data };
+  }
+
+  /** Key pair of an account of the devnet, all of which are known. */
+  keyPair(name: string): KeyPair {
+    const account = readAccounts(this.devnet.network.directory).find((each) => each.name === name);
+    if (account === undefined) throw new Error(`the devnet has no ${name}`);
+    return keyPairOfPassphrase(account.passphrase);
+  }
+
+  /** A block that claims to follow the tip, signed by anybody. */
+  block(tip: Tip, keyPair: KeyPair, changes: Partial<Block> = {}): Block {
+    const { blockTimeS, generation } = { ...this.devnet.network.params };
+    const header = headerWith({
+      version: generation === 2 ? 1 : 2,
+      height: tip.height + 1,
+      timestamp: tip.timestamp + blockTimeS,
+      previousBlockId: tip.id,
+      reward: 0n,
+    });
+    return signBlock({ ...header, transactions: [] }, changes, keyPair);
+  }
+
+  blockMessage(block: Block): { event: string; data: unknown } {
+    return this.message({ kind: 'block', block: this.rules.codec.blockToJson(block) });
+  }
+
+  async tip(node = this.target): Promise<Tip> {
+    const [tip] = await this.ask<Tip[]>(node, 'blocks?limit=1');
+    if (tip === undefined) throw new Error('a node without blocks');
+    return tip;
+  }
+
+  async ask<T>(node: TestNode, path: string): Promise<T> {
+    const response = await fetch(`${node.url}/api/${path}`, { signal: AbortSignal.timeout(10_000) });
+    return ((await response.json()) as { data: T }).data;
+  }
+
+  async verdicts(): Promise<readonly PeerVerdictState[]> {
+    return this.target.client.peerVerdicts(1_000);
+  }
+
+  /** The honest peers of the attacked node with the moment since which they are connected. */
+  async honest(): Promise<ReadonlyMap<number, string>> {
+    const verdicts = await this.verdicts();
+    const own = verdicts.filter(({ roles, verdict }) => roles.includes('fixed') && verdict === 'connected');
+    return new Map(own.map(({ wsPort = 0, since = '' }) => [wsPort, since]));
+  }
+
+  /** Resident memory of the attacked node. */
+  residentBytes(): number {
+    const status = readFileSync(`/proc/${String(this.target.pid())}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024;
+  }
+
+  /** Takes everything of an attack away. */
+  async cleanUp(): Promise<void> {
+    for (const intruder of this.intruders) intruder.leave();
+    this.intruders = [];
+    for (const cleanUp of this.cleanUps.splice(0)) await cleanUp();
+    await sleep(50);
+  }
+}

@@ -1,0 +1,185 @@
+/** Attacks with blocks and transactions that are well-formed and wrong. */
+
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bytesOfHex, hexOf } from '../../src/primitives/bytes.ts';
+import { addressOf } from '../../src/crypto/keys.ts';
+import type { JsonObject, Transaction } from '../../src/protocol/types.ts';
+import { keyPairOf, makeTransaction, publicKeyOf } from '../support/chain-maker.ts';
+import type { Arena } from './arena.ts';
+import { crowd, mustEnd } from './attacks-doors.ts';
+import type { Attack } from './measure.ts';
+
+/** Order of the group in which signatures live. */
+const ORDER = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;
+const DAY_S = 86_400;
+
+export const CHAIN_ATTACKS: readonly Attack[] = [
+  {
+    name: 'announcements of unknown ids',
+    generation: 3,
+    async run(arena, untilMs) {
+      await crowd(untilMs, 10, async () => {
+        const peer = await arena.peer({ answers: () => undefined });
+        for (let round = 0; round < 60 && peer.end === undefined && performance.now() < untilMs; round += 1) {
+          const ids = Array.from({ length: 25 }, () => String(Math.floor(Math.random() * 2 ** 53)));
+          peer.say(arena.message({ kind: 'transactionIds', ids }));
+          await sleep(10);
+        }
+      });
+    },
+  },
+  {
+    name: 'blocks far in the future and the past',
+    async run(arena, untilMs) {
+      const keys = ['genesis_1', 'genesis_2', 'account_1'].map((name) => arena.keyPair(name));
+      await crowd(untilMs, 3, async () => {
+        const [peer, tip] = [await arena.peer(), await arena.tip()];
+        for (const keyPair of keys) {
+          for (const shiftS of [DAY_S, -DAY_S, 2 ** 31 - 1 - tip.timestamp, -tip.timestamp]) {
+            const timestamp = Math.max(0, tip.timestamp + shiftS);
+            peer.say(arena.blockMessage(arena.block(tip, keyPair, { timestamp })));
+            const height = Math.max(1, tip.height + Math.sign(shiftS) * 1_000);
+            peer.say(arena.blockMessage(arena.block(tip, keyPair, { timestamp, height })));
+          }
+        }
+        await sleep(100);
+      });
+    },
+  },
+  {
+    name: 'blocks with a valid header and a wrong payload',
+    async run(arena, untilMs) {
+      const keyPair = arena.keyPair('genesis_3');
+      await crowd(untilMs, 2, async () => {
+        const tip = await arena.tip();
+        const transfer = transferOf(arena, tip.timestamp);
+        const block = { ...arena.block(tip, keyPair), transactions: [transfer] };
+        const peer = await arena.peer();
+        peer.say(arena.blockMessage(block));
+        await mustEnd(peer, 'a peer with a spoilt payload');
+      });
+    },
+  },
+  {
+    name: 'one delegate, many blocks for one place',
+    async run(arena, untilMs) {
+      const keyPair = arena.keyPair('genesis_4');
+      await crowd(untilMs, 2, async () => {
+        const [peer, tip] = [await arena.peer(), await arena.tip()];
+        for (let maker = 0; maker < 40 && peer.end === undefined; maker += 1) {
+          peer.say(arena.blockMessage(arena.block(tip, keyPair, { reward: BigInt(maker) })));
+          await sleep(10);
+        }
+      });
+    },
+  },
+  {
+    name: 'a claim of a far better chain',
+    async run(arena, untilMs) {
+      const keyPair = arena.keyPair('genesis_5');
+      await crowd(untilMs, 3, async () => {
+        const peer = await arena.peer({ answers: () => ({ data: [] }) });
+        const tip = await arena.tip();
+        const far = { ...tip, height: tip.height + 5_000 };
+        const changes = { maxHeightPrevoted: tip.height + 4_000, timestamp: tip.timestamp };
+        peer.say(arena.blockMessage(arena.block(far, keyPair, arena.generation === 3 ? changes : {})));
+        const push = arena.dialect.infoPush({
+          ...arena.dialect.packInfo(arena.info()),
+          ...changes,
+          height: far.height,
+        });
+        peer.say({ event: push.event, data: push.data, ...(push.call ? { cid: 77 } : {}) });
+        await sleep(100);
+      });
+    },
+  },
+  {
+    name: 'transactions with tens of thousands of signatures',
+    async run(arena, untilMs) {
+      const signatures = Array.from({ length: 20_000 }, (_, index) => index.toString(16).padStart(128, 'a'));
+      await deliver(arena, untilMs, (transfer) => ({ ...transfer, signatures }));
+    },
+  },
+  {
+    name: 'transactions of another network',
+    async run(arena, untilMs) {
+      await deliver(arena, untilMs, (_transfer, timestamp) => {
+        const params = { ...arena.devnet.network.params, networkIdentifier: 'ab'.repeat(32) };
+        const content = { kind: 'transfer', amount: 1n, recipientId: '1L' } as const;
+        const transaction = makeTransaction(params, arena.keyPair('account_1'), content, { timestamp });
+        const json = arena.rules.codec.transactionToJson(transaction);
+        // Generation 2 signs no network: there the same bytes are good anywhere, so its signature is spoilt instead.
+        return arena.generation === 3 ? json : { ...json, signature: 'ab'.repeat(64) };
+      });
+    },
+  },
+  {
+    name: 'malleable signatures',
+    async run(arena, untilMs) {
+      await deliver(arena, untilMs, (transfer) => ({
+        ...transfer,
+        signature: malleated(String(transfer['signature'])),
+      }));
+    },
+  },
+  {
+    name: 'addresses of others and colliding spellings',
+    async run(arena, untilMs) {
+      const victim = addressOf(publicKeyOf(arena.keyPair('genesis')));
+      let turn = 0;
+      await deliver(arena, untilMs, (transfer) => {
+        turn += 1;
+        const asset = transfer['asset'] as JsonObject;
+        switch (turn % 3) {
+          case 0:
+            return { ...transfer, senderId: victim };
+          case 1:
+            return { ...transfer, recipientId: `0${victim}`, asset: { ...asset, recipientId: `0${victim}` } };
+          default: {
+            const beyond = '18446744073709551617L';
+            return { ...transfer, recipientId: beyond, asset: { ...asset, recipientId: beyond } };
+          }
+        }
+      });
+      const [account] = await arena.ask<{ balance: string }[]>(arena.target, `accounts?address=${victim}`);
+      const [other] = await arena.ask<{ balance: string }[]>(
+        arena.devnet.nodes.at(-1) ?? arena.target,
+        `accounts?address=${victim}`,
+      );
+      if (account?.balance !== other?.balance) throw new Error('a balance differs between nodes');
+    },
+  },
+];
+
+function transferOf(arena: Arena, timestamp: number): Transaction {
+  const sender = keyPairOf(`nobody ${Math.random()}`);
+  const content = { kind: 'transfer', amount: 1n, recipientId: '1L' } as const;
+  return makeTransaction(arena.devnet.network.params, sender, content, { timestamp });
+}
+
+/** Brings spoilt transactions to the node's pool in the way of the generation, again and again. */
+async function deliver(
+  arena: Arena,
+  untilMs: number,
+  spoil: (transfer: JsonObject, timestamp: number) => JsonObject,
+): Promise<void> {
+  const { codec } = arena.rules;
+  await crowd(untilMs, 3, async () => {
+    const { timestamp } = await arena.tip();
+    const good = transferOf(arena, timestamp);
+    const spoilt = spoil(codec.transactionToJson(good), timestamp);
+    const peer = await arena.peer({ answers: () => ({ data: { transactions: [spoilt] } }) });
+    if (arena.generation === 2) peer.say(arena.message({ kind: 'transactions', transactions: [spoilt] }));
+    else peer.say(arena.message({ kind: 'transactionIds', ids: [good.id] }));
+    await mustEnd(peer, 'a peer with a spoilt transaction');
+  });
+}
+
+/** The same signature with the order of the group added to its second half. */
+function malleated(signature: string): string {
+  const bytes = Buffer.from(bytesOfHex(signature));
+  const half = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString('hex')}`) + ORDER;
+  const raised = Buffer.from(half.toString(16).padStart(64, '0'), 'hex').reverse();
+  return hexOf(Buffer.concat([bytes.subarray(0, 32), raised]));
+}

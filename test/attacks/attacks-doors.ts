@@ -1,0 +1,178 @@
+/** Attacks on the places of a node: connections, the peer book, handshakes. */
+
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocketServer } from 'ws';
+import type { Arena } from './arena.ts';
+import { BareSocket, type Intruder, type Presence } from './intruder.ts';
+import type { Attack } from './measure.ts';
+
+/** Inbound connections that a node of the devnet takes. */
+const INBOUND_MAX = 100;
+
+export const DOOR_ATTACKS: readonly Attack[] = [
+  {
+    name: 'a flood of fake peers',
+    async run(arena, untilMs) {
+      let port = 1_024;
+      await crowd(untilMs, 16, async () => {
+        port = port >= 65_000 ? 1_024 : port + 1;
+        await arena.peer({ query: arena.query(port) });
+      });
+      await atMostInbound(arena);
+    },
+  },
+  {
+    name: 'false peer lists',
+    run: (arena, untilMs) => liars(arena, untilMs, 1_000),
+  },
+  {
+    name: 'peer lists of 30,000 fakes',
+    run: (arena, untilMs) => liars(arena, untilMs, 30_000),
+  },
+  {
+    name: 'one IP with many ports',
+    async run(arena, untilMs) {
+      const ip = arena.newIp();
+      let port = 20_000;
+      await crowd(untilMs, 4, async () => {
+        port += 1;
+        if ((await arena.peer({ ip, query: arena.query(port) })).end !== undefined) await sleep(50);
+      });
+      await atMostInbound(arena);
+    },
+  },
+  {
+    name: 'eclipse from one netgroup',
+    async run(arena, untilMs) {
+      for (let filled = 0; filled < 2 * INBOUND_MAX; filled += 1) await arena.peer();
+      while (performance.now() < untilMs) await arena.peer();
+      await atMostInbound(arena);
+    },
+    async after(arena) {
+      // A newcomer of another netgroup still gets in, and stays.
+      const newcomer = await arena.peer({ ip: '127.200.1.1', query: arena.query(5_001) });
+      for (let more = 0; more < 20; more += 1) await arena.peer();
+      await sleep(200);
+      if (newcomer.end !== undefined) throw new Error('a newcomer of another netgroup was not kept');
+    },
+  },
+  {
+    name: 'slow handshakes',
+    async run(arena, untilMs) {
+      await crowd(untilMs, 8, async () => {
+        await arena.intruder().opened();
+        await sleep(5);
+      });
+      await letsIn(arena);
+    },
+  },
+  {
+    name: 'half-open sockets',
+    async run(arena, untilMs) {
+      const request = `GET ${arena.dialect.path}?wsPort=1 HTTP/1.1\r\nHost: x\r\n`;
+      await crowd(untilMs, 8, async () => {
+        const bytes = Math.random() < 0.5 ? '' : request;
+        arena.intruders.push(new BareSocket('127.0.0.1', arena.wsPort, arena.newIp(), bytes));
+        await sleep(5);
+      });
+      await letsIn(arena);
+    },
+  },
+  {
+    name: 'peers of other networks',
+    async run(arena, untilMs) {
+      const foreign = 'ab'.repeat(32);
+      const said = { ...arena.info(), nethash: foreign, networkId: foreign };
+      const query = { nethash: foreign, networkId: foreign, options: JSON.stringify(said) };
+      await crowd(untilMs, 4, async () => {
+        await mustEnd(await arena.peer({ query }), 'a peer of another network');
+      });
+    },
+  },
+];
+
+/** Repeats work in several lines at once until the moment, each line for ever new. */
+export async function crowd(untilMs: number, lines: number, work: () => Promise<void>): Promise<void> {
+  const line = async () => {
+    while (performance.now() < untilMs) await work();
+  };
+  await Promise.all(Array.from({ length: lines }, line));
+}
+
+/** @throws Error when the node keeps a connection that it must end */
+export async function mustEnd(peer: Presence, who: string): Promise<void> {
+  const deadlineMs = performance.now() + END_MS_MAX;
+  while (peer.end === undefined) {
+    if (performance.now() > deadlineMs) throw new Error(`${who} was kept`);
+    await sleep(10);
+  }
+}
+
+/** For a node on a busy machine. */
+const END_MS_MAX = 8_000;
+
+async function atMostInbound(arena: Arena): Promise<void> {
+  const inbound = (await arena.verdicts()).filter(({ direction, verdict }) => {
+    return verdict === 'connected' && direction === 'inbound';
+  });
+  if (inbound.length > INBOUND_MAX) throw new Error(`${inbound.length} inbound connections`);
+}
+
+/** Somebody who means well still gets in. */
+async function letsIn(arena: Arena): Promise<void> {
+  const peer = await arena.peer({ ip: '127.201.1.1', query: arena.query(5_002) });
+  if (peer.end !== undefined) throw new Error('an honest newcomer was not let in');
+}
+
+/** Peers that the node dials because they connected, and that tell it of peers that do not exist. */
+async function liars(arena: Arena, untilMs: number, length: number): Promise<void> {
+  const ips = Array.from({ length: 4 }, () => arena.newIp());
+  const told: Intruder[] = [];
+  for (const ip of ips) {
+    const server = new WebSocketServer({ host: ip, port: 0, perMessageDeflate: false });
+    await new Promise<void>((settle) => server.once('listening', () => settle()));
+    const { port } = server.address() as { port: number };
+    arena.cleanUps.push(() => {
+      for (const client of server.clients) client.terminate();
+      server.close();
+    });
+    const answers = answersOf(arena, port, length);
+    server.on('connection', (webSocket) => {
+      webSocket.on('error', () => undefined);
+      webSocket.on('message', (data) => {
+        const frame = JSON.parse((data as Buffer).toString().replace(/^#[12]$/, '{}')) as Asked;
+        if (frame.cid === undefined) return;
+        const shake = frame.event === '#handshake';
+        const answer = shake
+          ? { id: 'x', pingTimeout: 20_000, isAuthenticated: false }
+          : answers(frame.data?.procedure);
+        webSocket.send(JSON.stringify({ rid: frame.cid, data: answer }));
+      });
+    });
+    told.push(await arena.peer({ ip, query: arena.query(port), answers }));
+  }
+  while (performance.now() < untilMs) {
+    await sleep(200);
+    for (const peer of told) peer.ask({ procedure: arena.generation === 2 ? 'list' : 'getPeers' });
+  }
+}
+
+interface Asked {
+  readonly event?: string;
+  readonly cid?: number;
+  readonly data?: { readonly procedure?: string };
+}
+
+function answersOf(arena: Arena, port: number, length: number): (procedure: string | undefined) => unknown {
+  const { version } = arena.info();
+  const peers = Array.from({ length }, (_, index) => {
+    const ip = `127.${210 + (index % 40)}.${(index >> 8) & 255}.${index & 255}`;
+    return { ip, ipAddress: ip, wsPort: 1 + index, version, height: 9 };
+  });
+  const info = arena.dialect.packInfo(arena.info(port));
+  return (procedure) => {
+    if (procedure === 'list' || procedure === 'getPeers') return { data: { success: true, peers } };
+    return procedure === 'status' || procedure === 'getNodeInfo' ? { data: info } : {};
+  };
+}

@@ -1,0 +1,251 @@
+/** Attacks with frames: odd shapes, odd values, too many, too large. */
+
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Arena } from './arena.ts';
+import { crowd, mustEnd } from './attacks-doors.ts';
+import type { Attack } from './measure.ts';
+
+const ODD: readonly unknown[] = [
+  ...[null, true, 0, -1, 1.5, 1e308, 2 ** 53, '', '0', '-1', '1e9', 'x', '\u0000', '9'.repeat(400), [], {}],
+  ...[[[]], [null], { length: -1 }, { toString: 1 }, { toJSON: 1 }, { constructor: null }, 'f'.repeat(64)],
+];
+const ID = '6524861224470851795';
+const SIGNATURE = { transactionId: ID, publicKey: 'ab'.repeat(32), signature: 'cd'.repeat(64) };
+
+export const FRAME_ATTACKS: readonly Attack[] = [
+  {
+    name: 'extra and repeated properties',
+    run: (arena, untilMs) =>
+      texts(arena, untilMs, (peer) => {
+        const block = JSON.stringify(arena.blockMessage(strangersBlock(arena)));
+        const extra = Array.from({ length: 300 }, (_, index) => `"extra${index}":${index},`).join('');
+        peer.say(block.replace('"block":{', `"block":{${extra}"version":9,"version":[],`));
+        peer.say(`{"event":"nosuch","event":"remote-message","cid":5,"cid":-1,"rid":1,${extra}"data":{}}`);
+        peer.say(`{"rid":7,"data":{},"data":null,${extra}"rid":7}`);
+      }),
+  },
+  {
+    name: 'members named __proto__',
+    run: (arena, untilMs) =>
+      texts(arena, untilMs, (peer) => {
+        const poison = '"__proto__":{"block":{"id":"1"},"isAdmin":true,"toString":null},"constructor":{"prototype":1}';
+        peer.say(`{"event":"remote-message",${poison},"data":{${poison},"event":"postNodeInfo","data":{${poison}}}}`);
+        peer.say(`{"event":"rpc-request","cid":9,"data":{${poison},"procedure":"__proto__","data":{${poison}}}}`);
+        peer.say(`{"event":"__proto__","data":{${poison}}}`);
+      }),
+  },
+  {
+    name: 'deep nesting',
+    run: (arena, untilMs) =>
+      texts(arena, untilMs, (peer) => {
+        for (const depth of [300, 10_000, 400_000]) {
+          peer.say(`{"event":"remote-message","data":${'['.repeat(depth)}${']'.repeat(depth)}}`);
+          peer.say(`{"event":"rpc-request","cid":3,"data":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`);
+        }
+      }),
+  },
+  {
+    name: 'frames of a million small values',
+    run: (arena, untilMs) =>
+      texts(arena, untilMs, (peer) => {
+        const filler = (piece: string) =>
+          `[${Array.from({ length: 2_900_000 / (piece.length + 1) }, () => piece).join()}]`;
+        for (const piece of ['{}', '[]', '0', '{"a":1}']) {
+          peer.say(`{"event":"remote-message","data":{"event":"postNodeInfo","data":${filler(piece)}}}`);
+        }
+      }),
+  },
+  {
+    name: 'huge numbers',
+    run: (arena, untilMs) =>
+      texts(arena, untilMs, (peer) => {
+        const number = '9'.repeat(100_000);
+        const block = JSON.stringify(arena.blockMessage(strangersBlock(arena)));
+        for (const name of ['height', 'timestamp', 'reward', 'totalFee', 'payloadLength', 'version']) {
+          peer.say(block.replace(new RegExp(`"${name}":"?[0-9]+"?`), `"${name}":${number}`));
+          peer.say(block.replace(new RegExp(`"${name}":"?[0-9]+"?`), `"${name}":"${number}"`));
+        }
+        peer.say(`{"event":"ping","cid":${number}}`);
+      }),
+  },
+  {
+    name: 'wrong types in every field of every message',
+    async run(arena, untilMs) {
+      const frames = wrongFrames(arena);
+      let next = 0;
+      await crowd(untilMs, 4, async () => {
+        const peer = await arena.peer();
+        // Each goes on until it is thrown out.
+        for (let said = 0; said < 30 && peer.end === undefined; said += 1) {
+          peer.say(frames[next % frames.length]);
+          next += 1;
+          await sleep(2);
+        }
+      });
+    },
+  },
+  {
+    name: 'empty and binary frames',
+    run: (arena, untilMs) =>
+      texts(arena, untilMs, (peer) => {
+        for (const frame of ['', ' ', '\u0000', '#1', '#3', 'null', '[]']) peer.say(frame);
+        for (const bytes of [0, 1, 100_000]) peer.say(Buffer.alloc(bytes, 255));
+        peer.say(Buffer.from('{"event":"ping","cid":3}'));
+      }),
+  },
+  {
+    name: 'control frames',
+    async run(arena, untilMs) {
+      await crowd(untilMs, 4, async () => {
+        const peer = await arena.peer();
+        peer.control(Math.random() < 0.5 ? 'ping' : 'pong');
+        await mustEnd(peer, 'a peer that sends control frames');
+      });
+    },
+  },
+  {
+    name: 'batches',
+    run: (arena, untilMs) =>
+      texts(arena, untilMs, (peer) => {
+        for (const length of [100, 101, 50_000]) peer.say(Array.from({ length }, () => ({ event: 'ping', cid: 3 })));
+        peer.say(`[${'['.repeat(200)}${']'.repeat(200)}]`);
+      }),
+  },
+  {
+    name: 'oversize messages',
+    run: (arena, untilMs) => {
+      const largest = `{"event":"remote-message","data":"${'x'.repeat(3_000_000)}"}`;
+      const over = `{"event":"remote-message","data":"${'x'.repeat(4_000_000)}"}`;
+      return crowd(untilMs, 2, async () => {
+        const peer = await arena.peer();
+        for (let sent = 0; sent < 5; sent += 1) peer.say(largest);
+        peer.say(over);
+        await sleep(100);
+      });
+    },
+  },
+  {
+    name: 'frames without end',
+    async run(arena, untilMs) {
+      await crowd(untilMs, 4, async () => {
+        const peer = await arena.peer();
+        for (let sent = 0; sent < 2_000 && peer.end === undefined; sent += 1) {
+          peer.say({ event: 'nosuch' });
+          if (sent % 100 === 0) await sleep(1);
+        }
+      });
+    },
+  },
+  {
+    name: 'subscribe, publish and tokens',
+    run: (arena, untilMs) =>
+      texts(arena, untilMs, (peer) => {
+        for (const event of [
+          '#subscribe',
+          '#unsubscribe',
+          '#publish',
+          '#authenticate',
+          '#removeAuthToken',
+          'message',
+        ]) {
+          peer.say({ event, data: { channel: 'x', data: 'y', token: 'z' }, cid: 4 });
+          peer.say({ event, data: 'x' });
+        }
+      }),
+  },
+  {
+    name: 'questions without end',
+    async run(arena, untilMs) {
+      const { genesisBlockId } = arena.devnet.network.params;
+      const question =
+        arena.generation === 2
+          ? { procedure: 'blocks', data: { lastBlockId: genesisBlockId } }
+          : { procedure: 'getBlocksFromId', data: { blockId: genesisBlockId } };
+      const peers = await Promise.all(Array.from({ length: 20 }, () => arena.peer()));
+      while (performance.now() < untilMs) {
+        for (const peer of peers) for (let asked = 0; asked < 7; asked += 1) peer.ask(question);
+        await sleep(100);
+      }
+    },
+  },
+  {
+    name: 'questions whose answers are not read',
+    async run(arena, untilMs) {
+      const { genesisBlockId } = arena.devnet.network.params;
+      const question =
+        arena.generation === 2
+          ? { procedure: 'blocks', data: { lastBlockId: genesisBlockId } }
+          : { procedure: 'getBlocksFromId', data: { blockId: genesisBlockId } };
+      const peers = await Promise.all(Array.from({ length: 40 }, () => arena.peer()));
+      for (const peer of peers) peer.pause();
+      while (performance.now() < untilMs) {
+        for (const peer of peers) for (let asked = 0; asked < 6; asked += 1) peer.ask(question);
+        await sleep(100);
+      }
+    },
+  },
+];
+
+/** Peers that come back under another address whenever they were thrown out, and say the same again. */
+async function texts(
+  arena: Arena,
+  untilMs: number,
+  talk: (peer: Awaited<ReturnType<Arena['peer']>>) => void,
+): Promise<void> {
+  await crowd(untilMs, 3, async () => {
+    const peer = await arena.peer();
+    for (let round = 0; round < 5 && peer.end === undefined; round += 1) {
+      talk(peer);
+      await sleep(20);
+    }
+  });
+}
+
+/** A block that somebody without a name signed. */
+function strangersBlock(arena: Arena) {
+  return arena.block({ id: ID, height: 5, timestamp: 100 }, arena.keyPair('account_1'));
+}
+
+/** Every message and question of the generation with each of its fields replaced by each odd value, or left out. */
+function wrongFrames(arena: Arena): readonly unknown[] {
+  const whole: Record<string, unknown>[] = [
+    arena.blockMessage(strangersBlock(arena)),
+    arena.message({ kind: 'signatures', signatures: [SIGNATURE] }),
+    arena.generation === 2
+      ? arena.message({ kind: 'transactions', transactions: [{ id: ID, type: 0, asset: {} }] })
+      : arena.message({ kind: 'transactionIds', ids: [ID] }),
+    { ...arena.dialect.infoPush(arena.dialect.packInfo(arena.info())) },
+    ...(arena.generation === 2
+      ? [call('blocks', { lastBlockId: ID }), call('blocksCommon', { ids: ID }), call('getTransactions', {})]
+      : [
+          call('getBlocksFromId', { blockId: ID }),
+          call('getHighestCommonBlock', { ids: [ID] }),
+          call('getTransactions', { transactionIds: [ID] }),
+        ]),
+  ];
+  return whole.flatMap((frame) => {
+    delete frame['call'];
+    return placesOf(frame).flatMap((path) => [
+      ...ODD.map((value) => replaced(frame, path, value)),
+      replaced(frame, path, undefined),
+    ]);
+  });
+}
+
+function call(procedure: string, data: unknown): Record<string, unknown> {
+  return { event: 'rpc-request', data: { procedure, data }, cid: 4 };
+}
+
+function placesOf(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
+  if (typeof value !== 'object' || value === null) return path.length === 0 ? [] : [path];
+  const below = Object.entries(value).flatMap(([name, member]) => placesOf(member, [...path, name]));
+  return path.length === 0 ? below : [path, ...below];
+}
+
+function replaced(frame: unknown, path: readonly string[], value: unknown): unknown {
+  const copy = structuredClone(frame);
+  const parent = path.slice(0, -1).reduce((at, name) => Reflect.get(at as object, name) as unknown, copy);
+  Reflect.set(parent as object, path.at(-1) ?? '', value);
+  return copy;
+}

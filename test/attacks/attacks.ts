@@ -1,0 +1,18 @@
+/** All attacks, after one that is none and tells what the machine itself costs. */
+
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CHAIN_ATTACKS } from './attacks-chain.ts';
+import { DOOR_ATTACKS } from './attacks-doors.ts';
+import { FRAME_ATTACKS } from './attacks-frames.ts';
+import type { Attack } from './measure.ts';
+
+export const NO_ATTACK: Attack = {
+  name: 'no attack',
+  run: (_arena, untilMs) => sleep(Math.max(0, untilMs - performance.now())),
+};
+
+export function attacksOn(generation: 2 | 3): readonly Attack[] {
+  const all = [...DOOR_ATTACKS, ...FRAME_ATTACKS, ...CHAIN_ATTACKS];
+  return all.filter((attack) => attack.generation === undefined || attack.generation === generation);
+}

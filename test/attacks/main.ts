@@ -1,0 +1,60 @@
+/**
+ * `npm run attacks -- [--generation 2|3] [--seconds 6] [--only TEXT] [--part 1/3] [--nodes 3]`: attacks on the first node of
+ * a devnet of real processes, one after the other. Prints a table; exit code 1 when the node did not stand one of them.
+ */
+
+import { setPriority } from 'node:os';
+import { parseArgs } from 'node:util';
+import { Arena } from './arena.ts';
+import { attacksOn, NO_ATTACK } from './attacks.ts';
+import { measure, type Measured } from './measure.ts';
+
+const { values } = parseArgs({
+  options: {
+    generation: { type: 'string' },
+    seconds: { type: 'string', default: '6' },
+    only: { type: 'string', default: '' },
+    part: { type: 'string', default: '1/1' },
+    nodes: { type: 'string', default: '3' },
+    tries: { type: 'string', default: '3' },
+  },
+});
+const GENERATIONS =
+  values.generation === undefined ? ([3, 2] as const) : ([values.generation === '2' ? 2 : 3] as const);
+
+let failures = 0;
+console.log(row('attack', 'what the node did', 'missed', 'grown MB', 'seconds', 'verdict'));
+for (const generation of GENERATIONS) failures += await underFire(generation);
+console.log(failures === 0 ? 'the nodes stood all attacks' : `${failures} attacks were not stood`);
+process.exitCode = failures === 0 ? 0 : 1;
+
+async function underFire(generation: 2 | 3): Promise<number> {
+  const [part = 1, parts = 1] = values.part.split('/').map(Number);
+  const chosen = attacksOn(generation).filter(
+    ({ name }, index) => name.includes(values.only) && index % parts === part - 1,
+  );
+  const arena = await Arena.open(generation, Number(values.nodes));
+  try {
+    // The attacker shares the machine with its victims: it must not win by taking their processor.
+    setPriority(10);
+    let failed = 0;
+    for (const attack of [NO_ATTACK, ...chosen]) {
+      const measured = await measure(arena, attack, Number(values.seconds), Number(values.tries));
+      print(measured);
+      if (attack !== NO_ATTACK && measured.faults.length > 0) failed += 1;
+    }
+    return failed;
+  } finally {
+    await arena.close();
+  }
+}
+
+function print({ attack, generation, did, slotsMissed, grownBytes, seconds, faults }: Measured): void {
+  const grown = (grownBytes / 1024 / 1024).toFixed(1);
+  const verdict = faults.length === 0 ? 'stood' : `FAILED: ${faults.join('; ')}`;
+  console.log(row(`${generation}: ${attack}`, did, String(slotsMissed), grown, seconds.toFixed(1), verdict));
+}
+
+function row(attack: string, did: string, missed: string, grown: string, seconds: string, verdict: string): string {
+  return `${attack.padEnd(52)}${did.padEnd(40)}${missed.padStart(7)}${grown.padStart(10)}${seconds.padStart(9)}  ${verdict}`;
+}
