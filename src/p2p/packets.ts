@@ -23,6 +23,8 @@ export const NESTING_MAX = 256;
  * of nothing else could have a million, each of them twenty times as large in memory as on the wire.
  */
 export const CONTAINERS_MAX = 50_000;
+/** Members and items in a frame, counted by their commas: three times as many as fit beside their names and values. */
+export const VALUES_MAX = 400_000;
 /** Longest text member of a node info that is kept, in characters. */
 const INFO_TEXT_MAX = 128;
 const ERROR_TEXT_MAX = 300;
@@ -162,10 +164,11 @@ function errorOf(error: unknown): { message: string; name: string } {
   };
 }
 
-/** Looks at depth and number of arrays and objects in a text before they are made. What is no JSON may count as anything. */
+/** Looks at depth and number of what is in a text before they are made. What is no JSON may count as anything. */
 function isModest(text: string): boolean {
   let depth = 0;
   let containers = 0;
+  let values = 0;
   let isInText = false;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -178,11 +181,16 @@ function isModest(text: string): boolean {
       containers += 1;
       if (depth > NESTING_MAX + 1 || containers > CONTAINERS_MAX) return false;
     } else if (code === BRACKET + 2 || code === BRACE + 2) depth -= 1;
+    else if (code === COMMA) {
+      values += 1;
+      if (values > VALUES_MAX) return false;
+    }
   }
   return true;
 }
 
 const QUOTE = 34;
+const COMMA = 44;
 const BRACKET = 91;
 const BACKSLASH = 92;
 const BRACE = 123;

@@ -16,6 +16,7 @@ import type { Block, KeyPair } from '../../src/protocol/types.ts';
 import { headerWith } from '../support/fixtures.ts';
 import { signBlock } from '../support/chain-maker.ts';
 import { startTestDevnet, waitFor, waitForCommonBlock, type TestDevnet, type TestNode } from '../support/devnet.ts';
+import { Collector, INSPECTABLE } from './collector.ts';
 import { Intruder, type IntruderOptions, type Presence } from './intruder.ts';
 
 export interface Tip {
@@ -33,6 +34,7 @@ export class Arena {
   intruders: Presence[] = [];
   /** What else must be taken down after an attack. */
   readonly cleanUps: (() => Promise<void> | void)[] = [];
+  #collector: Collector | undefined;
   #attack = 0;
   #addresses = 0;
 
@@ -53,14 +55,21 @@ export class Arena {
   }
 
   static async open(generation: 2 | 3, nodes: number): Promise<Arena> {
-    const arena = new Arena(await startTestDevnet({ network: generation === 2 ? 'devnet-gen2' : 'devnet', nodes }));
+    const optionsBefore = process.env['NODE_OPTIONS'];
+    process.env['NODE_OPTIONS'] = INSPECTABLE;
+    const devnet = await startTestDevnet({ network: generation === 2 ? 'devnet-gen2' : 'devnet', nodes });
+    if (optionsBefore === undefined) delete process.env['NODE_OPTIONS'];
+    else process.env['NODE_OPTIONS'] = optionsBefore;
+    const arena = new Arena(devnet);
     await waitFor('all peers are connected', async () => (await arena.honest()).size === nodes - 1, 60_000);
     await waitForCommonBlock(arena.devnet.nodes, 2, 60_000);
+    arena.#collector = await Collector.open(arena.target);
     return arena;
   }
 
   async close(): Promise<void> {
     await this.cleanUp();
+    this.#collector?.close();
     await this.devnet.close();
   }
 
@@ -174,8 +183,9 @@ export class Arena {
     return new Map(own.map(({ wsPort = 0, since = '' }) => [wsPort, since]));
   }
 
-  /** Resident memory of the attacked node. */
-  residentBytes(): number {
+  /** Resident memory of the attacked node, without its garbage. */
+  async residentBytes(): Promise<number> {
+    await this.#collector?.collect();
     const status = readFileSync(`/proc/${String(this.target.pid())}/status`, 'utf8');
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024;
   }

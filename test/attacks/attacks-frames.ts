@@ -37,24 +37,27 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   },
   {
     name: 'deep nesting',
-    run: (arena, untilMs) =>
-      texts(arena, untilMs, (peer) => {
-        for (const depth of [300, 10_000, 400_000]) {
-          peer.say(`{"event":"remote-message","data":${'['.repeat(depth)}${']'.repeat(depth)}}`);
-          peer.say(`{"event":"rpc-request","cid":3,"data":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`);
-        }
-      }),
+    run: (arena, untilMs) => {
+      const frames = [300, 10_000, 400_000].flatMap((depth) => [
+        `{"event":"remote-message","data":${'['.repeat(depth)}${']'.repeat(depth)}}`,
+        `{"event":"rpc-request","cid":3,"data":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`,
+      ]);
+      return texts(arena, untilMs, (peer) => {
+        for (const frame of frames) peer.say(frame);
+      });
+    },
   },
   {
     name: 'frames of a million small values',
-    run: (arena, untilMs) =>
-      texts(arena, untilMs, (peer) => {
-        const filler = (piece: string) =>
-          `[${Array.from({ length: 2_900_000 / (piece.length + 1) }, () => piece).join()}]`;
-        for (const piece of ['{}', '[]', '0', '{"a":1}']) {
-          peer.say(`{"event":"remote-message","data":{"event":"postNodeInfo","data":${filler(piece)}}}`);
-        }
-      }),
+    run: (arena, untilMs) => {
+      const frames = ['{}', '[]', '0', '{"a":1}'].map((piece) => {
+        const filler = Array.from({ length: 2_900_000 / (piece.length + 1) }, () => piece).join();
+        return `{"event":"remote-message","data":{"event":"postNodeInfo","data":[${filler}]}}`;
+      });
+      return texts(arena, untilMs, (peer) => {
+        for (const frame of frames) peer.say(frame);
+      });
+    },
   },
   {
     name: 'huge numbers',

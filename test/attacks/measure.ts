@@ -53,7 +53,7 @@ async function once(arena: Arena, attack: Attack, seconds: number): Promise<Meas
   const [witness = arena.target] = others;
   const peersBefore = await arena.honest();
   const tipBefore = await arena.tip(witness);
-  const bytesBefore = arena.residentBytes();
+  const bytesBefore = await arena.residentBytes();
   const guarded = async (work: () => Promise<void>): Promise<void> => {
     await work().catch((error: unknown) => faults.push(error instanceof Error ? error.message : String(error)));
   };
@@ -72,7 +72,7 @@ async function once(arena: Arena, attack: Attack, seconds: number): Promise<Meas
   const tipAfter = await arena.tip(witness);
   const slots = (tipAfter.timestamp - tipBefore.timestamp) / arena.devnet.network.params.blockTimeS;
   const slotsMissed = slots - (tipAfter.height - tipBefore.height);
-  const grownBytes = arena.residentBytes() - bytesBefore;
+  const grownBytes = (await arena.residentBytes()) - bytesBefore;
   const peersAfter = await arena.honest();
   for (const [wsPort, since] of peersBefore) {
     if (peersAfter.get(wsPort) !== since) faults.push(`the honest peer at port ${wsPort} lost its connection`);

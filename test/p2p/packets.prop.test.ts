@@ -97,6 +97,9 @@ test('depth and number of arrays and objects are bounded before they are made', 
   const many = (count: number) => `[${'{},'.repeat(count - 2)}{}]`;
   t.not(parseJson(many(50_000)), undefined);
   t.is(parseJson(many(50_001)), undefined);
+  const zeros = (count: number) => `[${'0,'.repeat(count)}0]`;
+  t.not(parseJson(zeros(400_000)), undefined);
+  t.is(parseJson(zeros(400_001)), undefined);
   // Brackets inside a text are none.
   const text = `${'[{'.repeat(100_000)}"\\`;
   t.is(parseJson(JSON.stringify(text)), text);

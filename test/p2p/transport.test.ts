@@ -256,7 +256,7 @@ test('dialling nobody, a silent listener or a stranger fails with a reason in ti
     await new Promise<void>((settle) => server.listen(0, HOST, settle));
     ports.push((server.address() as { port: number }).port);
   }
-  const a = await startNode({}, { timeouts: { dialMs: 200 } });
+  const a = await startNode({}, { timeouts: { dialMs: 1_000 } });
   const b = await startNode();
   await b.transport.close();
   const dial = (wsPort: number) => a.transport.connect({ ip: HOST, wsPort });
