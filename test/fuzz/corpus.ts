@@ -14,19 +14,26 @@ interface Kept {
   readonly base64?: string;
 }
 
+/** What marks an input that once showed a fault. */
+export const FOUND = 'found: ';
+
 export function corpusOf(target: string): readonly Buffer[] {
-  const file = fileOf(target);
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
-  return lines.map((line) => {
+  return linesOf(target).map((line) => {
     const { text, base64 } = JSON.parse(line) as Kept;
     return text === undefined ? Buffer.from(base64 ?? '', 'base64') : Buffer.from(text);
   });
 }
 
-/** Replaces what is kept of a target. */
+/** Replaces what is kept of a target, but for findings. */
 export function keep(target: string, kept: ReadonlyMap<string, Buffer>): void {
-  writeFileSync(fileOf(target), [...kept].map(([why, input]) => `${corpusLine(why, input)}\n`).join(''));
+  const findings = linesOf(target).filter((line) => (JSON.parse(line) as Kept).why.startsWith(FOUND));
+  const lines = [...findings, ...[...kept].map(([why, input]) => corpusLine(why, input))];
+  writeFileSync(fileOf(target), lines.map((line) => `${line}\n`).join(''));
+}
+
+function linesOf(target: string): readonly string[] {
+  const file = fileOf(target);
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 }
 
 /** The line that keeps an input. */

@@ -5,7 +5,7 @@
  */
 
 import { parseArgs } from 'node:util';
-import { corpusLine, corpusOf, keep } from './corpus.ts';
+import { corpusLine, corpusOf, FOUND, keep } from './corpus.ts';
 import { fuzz, type TargetReport } from './fuzzer.ts';
 import { allTargets, closeTargets } from './targets.ts';
 import { startWatchdog } from './watchdog.ts';
@@ -56,7 +56,8 @@ async function main(): Promise<number> {
     const { slowestMs, grownBytes } = report;
     const figures = [report.inputs, report.outcomes, Math.round(slowestMs), Math.round(grownBytes / 1024)];
     console.log(row([target.name, ...figures, report.seconds.toFixed(1), report.findings.length]));
-    for (const { what, input } of report.findings) console.log(`  ${corpusLine(what, input.subarray(0, 20_000))}`);
+    for (const { what, input } of report.findings)
+      console.log(`  ${corpusLine(FOUND + what, input.subarray(0, 20_000))}`);
     if (values.keep) keepSmall(target.name, smallest);
   }
   await watchdog.close();
@@ -69,7 +70,7 @@ async function main(): Promise<number> {
 
 /** Large inputs are left out: they are made again in no time. */
 function keepSmall(name: string, smallest: ReadonlyMap<string, Buffer>): void {
-  const kept = [...smallest].filter(([, input]) => input.length <= 600).slice(0, 25);
+  const kept = [...smallest].filter(([, input]) => input.length <= 500).slice(0, 15);
   keep(name, new Map(kept));
 }
 
