@@ -1,5 +1,6 @@
 /** What an option can be: how it is written in a file or a variable, and what it accepts. */
 
+import type { LogLevel } from '../ports/observer.ts';
 import { forgerEntry, type ForgerEntry, type SeedPeer } from './network.ts';
 import { RecordReader } from './record.ts';
 
@@ -164,3 +165,12 @@ function isPort(port: number): boolean {
 
 /** Far above any list that a person writes. */
 const ENTRIES_MAX = 10_000;
+
+/** `p2p=debug`: a part of the node as its lines name it, and a level. */
+export function roomLevel(entry: string): readonly [room: string, level: LogLevel] | undefined {
+  const [, room, name] = /^([a-z0-9/-]{1,40})=([a-z]+)$/.exec(entry) ?? [];
+  const level = LOG_LEVELS.find((known) => known === name);
+  return room === undefined || level === undefined ? undefined : [room, level];
+}
+
+const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error'];

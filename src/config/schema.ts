@@ -13,6 +13,7 @@ import {
   ipv4Port,
   isIpv4,
   list,
+  roomLevel,
   text,
   type Option,
 } from './option.ts';
@@ -125,6 +126,10 @@ export const OPTIONS = {
   log: {
     level: choice('Least important lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
     format: choice('Lines for people or JSON for machines.', ['human', 'json'], 'human'),
+    rooms: list('Other levels for single parts of the node.', [], 'ROOM=LEVEL such as p2p=debug', roomLevel),
+    file: text('File for the lines; without, they go to the standard error output.', '', 'a path', () => true),
+    fileSizeMax: integer('Size at which the file is put aside as `<file>.1`.', 50, 1, 10_000, { unit: 'MB' }),
+    filesKept: integer('Files put aside that are kept.', 5, 1, 100),
   },
 } as const satisfies Record<string, Record<string, Option<unknown>>>;
 

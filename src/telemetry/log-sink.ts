@@ -1,6 +1,6 @@
 /** Where log lines go. Writing is synchronous, so the last lines before an end, of any kind, are there to read. */
 
-import { closeSync, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 
@@ -12,30 +12,55 @@ export interface LogSink {
   close(): void;
 }
 
+/** When a log file is put aside, and how many are kept; for ever one file unless given. */
+export interface Rotation {
+  /** Size at which the file is put aside, in bytes. */
+  readonly bytesMax: number;
+  /** Files put aside that are kept, as `<file>.1` (the latest) and so on; at least 1. */
+  readonly filesKept: number;
+}
+
 /**
- * Appends to a file, whose folder is made when only that is missing: a whole path of folders would rather be a mistake. A
- * full disk loses lines, not the node.
+ * Appends to a file, whose folders are made when missing. A full disk loses lines, not the node.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
  */
-export function fileSink(file: string): LogSink {
+export function fileSink(file: string, rotation?: Rotation): LogSink {
   let descriptor: number | undefined = openLog(file);
+  let sizeBytes = fstatSync(descriptor).size;
   let linesLost = 0;
+  const rotate = ({ filesKept }: Rotation): void => {
+    if (descriptor !== undefined) closeSync(descriptor);
+    descriptor = undefined;
+    for (let age = filesKept; age >= 1; age -= 1) {
+      const from = age === 1 ? file : `${file}.${age - 1}`;
+      if (existsSync(from)) renameSync(from, `${file}.${age}`);
+    }
+    descriptor = openLog(file);
+    sizeBytes = fstatSync(descriptor).size;
+  };
+  let isClosed = false;
   return {
     get linesLost() {
       return linesLost;
     },
     write(lines) {
-      if (descriptor === undefined) return;
+      if (isClosed) return;
       try {
         const bytes = Buffer.from(lines, 'utf8');
-        if (writeSync(descriptor, bytes) < bytes.length) linesLost += 1;
+        if (rotation !== undefined && sizeBytes > 0 && sizeBytes + bytes.length > rotation.bytesMax) rotate(rotation);
+        // A file that could not be opened anew is tried again with the next line.
+        descriptor ??= openLog(file);
+        const written = writeSync(descriptor, bytes);
+        sizeBytes += written;
+        if (written < bytes.length) linesLost += 1;
       } catch {
         // Counted, for there is no better place to tell it: the log itself is what failed.
         linesLost += 1;
       }
     },
     close() {
+      isClosed = true;
       if (descriptor !== undefined) closeSync(descriptor);
       descriptor = undefined;
     },

@@ -3,7 +3,7 @@
 import { pino, type Logger } from 'pino';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 import { humanLine, type LogRecord } from './human-line.ts';
-import { fileSink, streamSink, type LineStream, type LogSink } from './log-sink.ts';
+import { fileSink, streamSink, type LineStream, type LogSink, type Rotation } from './log-sink.ts';
 import type { MetricsRegistry } from './metrics.ts';
 import { printableFields } from './printable.ts';
 
@@ -15,7 +15,10 @@ export interface ObserverOptions {
   /** Colours in the human form. Default off. */
   readonly colour?: boolean;
   /** Where lines go; the standard error output by default, because standard output may carry data. */
-  readonly target?: { readonly file: string } | { readonly stream: LineStream } | { readonly sink: LogSink };
+  readonly target?:
+    | { readonly file: string; readonly rotation?: Rotation }
+    | { readonly stream: LineStream }
+    | { readonly sink: LogSink };
   /** Other levels for single rooms; a room also covers the rooms inside it (`p2p` covers `p2p/server`). */
   readonly levelsByRoom?: Readonly<Record<string, LogLevel | 'silent'>>;
   /** Where figures go; nowhere by default. */
@@ -88,7 +91,7 @@ function levelOf(path: string, options: ObserverOptions): LogLevel | 'silent' {
 function sinkOf(target: ObserverOptions['target']): LogSink {
   if (target === undefined) return streamSink(process.stderr);
   if ('sink' in target) return target.sink;
-  return 'file' in target ? fileSink(target.file) : streamSink(target.stream);
+  return 'file' in target ? fileSink(target.file, target.rotation) : streamSink(target.stream);
 }
 
 /** Writes pino's JSON lines in the wanted form, and says how many lines were lost once a line gets through again. */

@@ -239,3 +239,28 @@ test('a stream that breaks does not end the process', (t) => {
   const { observer } = listening({ target: { stream } });
   t.notThrows(() => observer.log('info', 'X', 'into the void'));
 });
+
+test('a file is put aside at its greatest size, a number of files is kept, and no line is lost', (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'bloomery-log-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'node.log');
+  const rotation = { bytesMax: 1_000, filesKept: 2 };
+  const write = (from: number, to: number): void => {
+    const observer = createObserver({ level: 'info', nowMs: () => NOW_MS, target: { file, rotation } });
+    for (let line = from; line < to; line += 1) observer.log('info', 'LINE', 'said', { line });
+    observer.close();
+  };
+  write(0, 12);
+  t.deepEqual(readdirSync(folder).sort(), ['node.log', 'node.log.1']);
+  // A restart goes on with the size that the file has.
+  write(12, 40);
+  t.deepEqual(readdirSync(folder).sort(), ['node.log', 'node.log.1', 'node.log.2']);
+  const texts = ['.2', '.1', ''].map((age) => readFileSync(`${file}${age}`, 'utf8'));
+  for (const text of texts) t.true(Buffer.byteLength(text) <= rotation.bytesMax);
+  const kept = [...texts.join('').matchAll(/"line":(\d+)/g)].map(([, line]) => Number(line));
+  t.deepEqual(
+    kept,
+    Array.from({ length: kept.length }, (_, index) => 40 - kept.length + index),
+  );
+  t.true(kept.length > 15);
+});

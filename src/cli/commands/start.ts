@@ -8,7 +8,7 @@ import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { startNode } from '../../node/node.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
-import { createObserver } from '../../telemetry/logger.ts';
+import { createObserver, type ObserverOptions } from '../../telemetry/logger.ts';
 import { MetricsRegistry } from '../../telemetry/metrics.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT, problemOf } from '../problems.ts';
@@ -35,9 +35,7 @@ export async function start(flags: StartFlags): Promise<void> {
   const metrics = new MetricsRegistry({ isOfProcess: true });
   const observer = createObserver({
     metrics,
-    level: config.log.level,
-    format: config.log.format,
-    colour: config.log.format === 'human' && process.stderr.isTTY,
+    ...logOptionsOf(config.log),
   });
   process.on('uncaughtException', (error) => {
     observer.log('error', 'NODE_FAILED', 'the node stops at a defect of its own', { stack: error.stack });
@@ -55,6 +53,19 @@ export async function start(flags: StartFlags): Promise<void> {
   await node.close();
   clearTimeout(patience);
   observer.close();
+}
+
+const MEGABYTE = 1_000_000;
+
+function logOptionsOf({ level, format, rooms, file, fileSizeMax, filesKept }: Config['log']): ObserverOptions {
+  const rotation = { bytesMax: fileSizeMax * MEGABYTE, filesKept };
+  return {
+    level,
+    format,
+    colour: format === 'human' && file === '' && process.stderr.isTTY,
+    levelsByRoom: Object.fromEntries(rooms),
+    ...(file === '' ? {} : { target: { file: resolve(file), rotation } }),
+  };
 }
 
 function startedLine(name: string, httpPort: number, wsPort: number, dataDirectory: string): string {

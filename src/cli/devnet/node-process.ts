@@ -49,7 +49,11 @@ export function startNodeProcess(node: PlannedNode, networkDirectory: string, en
 /** Options in the environment are for single nodes: here they would overrule what the plan gives each of them. */
 function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
-    ([name]) => !name.startsWith('BLOOMERY_') || name.startsWith('BLOOMERY_LOG_') || name === 'BLOOMERY_DEBUG',
+    ([name]) =>
+      !name.startsWith('BLOOMERY_') ||
+      // The log of each node is a file of its own.
+      (name.startsWith('BLOOMERY_LOG_') && name !== 'BLOOMERY_LOG_FILE') ||
+      name === 'BLOOMERY_DEBUG',
   );
   return Object.fromEntries(kept);
 }
