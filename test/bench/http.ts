@@ -95,7 +95,13 @@ async function measure(port: number, { transactions, accounts }: Sizes, duration
     ['/api/transactions?minAmount=450000&sort=amount', Math.floor(transactions / 2.1)] as const,
     ...['height', 'timestamp', 'totalAmount', 'totalFee'].map((sort) => [`/api/blocks?sort=${sort}`, blocks] as const),
     ['/api/accounts?sort=balance', accounts] as const,
-    [`/api/voters?publicKey=${delegate}&sort=publicKey`, Math.floor(accounts / 10)] as const,
+    ...['amount', 'fee', 'timestamp'].map(
+      (sort) => [`/api/transactions?type=8&sort=${sort}`, Math.floor(transactions * 0.99)] as const,
+    ),
+    [`/api/blocks?generatorPublicKey=${delegate}&sort=totalAmount`, Math.floor(blocks / 102)] as const,
+    ...['publicKey', 'balance', 'username'].map(
+      (sort) => [`/api/voters?publicKey=${delegate}&sort=${sort}`, Math.floor(accounts / 10)] as const,
+    ),
   ]) {
     for (const direction of ['asc', 'desc']) {
       const p50s: number[] = [];

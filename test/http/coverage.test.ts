@@ -1,0 +1,70 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { packageDirectory } from '../../src/config/package.ts';
+import type { Route } from '../../src/http/route.ts';
+import { allRoutes } from '../../src/http/routes/all.ts';
+import { PATHS, SHOWN, type Shown, type Told } from './coverage.ts';
+
+const GENERATIONS = [2, 3] as const;
+const ROUTES = {
+  2: allRoutes({ generation: 2, strict: false }),
+  3: allRoutes({ generation: 3, strict: false }),
+};
+
+function routeOf(told: Told, generation: 2 | 3): Route | undefined {
+  return ROUTES[generation].find(({ method, path }) => method === told.method && path === told.path);
+}
+
+test('each path and parameter that clients of either generation know is declared', (t) => {
+  for (const told of PATHS) {
+    for (const generation of GENERATIONS) {
+      const route = routeOf(told, generation);
+      const name = `${told.method} ${told.path} in generation ${generation}`;
+      t.truthy(route, name);
+      const declared = route?.parameters.map((parameter) => parameter.name) ?? [];
+      for (const wanted of [...told.parameters, ...(told.only?.[generation] ?? [])])
+        t.true(declared.includes(wanted), `${wanted} of ${name}`);
+      const other = told.only?.[generation === 2 ? 3 : 2] ?? [];
+      for (const foreign of other) t.false(declared.includes(foreign), `${foreign} of ${name}`);
+      for (const status of told.errors) {
+        const ofEach = [400, 403, 405, 429, 500, ...(route?.body === undefined ? [] : [413, 415])];
+        t.true(ofEach.includes(status) || status in (route?.errors ?? {}), `${status} of ${name}`);
+      }
+    }
+  }
+});
+
+test('docs/http/coverage.md names a test that there is for each path, parameter and error of either generation', (t) => {
+  const sources = new Map<string, string>();
+  const checked = ({ file, title }: Shown): string => {
+    const source = sources.get(file) ?? readFileSync(join(packageDirectory(), 'test', 'http', file), 'utf8');
+    sources.set(file, source);
+    t.true(source.includes(title), `${file} has no test "${title}"`);
+    return `\`test/http/${file}\`: ${title}`;
+  };
+  const lines = [
+    '# What shows each path, parameter and error',
+    '',
+    'Made by `test/http/coverage.test.ts`, which fails when a path, parameter or error is not declared, when it is of no test,',
+    'or when that test is gone. Parameters and errors beyond these are in the pages of the resources.',
+    '',
+    '| Path | What | Generations | Test |',
+    '| --- | --- | --- | --- |',
+  ];
+  for (const told of PATHS) {
+    const name = `${told.method} /api${told.path}`;
+    const row = (what: string, generations: string, shown: Shown) =>
+      lines.push(`| ${name} | ${what} | ${generations} | ${checked(shown)} |`);
+    row('the answer', '2, 3', SHOWN.answer(told));
+    for (const parameter of told.parameters) row(`\`${parameter}\``, '2, 3', SHOWN.parameter(told, parameter));
+    for (const generation of GENERATIONS)
+      for (const parameter of told.only?.[generation] ?? [])
+        row(`\`${parameter}\``, String(generation), SHOWN.parameter(told, parameter));
+    for (const status of told.errors) row(String(status), '2, 3', SHOWN.error(told, status));
+  }
+  const page = `${lines.join('\n')}\n`;
+  const file = join(packageDirectory(), 'docs', 'http', 'coverage.md');
+  if (process.env['UPDATE_DOCS'] === '1') writeFileSync(file, page);
+  t.is(readFileSync(file, 'utf8'), page, 'run the test with UPDATE_DOCS=1');
+});
