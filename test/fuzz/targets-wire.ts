@@ -344,7 +344,7 @@ export function exchanged(port: number, input: Buffer): Promise<string> {
   return new Promise((settle, fail) => {
     let answer = Buffer.alloc(0);
     const socket = connect(port, '127.0.0.1');
-    const deadline = setTimeout(() => socket.resetAndDestroy(), 60);
+    const deadline = setTimeout(() => socket.destroy(), 60);
     socket.on('connect', () => socket.end(input));
     socket.on('data', (chunk: Buffer) => {
       if (answer.length < 64) answer = Buffer.concat([answer, chunk]).subarray(0, 64);
