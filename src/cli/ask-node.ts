@@ -31,15 +31,23 @@ const SEND_TIMEOUT_MS = 30_000;
 
 /**
  * @param url base address, with or without `/api`
+ * @param timeoutMs time that an answer to a question may take
  * @throws ProtocolError `USAGE` when it is no http(s) address
  */
-export function nodeAsker(url: string): NodeAsker {
+export function nodeAsker(url: string, timeoutMs = TIMEOUT_MS): NodeAsker {
   const base = baseOf(url);
 
-  async function exchange<T>(path: string, init: RequestInit): Promise<{ response: Response; answer?: Answer<T> }> {
-    let response: Response;
+  async function exchange<T>(
+    path: string,
+    init: RequestInit,
+    allowedMs: number,
+  ): Promise<{ response: Response; answer?: Answer<T> }> {
     try {
-      response = await fetch(`${base}/api/${path}`, init);
+      return await within(allowedMs, async (signal) => {
+        const response = await fetch(`${base}/api/${path}`, { ...init, signal });
+        const answer = (await response.json().catch(() => undefined)) as Answer<T> | undefined;
+        return { response, ...(answer === undefined ? {} : { answer }) };
+      });
     } catch (error) {
       throw new ProtocolError(
         'NODE_UNREACHABLE',
@@ -48,8 +56,6 @@ export function nodeAsker(url: string): NodeAsker {
         { cause: error },
       );
     }
-    const answer = (await response.json().catch(() => undefined)) as Answer<T> | undefined;
-    return { response, ...(answer === undefined ? {} : { answer }) };
   }
 
   function unexpected(path: string, response: Response, answer?: Answer<unknown>): ProtocolError {
@@ -64,17 +70,14 @@ export function nodeAsker(url: string): NodeAsker {
   return {
     base,
     async ask<T>(path: string) {
-      const { response, answer } = await exchange<T>(path, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+      const { response, answer } = await exchange<T>(path, {}, timeoutMs);
       if (!response.ok || answer?.data === undefined) throw unexpected(path, response, answer);
       return answer.data;
     },
     async send<T>(method: 'POST' | 'PUT', path: string, body: unknown) {
-      const { response, answer } = await exchange<T>(path, {
-        method,
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-        signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
-      });
+      const headers = { 'content-type': 'application/json' };
+      const init = { method, headers, body: JSON.stringify(body) };
+      const { response, answer } = await exchange<T>(path, init, Math.max(timeoutMs, SEND_TIMEOUT_MS));
       if (response.ok && answer?.data !== undefined) return answer.data;
       const isRefusal = [400, 403, 404, 409, 422].includes(response.status) && answer?.message !== undefined;
       if (!isRefusal) throw unexpected(path, response, answer);
@@ -87,6 +90,26 @@ export function nodeAsker(url: string): NodeAsker {
       );
     },
   };
+}
+
+/**
+ * The result of an exchange, or an error once its time is over. The signal alone is not relied on: an exchange that was under
+ * way while its process was suspended has been seen to end neither way.
+ */
+async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`no answer in ${allowedMs / 1000} s`));
+      controller.abort();
+    }, allowedMs);
+  });
+  try {
+    return await Promise.race([work(controller.signal), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function baseOf(url: string): string {

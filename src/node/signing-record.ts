@@ -87,12 +87,22 @@ export function recordOfText(text: string, file: string): SigningRecord {
   return record;
 }
 
+/** @throws ProtocolError `SIGNING_RECORD_OTHER` for a record of another network */
+export function checkNetwork(
+  { networkIdentifier: other }: SigningRecord,
+  { networkIdentifier }: Pick<ChainParams, 'networkIdentifier'>,
+): void {
+  if (other === networkIdentifier) return;
+  const message = `the signing record is of another network (network identifier ${other.slice(0, 16)}...)`;
+  throw new ProtocolError('SIGNING_RECORD_OTHER', { networkIdentifier: other }, message);
+}
+
 /**
  * Takes a record over into a journal. Nothing that the journal knows is forgotten: the later header stays, with the highest
  * heights of both. What came from a copy is not trusted to be all: `nowS` is when nothing is known before.
  *
  * @param nowS chain time in whole seconds
- * @throws ProtocolError `SIGNING_RECORD_OTHER` for another network
+ * @throws ProtocolError as `checkNetwork`
  */
 export function takeOver(
   journal: JournalFile,
@@ -100,11 +110,7 @@ export function takeOver(
   { networkIdentifier }: Pick<ChainParams, 'networkIdentifier'>,
   nowS: number,
 ): void {
-  if (record.networkIdentifier !== networkIdentifier) {
-    const { networkIdentifier: other } = record;
-    const message = `the signing record is of another network (network identifier ${other.slice(0, 16)}...)`;
-    throw new ProtocolError('SIGNING_RECORD_OTHER', { networkIdentifier: other }, message);
-  }
+  checkNetwork(record, { networkIdentifier });
   for (const { publicKey, last, heldSinceS } of record.delegates) {
     const merged = mergedHeader(journal.last(publicKey), last);
     if (merged !== undefined) journal.record(publicKey, merged);

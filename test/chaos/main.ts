@@ -1,9 +1,13 @@
 /**
- * `npm run chaos -- [--kills 20] [--late-blocks 100] [--cut-blocks 60] [--seed N]`: the long forms of the tests in which nodes
- * are killed and cut off. 0 kills or blocks leave that form out.
+ * `npm run chaos -- [--kills 20] [--late-blocks 100] [--cut-blocks 60] [--forger-kills 100] [--seed N]`: the long
+ * forms of the tests in which nodes are killed and cut off. 0 kills or blocks leave that form out.
  */
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { killForger } from './kill-forger.ts';
 import { runCutOff } from './cut-off.ts';
 import { RESTART_MS_MAX, chanceOf, runChaos } from './scenario.ts';
 
@@ -12,6 +16,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '20' },
     'late-blocks': { type: 'string', default: '100' },
     'cut-blocks': { type: 'string', default: '60' },
+    'forger-kills': { type: 'string', default: '100' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 });
@@ -21,6 +26,7 @@ process.exitCode = 0;
 try {
   if (values.kills !== '0') await killNodes();
   if (values['cut-blocks'] !== '0') await cutNodeOff();
+  if (values['forger-kills'] !== '0') await killForgerOften();
 } catch (error) {
   console.error(`chaos failed: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
@@ -47,4 +53,25 @@ async function cutNodeOff(): Promise<void> {
   const { contradictions } = await runCutOff({ blocks: Number(values['cut-blocks']), say });
   for (const contradiction of contradictions) say(contradiction);
   if (contradictions.length > 0) process.exitCode = 1;
+}
+
+async function killForgerOften(): Promise<void> {
+  say(`${values['forger-kills']} kills of a node that forges a hundred blocks a second, seed ${values.seed}`);
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-kills-'));
+  try {
+    const kills = Number(values['forger-kills']);
+    const report = await killForger({ kills, directory, chance: chanceOf(Number(values.seed)), say });
+    say(
+      `height ${report.height}, ${report.signedHeaders} signed headers, ${report.contradictions.length} contradictions`,
+    );
+    const wrong = [
+      ...report.contradictions,
+      ...report.complaints,
+      ...(report.deviation === undefined ? [] : [report.deviation]),
+    ];
+    for (const each of wrong) say(each);
+    if (wrong.length > 0) process.exitCode = 1;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }

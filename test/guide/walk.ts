@@ -32,6 +32,7 @@ export interface Walk {
 
 const PORTS_NEEDED = 20;
 const ANSWER_DEADLINE_MS = 90_000;
+const STOP_MS_MAX = 60_000;
 
 export async function walkGuide(options: WalkOptions): Promise<Walk> {
   const { directory, lastSection, tell } = options;
@@ -39,7 +40,7 @@ export async function walkGuide(options: WalkOptions): Promise<Walk> {
   const steps = stepsOf('forge.md');
   const running: ChildProcess[] = [];
   let output = '';
-  let started = Date.now();
+  const started = Date.now();
   writeShim(directory);
   try {
     let section = '';
@@ -59,7 +60,6 @@ export async function walkGuide(options: WalkOptions): Promise<Walk> {
     tell(`${seconds(started)} done`);
     return { output, signed: signedIn(directory, keyOf(output)) };
   } finally {
-    started = 0;
     for (const child of running.reverse()) await stop(child);
   }
 }
@@ -165,7 +165,10 @@ async function stop(child: ChildProcess | undefined): Promise<void> {
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('close', resolve));
   child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);
   await ended;
+  clearTimeout(timer);
+  if (child.signalCode === 'SIGKILL') throw new Error('a process of the guide did not stop in time');
 }
 
 function endGroup(child: ChildProcess): void {

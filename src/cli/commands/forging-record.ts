@@ -2,7 +2,7 @@
 
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { journalFileOf, openJournal, type JournalFile } from '../../node/journal-file.ts';
-import { moveRecord, recordOf, recordOfText, takeOver, textOfRecord } from '../../node/signing-record.ts';
+import { checkNetwork, moveRecord, recordOf, recordOfText, takeOver, textOfRecord } from '../../node/signing-record.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
 import { placeOfNetwork } from '../chain-place.ts';
@@ -39,6 +39,7 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const { network, dataDirectory } = placeOfNetwork(flags);
   const name = file === '-' ? 'standard input' : file;
   const record = recordOfText(readText(file, name), name);
+  checkNetwork(record, network.params);
   withJournal(journalFileOf(dataDirectory), (journal) => {
     takeOver(journal, record, network.params, epochTimeS(Date.now(), network.params));
   });

@@ -69,10 +69,14 @@ async function watch(run: DevnetRun, watched: readonly Watched[]): Promise<Devne
   const startedMs = run.nowMs();
   const allowedMs = untilHeight === undefined ? STARTUP_MS : deadlineMs(untilHeight, run.network.params.blockTimeS);
   let readyTold = false;
+  // Nodes that are slow to answer must not keep anybody from stopping them.
+  const stopped = new Promise<undefined>((resolve) => {
+    run.stop.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
   while (!run.stop.aborted) {
     for (const { process } of watched) if (!process.isRunning()) throw await ended(process);
-    const rows = await Promise.all(rowsOf(watched));
-    if (run.stop.aborted) return undefined;
+    const rows = await Promise.race([Promise.all(rowsOf(watched)), stopped]);
+    if (rows === undefined) return undefined;
     run.screen.show(rows);
     const heights = rows.flatMap(({ state }) => (state === undefined ? [] : [state.height]));
     const allAnswer = heights.length === watched.length;

@@ -129,7 +129,7 @@ const SWITCH_FORGING_ROUTE: Route = {
   errors: {
     403: NOT_LISTED,
     404: 'No such delegate is configured, or the password does not fit.',
-    409: 'The signing record of the delegate was handed to another node.',
+    422: 'The signing record of the delegate was handed to another node.',
   },
   access: 'forging',
   handle: async (api, request) => {

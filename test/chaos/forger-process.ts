@@ -1,0 +1,73 @@
+/**
+ * A node that forges every slot of a network by itself, a thousand times faster than the clock, on a real disk: a process to be
+ * killed at any moment. Arguments: data folder, moment of the network's first slot (Unix time in ms), `waive` or `guard`.
+ */
+
+import { join } from 'node:path';
+import { selectEd25519 } from '../../src/crypto/ed25519.ts';
+import { Engine } from '../../src/engine/engine.ts';
+import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
+import { createLoneTransport } from '../../src/node/lone-transport.ts';
+import { systemRandom } from '../../src/node/system.ts';
+import { SILENT, type Observer } from '../../src/ports/observer.ts';
+import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
+import { openChainStore } from '../../src/store/open.ts';
+import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
+import { makeNetwork } from '../support/chain-maker.ts';
+
+const SPEED = 1000;
+/** Few, so that the journal is rewritten now and then, and killed while it is. */
+const SPARE_LINES = 400;
+
+const [directory = '', originMs = '', guard = ''] = process.argv.slice(2);
+const network = makeNetwork();
+const rules = createGen3Rules(network.params);
+const observer: Observer = {
+  ...SILENT,
+  room: () => observer,
+  log: (level, code, message, fields) => {
+    if (level === 'error') process.stderr.write(`${code} ${message} ${JSON.stringify(fields)}\n`);
+  },
+};
+const store = await openChainStore({ directory: join(directory, 'chain'), codec: rules.codec, params: rules.params });
+const engine = new Engine(
+  {
+    store,
+    rules,
+    genesis: network.genesis,
+    verifier: createInlineVerifier(selectEd25519(), 1000),
+    transport: createLoneTransport(),
+    clock: {
+      nowMs: () => network.params.epochMs + (Date.now() - Number(originMs)) * SPEED,
+      after: (delayMs, work) => {
+        const timer = setTimeout(work, Math.max(1, delayMs / SPEED));
+        return { cancel: () => clearTimeout(timer) };
+      },
+    },
+    random: systemRandom,
+    journal: openJournal(journalFileOf(directory), { spareLinesMax: SPARE_LINES }),
+    observer,
+  },
+  {
+    identity: { networkName: 'n', version: '1.0.0', protocolVersion: '2.0', build: '', commit: '', nonce: 'n' },
+    os: '',
+    waitThresholdMs: 0,
+    broadcastIntervalMs: 60_000,
+    transactionsPerQueueMax: 100,
+    riskDoubleForging: guard === 'waive',
+    peers: {
+      own: { ip: '127.0.0.1', wsPort: 0 },
+      outboundMax: 0,
+      gossipPeersMax: 0,
+      fixedPeers: [],
+      seedPeers: [],
+      whitelistedPeers: [],
+      blacklistedIps: [],
+    },
+  },
+);
+for (const keyPair of network.delegates) engine.forging.enable(keyPair);
+await engine.start({ wsPort: 0, httpPort: 0 });
+const say = (): void => void process.stdout.write(`${engine.chain.tip.header.height}\n`);
+say();
+engine.chain.listen({ applied: say });

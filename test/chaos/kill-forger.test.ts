@@ -1,0 +1,17 @@
+/** The short form of `npm run chaos -- --forger-kills 1000`. */
+
+import test from 'ava';
+import { temporaryFolder } from '../support/network-folder.ts';
+import { killForger } from './kill-forger.ts';
+import { chanceOf } from './scenario.ts';
+
+test('a forging node that is killed at random moments contradicts nothing, and its store stays whole', async (t) => {
+  t.timeout(240_000);
+  const seed = Date.now() % 1_000_000;
+  const report = await killForger({ kills: 8, directory: temporaryFolder(t), chance: chanceOf(seed) });
+  t.log(`seed ${seed}: height ${report.height}, ${report.signedHeaders} signed headers`);
+  t.deepEqual(report.contradictions, []);
+  t.deepEqual(report.complaints, []);
+  t.is(report.deviation, undefined);
+  t.true(report.signedHeaders >= report.height - 1);
+});

@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { nodeAsker } from '../../src/cli/ask-node.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+
+async function serve(t: ExecutionContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+for (const [name, listener] of [
+  ['never answers', () => undefined],
+  ['answers half', (_request, response) => response.writeHead(200).write('{"data":')],
+] as const satisfies readonly (readonly [string, RequestListener])[]) {
+  test(`a node that ${name} is given up after its time`, async (t) => {
+    const asker = nodeAsker(await serve(t, listener), 200);
+    const error = await t.throwsAsync(asker.ask('node/status'), { instanceOf: ProtocolError });
+    t.is(error?.code, 'NODE_UNREACHABLE');
+    t.regex(error?.message ?? '', /no answer in 0\.2 s/);
+  });
+}
+
+test('an answer that is no JSON, or lacks its data, is not taken for one', async (t) => {
+  for (const body of ['<html>', '{}', '']) {
+    const asker = nodeAsker(await serve(t, (_request, response) => response.end(body)));
+    t.is(
+      (await t.throwsAsync(asker.ask('node/status'), { instanceOf: ProtocolError }))?.code,
+      'NODE_ANSWER_UNEXPECTED',
+    );
+  }
+});

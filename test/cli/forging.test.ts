@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
+import { isProblemLine, runCli } from '../support/cli.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+import type { Untyped } from '../support/untyped.ts';
+
+const A = 'aa'.repeat(32);
+const B = 'bb'.repeat(32);
+const HEADER = { blockId: '17', height: 7, timestamp: 70, maxHeightPrevoted: 3, maxHeightPreviouslyForged: 2 };
+const PASSWORD = { BLOOMERY_PASSWORD: 'a password' };
+
+/** A node with these delegates; what is put is kept. */
+async function nodeWith(t: ExecutionContext, delegates: readonly object[], putStatus = 200) {
+  const put: Untyped[] = [];
+  const answers: Readonly<Record<string, unknown>> = {
+    '/api/node/status/forging': delegates,
+    '/api/node/constants': { epoch: '2016-05-24T17:00:00.000Z' },
+    '/api/node/status': { height: 200, secondsSinceEpoch: 1005, currentTime: Date.parse('2016-05-24T17:16:45.000Z') },
+    '/api/delegates/forgers': [
+      { username: 'smith', publicKey: A, nextSlot: 101 },
+      { username: 'other', publicKey: 'cc'.repeat(32), nextSlot: 102 },
+      { username: 'miller', publicKey: B, nextSlot: 103 },
+    ],
+  };
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (part: Buffer) => (body += part.toString('utf8')));
+    request.on('end', () => {
+      const url = new URL(request.url ?? '', 'http://localhost');
+      if (request.method === 'PUT') {
+        put.push(JSON.parse(body));
+        response.writeHead(putStatus);
+        return response.end(JSON.stringify(putStatus === 200 ? { data: [] } : { message: 'it says no' }));
+      }
+      const key = url.searchParams.get('publicKey');
+      const data = (answers[url.pathname] ?? []) as readonly Untyped[];
+      const chosen = key === null ? data : data.filter(({ publicKey }) => publicKey === key);
+      return response.end(JSON.stringify({ data: chosen }));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return { node: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, put };
+}
+
+test('the only configured delegate need not be named to be switched, one of several must be', async (t) => {
+  const one = await nodeWith(t, [{ publicKey: A, forging: true }]);
+  const { code, stdout, stderr } = await runCli(['forging', 'enable', '--node', one.node], { env: PASSWORD });
+  t.is(code, 0, stderr);
+  t.is(stdout, `${A}  on\n`);
+  t.deepEqual(one.put, [{ publicKey: A, password: 'a password', forging: true }]);
+  await runCli(['forging', 'disable', A, '--node', one.node], { env: PASSWORD });
+  t.deepEqual(one.put[1], { publicKey: A, password: 'a password', forging: false });
+
+  const two = await nodeWith(t, [
+    { publicKey: A, forging: true },
+    { publicKey: B, forging: true },
+  ]);
+  const unclear = await runCli(['forging', 'enable', '--node', two.node], { env: PASSWORD });
+  t.is(unclear.code, 2);
+  t.regex(unclear.stderr, /2 configured delegates: say which/);
+  t.deepEqual(two.put, []);
+});
+
+test('a refused switch is told with the reason of the node', async (t) => {
+  const { node } = await nodeWith(t, [{ publicKey: A, forging: false }], 404);
+  const { code, stderr } = await runCli(['forging', 'enable', '--node', node], { env: PASSWORD });
+  t.is(code, 1);
+  t.is(stderr, `bloomery: ${node} refused: it says no\n`);
+});
+
+test('the status says which delegates sign, which do not, and why and until when', async (t) => {
+  const waiting = { code: 'FORGING_HAND_OVER', reason: 'nothing is final yet', until: '2026-01-02T03:04:05.000Z' };
+  const { node } = await nodeWith(t, [
+    { publicKey: A, forging: true, waiting },
+    { publicKey: B, forging: false },
+  ]);
+  const { stdout } = await runCli(['forging', 'status', '--node', node]);
+  t.is(
+    stdout,
+    `${A}  on, does not sign yet, until about 2026-01-02 03:04:05 UTC: nothing is final yet (FORGING_HAND_OVER)\n${B}  off\n`,
+  );
+  const none = await nodeWith(t, []);
+  t.regex((await runCli(['forging', 'status', '--node', none.node])).stdout, /no delegate is configured/);
+});
+
+test("the schedule lists the slots of the node's delegates by the clock, and which are not certain", async (t) => {
+  const { node } = await nodeWith(t, [
+    { publicKey: A, forging: true },
+    { publicKey: B, forging: false },
+  ]);
+  const { stdout } = await runCli(['forging', 'schedule', '--node', node]);
+  t.is(
+    stdout,
+    '2016-05-24 17:16:50 UTC  in 5 s  smith  slot 101\n' +
+      '2016-05-24 17:17:10 UTC  in 25 s  miller  slot 103  (forging is switched off; the next round may order it otherwise)\n',
+  );
+});
+
+test('a record moves from one data folder to another, once', async (t) => {
+  const folder = temporaryFolder(t);
+  const [from, into, file] = [join(folder, 'from'), join(folder, 'into'), join(folder, 'record.json')];
+  const journalFile = journalFileOf(join(from, 'devnet'));
+  const journal = openJournal(journalFile);
+  journal.record(A, HEADER);
+  const place = ['--network', 'devnet', '--data-dir', from];
+  const inUse = await runCli(['forging', 'export', file, ...place]);
+  t.is(inUse.code, 1);
+  t.regex(inUse.stderr, /in use by process/);
+  t.false(existsSync(file));
+  journal.close();
+
+  const exported = await runCli(['forging', 'export', file, ...place]);
+  t.is(exported.code, 0, exported.stderr);
+  t.is(statSync(file).mode & 0o777, 0o600);
+  const left = openJournal(journalFile);
+  t.not(left.movedAtS(A), undefined);
+  left.close();
+  t.regex((await runCli(['forging', 'export', file, ...place])).stderr, /record\.json: exists/);
+
+  const imported = await runCli(['forging', 'import', file, '--network', 'devnet', '--data-dir', into]);
+  t.is(imported.code, 0, imported.stderr);
+  const taken = openJournal(journalFileOf(join(into, 'devnet')));
+  t.deepEqual(taken.last(A), HEADER);
+  t.is(taken.movedAtS(A), undefined);
+  taken.close();
+});
+
+test('a damaged record, one of another network and a missing one are refused and change nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const [from, into, file] = [join(folder, 'from'), join(folder, 'into'), join(folder, 'record.json')];
+  const journal = openJournal(journalFileOf(join(from, 'devnet')));
+  journal.record(A, HEADER);
+  journal.close();
+  await runCli(['forging', 'export', file, '--keep', '--network', 'devnet', '--data-dir', from]);
+  const importInto = (network: string) => runCli(['forging', 'import', file, '--network', network, '--data-dir', into]);
+  const other = await importInto('devnet-gen2');
+  t.is(other.code, 2);
+  t.true(isProblemLine(other.stderr));
+  t.regex(other.stderr, /of another network/);
+  t.false(existsSync(into));
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"height": 7', '"height": 8'));
+  t.regex((await importInto('devnet')).stderr, /record\.json: was changed or damaged/);
+  t.false(existsSync(journalFileOf(join(into, 'devnet'))));
+  const missing = await runCli(['forging', 'import', join(folder, 'none'), '--network', 'devnet', '--data-dir', into]);
+  t.regex(missing.stderr, /none: does not exist/);
+  t.regex(
+    (await runCli(['forging', 'export', join(folder, 'x'), '--network', 'devnet', '--data-dir', into])).stderr,
+    /there is no signing record in/,
+  );
+});

@@ -1,0 +1,41 @@
+import test from 'ava';
+import type { NodeApi } from '../../src/ports/node-api.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+import type { Untyped } from '../support/untyped.ts';
+import { ALICE_KEY, fakeNode, serve } from './fake-node.ts';
+
+const UNTIL_MS = Date.parse('2026-01-02T03:04:05.000Z');
+
+for (const generation of [2, 3] as const) {
+  test(`a delegate of generation ${generation} that is on and does not sign yet says why and until when; others answer as ever`, async (t) => {
+    const fake = fakeNode(generation);
+    const api = fake.api as { -readonly [K in keyof NodeApi]: NodeApi[K] };
+    const ask = await serve(t, fake);
+    api.forgingDelegates = () => [
+      {
+        publicKey: ALICE_KEY,
+        forging: true,
+        waiting: { code: 'FORGING_HAND_OVER', reason: 'nothing is final yet', untilMs: UNTIL_MS },
+      },
+    ];
+    const waiting = { code: 'FORGING_HAND_OVER', reason: 'nothing is final yet', until: '2026-01-02T03:04:05.000Z' };
+    const { body } = await ask('/node/status/forging');
+    t.deepEqual((body as Untyped).data, [{ forging: true, publicKey: ALICE_KEY, waiting }]);
+    api.forgingDelegates = () => [{ publicKey: ALICE_KEY, forging: true }];
+    t.deepEqual(((await ask('/node/status/forging')).body as Untyped).data, [{ forging: true, publicKey: ALICE_KEY }]);
+  });
+}
+
+test('a delegate whose record was handed to another node is not switched on', async (t) => {
+  const fake = fakeNode(3);
+  const api = fake.api as { -readonly [K in keyof NodeApi]: NodeApi[K] };
+  api.setForging = (publicKey) => Promise.reject(new ProtocolError('FORGING_MOVED', { publicKey }, 'it was moved'));
+  const ask = await serve(t, fake);
+  const { status, body } = await ask('/node/status/forging', {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ publicKey: ALICE_KEY, password: 'a password', forging: true }),
+  });
+  t.is(status, 422);
+  t.is((body as Untyped).message, 'it was moved');
+});
