@@ -26,9 +26,10 @@ export async function restart(net: MixedNet): Promise<string> {
   ] as const) {
     words.push(`${node.name} ${how === 'kill' ? 'killed' : 'stopped'}: back after ${await cycle(net, node, how)} s`);
     world.say(words.at(-1) ?? '');
-    // What comes back must take part again: a transaction through it reaches everybody.
+    // What comes back must take part again: a transaction through it reaches everybody. The sender is neither a group nor
+    // has it a second passphrase, whatever scenario (d) has done before.
     const wallet = new Wallet(world, [node, ...nodes.filter((other) => other !== node)]);
-    const [from, to] = [wallet.account('account_10'), wallet.account('account_9')];
+    const [from, to] = [wallet.account('account_6'), wallet.account('account_8')];
     await wallet.include([wallet.transfer(from, to, LSK + BigInt(words.length))]);
   }
   return `${words.join('; ')}; ${await net.compare()}`;
