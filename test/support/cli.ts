@@ -51,7 +51,8 @@ export function isProblemLine(stderr: string): boolean {
 
 /** Ports that were free a moment ago, `count` in a row, twice. */
 export async function freePortRanges(count: number): Promise<{ readonly http: number; readonly ws: number }> {
-  return { http: await freeRange(count), ws: await freeRange(count) };
+  const http = await freeRange(2 * count);
+  return { http, ws: http + count };
 }
 
 /** Keeps a port of the loopback address taken until the test ends. */
