@@ -1,12 +1,13 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
+import { createHttpServer } from '../../src/http/app.ts';
 import { openApiOf } from '../../src/http/openapi.ts';
 import { allRoutes } from '../../src/http/routes/all.ts';
 import { ALICE, ALICE_KEY, GROUP, serve } from './fake-node.ts';
 import { furnished } from './furnished-node.ts';
-import { pageOf, resourceOf, type Example } from './pages.ts';
+import { commandsOf, pageOf, resourceOf, type Example } from './pages.ts';
 
 const SIGNATURE = 'ab'.repeat(64);
 const TRANSACTION = {
@@ -54,4 +55,36 @@ test('docs/http has a page for each resource, made of what the routes declare an
     if (process.env['UPDATE_DOCS'] === '1') writeFileSync(file, page);
     t.is(readFileSync(file, 'utf8'), page, `${resource}: run the test with UPDATE_DOCS=1`);
   }
+});
+
+for (const generation of [2, 3] as const) {
+  test(`each command that a page of docs/http shows, written by hand or made, works in generation ${generation}`, async (t) => {
+    const server = createHttpServer(furnished(generation).api, { port: 0, address: '127.0.0.1' });
+    const { port } = await server.start();
+    t.teardown(() => server.close());
+    const directory = join(packageDirectory(), 'docs', 'http');
+    const paths = new Set<string>();
+    for (const file of readdirSync(directory)) {
+      for (const { target, ...init } of commandsOf(readFileSync(join(directory, file), 'utf8'))) {
+        // Headers are enough, and a stream has no end.
+        const ended = new AbortController();
+        const response = await fetch(`http://127.0.0.1:${port}${target}`, { ...init, signal: ended.signal });
+        t.is(response.status, 200, `${file}: ${target}`);
+        ended.abort();
+        paths.add(target.replace(/[?].*/, ''));
+      }
+    }
+    for (const path of ['/api/events', '/api/transactions', '/api/signatures', '/healthz'])
+      t.true(
+        [...paths].some((shown) => shown.endsWith(path)),
+        path,
+      );
+  });
+}
+
+test('a command of a page that is no request of the interface is told, so that none is passed over', (t) => {
+  for (const command of ['wget http://127.0.0.1:4000/api/blocks', "curl 'http://127.0.0.1:5000/api/blocks'", 'curl'])
+    t.throws(() => commandsOf(`\`\`\`sh\n${command}\n\`\`\`\n`), {
+      message: `not a request of the interface: ${command}`,
+    });
 });

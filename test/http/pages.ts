@@ -29,6 +29,33 @@ export function pageOf(resource: string, document: OpenApiDocument, examples: re
   return `# ${resource}\n\nMade from the declarations of the routes, with exchanges that the tests repeat.\n\n${sections.join('\n')}`;
 }
 
+/** What a page tells its readers to send. */
+export interface Command {
+  /** Path and query. */
+  readonly target: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+const COMMAND =
+  /^curl(?: -N)?(?: -X ([A-Z]+))?(?: -H '([^:']+): ([^']+)')?(?: -d '([^']+)')? 'http:\/\/127\.0\.0\.1:4000([^']*)'$/;
+
+/** The commands in the shell snippets of a page, one a line. @throws Error for a line that is none */
+export function commandsOf(page: string): readonly Command[] {
+  return [...page.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, snippet = '']) =>
+    snippet
+      .trimEnd()
+      .split('\n')
+      .map((line) => {
+        const parts = COMMAND.exec(line);
+        if (parts === null) throw new Error(`not a request of the interface: ${line}`);
+        const [, method = 'GET', name, value = '', body, target = ''] = parts;
+        return { target, method, headers: name === undefined ? {} : { [name]: value }, body: body ?? null };
+      }),
+  );
+}
+
 function sectionOf(path: string, method: string, operation: Operation, example: Example | undefined): string {
   const lines = [`## ${method} /api${path}`, '', operation.summary, ''];
   const parameters = operation.parameters ?? [];
