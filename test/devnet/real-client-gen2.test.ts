@@ -6,7 +6,7 @@ const load = createRequire(import.meta.url);
 const { APIClient } = load('lisk-api-client-2');
 const transactions = load('lisk-transactions-2');
 
-test('an existing client of generation 2 sends every kind of transaction and reads the same from all nodes', async (t) => {
+test('an existing client of generation 2 sends every kind of transaction, reads the same from all nodes and gets an answer to each method', async (t) => {
   await sendAndCompare(t, {
     network: 'devnet-gen2',
     APIClient,

@@ -6,7 +6,7 @@ const load = createRequire(import.meta.url);
 const { APIClient } = load('lisk-api-client-3');
 const transactions = load('lisk-transactions-3');
 
-test('an existing client sends every kind of transaction to any node and reads the same from all', async (t) => {
+test('an existing client sends every kind of transaction to any node, reads the same from all and gets an answer to each method', async (t) => {
   await sendAndCompare(t, {
     network: 'devnet',
     APIClient,

@@ -4,6 +4,7 @@ import type { ExecutionContext } from 'ava';
 import { readAccounts, type KnownAccount } from '../../src/cli/genesis/accounts-file.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
+import { callEveryMethod } from './every-method.ts';
 
 /** The libraries of a generation. */
 export interface ClientLibrary {
@@ -61,7 +62,10 @@ class Wallet {
   }
 }
 
-/** Sends every kind of transaction, each to another node, and compares what all nodes say in the end. */
+/**
+ * Sends every kind of transaction, each to another node, compares what all nodes say in the end, and calls every method of the
+ * library on one of them.
+ */
 export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary): Promise<void> {
   t.timeout(480_000);
   const devnet = await startTestDevnet({ nodes: 4, network: library.network });
@@ -156,6 +160,18 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   t.deepEqual(story.votes, ['newcomer']);
   library.checkDelegate(t, story.delegate, story.balances[dave.address]);
   t.is(story.group.min, 2);
+
+  await callEveryMethod(t, {
+    devnet,
+    clients: wallet.clients,
+    transfer,
+    groupOwner: erin,
+    members,
+    voter: dave,
+    transferFromGroup: () =>
+      transactions.transfer({ amount: '1', recipientId: bob.address, passphrase: erin.passphrase, ...common }),
+    signatureOf: (transaction, member) => library.createSignatureObject(transaction, member.passphrase, common),
+  });
 }
 
 /** Posts a transaction of a group, then each member's signature to the next node. */
