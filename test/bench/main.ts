@@ -2,7 +2,8 @@
  * `npm run bench`: figures of this machine, as ratios measured in this run. What a figure is compared with is always
  * measured right beside it, because machines are noisy.
  *
- * `--long` imports 10,000 and 100,000 blocks (some minutes), `--import` measures nothing else, `--http` the HTTP interface.
+ * `--long` imports 10,000 and 100,000 blocks (some minutes), `--import` measures nothing else, `--http` the HTTP interface,
+ * `--readers` a node that forges beside readers of its events.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -12,11 +13,14 @@ import { utf8 } from '../../src/primitives/bytes.ts';
 import { createInlineVerifier, createVerifierPool } from '../../src/workers/verifier-pool.ts';
 import { applyChain, figure, makeChain, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
 import { measureDevnet } from './devnet.ts';
+import { measureEventReaders } from './event-readers.ts';
 import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
 
 const FULL_BLOCKS = 600;
 const EMPTY_BLOCKS = 3000;
+const EVENT_READERS = 1000;
+const READER_BLOCKS = 20;
 /** Room for every answer of a run, so that none is computed twice and none is remembered from another run. */
 const ANSWERS_MAX = 100_000;
 
@@ -34,6 +38,11 @@ const benchImports = (): Promise<void> =>
   );
 if (process.argv.includes('--import')) {
   await benchImports();
+  process.exit();
+}
+
+if (process.argv.includes('--readers')) {
+  await benchReaders();
   process.exit();
 }
 
@@ -83,6 +92,18 @@ if (!process.argv.includes('--no-devnet')) {
   printTable('Devnet of four processes', [
     ['all HTTP ports answer after', `${figure(devnet.readySeconds, 1)} s`],
     ['resident memory of a node, largest of four', `${figure(devnet.residentMegabytes)} MB`],
+  ]);
+  await benchReaders();
+}
+
+async function benchReaders(): Promise<void> {
+  const { blocks, missedSlots, lastToldMs, untold } = await measureEventReaders(EVENT_READERS, READER_BLOCKS);
+  printTable(`Forging beside ${figure(EVENT_READERS)} readers of events`, [
+    ['slots with a block', String(blocks)],
+    ['slots missed', String(missedSlots)],
+    ['last reader told after the slot began, median', `${figure(lastToldMs.median)} ms`],
+    ['worst', `${figure(lastToldMs.worst)} ms`],
+    ['blocks that a reader was not told of', String(untold)],
   ]);
 }
 

@@ -1,0 +1,85 @@
+/** Whether a node that forges alone misses slots while many readers follow its events, and how soon they learn of a block. */
+
+import { get, type ClientRequest } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { momentMs, slotAt, slotAtMs } from '../../src/protocol/slots.ts';
+import { EventParser } from '../http/event-readers.ts';
+import { startTestDevnet } from '../support/devnet.ts';
+
+export interface ReaderFigures {
+  readonly blocks: number;
+  /** Slots without a block, from the first that began when all readers stood to that of the last block. */
+  readonly missedSlots: number;
+  /** From the start of a block's slot until the last reader has it, the median and the worst of all blocks. */
+  readonly lastToldMs: { readonly median: number; readonly worst: number };
+  /** Pairs of a reader and a block that it was not told of. */
+  readonly untold: number;
+}
+
+const TOLD_DEADLINE_MS = 10_000;
+
+interface ToldBlock {
+  readonly timestamp: number;
+  /** When each reader was told, Unix milliseconds. */
+  readonly toldMs: number[];
+}
+
+export async function measureEventReaders(readers: number, blocks: number): Promise<ReaderFigures> {
+  const devnet = await startTestDevnet({ nodes: 1 });
+  const { params } = devnet.network;
+  const told = new Map<number, ToldBlock>();
+  const requests: ClientRequest[] = [];
+  try {
+    const [node] = devnet.nodes;
+    for (let reader = 0; reader < readers; reader += 1)
+      requests.push(
+        await follow(`${node?.url ?? ''}/api/events`, ({ height, timestamp }) => {
+          const block = told.get(height) ?? { timestamp, toldMs: [] };
+          told.set(height, block);
+          block.toldMs.push(Date.now());
+        }),
+      );
+    // Blocks of earlier slots were told to some only.
+    const firstSlot = slotAtMs(Date.now(), params) + 1;
+    await sleep(blocks * params.blockTimeS * 1000);
+    const endMs = Date.now() + TOLD_DEADLINE_MS;
+    const counted = () => [...told.values()].filter(({ timestamp }) => slotAt(timestamp, params) >= firstSlot);
+    const missing = () => counted().reduce((sum, { toldMs }) => sum + readers - toldMs.length, 0);
+    while (missing() > 0 && Date.now() < endMs) await sleep(10);
+    const all = counted();
+    if (all.length === 0) throw new Error(`no block in ${blocks} slots`);
+    const lastSlot = Math.max(...all.map(({ timestamp }) => slotAt(timestamp, params)));
+    const delays = all
+      .map(({ timestamp, toldMs }) => Math.max(...toldMs) - momentMs(timestamp, params))
+      .sort((a, b) => a - b);
+    return {
+      blocks: all.length,
+      missedSlots: lastSlot - firstSlot + 1 - all.length,
+      lastToldMs: { median: delays[Math.floor(delays.length / 2)] ?? NaN, worst: delays.at(-1) ?? NaN },
+      untold: missing(),
+    };
+  } finally {
+    for (const request of requests) request.destroy();
+    await devnet.close();
+  }
+}
+
+/** Resolves when the stream stands. */
+function follow(
+  url: string,
+  onBlock: (block: { readonly height: number; readonly timestamp: number }) => void,
+): Promise<ClientRequest> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { agent: false }, (response) => {
+      if (response.statusCode !== 200) return reject(new Error(`${url} answers ${response.statusCode}`));
+      const parser = new EventParser();
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        for (const { name, data } of parser.read(chunk))
+          if (name === 'blocks/new') onBlock({ height: Number(data['height']), timestamp: Number(data['timestamp']) });
+      });
+      response.on('error', () => undefined);
+      resolve(request);
+    });
+    request.on('error', reject);
+  });
+}
