@@ -1,19 +1,6 @@
-import { createServer, type Server } from 'node:http';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { isProblemLine, runCli } from '../support/cli.ts';
-
-/** A node that answers from a table of paths. */
-async function nodeAnswering(t: ExecutionContext, answers: Readonly<Record<string, unknown>>): Promise<string> {
-  const server: Server = createServer((request, response) => {
-    const answer = answers[request.url ?? ''];
-    response.statusCode = answer === undefined ? 404 : 200;
-    response.end(JSON.stringify(answer ?? { message: 'no such path' }));
-  });
-  t.teardown(() => void server.close());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
-}
+import { nodeAnswering } from '../support/node-answering.ts';
 
 const PAUSED = {
   number: 2,
