@@ -94,7 +94,7 @@ export const OPTIONS = {
       { defaultText: 'false; true where the network publishes its passphrases, as a devnet does' },
     ),
     consensusMin: integer(
-      "Share of connected peers that must be at this node's tip before it forges; 0 asks for none.",
+      "Share of the peers, all of them or those dialled or named, that must be at this node's tip before it forges; 0 asks for none.",
       0,
       0,
       100,

@@ -4,7 +4,6 @@
  */
 
 import { Closers } from './closers.ts';
-import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { Rules } from '../protocol/rules.ts';
 import { momentMs } from '../protocol/slots.ts';
 import type { Block, Transaction } from '../protocol/types.ts';
@@ -13,7 +12,7 @@ import type { SigningJournal } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
-import type { NodeInfo, PeerInfo, Transport, TransportHandlers } from '../ports/transport.ts';
+import type { NodeInfo, Transport, TransportHandlers } from '../ports/transport.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import { Chain, openGenesis } from './chain.ts';
 import { Decisions } from './decisions.ts';
@@ -21,11 +20,11 @@ import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
 import { Gossip } from './gossip.ts';
 import { ClockOffset } from './peers/clock-offset.ts';
-import { consentPercent } from './peers/consent.ts';
 import { PeerManager, type PeerManagerOptions } from './peers/manager.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { createServer } from './serve.ts';
 import { inTurns } from './serving-lane.ts';
+import { Standing } from './standing.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 
 /** After a start, time that the first peer is given before a node forges by itself. */
@@ -81,6 +80,7 @@ export class Engine {
   readonly forging: ForgingScheduler;
   readonly decisions: Decisions;
   readonly clockOffset: ClockOffset;
+  readonly standing: Standing;
   readonly #gossip: Gossip;
   readonly #transactionListeners: ((transaction: Transaction) => void)[] = [];
   #poolTimer: Timer | undefined;
@@ -102,6 +102,12 @@ export class Engine {
     this.chain = new Chain({ store, rules, verifier, clock, observer: observer.room('chain') });
     this.clockOffset = new ClockOffset(clock, observer.room('peers'));
     this.peers = new PeerManager({ transport, store, clock, random, observer: observer.room('peers') }, options.peers);
+    this.standing = new Standing({
+      store,
+      params: rules.params,
+      transport,
+      isNamed: (peerId) => this.peers.isNamed(peerId),
+    });
     this.pool = new TransactionPool({
       rules,
       state: () => store,
@@ -132,7 +138,7 @@ export class Engine {
       random,
       observer: observer.room('sync'),
       customs: this.#customs,
-      broadhash: () => this.broadhash(),
+      broadhash: () => this.standing.broadhash(),
       ended: () => {
         this.#announceTip();
       },
@@ -226,46 +232,6 @@ export class Engine {
     await closers.close();
   }
 
-  /**
-   * Broadhash of our chain up to a height, hexadecimal.
-   *
-   * @param height the tip's unless told
-   */
-  broadhash(height = this.chain.tip.header.height): string {
-    const { store, rules } = this.#dependencies;
-    const ids: string[] = [];
-    for (let at = height; at > Math.max(0, height - BROADHASH_BLOCKS); at -= 1) {
-      const header = store.header(at);
-      if (header !== undefined) ids.push(header.id);
-    }
-    return broadhashOf(ids, rules.params);
-  }
-
-  /** Broadhash of a peer: what it says, or what its tip stands for in our chain; undefined when that is unknown here. */
-  broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
-    if (broadhash !== undefined || lastBlockId === undefined) return broadhash;
-    const height = this.#dependencies.store.heightOf(lastBlockId);
-    return height === undefined ? undefined : this.broadhash(height);
-  }
-
-  /** Percent of connected peers that agree with our tip, two significant digits; 0 without peers. */
-  consensusPercent(): number {
-    const { id, height } = this.chain.tip.header;
-    const { nethash } = this.#dependencies.rules.params;
-    const infos = this.#dependencies.transport.connections().map(({ info }) => info);
-    return consentPercent(infos, { id, height, broadhash: this.broadhash() }, nethash);
-  }
-
-  /** Most frequent height among connected peers, the lowest of several; 0 without peers. */
-  networkHeight(): number {
-    const counts = new Map<number, number>();
-    for (const { info } of this.#dependencies.transport.connections()) {
-      if (info.height !== undefined) counts.set(info.height, (counts.get(info.height) ?? 0) + 1);
-    }
-    const [best] = [...counts].sort(([a, countA], [b, countB]) => countB - countA || a - b);
-    return best?.[0] ?? 0;
-  }
-
   /** Moves the pool's transactions on at the pace of the announcements. */
   #armPool(): void {
     this.#poolTimer = this.#dependencies.clock.after(this.#options.broadcastIntervalMs, () => {
@@ -284,15 +250,7 @@ export class Engine {
     // A block on a tip that the network has left behind would only be a fork.
     if (expectsPeers && isFresh && transport.connections().length === 0)
       return 'no peer has said yet where the network is';
-    return this.#consensusObstacle();
-  }
-
-  #consensusObstacle(): string | undefined {
-    const { forgingConsensusMin } = this.#customs;
-    if (forgingConsensusMin === 0) return undefined;
-    const percent = this.consensusPercent();
-    if (percent >= forgingConsensusMin) return undefined;
-    return `${percent} % of the peers share this node's tip, and forging takes ${forgingConsensusMin} %`;
+    return this.standing.consensusObstacle(this.#customs.forgingConsensusMin);
   }
 
   #server(): TransportHandlers['answer'] {
@@ -322,7 +280,7 @@ export class Engine {
       protocolVersion: identity.protocolVersion,
       nonce: identity.nonce,
       height: header.height,
-      broadhash: this.broadhash(),
+      broadhash: this.standing.broadhash(),
       blockVersion: header.version,
       maxHeightPrevoted: header.maxHeightPrevoted,
       lastBlockId: header.id,

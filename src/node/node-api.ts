@@ -55,9 +55,9 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
         syncing: engine.synchronizer.syncing,
         currentTimeMs,
         secondsSinceEpoch: epochTimeS(currentTimeMs, rules.params),
-        broadhash: engine.broadhash(),
-        consensusPercent: engine.consensusPercent(),
-        networkHeight: engine.networkHeight(),
+        broadhash: engine.standing.broadhash(),
+        consensusPercent: engine.standing.consensusPercent(),
+        networkHeight: engine.standing.networkHeight(),
         pool: engine.pool.sizes(),
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
         ...(sync === undefined ? {} : { sync }),
@@ -71,7 +71,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
     },
     peers: () =>
       engine.peers.knownPeers().map(({ info, state }) => {
-        const broadhash = engine.broadhashOfPeer(info);
+        const broadhash = engine.standing.broadhashOfPeer(info);
         return { info: broadhash === undefined ? info : { ...info, broadhash }, state };
       }),
     peerVerdicts: () => engine.peers.verdicts(),

@@ -9,6 +9,7 @@ import type { Block, JsonObject, KeyPair } from '../../src/protocol/types.ts';
 import { keyPairOf, makeTransaction, signBlock } from '../support/chain-maker.ts';
 import type { SimNode } from './node.ts';
 import type { SeededRandom } from './seeded-random.ts';
+import { silentHandlers } from './silent-handlers.ts';
 import type { WireTransport } from './wire.ts';
 import type { World } from './world.ts';
 
@@ -106,17 +107,10 @@ export class Stranger {
   }
 
   #handlers(model: SimNode): TransportHandlers {
-    return {
+    return silentHandlers({
       answer: (_peerId, request) => this.#answer(model, request.kind, request),
       peerList: () => [{ ip: '172.31.0.1', wsPort: 1 }],
-      message: () => undefined,
-      connected: () => undefined,
-      disconnected: () => undefined,
-      updated: () => undefined,
-      fault: () => undefined,
-      admits: () => true,
-      evict: () => undefined,
-    };
+    });
   }
 
   async #answer(model: SimNode, kind: string, request: object): Promise<unknown> {

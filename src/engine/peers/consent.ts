@@ -3,7 +3,7 @@
 import type { PeerInfo } from '../../ports/transport.ts';
 import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
 
-export interface Standing {
+export interface OwnTip {
   readonly id: string;
   readonly height: number;
   readonly broadhash: string;
@@ -17,7 +17,7 @@ export interface Standing {
  * it has synchronised meanwhile. Such a peer has not said where it is: were it counted against us, half of a network that has
  * just started would keep the other half from ever forging the block that ends its silence.
  */
-export function consentPercent(peers: readonly PeerInfo[], tip: Standing, nethash: string): number {
+export function consentPercent(peers: readonly PeerInfo[], tip: OwnTip, nethash: string): number {
   const speaking = peers
     .filter(({ height, broadhash }) => tip.height === 1 || height !== 1 || broadhash !== nethash)
     .slice(0, ACTIVE_DELEGATES - 1);

@@ -213,6 +213,11 @@ export class PeerManager {
     return selectToTell(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);
   }
 
+  /** Whether the operator named this peer: as a fixed, a seed or a whitelisted one. */
+  isNamed(peerId: PeerId): boolean {
+    return this.#pinned.has(peerId) || this.#seeds.has(peerId);
+  }
+
   /** Connections that ended lately, oldest first. */
   droppedPeers(): readonly DroppedPeer[] {
     return this.#dropped;
@@ -228,7 +233,7 @@ export class PeerManager {
    * @param code any rejection code; those that are no offence cost nothing
    */
   penalise(peerId: PeerId, code: string, detail: string): void {
-    if (!this.#pinned.has(peerId) && !this.#seeds.has(peerId)) this.#charge(peerId, code, detail);
+    if (!this.isNamed(peerId)) this.#charge(peerId, code, detail);
     else if (pointsOf(code) > 0) {
       const fields = { peer: peerId, offence: code, detail };
       this.#observer.log('warn', 'PEER_FORGIVEN', 'A peer that the operator named broke a rule', fields);

@@ -2,11 +2,11 @@
 
 import test from 'ava';
 
-import type { TransportHandlers } from '../../../src/ports/transport.ts';
 import type { Block, KeyPair } from '../../../src/protocol/types.ts';
 import { publicKeyOf, signBlock } from '../../support/chain-maker.ts';
-import { Scenario } from '../scenario.ts';
 import type { SimNode } from '../node.ts';
+import { Scenario } from '../scenario.ts';
+import { silentHandlers } from '../silent-handlers.ts';
 
 const dealt = (node: number, delegates: readonly KeyPair[]): readonly KeyPair[] =>
   node === 0 ? delegates.slice(0, 51) : delegates.slice(51);
@@ -23,7 +23,7 @@ async function liar(scenario: Scenario, model: SimNode, height: number, victim: 
   const { codec } = world.rules;
   const last = spoilt(scenario, model.store.block(height)!);
   const blockAt = (at: number): Block => (at === height ? last : model.store.block(at)!);
-  const handlers: TransportHandlers = {
+  const handlers = silentHandlers({
     answer: (_peerId, request) => {
       if (request.kind === 'tip') return Promise.resolve(codec.blockToJson(last) as never);
       if (request.kind === 'highestCommonBlock') {
@@ -37,15 +37,7 @@ async function liar(scenario: Scenario, model: SimNode, height: number, victim: 
       );
       return Promise.resolve(blocks as never);
     },
-    peerList: () => [],
-    message: () => undefined,
-    connected: () => undefined,
-    disconnected: () => undefined,
-    updated: () => undefined,
-    fault: () => undefined,
-    admits: () => true,
-    evict: () => undefined,
-  };
+  });
   const transport = world.wire.transport({ ip: '172.30.0.1', wsPort: 6000 });
   transport.announce({
     os: 'sim',

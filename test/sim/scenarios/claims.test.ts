@@ -2,24 +2,12 @@
 
 import test from 'ava';
 
-import type { TransportHandlers } from '../../../src/ports/transport.ts';
-import { Scenario } from '../scenario.ts';
 import type { SimNode } from '../node.ts';
+import { Scenario } from '../scenario.ts';
+import { silentHandlers } from '../silent-handlers.ts';
 
 const CLAIMANTS = 20;
 const SLOTS = 60;
-
-const SILENT: TransportHandlers = {
-  answer: () => new Promise(() => undefined),
-  peerList: () => [],
-  message: () => undefined,
-  connected: () => undefined,
-  disconnected: () => undefined,
-  updated: () => undefined,
-  fault: () => undefined,
-  admits: () => true,
-  evict: () => undefined,
-};
 
 test('a crowd that claims a better chain and says no more costs at most a slot', async (t) => {
   const scenario = await Scenario.begin({ nodes: 4 });
@@ -40,7 +28,7 @@ test('a crowd that claims a better chain and says no more costs at most a slot',
       maxHeightPrevoted: 999_000,
       lastBlockId: '42',
     });
-    await transport.start(SILENT);
+    await transport.start(silentHandlers());
     for (const node of world.nodes) void transport.connect(addressOf(node)).catch(() => undefined);
   }
   await scenario.slots(SLOTS);

@@ -2,7 +2,9 @@
 
 import test from 'ava';
 
+import type { SimNode } from '../node.ts';
 import { Scenario } from '../scenario.ts';
+import { silentHandlers } from '../silent-handlers.ts';
 
 const NETWORK = { generation: 2, delegateListRoundOffset: 0 } as const;
 
@@ -45,4 +47,53 @@ test('a node that its network has left behind does not forge, and takes over the
   scenario.world.wire.heal();
   t.true((await scenario.meet()) <= 6);
   t.is(scenario.node(0).store.heightOf(ahead.id), ahead.height);
+});
+
+/** Many peers of one address that dial a node and say that they are on another chain, further back. */
+async function strangersElsewhere(scenario: Scenario, victims: readonly SimNode[], count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    const transport = scenario.world.wire.transport({ ip: '172.20.0.1', wsPort: 6000 + index });
+    transport.announce({
+      os: 'sim',
+      version: '2.3.8',
+      wsPort: 6000 + index,
+      httpPort: 0,
+      protocolVersion: '1.1',
+      nonce: `elsewhere${String(index).padStart(7, '0')}`,
+      height: 2,
+      broadhash: '77'.repeat(32),
+    });
+    await transport.start(silentHandlers());
+    for (const victim of victims) {
+      const [ip = '', wsPort = ''] = victim.peerId.split(':');
+      transport.connect({ ip, wsPort: Number(wsPort) }).catch(() => undefined);
+    }
+  }
+}
+
+test('a crowd of strangers that go by another broadhash keeps no delegate from forging', async (t) => {
+  const scenario = await Scenario.begin({ nodes: 4, network: NETWORK });
+  await scenario.slots(10);
+  await strangersElsewhere(scenario, scenario.world.nodes, 60);
+  await scenario.slots(1);
+  const { engine, tip } = scenario.node(0);
+  t.true(engine.standing.consensusPercent() < 10);
+  await scenario.slots(30);
+  t.true(scenario.node(0).tip.height >= tip.height + 29);
+  t.is(scenario.said('FORGING_PAUSED'), 0);
+});
+
+test('the same crowd lets nobody forge whom his own peers have left', async (t) => {
+  const scenario = await Scenario.begin({ nodes: 4, network: NETWORK });
+  await scenario.slots(10);
+  await strangersElsewhere(scenario, [scenario.node(0)], 60);
+  const strangers = Array.from({ length: 60 }, (_, index) => `172.20.0.1:${6000 + index}`);
+  const [alone, ...others] = scenario.world.nodes.map(({ peerId }) => peerId);
+  await scenario.slots(1);
+  scenario.world.wire.partition([[alone!, ...strangers], others]);
+  await scenario.slots(20);
+  const { height } = scenario.node(0).tip;
+  await scenario.slots(40);
+  t.is(scenario.node(0).tip.height, height);
+  t.true(scenario.said('FORGING_PAUSED', 0) > 0);
 });

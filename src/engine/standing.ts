@@ -1,0 +1,89 @@
+/** Where this node stands among its peers: who shares its tip, where the others are, whether that lets it forge. */
+
+import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
+import type { ChainParams } from '../protocol/params.ts';
+import type { ChainReader } from '../ports/store.ts';
+import type { Connection, PeerId, PeerInfo, Transport } from '../ports/transport.ts';
+import { consentPercent } from './peers/consent.ts';
+
+export interface StandingDependencies {
+  /** Holds at least the genesis block. */
+  readonly store: Pick<ChainReader, 'tip' | 'header' | 'heightOf'>;
+  readonly params: ChainParams;
+  readonly transport: Pick<Transport, 'connections'>;
+  /** Whether the operator named this peer. */
+  readonly isNamed: (peerId: PeerId) => boolean;
+}
+
+export class Standing {
+  readonly #dependencies: StandingDependencies;
+
+  constructor(dependencies: StandingDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Broadhash of our chain up to a height, hexadecimal.
+   *
+   * @param height the tip's unless told
+   */
+  broadhash(height = this.#dependencies.store.tip()?.height ?? 0): string {
+    const { store, params } = this.#dependencies;
+    const ids: string[] = [];
+    for (let at = height; at > Math.max(0, height - BROADHASH_BLOCKS); at -= 1) {
+      const header = store.header(at);
+      if (header !== undefined) ids.push(header.id);
+    }
+    return broadhashOf(ids, params);
+  }
+
+  /** Broadhash of a peer: what it says, or what its tip stands for in our chain; undefined when that is unknown here. */
+  broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
+    if (broadhash !== undefined || lastBlockId === undefined) return broadhash;
+    const height = this.#dependencies.store.heightOf(lastBlockId);
+    return height === undefined ? undefined : this.broadhash(height);
+  }
+
+  /** Percent of connected peers that agree with our tip, two significant digits; 0 without peers. */
+  consensusPercent(): number {
+    return this.#percentOf(this.#dependencies.transport.connections());
+  }
+
+  /**
+   * Why so little consent lets nothing be forged, as a sentence; undefined when it does.
+   *
+   * Anybody may dial us, from as many ports as he likes, and say that he is elsewhere. So it is enough that those agree whom
+   * we dialled, as in the reference, or whom the operator named. A node that all its peers dialled has none to count on but
+   * them, so it is enough as well that all peers together agree.
+   *
+   * @param percentMin 0 asks for none
+   */
+  consensusObstacle(percentMin: number): string | undefined {
+    if (percentMin === 0) return undefined;
+    const percent = this.consensusPercent();
+    if (percent >= percentMin) return undefined;
+    const { transport, isNamed } = this.#dependencies;
+    const isChosen = ({ direction, peerId }: Connection): boolean => direction === 'outbound' || isNamed(peerId);
+    const chosenPercent = this.#percentOf(transport.connections().filter(isChosen));
+    if (chosenPercent >= percentMin) return undefined;
+    const best = Math.max(percent, chosenPercent);
+    return `${best} % of the peers share this node's tip, and forging takes ${percentMin} %`;
+  }
+
+  /** Most frequent height among connected peers, the lowest of several; 0 without peers. */
+  networkHeight(): number {
+    const counts = new Map<number, number>();
+    for (const { info } of this.#dependencies.transport.connections()) {
+      if (info.height !== undefined) counts.set(info.height, (counts.get(info.height) ?? 0) + 1);
+    }
+    const [best] = [...counts].sort(([a, countA], [b, countB]) => countB - countA || a - b);
+    return best?.[0] ?? 0;
+  }
+
+  #percentOf(connections: readonly Connection[]): number {
+    const { store, params } = this.#dependencies;
+    const { id = '', height = 0 } = store.tip() ?? {};
+    const infos = connections.map(({ info }) => info);
+    return consentPercent(infos, { id, height, broadhash: this.broadhash() }, params.nethash);
+  }
+}

@@ -1,0 +1,70 @@
+import test from 'ava';
+
+import { Standing } from '../../src/engine/standing.ts';
+import type { Connection } from '../../src/ports/transport.ts';
+import { ChainMaker } from '../support/chain-maker.ts';
+import { grown, LoneChain } from './chain/lone-chain.ts';
+import { address, connection } from './peers/support.ts';
+
+const FOREIGN = '77'.repeat(32);
+
+/** A node with a chain of ten blocks and these peers: at its tip or elsewhere. The function takes the peers that are named. */
+async function standingWith(
+  peers: readonly (readonly [says: 'ours' | 'foreign', direction: Connection['direction']])[],
+): Promise<(named?: readonly string[]) => Standing> {
+  const maker = new ChainMaker();
+  grown(maker, 9);
+  const { store } = await LoneChain.with(maker);
+  const { params } = maker.network;
+  const over = (connections: readonly Connection[], named: readonly string[]) =>
+    new Standing({
+      store,
+      params,
+      transport: { connections: () => connections },
+      isNamed: (peerId) => named.includes(peerId),
+    });
+  const broadhash = over([], []).broadhash();
+  const connections = peers.map(([says, direction], index) => {
+    const peerId = `10.0.0.1:${5000 + index}`;
+    const place = says === 'ours' ? { height: 10, broadhash } : { height: 4, broadhash: FOREIGN };
+    return connection(peerId, { direction, info: { ...address(peerId), ...place } });
+  });
+  return (named = []) => over(connections, named);
+}
+
+const crowd = Array.from({ length: 90 }, () => ['foreign', 'inbound'] as const);
+
+test('a crowd that dials us cannot outvote the peers that we dialled', async (t) => {
+  const standing = (
+    await standingWith([['ours', 'outbound'], ['ours', 'outbound'], ['foreign', 'outbound'], ...crowd])
+  )();
+  t.true(standing.consensusPercent() < 5);
+  t.is(standing.consensusObstacle(51), undefined);
+});
+
+test('a crowd that dials us cannot outvote the peers that the operator named, whoever dialled', async (t) => {
+  const peers = await standingWith([['ours', 'inbound'], ...crowd]);
+  t.regex(peers().consensusObstacle(51) ?? '', /^1\.1 % of the peers share this node's tip/);
+  t.is(peers(['10.0.0.1:5000']).consensusObstacle(51), undefined);
+});
+
+test('where the peers that we dialled are elsewhere, all of them together may still agree', async (t) => {
+  const standing = (
+    await standingWith([
+      ['foreign', 'outbound'],
+      ['ours', 'inbound'],
+      ['ours', 'inbound'],
+    ])
+  )();
+  t.is(standing.consensusObstacle(51), undefined);
+});
+
+test('a node that both its own peers and the others have left does not forge, nor does one without peers', async (t) => {
+  const left = (await standingWith([['ours', 'outbound'], ['foreign', 'outbound'], ...crowd]))();
+  t.is(left.consensusObstacle(51), "50 % of the peers share this node's tip, and forging takes 51 %");
+  t.is(left.consensusObstacle(0), undefined);
+  t.is(
+    (await standingWith([]))().consensusObstacle(51),
+    "0 % of the peers share this node's tip, and forging takes 51 %",
+  );
+});
