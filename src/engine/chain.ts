@@ -9,11 +9,12 @@ import type { Observer } from '../ports/observer.ts';
 import type { ChainReader, ChainStore } from '../ports/store.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import type { Rules, TipView } from '../protocol/rules.ts';
-import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
+import { epochTimeS, slotAt } from '../protocol/slots.ts';
 import type { Block, BlockHeader, SignatureOracle } from '../protocol/types.ts';
-import { BlockRejected, type ForkStatus } from '../protocol/verdict.ts';
+import { BlockRejected } from '../protocol/verdict.ts';
 import { appendBlocks, BranchRejected, finalizedHeightOf, revertTo, switchBranch } from './commit.ts';
 import { Lane } from './lane.ts';
+import { Reception, type ReceiveOutcome } from './reception.ts';
 
 /**
  * Blocks of a download committed together: as many as peers send at once. The wait for the disk is shared by them all, and
@@ -32,14 +33,6 @@ export interface ChainListener {
   finalized?(height: number): void;
 }
 
-/** What became of a received block. */
-export type ReceiveOutcome =
-  | { readonly kind: 'applied' }
-  /** It is in order by itself and the tip of a chain to be preferred: somebody should synchronise with who sent it. */
-  | { readonly kind: 'betterChain' }
-  | { readonly kind: 'ignored'; readonly status: ForkStatus }
-  | { readonly kind: 'refused'; readonly rejection: BlockRejected };
-
 export interface ChainDependencies {
   readonly store: ChainStore;
   readonly rules: Rules;
@@ -56,6 +49,7 @@ export class Chain {
   readonly #clock: Clock;
   readonly #observer: Observer;
   readonly #lane = new Lane();
+  readonly #reception: Reception;
   readonly #listeners: ChainListener[] = [];
   /** Chain time at which the tip was received; undefined when forged, synced or loaded. */
   #tipReceivedAtS: number | undefined;
@@ -70,6 +64,19 @@ export class Chain {
     this.#observer = dependencies.observer;
     this.verify = (check) => this.#verifier.verify(check);
     this.#finalizedHeight = finalizedHeightOf(this.#store, this.rules);
+    this.#reception = new Reception({
+      rules: this.rules,
+      clock: this.#clock,
+      observer: this.#observer,
+      verify: this.verify,
+      state: () => this.state,
+      tip: () => this.tip,
+      finalizedHeight: () => this.#finalizedHeight,
+      change: (work) => this.#lane.run(work),
+      precheck: (block) => this.precheck([block]),
+      extend: (block, receivedAtS) => this.#extend(block, receivedAtS),
+      replaceTip: (block, receivedAtS) => this.#replaceTip(block, receivedAtS),
+    });
   }
 
   /** The chain and its state as of now. */
@@ -109,54 +116,7 @@ export class Chain {
 
   /** Decides what a block that a peer sent is to the tip, and applies it when it is next or wins a tie. */
   receive(block: Block): Promise<ReceiveOutcome> {
-    const receivedAtS = this.nowS();
-    return this.#lane.run(async () => {
-      const tip = this.tip;
-      const status = this.rules.forkStatus(tip, { header: block, receivedAtS });
-      switch (status) {
-        case 'extends':
-          return this.#take(block, receivedAtS, () => {
-            appendBlocks(this.#store, this.rules, [block], this.#context());
-            this.#observer.log('info', 'BLOCK_APPLIED', 'applied a block', {
-              height: block.height,
-              blockId: block.id,
-              transactions: block.numberOfTransactions,
-            });
-            this.#tell([], [block], 'received');
-          });
-        case 'tieBreak':
-          if (tip.header.height <= this.#finalizedHeight) return { kind: 'ignored', status };
-          return this.#take(block, receivedAtS, () => {
-            const common = tip.header.height - 1;
-            const reverted = switchBranch(this.#store, this.rules, common, [block], this.#context());
-            this.#observer.log('info', 'TIE_BROKEN', 'replaced the tip by a block that came in its slot', {
-              height: block.height,
-              blockId: block.id,
-              replacedId: tip.header.id,
-            });
-            this.#tell(reverted, [block], 'received');
-          });
-        case 'betterChain':
-          // Not every key may call us away from our work: chains that part not long ago share their delegates.
-          if (this.state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
-          return this.#attempt(block, async () => {
-            await this.validateDetached(block);
-            this.#refuseFuture(block);
-            return { kind: 'betterChain' };
-          });
-        case 'doubleForging':
-          this.#observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged twice in one place', {
-            height: block.height,
-            blockId: block.id,
-            tipId: tip.header.id,
-            delegate: block.generatorPublicKey,
-          });
-          return { kind: 'ignored', status };
-        case 'same':
-        case 'discard':
-          return { kind: 'ignored', status };
-      }
-    });
+    return this.#reception.receive(block);
   }
 
   /**
@@ -292,54 +252,35 @@ export class Chain {
     });
   }
 
-  /** Resolves when no change is under way. */
-  idle(): Promise<void> {
-    return this.#lane.idle();
+  /** Resolves when no change is under way and no received block waits to make one. */
+  async idle(): Promise<void> {
+    await this.#reception.idle();
+    await this.#lane.idle();
   }
 
-  #take(block: Block, receivedAtS: number, commit: () => void): Promise<ReceiveOutcome> {
-    return this.#attempt(block, async () => {
-      this.#refuseOutOfTurn(block);
-      await this.precheck([block]);
-      this.rules.validateBlock(block, this.verify);
-      commit();
-      this.#tipReceivedAtS = receivedAtS;
-      const delayMs = this.#clock.nowMs() - momentMs(block.timestamp, this.rules.params);
-      this.#observer.observe('block_delay_seconds', Math.max(0, delayMs) / 1000);
-      return { kind: 'applied' };
+  #extend(block: Block, receivedAtS: number): void {
+    this.rules.validateBlock(block, this.verify);
+    appendBlocks(this.#store, this.rules, [block], this.#context());
+    this.#observer.log('info', 'BLOCK_APPLIED', 'applied a block', {
+      height: block.height,
+      blockId: block.id,
+      transactions: block.numberOfTransactions,
     });
+    this.#tipReceivedAtS = receivedAtS;
+    this.#tell([], [block], 'received');
   }
 
-  async #attempt(block: Block, work: () => Promise<ReceiveOutcome>): Promise<ReceiveOutcome> {
-    try {
-      return await work();
-    } catch (error) {
-      const rejection = error instanceof BranchRejected ? error.rejection : error;
-      if (!(rejection instanceof BlockRejected)) throw error;
-      this.#observer.log('warn', rejection.code, 'refused a block', {
-        height: block.height,
-        blockId: block.id,
-        delegate: block.generatorPublicKey,
-        reason: rejection.message,
-      });
-      return { kind: 'refused', rejection };
-    }
-  }
-
-  /**
-   * Anybody can fill blocks with transactions that are a lot of work to check, so those of a block that is out of turn are not
-   * looked at. What is not even signed by whom it names goes on, as that costs its sender more.
-   */
-  #refuseOutOfTurn(block: Block): void {
-    const [header] = this.rules.blockSignatureChecks(block);
-    if (header !== undefined && this.verify(header)) this.rules.verifyTurn(this.state, block);
-  }
-
-  #refuseFuture(block: Block): void {
-    const slot = slotAt(block.timestamp, this.rules.params);
-    const currentSlot = this.currentSlot();
-    if (slot <= currentSlot) return;
-    throw new BlockRejected('BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', { slot, currentSlot });
+  #replaceTip(block: Block, receivedAtS: number): void {
+    const replaced = this.tip.header;
+    this.rules.validateBlock(block, this.verify);
+    const reverted = switchBranch(this.#store, this.rules, replaced.height - 1, [block], this.#context());
+    this.#observer.log('info', 'TIE_BROKEN', 'replaced the tip by a block that came in its slot', {
+      height: block.height,
+      blockId: block.id,
+      replacedId: replaced.id,
+    });
+    this.#tipReceivedAtS = receivedAtS;
+    this.#tell(reverted, [block], 'received');
   }
 
   #appendGroup(group: readonly Block[]): void {
@@ -390,30 +331,5 @@ export class Chain {
     if (finalized <= this.#finalizedHeight) return;
     this.#finalizedHeight = finalized;
     for (const listener of this.#listeners) listener.finalized?.(finalized);
-  }
-}
-
-/**
- * Puts the genesis block into an empty store, or checks that a used one began with it.
- *
- * @throws ProtocolError `GENESIS_MISMATCH` when the store's first block is another one
- */
-export function openGenesis(store: ChainStore, rules: Rules, genesis: Block): void {
-  const first = store.header(1);
-  if (first === undefined) {
-    store.transact((writer) => {
-      writer.append(genesis, (state) => {
-        rules.applyGenesis(state, genesis);
-      });
-    });
-    return;
-  }
-  if (first.id !== genesis.id || first.payloadHash !== genesis.payloadHash) {
-    throw new ProtocolError(
-      'GENESIS_MISMATCH',
-      { stored: first.id, configured: genesis.id },
-      `the data directory belongs to a network with genesis block ${first.id}, not ${genesis.id}: ` +
-        'choose another data directory or the network it was made for',
-    );
   }
 }

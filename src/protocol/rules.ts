@@ -98,6 +98,14 @@ export interface Rules {
   blockSignatureChecks(block: Block): readonly SignatureCheck[];
 
   /**
+   * The part of `validateBlock` that costs one signature check: all but the transactions' own validity. Bounds what a block
+   * costs that nobody had to work for.
+   *
+   * @throws BlockRejected
+   */
+  screenBlock(block: Block, verify: SignatureOracle): void;
+
+  /**
    * Everything that can be said of a block without its place in the chain (chain.md 5.4 "detached"): version, schema,
    * signature, payload, transactions.
    *

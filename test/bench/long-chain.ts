@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openGenesis } from '../../src/engine/chain.ts';
+import { openGenesis } from '../../src/engine/genesis.ts';
 import { lineOfBlock } from '../../src/node/chain-file.ts';
 import type { ChainWriter } from '../../src/ports/store.ts';
 import { ownerOfSlot } from '../../src/protocol/rounds.ts';

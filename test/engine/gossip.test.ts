@@ -1,7 +1,7 @@
 import test from 'ava';
 
 import { Gossip, type GossipDependencies } from '../../src/engine/gossip.ts';
-import type { ReceiveOutcome } from '../../src/engine/chain.ts';
+import type { ReceiveOutcome } from '../../src/engine/reception.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { Block, JsonObject } from '../../src/protocol/types.ts';
 import { BlockRejected, type BlockRejectionCode } from '../../src/protocol/verdict.ts';

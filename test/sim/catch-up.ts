@@ -1,6 +1,7 @@
 /** A network with a history, and a node that has none of it: `npm run sim -- --behind BLOCKS`. */
 
-import { Chain, openGenesis } from '../../src/engine/chain.ts';
+import { Chain } from '../../src/engine/chain.ts';
+import { openGenesis } from '../../src/engine/genesis.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { Block, PublicKey } from '../../src/protocol/types.ts';
 import { ownerOfSlot } from '../../src/protocol/rounds.ts';

@@ -282,8 +282,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a bait is followed unread',
-    file: CHAIN,
-    from: 'await this.validateDetached(block);',
-    to: ';',
+    file: 'engine/reception.js',
+    from: 'rules.screenBlock(block, verify);\n                this.#refuseFuture(block);',
+    to: '',
   },
 ];

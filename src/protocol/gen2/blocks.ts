@@ -15,7 +15,7 @@ import { applyDpos, forgingOrder, isRecomputed } from './dpos.ts';
 
 export type BlockRules = Pick<
   Rules,
-  'blockSignatureChecks' | 'validateBlock' | 'verifyTurn' | 'applyBlock' | 'applyGenesis' | 'forgers'
+  'blockSignatureChecks' | 'screenBlock' | 'validateBlock' | 'verifyTurn' | 'applyBlock' | 'applyGenesis' | 'forgers'
 >;
 
 interface Fault {
@@ -42,8 +42,7 @@ export function createBlockRules(
    * The reference gathers all faults of a block and tells them in the reverse order of their discovery. Those that need the
    * chain (parent and slot) are looked at when the block is applied, so they are not told beside the ones found here.
    */
-  function validateBlock(block: Block, verify: SignatureOracle): void {
-    validateTransactions(block, transactionRules.validateTransaction, verify);
+  function screenBlock(block: Block, verify: SignatureOracle): void {
     const faults = [...faultsOf(block, verify)].reverse();
     const [first] = faults;
     if (first === undefined) return;
@@ -52,6 +51,11 @@ export function createBlockRules(
       height: block.height,
       generator: block.generatorPublicKey,
     });
+  }
+
+  function validateBlock(block: Block, verify: SignatureOracle): void {
+    validateTransactions(block, transactionRules.validateTransaction, verify);
+    screenBlock(block, verify);
   }
 
   function* faultsOf(block: Block, verify: SignatureOracle): Iterable<Fault> {
@@ -102,5 +106,5 @@ export function createBlockRules(
     return forgingOrder(state, height, params) ?? [];
   }
 
-  return { blockSignatureChecks, validateBlock, verifyTurn, applyBlock, applyGenesis, forgers };
+  return { blockSignatureChecks, screenBlock, validateBlock, verifyTurn, applyBlock, applyGenesis, forgers };
 }

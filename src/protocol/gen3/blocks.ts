@@ -44,7 +44,7 @@ export interface BlockRulesOptions {
 
 export interface BlockRules extends Pick<
   Rules,
-  'blockSignatureChecks' | 'validateBlock' | 'verifyTurn' | 'applyBlock' | 'applyGenesis' | 'forgers'
+  'blockSignatureChecks' | 'screenBlock' | 'validateBlock' | 'verifyTurn' | 'applyBlock' | 'applyGenesis' | 'forgers'
 > {
   /** The reward that a header following the state's tip owes, in beddows. */
   rewardOwed(state: StateReader, header: BftHeader): bigint;
@@ -70,7 +70,7 @@ export function createBlockRules(
     ];
   }
 
-  function validateBlock(block: Block, verify: SignatureOracle): void {
+  function validateHeader(block: Block, verify: SignatureOracle): void {
     if (!isVersionKnown(block.version, BLOCK_VERSION, params)) {
       throw rejected(block, 'BLOCK_VERSION_INVALID', 'Block processing version is not registered');
     }
@@ -81,8 +81,21 @@ export function createBlockRules(
     if (!verify(headerSignatureCheck(block, format))) {
       throw rejected(block, 'BLOCK_SIGNATURE_INVALID', 'Invalid block signature');
     }
-    validateTransactions(block, transactionRules.validateTransaction, verify);
+  }
+
+  function validatePayload(block: Block): void {
     for (const fault of payloadFaults(block, params, format)) throw rejected(block, 'BLOCK_PAYLOAD_INVALID', fault);
+  }
+
+  function screenBlock(block: Block, verify: SignatureOracle): void {
+    validateHeader(block, verify);
+    validatePayload(block);
+  }
+
+  function validateBlock(block: Block, verify: SignatureOracle): void {
+    validateHeader(block, verify);
+    validateTransactions(block, transactionRules.validateTransaction, verify);
+    validatePayload(block);
   }
 
   function rewardOwed(state: StateReader, header: BftHeader): bigint {
@@ -136,7 +149,16 @@ export function createBlockRules(
     return forgingOrder(state, height, offsetAt(height)) ?? [];
   }
 
-  return { blockSignatureChecks, validateBlock, verifyTurn, applyBlock, applyGenesis, forgers, rewardOwed };
+  return {
+    blockSignatureChecks,
+    screenBlock,
+    validateBlock,
+    verifyTurn,
+    applyBlock,
+    applyGenesis,
+    forgers,
+    rewardOwed,
+  };
 }
 
 /** The ledger that a block of this height builds on: older block versions leave gaps, and votes do not reach over them. */

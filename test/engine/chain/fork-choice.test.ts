@@ -2,11 +2,6 @@
 
 import test from 'ava';
 
-import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
-import { Chain } from '../../../src/engine/chain.ts';
-import { SILENT } from '../../../src/ports/observer.ts';
-import type { Verifier } from '../../../src/ports/verifier.ts';
-import { createInlineVerifier } from '../../../src/workers/inline-verifier.ts';
 import { ChainMaker, keyPairOf, publicKeyOf, signBlock } from '../../support/chain-maker.ts';
 import type { Block, KeyPair } from '../../../src/protocol/types.ts';
 import { forkOf, grown, LoneChain } from './lone-chain.ts';
@@ -94,40 +89,6 @@ test('a rival that is invalid leaves the late tip where it is', async (t) => {
   t.is(outcome.kind, 'refused');
   t.is(lone.chain.tip.header.id, tip.id);
   t.is(lone.store.stateDigest(), digest);
-});
-
-test('of a block that is out of turn no transaction is checked, and of one that it does not sign all are', async (t) => {
-  const maker = new ChainMaker();
-  grown(maker, 3);
-  const lone = await LoneChain.with(maker);
-  const [rich, poor] = maker.network.accounts as [KeyPair, KeyPair];
-  const transactions = [1n, 2n, 3n].map((amount) => maker.transfer(rich, poor, amount));
-  const block = maker.build({ transactions });
-  const inner = createInlineVerifier(selectEd25519(), 10_000);
-  let checks = 0;
-  const verify: Verifier['verify'] = (check) => {
-    checks += 1;
-    return inner.verify(check);
-  };
-  const chain = new Chain({
-    store: lone.store,
-    rules: maker.rules,
-    verifier: { ...inner, verify, verifyAll: async (all) => all.map(verify) },
-    clock: { nowMs: () => maker.network.params.epochMs + block.timestamp * 1000, after: () => ({ cancel: () => {} }) },
-    observer: SILENT,
-  });
-  const refusalOf = async (each: Block) => {
-    const outcome = await chain.receive(each);
-    return outcome.kind === 'refused' ? outcome.rejection.code : outcome.kind;
-  };
-  t.is(await refusalOf(signBlock(block, {}, keyPairOf('stranger'))), 'BLOCK_FORGER_INVALID');
-  t.is(checks, 1);
-  t.is(
-    await refusalOf({ ...block, generatorPublicKey: publicKeyOf(keyPairOf('stranger')) }),
-    'BLOCK_SIGNATURE_INVALID',
-  );
-  t.true(checks > 4);
-  t.is(await refusalOf(block), 'applied');
 });
 
 test('the tip of a longer chain calls for synchronisation when it is in order by itself', async (t) => {

@@ -1,7 +1,8 @@
 /** A chain without a node around it: simulated disk, a clock that is set by hand, everything it tells kept. */
 
 import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
-import { Chain, openGenesis } from '../../../src/engine/chain.ts';
+import { Chain } from '../../../src/engine/chain.ts';
+import { openGenesis } from '../../../src/engine/genesis.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
 import type { StoredChain } from '../../../src/store/chain-store.ts';
 import { chainStoreOver } from '../../../src/store/open.ts';

@@ -1,7 +1,8 @@
 /** A scheduler of forging on a chain of its own, on virtual time. */
 
 import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
-import { Chain, openGenesis } from '../../../src/engine/chain.ts';
+import { Chain } from '../../../src/engine/chain.ts';
+import { openGenesis } from '../../../src/engine/genesis.ts';
 import { ForgingScheduler } from '../../../src/engine/forge/scheduler.ts';
 import { SILENT, type LogFields, type Observer } from '../../../src/ports/observer.ts';
 import { ACTIVE_DELEGATES } from '../../../src/protocol/params.ts';

@@ -1,0 +1,31 @@
+/** The first block of a store: given by the network, not judged by its rules. */
+
+import { ProtocolError } from '../primitives/errors.ts';
+import type { ChainStore } from '../ports/store.ts';
+import type { Rules } from '../protocol/rules.ts';
+import type { Block } from '../protocol/types.ts';
+
+/**
+ * Puts the genesis block into an empty store, or checks that a used one began with it.
+ *
+ * @throws ProtocolError `GENESIS_MISMATCH` when the store's first block is another one
+ */
+export function openGenesis(store: ChainStore, rules: Rules, genesis: Block): void {
+  const first = store.header(1);
+  if (first === undefined) {
+    store.transact((writer) => {
+      writer.append(genesis, (state) => {
+        rules.applyGenesis(state, genesis);
+      });
+    });
+    return;
+  }
+  if (first.id !== genesis.id || first.payloadHash !== genesis.payloadHash) {
+    throw new ProtocolError(
+      'GENESIS_MISMATCH',
+      { stored: first.id, configured: genesis.id },
+      `the data directory belongs to a network with genesis block ${first.id}, not ${genesis.id}: ` +
+        'choose another data directory or the network it was made for',
+    );
+  }
+}

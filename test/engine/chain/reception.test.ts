@@ -1,0 +1,137 @@
+/** What a received block costs, and whom it keeps waiting. */
+
+import test from 'ava';
+
+import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
+import { Chain } from '../../../src/engine/chain.ts';
+import { SILENT } from '../../../src/ports/observer.ts';
+import type { Verifier } from '../../../src/ports/verifier.ts';
+import type { Block, KeyPair } from '../../../src/protocol/types.ts';
+import { createInlineVerifier } from '../../../src/workers/inline-verifier.ts';
+import { ChainMaker, keyPairOf, publicKeyOf, signBlock } from '../../support/chain-maker.ts';
+import { forkOf, grown, LoneChain } from './lone-chain.ts';
+
+/** A chain that counts its checks and whose checks of many at once can be held up. */
+async function countingChain(maker: ChainMaker, timestamp: number) {
+  const lone = await LoneChain.with(maker);
+  const inner = createInlineVerifier(selectEd25519(), 10_000);
+  const costs = { single: 0, together: 0 };
+  const held: (() => void)[] = [];
+  let isHolding = false;
+  const verifier: Verifier = {
+    ...inner,
+    verify: (check) => {
+      costs.single += 1;
+      return inner.verify(check);
+    },
+    verifyAll: async (checks) => {
+      costs.together += checks.length;
+      if (isHolding) await new Promise<void>((go) => held.push(go));
+      return inner.verifyAll(checks);
+    },
+  };
+  const chain = new Chain({
+    store: lone.store,
+    rules: maker.rules,
+    verifier,
+    clock: { nowMs: () => maker.network.params.epochMs + timestamp * 1000, after: () => ({ cancel: () => {} }) },
+    observer: SILENT,
+  });
+  return {
+    chain,
+    costs,
+    hold: () => {
+      isHolding = true;
+    },
+    letGo: () => {
+      isHolding = false;
+      for (const go of held.splice(0)) go();
+    },
+  };
+}
+
+async function outcomeOf(chain: Chain, block: Block): Promise<string> {
+  const outcome = await chain.receive(block);
+  return outcome.kind === 'refused' ? outcome.rejection.code : outcome.kind;
+}
+
+function ownerOf(maker: ChainMaker, block: Block): KeyPair {
+  return maker.network.delegates.find((keyPair) => publicKeyOf(keyPair) === block.generatorPublicKey)!;
+}
+
+/** A chain of four blocks and a fifth with three transfers. */
+function fullBlock() {
+  const maker = new ChainMaker();
+  grown(maker, 3);
+  const [rich, poor] = maker.network.accounts as [KeyPair, KeyPair];
+  const transactions = [1n, 2n, 3n].map((amount) => maker.transfer(rich, poor, amount));
+  return { maker, block: maker.build({ transactions }) };
+}
+
+test('of a block that is out of turn or not signed by whom it names no transaction is checked', async (t) => {
+  const { maker, block } = fullBlock();
+  const { chain, costs } = await countingChain(maker, block.timestamp);
+  t.is(await outcomeOf(chain, signBlock(block, {}, keyPairOf('stranger'))), 'BLOCK_FORGER_INVALID');
+  const stolen = { ...block, generatorPublicKey: publicKeyOf(keyPairOf('stranger')) };
+  t.is(await outcomeOf(chain, stolen), 'BLOCK_SIGNATURE_INVALID');
+  t.deepEqual(costs, { single: 2, together: 0 });
+  t.is(await outcomeOf(chain, block), 'applied');
+  t.is(costs.together, 4);
+});
+
+test("of an honest delegate's header with other transactions under it none is checked", async (t) => {
+  const { maker, block } = fullBlock();
+  const { chain, costs } = await countingChain(maker, block.timestamp);
+  const [rich, poor] = maker.network.accounts as [KeyPair, KeyPair];
+  const others = Array.from({ length: 3 }, (_, index) => maker.transfer(rich, poor, BigInt(index + 10)));
+  t.is(await outcomeOf(chain, { ...block, transactions: others }), 'BLOCK_PAYLOAD_INVALID');
+  t.is(costs.together, 0);
+  t.is(await outcomeOf(chain, block), 'applied');
+});
+
+test('of a block whose slot has not come no transaction is checked', async (t) => {
+  const { maker, block } = fullBlock();
+  const { chain, costs } = await countingChain(maker, block.timestamp - maker.network.params.blockTimeS);
+  t.is(await outcomeOf(chain, block), 'BLOCK_TIMESTAMP_INVALID');
+  t.is(costs.together, 0);
+});
+
+test('of the tip of a chain to be preferred no transaction is checked', async (t) => {
+  const { maker } = fullBlock();
+  const fork = forkOf(maker);
+  grown(fork, 1);
+  const [rich, poor] = maker.network.accounts as [KeyPair, KeyPair];
+  const ahead = fork.build({ transactions: [maker.transfer(rich, poor, 1n)] });
+  const { chain, costs } = await countingChain(maker, ahead.timestamp);
+  t.is(await outcomeOf(chain, ahead), 'betterChain');
+  t.is(costs.together, 0);
+  const spoilt = signBlock({ ...ahead, totalAmount: 7n }, {}, ownerOf(fork, ahead));
+  t.is(await outcomeOf(chain, spoilt), 'BLOCK_PAYLOAD_INVALID');
+});
+
+test('while the transactions of a block are checked, a block of our own is forged, and the other gives way', async (t) => {
+  const { maker, block } = fullBlock();
+  const { chain, hold, letGo } = await countingChain(maker, block.timestamp);
+  hold();
+  const outcome = chain.receive(block);
+  const own = await chain.forge(() => forkOf(maker).build({}));
+  t.is(chain.tip.header.id, own!.id);
+  letGo();
+  t.deepEqual(await outcome, { kind: 'ignored', status: 'doubleForging' });
+  t.is(chain.tip.header.id, own!.id);
+});
+
+test('blocks that arrive while the transactions of one are checked are taken in the order of their arrival', async (t) => {
+  const { maker, block } = fullBlock();
+  const fork = forkOf(maker);
+  fork.apply(block);
+  const next = fork.build({});
+  const { chain, hold, letGo } = await countingChain(maker, next.timestamp);
+  hold();
+  const outcomes = [block, next].map((each) => outcomeOf(chain, each));
+  const idle = chain.idle();
+  letGo();
+  t.deepEqual(await Promise.all(outcomes), ['applied', 'applied']);
+  await idle;
+  t.is(chain.tip.header.id, next.id);
+});
