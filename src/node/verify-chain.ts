@@ -17,7 +17,7 @@ export interface VerifyOptions {
   /** What is examined. Must not change meanwhile. */
   readonly examined: StoredChain;
   /** A chain of the same network that holds the genesis block alone. */
-  readonly scratch: { readonly chain: Chain; readonly store: StoredChain };
+  readonly scratch: { readonly chain: Pick<Chain, 'rules' | 'precheck' | 'append'>; readonly store: StoredChain };
   readonly onProgress?: (height: number) => void;
 }
 
@@ -62,10 +62,13 @@ async function replay(
     // Signatures of the next blocks are checked on other threads while these are applied.
     const next = group.fault === undefined ? readGroup(examined, group.end, tipHeight) : { ...group, blocks: [] };
     prechecked = chain.precheck(next.blocks);
+    // Heard when its turn comes; what goes wrong with it before that must not end the process.
+    prechecked.catch(() => undefined);
     try {
       await chain.append(group.blocks, GROUP_BLOCKS);
     } catch (error) {
-      await prechecked;
+      // The chain may be closed as soon as this is told.
+      await prechecked.catch(() => undefined);
       if (error instanceof BranchRejected) return `${error.message} (${error.rejection.code})`;
       throw error;
     }

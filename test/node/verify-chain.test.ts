@@ -6,7 +6,10 @@ import {
   openSnapshot,
   type ChainPlace,
 } from '../../src/node/chain-tool.ts';
+import { BranchRejected } from '../../src/engine/commit.ts';
 import { verifyChain, type VerifyResult } from '../../src/node/verify-chain.ts';
+import type { Block } from '../../src/protocol/types.ts';
+import { BlockRejected } from '../../src/protocol/verdict.ts';
 import { prefixRange } from '../../src/store/key-value.ts';
 import { heightKey, placeKey, tablePrefix, TABLES, textKey, type TableName } from '../../src/store/layout.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';
@@ -90,6 +93,38 @@ test('a store of many commits agrees, and a changed block far up is named', asyn
   t.is((await verify(place)).deviation, undefined);
   await damage(place, heightKey('headers', 700), 'turn');
   t.regex((await verify(place)).deviation ?? '', /block [0-9]+ at height 700: Invalid block signature/);
+});
+
+test('signatures that cannot be checked end the examination, not the process', async (t) => {
+  const { network: longNetwork, blocks: longBlocks } = madeChain(400);
+  const place = placeIn(temporaryFolder(t), longNetwork);
+  await storeChain(place, longBlocks);
+  const { store } = await openSnapshot(place);
+  const { chain, store: scratchStore, close } = await openScratchChain(place);
+  // A rejection that nobody hears fails this file, as it would end a node.
+  // Those of the second group, while the first one is applied.
+  const precheck = (group: readonly Block[]): Promise<void> =>
+    group[0]?.height === 342 ? Promise.reject(new Error('no thread answers')) : chain.precheck(group);
+  const scratch = (append: typeof chain.append) => ({
+    store: scratchStore,
+    chain: { rules: chain.rules, precheck, append },
+  });
+  const slowly: typeof chain.append = async (group, perCommit) => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await chain.append(group, perCommit);
+  };
+  await t.throwsAsync(verifyChain({ examined: store, scratch: scratch(slowly) }), { message: 'no thread answers' });
+  t.is(chain.tip.header.height, 341);
+  await chain.rollback(chain.finalizedHeight);
+
+  const refusing: typeof chain.append = async (group) => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    throw new BranchRejected(group[0]!, new BlockRejected('BLOCK_REWARD_INVALID', 'too much'));
+  };
+  const { deviation } = await verifyChain({ examined: store, scratch: scratch(refusing) });
+  t.is(deviation, `block ${longBlocks[1]!.id} at height 2: too much (BLOCK_REWARD_INVALID)`);
+  await close();
+  await store.close();
 });
 
 /** Tables that this chain fills, blocks themselves apart. */

@@ -4,7 +4,7 @@
  */
 
 import { Closers } from '../closers.ts';
-import { assert } from '../../primitives/errors.ts';
+import { assert, messageOf } from '../../primitives/errors.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
 import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
@@ -262,7 +262,13 @@ export class PeerManager {
   /** A ban outlives a kill of the node; many at once are saved together. */
   #saveSoon(): void {
     this.#saving ??= this.#clock.after(SAVE_WAIT_MS, () => {
-      this.snapshot();
+      try {
+        this.snapshot();
+      } catch (error) {
+        // A full disk is no reason to end the node; the book is saved again at the next ban, and by the calendar.
+        const reason = messageOf(error);
+        this.#observer.log('error', 'PEER_BOOK_UNSAVED', 'The peer book could not be saved', { reason });
+      }
     });
   }
 

@@ -130,7 +130,10 @@ class Download {
       } else if (answer.blocks.length > 0) {
         const { blocks, peerId } = answer;
         if (leaderError !== undefined) this.#source.peerFailed(leader, leaderError);
-        return { blocks, peerId, prepared: this.#source.prepare(blocks) };
+        const prepared = this.#source.prepare(blocks);
+        // Who takes the batch hears of it; who has lost interest need not.
+        prepared.catch(() => undefined);
+        return { blocks, peerId, prepared };
       } else if (answer.peerId === leader) {
         return undefined;
       } else {

@@ -335,6 +335,24 @@ test('what a peer says of addresses nearer to us than itself, or of none that ca
   await manager.stop();
 });
 
+test('a ban that cannot be saved counts all the same, and is saved with the next one', async (t) => {
+  const notes = new Map<string, Uint8Array>();
+  const { manager, clock } = await world({}, undefined, notes);
+  const { set } = notes;
+  notes.set = () => {
+    throw new Error('the disk is full');
+  };
+  manager.ban('91.0.0.1', 'by hand');
+  await t.notThrowsAsync(clock.advance(2_000));
+  t.is(manager.bans().length, 1);
+  t.is(notes.size, 0);
+  notes.set = set;
+  manager.ban('91.0.0.2', 'by hand');
+  await clock.advance(2_000);
+  const again = await world({}, undefined, notes);
+  t.is(again.manager.bans().length, 2);
+});
+
 test('each address has a verdict: connected, dropped and why, banned until, due again', async (t) => {
   const { clock, transport, manager } = await world({
     fixedPeers: infos(['90.0.0.1:5000']),

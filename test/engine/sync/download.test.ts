@@ -35,6 +35,8 @@ class Stage {
   readonly peers: ReadonlyMap<string, Peer>;
   /** Milliseconds that each batch is at work. */
   workMs = 0;
+  /** Height from which on no batch can be prepared. */
+  unpreparedFrom = Infinity;
   end: 'whole' | 'stopped' | ProtocolError | undefined;
   endedMs = 0;
 
@@ -75,8 +77,9 @@ class Stage {
       transport: { request: ((peerId: string, request: PeerRequest) => this.#request(peerId, request)) as never },
       peerFailed: (peerId, { code }) => this.failed.push(`${peerId} ${code}`),
       prepare: (blocks) => {
-        this.prepared.push(blocks[0]?.height ?? 0);
-        return Promise.resolve();
+        const height = blocks[0]?.height ?? 0;
+        this.prepared.push(height);
+        return height < this.unpreparedFrom ? Promise.resolve() : Promise.reject(new ProtocolError('NOT_PREPARED'));
       },
     });
     for await (const batch of download) {
@@ -229,4 +232,20 @@ test('no more than some batches are fetched before they are taken, and work on t
   const asked = stage.asked.length;
   await stage.time.runUntil(stage.time.nowMs + 10_000);
   t.true(stage.asked.length <= asked + 1);
+});
+
+test("a batch that cannot be prepared fails whoever takes it, and is nobody else's business", async (t) => {
+  // A rejection that nobody hears fails this file, as it would end a node.
+  const stopped = new Stage({ leader: { latencyMs: 10 } });
+  stopped.unpreparedFrom = 20;
+  stopped.workMs = 500;
+  await stopped.run(2);
+  t.is(stopped.end, 'stopped');
+  t.true(stopped.prepared.length > 3);
+  const going = new Stage({ leader: { latencyMs: 10 } });
+  going.unpreparedFrom = 20;
+  going.workMs = 500;
+  await going.run();
+  t.is((going.end as ProtocolError).code, 'NOT_PREPARED');
+  await settled();
 });
