@@ -1,0 +1,83 @@
+/** How much of a rival branch a node keeps before it has proved to be the better one. */
+
+import test from 'ava';
+
+import { follow } from '../../../src/engine/sync/follow.ts';
+import { ProtocolError } from '../../../src/primitives/errors.ts';
+import { SILENT } from '../../../src/ports/observer.ts';
+import type { PeerRequest } from '../../../src/ports/transport.ts';
+import { ChainMaker, type TestNetwork } from '../../support/chain-maker.ts';
+import { VirtualTime } from '../../sim/virtual-clock.ts';
+import { forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
+
+const BATCH = 10;
+
+/** A chain of sixty blocks beside one that parted at the tenth and has ninety, some of them with transfers. */
+async function scene() {
+  const maker = new ChainMaker();
+  grown(maker, 9);
+  const rival = forkOf(maker);
+  grown(maker, 50);
+  rival.forge({ missedSlots: 1 });
+  for (let count = 79; count > 0; count -= 1) rival.forge({ transactions: transfersOf(rival, count % 3) });
+  const lone = await LoneChain.with(maker);
+  lone.nowS = Math.max(maker.tip.timestamp, rival.tip.timestamp);
+  return { lone, maker, rival };
+}
+
+function transfersOf(maker: ChainMaker, count: number) {
+  const [rich, poor] = (maker.network as TestNetwork).accounts;
+  return Array.from({ length: count }, (_, index) =>
+    maker.transfer(rich!, poor!, BigInt(maker.tip.height * 10 + index + 1)),
+  );
+}
+
+/** Follows the rival with so many bytes of patience. @returns the code of what it throws, and the heights asked after */
+async function followed({ lone, rival }: Awaited<ReturnType<typeof scene>>, branchBytesMax?: number) {
+  const { codec } = rival.rules;
+  const heightOf = new Map<string, number>();
+  for (let height = 1; height <= rival.tip.height; height += 1) heightOf.set(rival.state.header(height)!.id, height);
+  const askedAfter: number[] = [];
+  const answer = (request: PeerRequest): unknown => {
+    if (request.kind === 'highestCommonBlock') {
+      const heights = request.blockIds.map((id) => heightOf.get(id) ?? 0);
+      return rival.state.header(Math.max(...heights));
+    }
+    if (request.kind !== 'blocksAfter') return codec.blockToJson(rival.tip);
+    const height = heightOf.get(request.blockId)!;
+    askedAfter.push(height);
+    const heights = Array.from({ length: BATCH }, (_, index) => height + 1 + index);
+    return heights.flatMap((at) => rival.state.block(at) ?? []).map((block) => codec.blockToJson(block));
+  };
+  const code = await follow('peer', true, {
+    chain: lone.chain,
+    transport: { request: (async (_peerId: string, request: PeerRequest) => answer(request)) as never },
+    clock: new VirtualTime(0).clock(),
+    observer: SILENT,
+    helpers: () => [],
+    peerFailed: () => undefined,
+    isTipAsked: true,
+    isStopped: () => false,
+    ...(branchBytesMax === undefined ? {} : { branchBytesMax }),
+  }).then(
+    () => 'followed',
+    (error: unknown) => (error instanceof ProtocolError ? error.code : String(error)),
+  );
+  return { code, askedAfter };
+}
+
+test('a rival branch of more bytes than a node keeps is given up, and the tip stands', async (t) => {
+  const all = await scene();
+  const { id } = all.maker.tip;
+  const { code, askedAfter } = await followed(all, 5_000);
+  t.is(code, 'SYNC_BRANCH_TOO_LARGE');
+  t.is(all.lone.chain.tip.header.id, id);
+  // Those that were fetched ahead, and nothing more.
+  t.true(Math.max(...askedAfter) < 100, askedAfter.join());
+});
+
+test('the same branch is followed where it fits', async (t) => {
+  const all = await scene();
+  t.is((await followed(all)).code, 'followed');
+  t.is(all.lone.chain.tip.header.id, all.rival.tip.id);
+});
