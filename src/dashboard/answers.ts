@@ -18,6 +18,17 @@ export interface Status {
     readonly received: number;
   };
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
+  /** Absent while there were none since the node started. */
+  readonly branchChanges?: { readonly count: number; readonly latest: readonly BranchChange[] };
+}
+
+/** Blocks that were taken back as one unit. */
+export interface BranchChange {
+  /** ISO 8601. */
+  readonly time: string;
+  /** Height of the last block that stayed. */
+  readonly commonHeight: number;
+  readonly revertedBlocks: number;
 }
 
 export interface Constants {
@@ -112,6 +123,19 @@ export interface Forger {
 export interface ForgingDelegate {
   readonly publicKey: string;
   readonly forging: boolean;
+  /** Why a delegate that is switched on does not sign yet, and until when as far as that is known (ISO 8601). */
+  readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
+}
+
+export interface Votes {
+  readonly votesUsed: number;
+  readonly votes: readonly { readonly username: string }[];
+}
+
+export interface Voters {
+  /** How many accounts vote for the delegate. */
+  readonly votes: number;
+  readonly voters: readonly { readonly address: string; readonly balance: string }[];
 }
 
 export interface Decision {
@@ -127,4 +151,9 @@ export interface Decision {
 /** Whether a connection to the peer stands. */
 export function isConnected({ state }: Peer): boolean {
   return state === 'connected' || state === 2;
+}
+
+/** Whether blocks of the network become final: those of generation 2 never do. */
+export function hasFinality({ protocolVersion }: Pick<Constants, 'protocolVersion'>): boolean {
+  return !protocolVersion.startsWith('1.');
 }

@@ -15,6 +15,19 @@ export function countText(count: number): string {
   return count.toString().replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }
 
+/** `1 block`, `1 204 blocks`. */
+export function countOf(count: number, one: string): string {
+  return `${countText(count)} ${one}${count === 1 ? '' : 's'}`;
+}
+
+/** How long until a moment, to the second below an hour: `in 2 min 5 s`. */
+export function untilText(momentMs: number, nowMs: number): string {
+  const seconds = Math.max(0, Math.round((momentMs - nowMs) / 1000));
+  if (seconds >= 3600) return agoText(momentMs, nowMs);
+  if (seconds < 60) return `in ${seconds} s`;
+  return `in ${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
 /** How long ago something was that lies in the past: clocks that differ a little must not make it the future. */
 export function sinceText(momentMs: number, nowMs: number): string {
   return agoText(Math.min(momentMs, nowMs), nowMs);
@@ -34,6 +47,7 @@ export function agoText(momentMs: number, nowMs: number): string {
 }
 
 const UNITS: readonly (readonly [number, string])[] = [
+  [31_536_000, 'y'],
   [86_400, 'd'],
   [3_600, 'h'],
   [60, 'min'],
@@ -42,6 +56,11 @@ const UNITS: readonly (readonly [number, string])[] = [
 /** `2026-11-21 12:30:05`, UTC. */
 export function dateText(momentMs: number): string {
   return new Date(momentMs).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+/** `12:30:05`, UTC. */
+export function timeText(momentMs: number): string {
+  return dateText(momentMs).slice(11);
 }
 
 const TYPES: Readonly<Record<number, string>> = {

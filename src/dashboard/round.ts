@@ -18,6 +18,8 @@ export interface Round {
   /** Blocks of the round so far. */
   readonly forged: number;
   readonly missed: number;
+  /** By the reader's clock, or by the newest block where that one is ahead. */
+  readonly currentSlot: number;
   /** At least 101: each missed slot makes the round one slot longer. */
   readonly slots: readonly RoundSlot[];
 }
@@ -70,7 +72,20 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
     slots.push({ slot, state: 'next', block: undefined, forger });
   }
   const count = (state: SlotState): number => slots.filter((slot) => slot.state === state).length;
-  return { number, forged: count('forged'), missed: count('missed'), slots };
+  return { number, forged: count('forged'), missed: count('missed'), currentSlot, slots };
+}
+
+/**
+ * When each delegate is next in the round, by public key. Whoever is missing has had its turn: its next is in the round to
+ * come, whose order nobody knows yet.
+ */
+export function turnsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {
+  const turns = new Map<string, number>();
+  for (const { slot, state, forger } of slots) {
+    const isAhead = state === 'now' || state === 'next';
+    if (isAhead && forger !== undefined && !turns.has(forger.publicKey)) turns.set(forger.publicKey, slot);
+  }
+  return turns;
 }
 
 /** Of a network that stood still for long only the latest slots are drawn. */

@@ -14,6 +14,7 @@ import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
 import type { NodeInfo, Transport, TransportHandlers } from '../ports/transport.ts';
 import type { Verifier } from '../ports/verifier.ts';
+import { BranchChanges } from './branch-changes.ts';
 import { Chain } from './chain.ts';
 import { openGenesis } from './genesis.ts';
 import { Decisions } from './decisions.ts';
@@ -82,6 +83,7 @@ export class Engine {
   readonly decisions: Decisions;
   readonly clockOffset: ClockOffset;
   readonly standing: Standing;
+  readonly branchChanges: BranchChanges;
   readonly #gossip: Gossip;
   readonly #transactionListeners: ((transaction: Transaction) => void)[] = [];
   #poolTimer: Timer | undefined;
@@ -102,6 +104,7 @@ export class Engine {
     openGenesis(store, rules, genesis);
     this.chain = new Chain({ store, rules, verifier, clock, observer: observer.room('chain') });
     this.clockOffset = new ClockOffset(clock, observer.room('peers'));
+    this.branchChanges = new BranchChanges(clock);
     this.peers = new PeerManager({ transport, store, clock, random, observer: observer.room('peers') }, options.peers);
     this.standing = new Standing({
       store,
@@ -172,6 +175,7 @@ export class Engine {
     });
     this.chain.listen({
       reverted: (blocks) => {
+        this.branchChanges.note(blocks);
         this.pool.blocksReverted(blocks);
       },
       applied: (blocks) => {

@@ -59,6 +59,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
         consensusPercent: engine.standing.consensusPercent(),
         networkHeight: engine.standing.networkHeight(),
         pool: engine.pool.sizes(),
+        branchChanges: engine.branchChanges,
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
         ...(sync === undefined ? {} : { sync }),
       };

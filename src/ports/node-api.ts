@@ -41,6 +41,17 @@ export interface NodeStatus {
   readonly clockOffsetMs?: number;
   /** While blocks are downloaded. */
   readonly sync?: SyncProgress;
+  /** How often blocks were taken back since the start, and the latest times, newest first. */
+  readonly branchChanges: { readonly count: number; readonly latest: readonly BranchChange[] };
+}
+
+/** Blocks that were taken back as one unit, mostly for those of a better branch. */
+export interface BranchChange {
+  /** Unix time in milliseconds. */
+  readonly timeMs: number;
+  /** Height of the last block that stayed. */
+  readonly commonHeight: number;
+  readonly revertedBlocks: number;
 }
 
 export interface SyncProgress {

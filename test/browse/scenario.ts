@@ -25,6 +25,14 @@ const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
   'phone-dark': { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true },
 };
 
+/** Places of things that there are not. */
+const ABSENT = [
+  ['no-block', '#/blocks/4000000'],
+  ['no-transaction', '#/transactions/1'],
+  ['no-account', '#/accounts/1L'],
+  ['no-delegate', '#/delegates/nobody'],
+] as const;
+
 const BLOCKS_MIN = 12;
 const TRANSFERS = 25;
 const WAIT_MS = 60_000;
@@ -45,7 +53,7 @@ export async function browse(options: BrowseOptions): Promise<number> {
       screenshots += await visit(browser, { devnet, address, name, look, options });
       options.say(`${name}: everything was there`);
     }
-    await watchLosses(browser, devnet);
+    screenshots += await watchLosses(browser, devnet, options.directory);
     options.say('a lost node shows, and its return');
     return screenshots;
   } finally {
@@ -98,6 +106,10 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   const photograph = async (what: string): Promise<void> => {
     const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
     assert.equal(overflow, 0, `${name}, ${what}: the page is wider than the screen`);
+    const scrolling = await page
+      .locator('.scroll[tabindex]')
+      .evaluateAll((tables) => tables.map(({ ariaLabel }) => ariaLabel));
+    assert.deepEqual(scrolling, [], `${name}, ${what}: a table is wider than its place`);
     await page.screenshot({ path: join(options.directory, `${name}-${what}.png`), fullPage: true });
     screenshots += 1;
   };
@@ -113,27 +125,34 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   assert(slots >= 100 && slots <= 210, `the round has ${slots} slots`);
   const before = await heightShown(page);
   await waitFor('a live block', async () => (await heightShown(page)) > before, WAIT_MS);
+  assert.equal(await page.locator('.figures .bad').count(), 0, `${name}: a healthy devnet has no alarming figure`);
   await photograph('glance');
 
   // The round is walked through with the keyboard.
   await page.locator('.slots a[tabindex="0"]').focus();
   await page.keyboard.press('ArrowLeft');
   assert.match(await page.locator('.slot-line').innerText(), /forged|missed|has the/);
+  await photograph('focus');
   await page.keyboard.press('Enter');
   await heading(/^(Block \d+|Delegate .+)$/);
 
   await open('Blocks');
   await heading('Blocks');
+  await page.locator('tbody tr').nth(5).waitFor();
+  await photograph('blocks');
   await page.getByRole('link', { name: /^\d+$/ }).first().click();
   await heading(/^Block \d+$/);
   await page.getByText('Payload hash').waitFor();
-  await photograph('block');
+  await photograph('block-empty');
+  await page.getByRole('link', { name: /^← \d+$/ }).click();
+  await heading(/^Block \d+$/);
   await page
     .getByRole('main')
     .getByRole('link', { name: /^genesis_\d+$/ })
     .first()
     .click();
   await heading(/^Delegate genesis_\d+$/);
+  await page.getByText(/^\d+ accounts?/).click();
   await photograph('delegate');
 
   await open('Transactions');
@@ -144,8 +163,15 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await heading('Transaction');
   await page.getByText('What it carries').waitFor();
   await photograph('transaction');
+  await page.getByRole('main').getByRole('link', { name: /^\d+$/ }).click();
+  await heading(/^Block \d+$/);
+  await page.getByText('Transfer').first().waitFor();
+  await photograph('block');
 
   await open('Accounts');
+  await heading('Accounts');
+  await page.getByRole('link', { name: address }).first().waitFor();
+  await photograph('accounts');
   await page.getByRole('link', { name: address }).first().click();
   await heading(`Account ${address}`);
   await page.getByText('Transfer').first().waitFor();
@@ -173,8 +199,21 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await page.getByRole('searchbox').fill('no such thing!');
   await page.keyboard.press('Enter');
   await page.getByText('Nothing has that name.').waitFor();
+  await photograph('search-failed');
+  await page.getByRole('searchbox').fill('');
   await page.goBack();
   await heading(`Account ${address}`);
+  await seek(page, 'genesis_9', 'Delegate genesis_9');
+  await page.getByText(/^\d+ accounts?/).click();
+  await page.locator('.more a').first().click();
+  await page.getByText(/^\d+ delegates?$/).click();
+  await page.getByRole('link', { name: 'genesis_9', exact: true }).waitFor();
+  await photograph('account-votes');
+  for (const [what, hash] of ABSENT) {
+    await page.evaluate(`location.hash = '${hash}'`);
+    await page.locator('.none').waitFor();
+    await photograph(what);
+  }
   assert.deepEqual(problems, [], `${name}: errors in the console`);
   await context.close();
   return screenshots;
@@ -187,18 +226,23 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
 }
 
 /** Stops a peer, then the node itself: the page must say so and come back by itself. */
-async function watchLosses(browser: Browser, devnet: TestDevnet): Promise<void> {
+async function watchLosses(browser: Browser, devnet: TestDevnet, directory: string): Promise<number> {
   const page = await browser.newPage();
   const [own, , , other] = devnet.nodes;
   assert(own !== undefined && other !== undefined, 'there are four nodes');
   await page.goto(`${own.url}/`);
   await page.getByText('in step').nth(3).waitFor();
   await other.stop();
-  await page.getByText('in step').nth(3).waitFor({ state: 'detached', timeout: WAIT_MS });
+  const nodes = page.getByRole('region', { name: 'Nodes on this machine' });
+  await nodes.getByText('no answer').waitFor({ timeout: WAIT_MS });
+  await page.locator('.slots .missed').first().waitFor({ timeout: WAIT_MS });
+  await page.screenshot({ path: join(directory, 'lost-peer.png'), fullPage: true });
   await own.stop();
-  await page.getByText('no answer').waitFor({ timeout: WAIT_MS });
+  await page.getByText('The node does not answer').waitFor({ timeout: WAIT_MS });
+  await page.screenshot({ path: join(directory, 'lost-node.png'), fullPage: true });
   own.start();
   await page.getByText('live', { exact: true }).waitFor({ timeout: WAIT_MS });
+  return 2;
 }
 
 function problemsOf(page: Page): readonly string[] {

@@ -1,5 +1,15 @@
 import test from 'ava';
-import { agoText, amountText, countText, shortText, sinceText, typeText } from '../../src/dashboard/format.ts';
+import {
+  agoText,
+  amountText,
+  countOf,
+  countText,
+  shortText,
+  sinceText,
+  timeText,
+  typeText,
+  untilText,
+} from '../../src/dashboard/format.ts';
 import { hashOf, placeOfHash } from '../../src/dashboard/place.ts';
 import { soughtOf } from '../../src/dashboard/search.ts';
 
@@ -16,7 +26,22 @@ test('times read in the largest unit that fits, and what is past is never in the
   t.is(agoText(0, 125_000), '2 min ago');
   t.is(agoText(90_000, 0), 'in 1 min');
   t.is(agoText(0, 3 * 86_400_000), '3 d ago');
+  t.is(agoText(0, 800 * 86_400_000), '2 y ago');
   t.is(sinceText(1_400, 0), '0 s ago');
+});
+
+test('one of a thing has no plural', (t) => {
+  t.is(countOf(1, 'block'), '1 block');
+  t.is(countOf(0, 'block'), '0 blocks');
+  t.is(countOf(1200, 'byte'), '1\u202f200 bytes');
+});
+
+test('what is to come is told to the second below an hour', (t) => {
+  t.is(untilText(5_000, 0), 'in 5 s');
+  t.is(untilText(125_000, 0), 'in 2 min 5 s');
+  t.is(untilText(2 * 3_600_000 + 5_000, 0), 'in 2 h');
+  t.is(untilText(0, 5_000), 'in 0 s');
+  t.is(timeText(Date.UTC(2026, 10, 21, 12, 30, 5)), '12:30:05');
 });
 
 test('only long ids are shortened, and types have one name in both generations', (t) => {

@@ -245,6 +245,19 @@ test('the status counts the transactions of the chain and of each queue', async 
   t.like(firstOf(body), { consensus: 67, chainMaxHeightFinalized: 1, loaded: true, currentTime: 1_464_109_505_000 });
 });
 
+test('the status tells of branches that were left, and nothing of them while there were none', async (t) => {
+  for (const generation of [2, 3] as const) {
+    const node = fakeNode(generation);
+    const ask = await serve(t, node);
+    t.false('branchChanges' in firstOf((await ask('/node/status')).body));
+    node.branchChanges = { count: 25, latest: [{ timeMs: 1_500_000_000_000, commonHeight: 7, revertedBlocks: 2 }] };
+    t.deepEqual(firstOf((await ask('/node/status')).body)['branchChanges'], {
+      count: 25,
+      latest: [{ time: '2017-07-14T02:40:00.000Z', commonHeight: 7, revertedBlocks: 2 }],
+    });
+  }
+});
+
 const DAPP = { category: 1, name: 'app', description: 'd', tags: 't', type: 0, link: 'l', icon: 'i' };
 
 const ASSETS: readonly (readonly [payload: Payload, two: object, three: object | undefined])[] = [

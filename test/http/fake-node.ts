@@ -7,6 +7,7 @@ import type {
   Decision,
   ForgingDelegate,
   NodeApi,
+  NodeStatus,
   PeerEntry,
   PeerVerdict,
   PoolEntry,
@@ -179,6 +180,7 @@ export interface Fake {
   registerSecondSignature: NodeApi['registerSecondSignature'];
   setForging: NodeApi['setForging'];
   readyOf: NodeApi['readyOf'];
+  branchChanges: NodeStatus['branchChanges'];
   /** Makes every list of accounts fail. */
   failure: Error | undefined;
 }
@@ -246,6 +248,7 @@ export function fakeNode(generation: Generation): Fake {
         consensusPercent: 67,
         networkHeight: 3,
         pool: { ready: 1, verified: 2, pending: 3, validated: 4, received: 5 },
+        branchChanges: fake.branchChanges,
       }),
       transactionJson: (transaction) => ({ id: transaction.id, asset: { submitted: true } }),
       poolEntries: (state) => fake.pool[state] ?? [],
@@ -284,6 +287,7 @@ export function fakeNode(generation: Generation): Fake {
     },
     setForging: (publicKey, _password, forging) => Promise.resolve({ publicKey, forging }),
     readyOf: () => undefined,
+    branchChanges: { count: 0, latest: [] },
     failure: undefined,
   };
   return fake;

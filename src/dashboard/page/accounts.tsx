@@ -1,14 +1,17 @@
 /** Accounts and delegates: lists, and one with its transactions, votes and blocks. */
 
-import type { Account, Block, Delegate, Transaction } from '../answers.ts';
-import { amountText, countText } from '../format.ts';
+import type { Account, Block, Delegate, Transaction, Voters, Votes } from '../answers.ts';
+import { amountText, countOf, countText } from '../format.ts';
 import type { Place } from '../place.ts';
 import { BlockTable } from './blocks.tsx';
 import { useAnswer, useLive } from './hooks.ts';
-import { Answered, Facts, Go, Id, Pages, Table } from './parts.tsx';
+import { NextSlot } from './operator.tsx';
+import { Answered, Facts, Go, Id, More, Pages, Table } from './parts.tsx';
 import { TransactionTable } from './transactions.tsx';
 
 const PAGE_ROWS = 25;
+const VOTES_MAX = 101;
+const VOTERS_SHOWN = 25;
 
 export function Accounts({ page }: Place) {
   const { status } = useLive();
@@ -28,19 +31,17 @@ export function Accounts({ page }: Place) {
               keyOf={({ address }) => address}
               empty="No accounts."
               columns={[
-                { name: 'Address', cell: ({ address }) => <Go view="accounts" item={address}>{`${address}`}</Go> },
+                {
+                  name: 'Address',
+                  onPhone: 'start-all',
+                  cell: ({ address }) => <Id view="accounts" item={address} isWhole />,
+                },
                 {
                   name: 'Delegate',
-                  cell: ({ delegate }) =>
-                    delegate === undefined ? (
-                      '–'
-                    ) : (
-                      <Go view="delegates" item={delegate.username}>
-                        {delegate.username}
-                      </Go>
-                    ),
+                  onPhone: 'below',
+                  cell: ({ delegate }) => (delegate === undefined ? '–' : <DelegateName name={delegate.username} />),
                 },
-                { name: 'Balance', isFigure: true, cell: ({ balance }) => amountText(balance) },
+                { name: 'Balance', isFigure: true, onPhone: 'below-end', cell: ({ balance }) => amountText(balance) },
               ]}
             />
             <Pages view="accounts" page={page} isLast={accounts.length < PAGE_ROWS} />
@@ -51,7 +52,7 @@ export function Accounts({ page }: Place) {
   );
 }
 
-export function AccountView({ item }: { item: string }) {
+export function AccountView({ item, page }: { item: string; page: number }) {
   const { status } = useLive();
   const asked = useAnswer<Account[]>(`accounts?address=${encodeURIComponent(item)}`, status?.height);
   return (
@@ -59,44 +60,70 @@ export function AccountView({ item }: { item: string }) {
       <h1>Account {item}</h1>
       <Answered asked={asked}>
         {([account]) =>
-          account === undefined ? <p>No account {item} has been used yet.</p> : <AccountFacts account={account} />
+          account === undefined ? (
+            <p class="none">No account {item} has been used yet.</p>
+          ) : (
+            <AccountFacts account={account} page={page} />
+          )
         }
       </Answered>
     </>
   );
 }
 
-function AccountFacts({ account }: { account: Account }) {
+function AccountFacts({ account, page }: { account: Account; page: number }) {
   const { address, publicKey, balance, secondPublicKey, delegate } = account;
   const { status } = useLive();
   const transactions = useAnswer<Transaction[]>(
-    `transactions?senderIdOrRecipientId=${address}&limit=${PAGE_ROWS}&sort=timestamp:desc`,
+    `transactions?senderIdOrRecipientId=${address}&limit=${PAGE_ROWS}&offset=${(page - 1) * PAGE_ROWS}&sort=timestamp:desc`,
     status?.height,
   );
+  const votes = useAnswer<Votes>(`votes?address=${address}&limit=${VOTES_MAX}`, status?.height);
   return (
     <>
       <Facts
         facts={[
-          ['Address', <code key="address">{address}</code>],
           ['Balance', amountText(balance)],
           ['Public key', publicKey === '' ? 'not known yet' : <code key="key">{publicKey}</code>],
           ...(secondPublicKey === '' ? [] : [['Second key', <code key="second">{secondPublicKey}</code>] as const]),
-          ...(delegate === undefined
-            ? []
-            : [
-                [
-                  'Delegate',
-                  <Go key="delegate" view="delegates" item={delegate.username}>
-                    {delegate.username}
-                  </Go>,
-                ] as const,
-              ]),
+          ...(delegate === undefined ? [] : [['Delegate', <DelegateName key="d" name={delegate.username} />] as const]),
+          [
+            'Votes for',
+            <Answered key="votes" asked={votes}>
+              {({ votes: names, votesUsed }) =>
+                votesUsed === 0 ? (
+                  'nobody'
+                ) : (
+                  <More summary={countOf(votesUsed, 'delegate')}>
+                    {names.map(({ username }) => (
+                      <DelegateName key={username} name={username} />
+                    ))}
+                  </More>
+                )
+              }
+            </Answered>,
+          ],
         ]}
       />
       <h2>Transactions</h2>
-      <Answered asked={transactions}>{(list) => <TransactionTable transactions={list} />}</Answered>
+      <Answered asked={transactions}>
+        {(list, count) => (
+          <>
+            <TransactionTable transactions={list} address={address} />
+            <Pages view="accounts" item={address} page={page} isLast={page * PAGE_ROWS >= (count ?? 0)} />
+          </>
+        )}
+      </Answered>
       {delegate === undefined ? null : <ForgedBlocks publicKey={publicKey} />}
     </>
+  );
+}
+
+function DelegateName({ name }: { name: string }) {
+  return (
+    <Go view="delegates" item={name}>
+      {name}
+    </Go>
   );
 }
 
@@ -118,22 +145,19 @@ export function Delegates({ page }: Place) {
                 { name: 'Rank', isFigure: true, cell: ({ rank }) => rank ?? '–' },
                 {
                   name: 'Name',
-                  cell: ({ username }) => (
-                    <Go view="delegates" item={username}>
-                      {username}
-                    </Go>
-                  ),
+                  isName: true,
+                  cell: ({ username }) => <DelegateName name={username} />,
                 },
-                { name: 'Forged', isFigure: true, cell: ({ producedBlocks }) => countText(producedBlocks) },
-                { name: 'Missed', isFigure: true, cell: ({ missedBlocks }) => countText(missedBlocks) },
-                { name: 'Productivity', isFigure: true, cell: ({ productivity }) => `${productivity} %` },
-                { name: 'Approval', isFigure: true, isWide: true, cell: ({ approval }) => `${approval} %` },
-                { name: 'Vote weight', isFigure: true, isWide: true, cell: ({ voteWeight }) => amountText(voteWeight) },
                 {
                   name: 'Address',
                   isWide: true,
                   cell: ({ account }) => <Id view="accounts" item={account.address} />,
                 },
+                { name: 'Forged', isFigure: true, cell: ({ producedBlocks }) => countText(producedBlocks) },
+                { name: 'Missed', isFigure: true, cell: ({ missedBlocks }) => countText(missedBlocks) },
+                { name: 'Productivity', isFigure: true, isWide: true, cell: ({ productivity }) => `${productivity} %` },
+                { name: 'Approval', isFigure: true, isWide: true, cell: ({ approval }) => `${approval} %` },
+                { name: 'Vote weight', isFigure: true, isWide: true, cell: ({ voteWeight }) => amountText(voteWeight) },
               ]}
             />
             <Pages view="delegates" page={page} isLast={delegates.length < 101} />
@@ -145,35 +169,66 @@ export function Delegates({ page }: Place) {
 }
 
 export function DelegateView({ item }: { item: string }) {
-  const { status, forgers, blockTimeS } = useLive();
+  const { status } = useLive();
   const asked = useAnswer<Delegate[]>(`delegates?username=${encodeURIComponent(item)}`, status?.height);
   return (
     <>
       <h1>Delegate {item}</h1>
       <Answered asked={asked}>
-        {([delegate]) => {
-          if (delegate === undefined) return <p>There is no delegate {item}.</p>;
-          const { account } = delegate;
-          const turn = forgers.find(({ publicKey }) => publicKey === account.publicKey);
-          return (
-            <>
-              <Facts
-                facts={[
-                  ['Rank', delegate.rank ?? 'none yet'],
-                  ['Vote weight', `${amountText(delegate.voteWeight)} (${delegate.approval} % of the supply)`],
-                  ['Forged', `${countText(delegate.producedBlocks)} blocks`],
-                  ['Missed', `${countText(delegate.missedBlocks)} (productivity ${delegate.productivity} %)`],
-                  ['Rewards', amountText(delegate.rewards)],
-                  ['Forges in this round', turn === undefined ? 'no' : `yes, slots of ${blockTimeS} s`],
-                  ['Account', <Id key="account" view="accounts" item={account.address} />],
-                  ['Public key', <code key="key">{account.publicKey}</code>],
-                ]}
-              />
-              <ForgedBlocks publicKey={account.publicKey} />
-            </>
-          );
-        }}
+        {([delegate]) =>
+          delegate === undefined ? (
+            <p class="none">There is no delegate {item}.</p>
+          ) : (
+            <DelegateFacts delegate={delegate} />
+          )
+        }
       </Answered>
+    </>
+  );
+}
+
+function DelegateFacts({ delegate }: { delegate: Delegate }) {
+  const { account, username, rank, voteWeight, approval, producedBlocks, missedBlocks, productivity } = delegate;
+  const { status } = useLive();
+  const voters = useAnswer<Voters>(
+    `voters?username=${encodeURIComponent(username)}&limit=${VOTERS_SHOWN}&sort=balance:desc`,
+    status?.height,
+  );
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Rank', rank ?? 'none yet'],
+          ['Vote weight', `${amountText(voteWeight)} (${approval} % of the supply)`],
+          ['Forged', countOf(producedBlocks, 'block')],
+          ['Missed', `${countOf(missedBlocks, 'block')} (productivity ${productivity} %)`],
+          ['Rewards', amountText(delegate.rewards)],
+          ['Next slot', <NextSlot key="slot" publicKey={account.publicKey} />],
+          ['Account', <Id key="account" view="accounts" item={account.address} isWhole />],
+          ['Public key', <code key="key">{account.publicKey}</code>],
+          [
+            'Voters',
+            <Answered key="voters" asked={voters}>
+              {({ votes, voters: list }) =>
+                list.length === 0 ? (
+                  'none'
+                ) : (
+                  <More
+                    summary={`${countOf(votes, 'account')}${votes > list.length ? `, the ${list.length} richest` : ''}`}
+                  >
+                    {list.map(({ address, balance }) => (
+                      <span key={address}>
+                        <Id view="accounts" item={address} isWhole /> {amountText(balance)}
+                      </span>
+                    ))}
+                  </More>
+                )
+              }
+            </Answered>,
+          ],
+        ]}
+      />
+      <ForgedBlocks publicKey={account.publicKey} />
     </>
   );
 }

@@ -1,10 +1,10 @@
 /** Blocks: a list, and one with its transactions. */
 
 import type { Block, Transaction } from '../answers.ts';
-import { amountText, countText } from '../format.ts';
-import type { Place } from '../place.ts';
+import { amountText, countOf, countText } from '../format.ts';
+import { hashOf, type Place } from '../place.ts';
 import { useAnswer, useLive } from './hooks.ts';
-import { Age, Answered, BlockLink, DelegateLink, Facts, Id, Pages, Table, type Column } from './parts.tsx';
+import { Age, Answered, BlockLink, DelegateLink, Facts, Id, Moment, Pages, Table, type Column } from './parts.tsx';
 import { TransactionTable } from './transactions.tsx';
 
 const PAGE_ROWS = 25;
@@ -15,27 +15,23 @@ export function BlockTable({ blocks, isShort = false }: { blocks: readonly Block
     { name: 'Age', cell: ({ timestamp }) => <Age timestamp={timestamp} /> },
     {
       name: 'Delegate',
+      isName: true,
       cell: ({ generatorPublicKey, generatorAddress }) => (
         <DelegateLink publicKey={generatorPublicKey} address={generatorAddress} />
       ),
     },
+    ...(isShort ? [] : [ID]),
     { name: 'Transactions', isFigure: true, cell: ({ numberOfTransactions }) => countText(numberOfTransactions) },
+    ...(isShort ? [] : AMOUNTS),
   ];
-  const more: readonly Column<Block>[] = [
-    { name: 'Moved', isFigure: true, isWide: true, cell: ({ totalAmount }) => amountText(totalAmount) },
-    { name: 'Forged', isFigure: true, isWide: true, cell: ({ totalForged }) => amountText(totalForged) },
-    { name: 'Id', isWide: true, cell: ({ id }) => <Id view="blocks" item={id} /> },
-  ];
-  return (
-    <Table
-      caption="Blocks"
-      columns={isShort ? columns : [...columns, ...more]}
-      rows={blocks}
-      keyOf={({ id }) => id}
-      empty="No blocks yet."
-    />
-  );
+  return <Table caption="Blocks" columns={columns} rows={blocks} keyOf={({ id }) => id} empty="No blocks yet." />;
 }
+
+const ID: Column<Block> = { name: 'Id', isWide: true, cell: ({ id }) => <Id view="blocks" item={id} /> };
+const AMOUNTS: readonly Column<Block>[] = [
+  { name: 'Moved', isFigure: true, isWide: true, cell: ({ totalAmount }) => amountText(totalAmount) },
+  { name: 'Forged', isFigure: true, isWide: true, cell: ({ totalForged }) => amountText(totalForged) },
+];
 
 export function Blocks({ page }: Place) {
   const { status } = useLive();
@@ -66,7 +62,9 @@ export function BlockView({ item }: { item: string }) {
     <>
       <h1>{byHeight ? `Block ${item}` : 'Block'}</h1>
       <Answered asked={asked}>
-        {([block]) => (block === undefined ? <p>There is no block {item}.</p> : <BlockFacts block={block} />)}
+        {([block]) =>
+          block === undefined ? <p class="none">There is no block {item}.</p> : <BlockFacts block={block} />
+        }
       </Answered>
     </>
   );
@@ -80,37 +78,40 @@ function BlockFacts({ block }: { block: Block }) {
   const isFinal = status !== undefined && height <= status.chainMaxHeightFinalized;
   return (
     <>
+      <nav class="pages" aria-label="Blocks before and after">
+        {height > 1 ? <a href={hashOf('blocks', String(height - 1))}>← {countText(height - 1)}</a> : <span />}
+        <span />
+        {height < tip ? <a href={hashOf('blocks', String(height + 1))}>{countText(height + 1)} →</a> : <span />}
+      </nav>
       <Facts
         facts={[
-          ['Height', <span key="height">{countText(height)}</span>],
           ['Id', <code key="id">{block.id}</code>],
-          ['Age', <Age key="age" timestamp={block.timestamp} />],
+          ['Forged', <Moment key="moment" timestamp={block.timestamp} />],
           [
             'Delegate',
             <DelegateLink key="delegate" publicKey={block.generatorPublicKey} address={block.generatorAddress} />,
           ],
           ['Confirmations', `${countText(tip - height + 1)}${isFinal ? ', final' : ''}`],
-          ['Transactions', countText(block.numberOfTransactions)],
+          ['Transactions', `${countText(block.numberOfTransactions)} (${countOf(block.payloadLength, 'byte')})`],
           ['Moved', amountText(block.totalAmount)],
           ['Fees', amountText(block.totalFee)],
           ['Reward', amountText(block.reward)],
           ['Version', block.version],
-          [
-            'Before it',
-            previousBlockId === '' ? 'nothing' : <Id key="previous" view="blocks" item={previousBlockId} />,
-          ],
-          ['After it', height < tip ? <BlockLink key="next" height={height + 1} /> : 'nothing yet'],
-          ['Payload', `${countText(block.payloadLength)} bytes`],
-          ['Payload hash', <code key="hash">{block.payloadHash}</code>],
-          ...(maxHeightPrevoted === undefined ? [] : [['Prevoted up to', maxHeightPrevoted] as const]),
+          ...(maxHeightPrevoted === undefined
+            ? []
+            : [['Prevoted up to', `height ${countText(maxHeightPrevoted)}`] as const]),
           ...(maxHeightPreviouslyForged === undefined
             ? []
-            : [['Its delegate forged before at', maxHeightPreviouslyForged] as const]),
+            : [['Forged before at', `height ${countText(maxHeightPreviouslyForged)}`] as const]),
+          ...(previousBlockId === ''
+            ? []
+            : [['Previous block', <Id key="previous" view="blocks" item={previousBlockId} isWhole />] as const]),
+          ['Payload hash', <code key="hash">{block.payloadHash}</code>],
           ['Signature', <code key="signature">{block.blockSignature}</code>],
         ]}
       />
       <h2>Transactions</h2>
-      <Answered asked={asked}>{(transactions) => <TransactionTable transactions={transactions} />}</Answered>
+      <Answered asked={asked}>{(transactions) => <TransactionTable transactions={transactions} isOfBlock />}</Answered>
     </>
   );
 }

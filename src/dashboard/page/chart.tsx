@@ -5,7 +5,7 @@ import uPlot from 'uplot';
 import type { Block } from '../answers.ts';
 
 const BLOCKS_SHOWN = 101;
-const HEIGHT_PX = 180;
+const HEIGHT_PX = 170;
 
 export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
   const place = useRef<HTMLDivElement>(null);
@@ -73,7 +73,7 @@ function optionsFor(element: HTMLElement): uPlot.Options {
       y: { range: (_plot, _min, max) => [0, Math.max(5, max)] },
     },
     axes: [
-      { ...axis, values: whole, grid: { show: false } },
+      { ...axis, values: whole, grid: { show: false }, size: 24 },
       { ...axis, values: whole, size: 32 },
     ],
     series: [

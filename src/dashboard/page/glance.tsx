@@ -1,8 +1,8 @@
 /** The network at a glance: figures, the round, blocks, peers, changes of branch. */
 
 import type { ComponentChildren } from 'preact';
-import { isConnected } from '../answers.ts';
-import { sinceText, countText } from '../format.ts';
+import { hasFinality, isConnected, type BranchChange } from '../answers.ts';
+import { countOf, countText, sinceText } from '../format.ts';
 import { roundOf } from '../round.ts';
 import { BlockTable } from './blocks.tsx';
 import { BlockChart } from './chart.tsx';
@@ -14,6 +14,7 @@ import { PeerTable } from './peers.tsx';
 import { RoundPanel } from './slots.tsx';
 
 const BLOCKS_SHOWN = 10;
+const REORGS_SHOWN = 5;
 
 export function Glance() {
   const live = useLive();
@@ -50,7 +51,7 @@ export function Glance() {
             </h2>
             <PeerTable peers={peers.filter(isConnected).slice(0, BLOCKS_SHOWN)} />
           </section>
-          <Reorgs live={live} />
+          <Reorgs changes={status.branchChanges?.latest ?? []} />
         </div>
       </div>
     </>
@@ -58,10 +59,10 @@ export function Glance() {
 }
 
 function Figures({ live }: { live: LiveState }) {
-  const { status, blocks, peers, reorgs, forging, blockTimeS, constants } = live;
+  const { status, blocks, peers, forging, blockTimeS, constants, consensus = 0 } = live;
   const now = useNow();
   if (status === undefined) return null;
-  const { height, chainMaxHeightFinalized: finalized, networkHeight, consensus, transactions } = status;
+  const { height, chainMaxHeightFinalized: finalized, networkHeight, transactions, branchChanges } = status;
   const pool = transactions.ready + transactions.verified + transactions.pending;
   const lag = Math.max(0, networkHeight - height);
   const tip = blocks[0];
@@ -70,30 +71,35 @@ function Figures({ live }: { live: LiveState }) {
   const isStale = tipMs !== undefined && now - tipMs > STALE_SLOTS * blockTimeS * 1000;
   const connected = peers.filter(isConnected).length;
   const forgingHere = forging?.filter((delegate) => delegate.forging).length;
+  const waiting = forging?.filter((delegate) => delegate.waiting !== undefined).length ?? 0;
   return (
     <ul class="figures" aria-label="Key figures">
       <Figure name="Height" value={countText(height)} isBad={isStale}>
         {tipMs === undefined ? '' : sinceText(tipMs, now)}
-        {status.syncing ? `, catching up with ${countText(networkHeight)}` : lag > 0 ? `, ${lag} behind` : ''}
+        {status.syncing ? `, catching up with ${countText(networkHeight)}` : lag > 1 ? `, ${lag} behind` : ''}
       </Figure>
-      <Figure name="Finalized" value={countText(finalized)}>
-        {countText(height - finalized)} blocks below the tip
-      </Figure>
+      {constants !== undefined && hasFinality(constants) && (
+        <Figure name="Finalized" value={countText(finalized)}>
+          {countText(height - finalized)} below the tip
+        </Figure>
+      )}
       <Figure name="Round" value={countText(roundOf(height + 1))}>
         slots of {blockTimeS} s
       </Figure>
       <Figure name="Peers" value={countText(connected)} isBad={connected > 0 && consensus < CONSENSUS_MIN}>
-        {consensus} % at our tip
+        {connected === 0 ? 'connected' : `${consensus} % at our tip`}
       </Figure>
       <Figure name="Pool" value={countText(pool)}>
-        {countText(transactions.confirmed)} confirmed in all
+        {countText(transactions.confirmed)} in the chain
       </Figure>
-      <Figure name="Reorgs" value={countText(reorgs.length)}>
-        since the page was opened
+      <Figure name="Reorgs" value={countText(branchChanges?.count ?? 0)}>
+        since node start
       </Figure>
       {forgingHere !== undefined && (
-        <Figure name="Forging here" value={countText(forgingHere)}>
-          <Go view="forging">of {forging?.length} delegates</Go>
+        <Figure name="Forging here" value={countText(forgingHere)} isBad={waiting > 0}>
+          <Go view="forging">
+            {waiting > 0 ? `${waiting} waiting` : `of ${countOf(forging?.length ?? 0, 'delegate')}`}
+          </Go>
         </Figure>
       )}
     </ul>
@@ -124,16 +130,16 @@ function Figure({
   );
 }
 
-function Reorgs({ live: { reorgs } }: { live: LiveState }) {
+function Reorgs({ changes }: { changes: readonly BranchChange[] }) {
   const now = useNow();
-  if (reorgs.length === 0) return null;
+  if (changes.length === 0) return null;
   return (
     <section aria-labelledby="reorgs-title">
       <h2 id="reorgs-title">Changes of branch</h2>
-      <ul>
-        {reorgs.map(({ atMs, commonHeight, blocks }) => (
-          <li key={`${atMs}-${commonHeight}`}>
-            {sinceText(atMs, now)}: {blocks} {blocks === 1 ? 'block' : 'blocks'} above{' '}
+      <ul class="plain">
+        {changes.slice(0, REORGS_SHOWN).map(({ time, commonHeight, revertedBlocks }) => (
+          <li key={`${time}-${commonHeight}`}>
+            {sinceText(Date.parse(time), now)}: {countOf(revertedBlocks, 'block')} above{' '}
             <BlockLink height={commonHeight} /> replaced
           </li>
         ))}

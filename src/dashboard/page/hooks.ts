@@ -1,8 +1,9 @@
 /** How components read the live state, the address and the answers of the node. */
 
-import { createContext } from 'preact';
+import { createContext, type RefObject } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { placeOfHash, type Place } from '../place.ts';
+import { roundSlots, type Round } from '../round.ts';
 import { ask, AskFailed, type Answer } from './ask.ts';
 import { Live, type LiveState } from './live.ts';
 
@@ -26,6 +27,22 @@ export function useNow(): number {
   return now + clockAheadMs;
 }
 
+/** The present round as of now; undefined until the node told of it. */
+export function useRound(): Round | undefined {
+  const { blocks, forgers, blockTimeS, constants } = useLive();
+  const now = useNow();
+  if (constants === undefined || forgers.length === 0) return undefined;
+  const currentSlot = Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS);
+  return roundSlots({ blocks, forgers, blockTimeS, currentSlot });
+}
+
+/** @returns from a slot to when it begins, Unix time in milliseconds */
+export function useSlotStart(): (slot: number) => number {
+  const { blockTimeS, constants } = useLive();
+  const epochMs = constants === undefined ? 0 : Date.parse(constants.epoch);
+  return (slot) => epochMs + slot * blockTimeS * 1000;
+}
+
 export function usePlace(): Place {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
@@ -34,6 +51,20 @@ export function usePlace(): Place {
     return () => removeEventListener('hashchange', changed);
   }, []);
   return placeOfHash(hash);
+}
+
+/** Whether what an element holds is wider than the element, also after either changed. */
+export function useOverflow(element: RefObject<HTMLElement>): boolean {
+  const [isWider, setIsWider] = useState(false);
+  useEffect(() => {
+    const { current } = element;
+    if (current === null) return undefined;
+    const measure = (): void => setIsWider(current.scrollWidth > current.clientWidth);
+    const resized = new ResizeObserver(measure);
+    for (const watched of [current, ...current.children]) resized.observe(watched);
+    return () => resized.disconnect();
+  });
+  return isWider;
 }
 
 export type Asked<Data> =

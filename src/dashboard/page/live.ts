@@ -15,6 +15,7 @@ import type {
   Transaction,
 } from '../answers.ts';
 import { isConnected } from '../answers.ts';
+import { steadyPercent, withSample, type Sample } from '../steady.ts';
 import { ask, askIfAllowed } from './ask.ts';
 
 export interface NodeRow {
@@ -22,18 +23,14 @@ export interface NodeRow {
   readonly port: number;
   /** Undefined while it does not answer. */
   readonly status: Status | undefined;
-}
-
-/** A branch that was left while this page was open. */
-export interface Reorg {
-  readonly atMs: number;
-  /** Height of the last block that stayed. */
-  readonly commonHeight: number;
-  readonly blocks: number;
+  /** Percent of its peers at its tip, of late; undefined while it never answered. */
+  readonly consensus: number | undefined;
 }
 
 export interface LiveState {
   readonly connection: 'connecting' | 'live' | 'lost';
+  /** When the node told its status last, by the reader's clock. */
+  readonly heardAtMs: number | undefined;
   readonly status: Status | undefined;
   readonly constants: Constants | undefined;
   /** Newest first, at least of the present round and the one before. */
@@ -47,7 +44,8 @@ export interface LiveState {
   readonly decisions: readonly Decision[] | undefined;
   /** Transactions that came into the pool, newest first. */
   readonly arrivals: readonly Transaction[];
-  readonly reorgs: readonly Reorg[];
+  /** Percent of the peers at the node's tip, of late. */
+  readonly consensus: number | undefined;
   /** This node and its peers on the same machine. */
   readonly nodes: readonly NodeRow[];
   /** The node's clock less the reader's, in milliseconds. */
@@ -57,6 +55,7 @@ export interface LiveState {
 
 const EMPTY: LiveState = {
   connection: 'connecting',
+  heardAtMs: undefined,
   status: undefined,
   constants: undefined,
   blocks: [],
@@ -66,7 +65,7 @@ const EMPTY: LiveState = {
   forging: undefined,
   decisions: undefined,
   arrivals: [],
-  reorgs: [],
+  consensus: undefined,
   nodes: [],
   clockAheadMs: 0,
   blockTimeS: 10,
@@ -75,7 +74,6 @@ const EMPTY: LiveState = {
 const PAGE_BLOCKS = 100;
 const BLOCKS_MAX = 400;
 const ARRIVALS_MAX = 20;
-const REORGS_MAX = 20;
 const POLL_MS = 3000;
 const RETRY_MS = 3000;
 
@@ -85,8 +83,8 @@ export class Live {
   #state: LiveState = EMPTY;
   readonly #listeners = new Set<Listener>();
   #events: EventSource | undefined;
-  /** Blocks reverted since the last one that was applied. */
-  #reverted: Block[] = [];
+  /** Shares of peers at the tip, by origin of the node that told. */
+  readonly #samples = new Map<string, readonly Sample[]>();
   #isLoading = false;
   #isPolling = false;
 
@@ -117,15 +115,15 @@ export class Live {
     if (this.#isLoading) return;
     this.#isLoading = true;
     try {
-      const [constants, newest, older, peers, forging] = await Promise.all([
+      const [constants, newest, older, peers] = await Promise.all([
         ask<Constants>('node/constants'),
         ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}`),
         ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}&offset=${PAGE_BLOCKS}`),
         ask<Peer[]>('peers?limit=100'),
-        askIfAllowed<ForgingDelegate[]>('node/status/forging'),
+        this.#loadForging(),
       ]);
       const blocks = joined(newest.data, older.data);
-      this.#set({ constants: constants.data, blocks, peers: peers.data, forging });
+      this.#set({ constants: constants.data, blocks, peers: peers.data });
       await Promise.all([this.#loadStatus(), this.#loadForgers(), this.#loadDecisions()]);
       this.#follow();
     } catch {
@@ -138,7 +136,9 @@ export class Live {
 
   async #loadStatus(): Promise<void> {
     const { data: status } = await ask<Status>('node/status');
-    this.#set({ status, clockAheadMs: status.currentTime - Date.now() });
+    const consensus = this.#steadyConsensus(location.origin, status);
+    const heardAtMs = Date.now();
+    this.#set({ status, consensus, heardAtMs, clockAheadMs: status.currentTime - heardAtMs });
   }
 
   async #loadForgers(): Promise<void> {
@@ -160,6 +160,10 @@ export class Live {
     this.#set({ decisions: await askIfAllowed<Decision[]>('node/decisions?limit=100') });
   }
 
+  async #loadForging(): Promise<void> {
+    this.#set({ forging: await askIfAllowed<ForgingDelegate[]>('node/status/forging') });
+  }
+
   async #loadPeers(): Promise<void> {
     this.#set({ peers: (await ask<Peer[]>('peers?limit=100')).data });
   }
@@ -168,18 +172,32 @@ export class Live {
     if (this.#isPolling || document.hidden || this.#state.status === undefined) return;
     this.#isPolling = true;
     try {
-      const { decisions } = this.#state;
+      const { decisions, forging } = this.#state;
       await Promise.all([
         this.#loadStatus(),
         this.#loadPeers(),
         ...(decisions === undefined ? [] : [this.#loadDecisions()]),
+        ...(forging === undefined ? [] : [this.#loadForging()]),
       ]);
-      this.#set({ nodes: await Promise.all(neighbours(this.#state).map(rowOf)) });
+      this.#set({ nodes: await Promise.all(neighbours(this.#state).map((node) => this.#rowOf(node))) });
     } catch {
       // The stream of events tells of a lost node; the next question comes soon.
     } finally {
       this.#isPolling = false;
     }
+  }
+
+  async #rowOf({ origin, port }: Pick<NodeRow, 'origin' | 'port'>): Promise<NodeRow> {
+    const own = origin === location.origin ? this.#state.status : undefined;
+    const status = own ?? (await ask<Status>('node/status', origin).catch(() => undefined))?.data;
+    const consensus = status === undefined ? undefined : this.#steadyConsensus(origin, status);
+    return { origin, port, status, consensus };
+  }
+
+  #steadyConsensus(origin: string, { consensus }: Status): number | undefined {
+    const samples = withSample(this.#samples.get(origin) ?? [], { atMs: Date.now(), percent: consensus });
+    this.#samples.set(origin, samples);
+    return steadyPercent(samples);
   }
 
   #follow(): void {
@@ -210,10 +228,7 @@ export class Live {
       if (status !== undefined) this.#set({ status: { ...status, chainMaxHeightFinalized: height } });
     });
     on('rounds/change', () => void this.#loadForgers().catch(() => undefined));
-    on('forging/change', () => {
-      const changed = askIfAllowed<ForgingDelegate[]>('node/status/forging');
-      changed.then((forging) => this.#set({ forging })).catch(() => undefined);
-    });
+    on('forging/change', () => void this.#loadForging().catch(() => undefined));
     const peersChanged = (): void => void this.#loadPeers().catch(() => undefined);
     on('peers/connected', peersChanged);
     on('peers/disconnected', peersChanged);
@@ -227,20 +242,14 @@ export class Live {
   }
 
   #applied(block: Block): void {
-    const { status, blocks, reorgs } = this.#state;
+    const { status, blocks } = this.#state;
     const kept = blocks.filter(({ height }) => height < block.height);
     const change: Partial<LiveState> = { blocks: [block, ...kept].slice(0, BLOCKS_MAX) };
     const counted = status && { ...status, height: block.height };
-    if (this.#reverted.length > 0) {
-      const reorg = { atMs: Date.now(), commonHeight: block.height - 1, blocks: this.#reverted.length };
-      this.#reverted = [];
-      this.#set({ reorgs: [reorg, ...reorgs].slice(0, REORGS_MAX) });
-    }
     this.#set(counted === undefined ? change : { ...change, status: counted });
   }
 
   #removed(block: Block): void {
-    this.#reverted.push(block);
     this.#set({ blocks: this.#state.blocks.filter(({ height }) => height < block.height) });
   }
 }
@@ -251,18 +260,17 @@ function joined(newer: readonly Block[], older: readonly Block[]): readonly Bloc
   return [...newer, ...older.filter(({ height }) => height < lowest)].slice(0, BLOCKS_MAX);
 }
 
-/** Nodes on this machine, which a page from this machine may ask: those of a devnet. */
-function neighbours({ peers }: LiveState): readonly { readonly origin: string; readonly port: number }[] {
+/**
+ * Nodes on this machine, which a page from this machine may ask: those of a devnet. One that was there stays in the list, so
+ * that it is missed when it is gone.
+ */
+function neighbours({ peers, nodes }: LiveState): readonly Pick<NodeRow, 'origin' | 'port'>[] {
   const { hostname, origin, port } = location;
   const own = { origin, port: Number(port) };
   if (!['127.0.0.1', 'localhost', '[::1]'].includes(hostname)) return [own];
   const others = peers
     .filter((peer) => peer.ip === '127.0.0.1' && isConnected(peer) && peer.httpPort !== own.port)
     .flatMap(({ httpPort }) => (httpPort ? [{ origin: `http://127.0.0.1:${httpPort}`, port: httpPort }] : []));
-  return [own, ...others].sort((a, b) => a.port - b.port);
-}
-
-async function rowOf({ origin, port }: { readonly origin: string; readonly port: number }): Promise<NodeRow> {
-  const answer = await ask<Status>('node/status', origin).catch(() => undefined);
-  return { origin, port, status: answer?.data };
+  const known = new Map([own, ...nodes, ...others].map((node) => [node.origin, node]));
+  return [...known.values()].sort((a, b) => a.port - b.port);
 }

@@ -3,7 +3,7 @@
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { hashOf, type Place, type View } from '../place.ts';
-import { shortText } from '../format.ts';
+import { shortText, timeText } from '../format.ts';
 import { Accounts, AccountView, Delegates, DelegateView } from './accounts.tsx';
 import { Blocks, BlockView } from './blocks.tsx';
 import { Glance } from './glance.tsx';
@@ -27,20 +27,31 @@ const TITLES: Readonly<Record<View, string>> = {
   decisions: 'Decisions',
 };
 
+/** What one thing of a view is called. */
+const ONE_OF: Readonly<Record<View, string>> = {
+  ...TITLES,
+  blocks: 'Block',
+  transactions: 'Transaction',
+  accounts: 'Account',
+  delegates: 'Delegate',
+};
+
 function Dashboard() {
   const place = usePlace();
   const { status, nodes, forging, decisions } = useLive();
   const main = useRef<HTMLElement>(null);
+  const nav = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   const height = status?.height;
-  const title = place.item === undefined ? TITLES[place.view] : `${TITLES[place.view]} ${shortText(place.item)}`;
+  const title = place.item === undefined ? TITLES[place.view] : `${ONE_OF[place.view]} ${shortText(place.item)}`;
   useEffect(() => {
     document.title = `${title}${height === undefined ? '' : ` · ${height}`} · Bloomery`;
   }, [title, height]);
   useEffect(() => {
-    // Whoever listens to the page instead of looking at it must hear that it changed.
-    if (!isFirst.current) main.current?.focus();
+    // Whoever listens to the page instead of looking at it must hear that it changed, and to what.
+    if (!isFirst.current) focusOn(main.current?.querySelector('h1') ?? main.current);
     isFirst.current = false;
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
     scrollTo(0, 0);
   }, [place.view, place.item, place.page]);
   const hidden = new Set<View>([
@@ -60,7 +71,7 @@ function Dashboard() {
         </a>
         <Search />
         <Connection />
-        <nav aria-label="Views">
+        <nav ref={nav} aria-label="Views">
           {views.map((view) => (
             <a key={view} href={hashOf(view)} {...(view === place.view ? { 'aria-current': 'page' } : {})}>
               {TITLES[view]}
@@ -69,11 +80,19 @@ function Dashboard() {
         </nav>
       </header>
       <main id="content" ref={main} tabIndex={-1}>
+        <Lost />
         <Shown place={place} />
       </main>
       <Footer />
     </>
   );
+}
+
+/** On what is no control, too. */
+function focusOn(element: HTMLElement | null): void {
+  if (element === null) return;
+  element.tabIndex = -1;
+  element.focus({ preventScroll: true });
 }
 
 /** The hash names views, so a jump within the page is made by hand. */
@@ -92,7 +111,7 @@ function Shown({ place }: { place: Place }) {
     case 'transactions':
       return item === undefined ? <Transactions {...place} /> : <TransactionView item={item} />;
     case 'accounts':
-      return item === undefined ? <Accounts {...place} /> : <AccountView item={item} />;
+      return item === undefined ? <Accounts {...place} /> : <AccountView item={item} page={place.page} />;
     case 'delegates':
       return item === undefined ? <Delegates {...place} /> : <DelegateView item={item} />;
     case 'peers':
@@ -104,6 +123,18 @@ function Shown({ place }: { place: Place }) {
     case 'decisions':
       return <Decisions />;
   }
+}
+
+/** The figures stay when the node is gone: it must be plain that they are of the past. */
+function Lost() {
+  const { connection, heardAtMs } = useLive();
+  if (connection !== 'lost') return null;
+  const since = heardAtMs === undefined ? '' : ` What you see is from ${timeText(heardAtMs)} UTC.`;
+  return (
+    <p class="alert" role="alert">
+      The node does not answer; it is asked again every few seconds.{since}
+    </p>
+  );
 }
 
 const CONNECTION_TEXTS = { connecting: 'connecting', live: 'live', lost: 'no answer' } as const;

@@ -1,30 +1,45 @@
 /** The nodes of this machine side by side, as a devnet runs them. */
 
+import { hasFinality } from '../answers.ts';
 import { countText } from '../format.ts';
 import { useLive } from './hooks.ts';
 import type { NodeRow } from './live.ts';
-import { BlockLink, Table } from './parts.tsx';
+import { BlockLink, Table, type Column } from './parts.tsx';
+
+const FINALIZED: Column<NodeRow> = {
+  name: 'Finalized',
+  isFigure: true,
+  cell: ({ status }) => (status === undefined ? '–' : countText(status.chainMaxHeightFinalized)),
+};
 
 export function NodesTable() {
-  const { nodes } = useLive();
+  const { nodes, constants, status, connection } = useLive();
+  // The others are asked now and then, this one tells of each block.
+  const own = connection === 'lost' ? undefined : status;
   const highest = Math.max(...nodes.map(({ status }) => status?.height ?? 0));
   const behind = ({ status }: NodeRow): boolean => status !== undefined && highest - status.height > 2;
   return (
     <Table
       caption="Nodes on this machine"
-      rows={nodes}
+      rows={nodes.map((node) => (node.origin === location.origin ? { ...node, status: own } : node))}
       keyOf={({ origin }) => origin}
       empty="Asking the nodes…"
       columns={[
         {
           name: 'Node',
           cell: ({ origin, port }) =>
-            origin === location.origin ? <strong>{port} (this one)</strong> : <a href={`${origin}/`}>{port}</a>,
+            origin === location.origin ? (
+              <>
+                <strong>{port}</strong> <span class="quiet wide">this one</span>
+              </>
+            ) : (
+              <a href={`${origin}/`}>{port}</a>
+            ),
         },
         {
           name: 'State',
           cell: (row) => {
-            if (row.status === undefined) return <span class="badge bad">silent</span>;
+            if (row.status === undefined) return <span class="badge bad">no answer</span>;
             if (row.status.syncing) return <span class="badge">catching up</span>;
             return behind(row) ? <span class="badge bad">behind</span> : <span class="badge good">in step</span>;
           },
@@ -34,16 +49,12 @@ export function NodesTable() {
           isFigure: true,
           cell: ({ status }) => (status === undefined ? '–' : <BlockLink height={status.height} />),
         },
-        {
-          name: 'Finalized',
-          isFigure: true,
-          cell: ({ status }) => (status === undefined ? '–' : countText(status.chainMaxHeightFinalized)),
-        },
+        ...(constants !== undefined && hasFinality(constants) ? [FINALIZED] : []),
         {
           name: 'Consensus',
           isFigure: true,
           isWide: true,
-          cell: ({ status }) => (status ? `${status.consensus} %` : '–'),
+          cell: ({ consensus }) => (consensus === undefined ? '–' : `${consensus} %`),
         },
         {
           name: 'Pool',

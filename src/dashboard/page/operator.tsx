@@ -1,28 +1,26 @@
 /** What only the operator may see: forging on this node, and what it decided and why. */
 
 import type { Decision, ForgingDelegate } from '../answers.ts';
-import { agoText } from '../format.ts';
-import { useLive, useNow } from './hooks.ts';
+import { dateText, sinceText, timeText, untilText } from '../format.ts';
+import { turnsOf } from '../round.ts';
+import { useLive, useNow, useRound, useSlotStart } from './hooks.ts';
 import { DelegateLink, Table } from './parts.tsx';
 
 export function Forging() {
-  const { forging, forgers, blockTimeS, constants } = useLive();
-  const now = useNow();
+  const { forging, forgers } = useLive();
+  const turns = useTurns();
   if (forging === undefined) {
     return (
       <>
         <h1>Forging</h1>
-        <p>Only those on the node’s forging whitelist see who forges here.</p>
+        <p class="none">Only those on the node’s forging whitelist see who forges here.</p>
       </>
     );
   }
-  const epochMs = constants === undefined ? 0 : Date.parse(constants.epoch);
-  const turns = new Map(forgers.map((forger) => [forger.publicKey, forger]));
-  const turnMs = ({ publicKey }: ForgingDelegate): number | undefined => {
-    const slot = turns.get(publicKey)?.nextSlot;
-    return slot === undefined ? undefined : epochMs + slot * blockTimeS * 1000;
-  };
-  const rows = [...forging].sort((a, b) => (turnMs(a) ?? Infinity) - (turnMs(b) ?? Infinity));
+  const addresses = new Map(forgers.map(({ publicKey, address }) => [publicKey, address]));
+  const placeOf = ({ publicKey }: ForgingDelegate): number =>
+    turns.get(publicKey) ?? Number.MAX_SAFE_INTEGER - (addresses.has(publicKey) ? 1 : 0);
+  const rows = [...forging].sort((a, b) => placeOf(a) - placeOf(b));
   return (
     <>
       <h1>Forging</h1>
@@ -35,28 +33,52 @@ export function Forging() {
         columns={[
           {
             name: 'Delegate',
+            isName: true,
             cell: ({ publicKey }) => (
-              <DelegateLink publicKey={publicKey} address={turns.get(publicKey)?.address ?? publicKey} />
+              <DelegateLink publicKey={publicKey} address={addresses.get(publicKey) ?? publicKey} />
             ),
           },
-          {
-            name: 'Forging',
-            cell: (delegate) => (
-              <span class={delegate.forging ? 'badge good' : 'badge bad'}>{delegate.forging ? 'on' : 'off'}</span>
-            ),
-          },
-          {
-            name: 'Next slot',
-            isFigure: true,
-            cell: (delegate) => {
-              const moment = turnMs(delegate);
-              return moment === undefined ? 'not among the 101' : agoText(moment, now);
-            },
-          },
+          { name: 'Forging', isText: true, cell: (delegate) => <ForgingState delegate={delegate} /> },
+          { name: 'Next slot', isFigure: true, cell: ({ publicKey }) => <NextSlot publicKey={publicKey} /> },
         ]}
       />
     </>
   );
+}
+
+function ForgingState({ delegate: { forging, waiting } }: { delegate: ForgingDelegate }) {
+  const now = useNow();
+  if (!forging) return <span class="badge">off</span>;
+  if (waiting === undefined) return <span class="badge good">on</span>;
+  const until = waiting.until === undefined ? '' : `, ${untilText(Date.parse(waiting.until), now)}`;
+  return (
+    <>
+      <span class="badge bad">waiting</span> {waiting.reason}
+      {until}
+    </>
+  );
+}
+
+/** When a delegate has its slot of the present round, as far as that is known. */
+export function NextSlot({ publicKey }: { publicKey: string }) {
+  const { forgers } = useLive();
+  const turn = useTurns().get(publicKey);
+  const startOf = useSlotStart();
+  const now = useNow();
+  if (turn !== undefined) {
+    const startMs = startOf(turn);
+    return (
+      <time dateTime={new Date(startMs).toISOString()} title={`${timeText(startMs)} UTC`}>
+        {startMs <= now ? 'now' : untilText(startMs, now)}
+      </time>
+    );
+  }
+  return <>{forgers.some((forger) => forger.publicKey === publicKey) ? 'next round' : 'not among the 101'}</>;
+}
+
+function useTurns(): ReadonlyMap<string, number> {
+  const round = useRound();
+  return round === undefined ? new Map() : turnsOf(round);
 }
 
 export function Decisions() {
@@ -66,7 +88,7 @@ export function Decisions() {
     <>
       <h1>Decisions</h1>
       {decisions === undefined ? (
-        <p>Only the machine of the node is told what it decided.</p>
+        <p class="none">Only the machine of the node is told what it decided.</p>
       ) : (
         <Table
           caption="What the node refused, dropped or missed, and why"
@@ -74,10 +96,18 @@ export function Decisions() {
           keyOf={({ number }) => String(number)}
           empty="Nothing was refused, dropped or missed since the node started."
           columns={[
-            { name: 'When', cell: ({ time }) => <time dateTime={time}>{agoText(Date.parse(time), now)}</time> },
+            {
+              name: 'When',
+              onPhone: 'end',
+              cell: ({ time }) => (
+                <time dateTime={time} title={`${dateText(Date.parse(time))} UTC`}>
+                  {sinceText(Date.parse(time), now)}
+                </time>
+              ),
+            },
             { name: 'Part', cell: ({ room }) => room },
-            { name: 'Code', cell: ({ code }) => <code>{code}</code> },
-            { name: 'What', cell: (decision) => sentenceOf(decision) },
+            { name: 'Code', onPhone: 'start', cell: ({ code }) => <code>{code}</code> },
+            { name: 'What', isText: true, onPhone: 'below-all', cell: (decision) => sentenceOf(decision) },
           ]}
         />
       )}
@@ -87,5 +117,6 @@ export function Decisions() {
 
 function sentenceOf({ message, fields }: Decision): string {
   const facts = Object.entries(fields).map(([name, value]) => `${name} ${value}`);
-  return facts.length === 0 ? message : `${message}: ${facts.join(', ')}`;
+  const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
+  return facts.length === 0 ? sentence : `${sentence}: ${facts.join(', ')}`;
 }

@@ -1,9 +1,10 @@
 /** Small parts that all views are made of. */
 
 import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
 import { hashOf, type View } from '../place.ts';
 import { sinceText, dateText, shortText } from '../format.ts';
-import { useLive, useNow, type Asked } from './hooks.ts';
+import { useLive, useNow, useOverflow, type Asked } from './hooks.ts';
 
 export function Go({
   view,
@@ -23,11 +24,11 @@ export function Go({
   );
 }
 
-/** An id that links to what it names, shortened where there is little room. */
-export function Id({ view, item }: { view: View; item: string }) {
+/** An id that links to what it names, shortened unless there is room. */
+export function Id({ view, item, isWhole = false }: { view: View; item: string; isWhole?: boolean }) {
   return (
-    <a href={hashOf(view, item)} class="id" title={item}>
-      {shortText(item)}
+    <a href={hashOf(view, item)} class="id" title={isWhole ? undefined : item}>
+      {isWhole ? item : shortText(item)}
     </a>
   );
 }
@@ -61,6 +62,17 @@ export function Age({ timestamp }: { timestamp: number }) {
   );
 }
 
+/** When something was: the moment, and how long ago that is. */
+export function Moment({ timestamp }: { timestamp: number }) {
+  const { constants } = useLive();
+  if (constants === undefined) return null;
+  return (
+    <>
+      {dateText(Date.parse(constants.epoch) + timestamp * 1000)} UTC (<Age timestamp={timestamp} />)
+    </>
+  );
+}
+
 /** What to show of a question: its answer, or why there is none. */
 export function Answered<Data>({
   asked,
@@ -81,8 +93,15 @@ export interface Column<Row> {
   readonly isFigure?: true;
   /** Left out on a phone. */
   readonly isWide?: true;
+  /** May break into several lines. */
+  readonly isText?: true;
+  /** Cut off on a phone where it is too long: a name of the longest kind. */
+  readonly isName?: true;
+  /** In a table with more than a phone has room for, each row becomes two lines there; columns without a place are left out. */
+  readonly onPhone?: 'start' | 'end' | 'start-all' | 'below' | 'below-end' | 'below-all';
 }
 
+/** Roles are named because a row that is laid out as a grid is no row to some readers of screens. */
 export function Table<Row>({
   caption,
   columns,
@@ -96,27 +115,34 @@ export function Table<Row>({
   keyOf: (row: Row) => string;
   empty: string;
 }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const isScrolling = useOverflow(frame);
   if (rows.length === 0) return <p class="quiet">{empty}</p>;
-  const classOf = ({ isFigure, isWide }: Column<Row>): string =>
-    [isFigure ? 'figure' : '', isWide ? 'wide' : ''].join(' ').trim();
+  const isLined = columns.some(({ onPhone }) => onPhone !== undefined);
+  const classOf = ({ isFigure, isWide, isText, isName, onPhone }: Column<Row>): string => {
+    const kinds = [isFigure && 'figure', isWide && 'wide', isText && 'text', isName && 'name'];
+    return [...kinds, isLined && (onPhone ?? 'wide')].filter(Boolean).join(' ');
+  };
+  // Whoever has only a keyboard must be able to scroll, and else not have to stop here.
+  const scrolled = isScrolling ? ({ tabIndex: 0, role: 'region', 'aria-label': caption } as const) : {};
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
-      <table>
+    <div class="scroll" ref={frame} {...scrolled}>
+      <table class={isLined ? 'lined' : ''} role="table">
         <caption class="unseen">{caption}</caption>
-        <thead>
-          <tr>
+        <thead role="rowgroup">
+          <tr role="row">
             {columns.map((column) => (
-              <th key={column.name} scope="col" class={classOf(column)}>
+              <th key={column.name} scope="col" role="columnheader" class={classOf(column)}>
                 {column.name}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {rows.map((row) => (
-            <tr key={keyOf(row)}>
+            <tr key={keyOf(row)} role="row">
               {columns.map((column) => (
-                <td key={column.name} class={classOf(column)}>
+                <td key={column.name} role="cell" class={classOf(column)}>
                   {column.cell(row)}
                 </td>
               ))}
@@ -142,12 +168,23 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ComponentC
   );
 }
 
-export function Pages({ view, page, isLast }: { view: View; page: number; isLast: boolean }) {
+/** A list that may be long, behind what it comes to. */
+export function More({ summary, children }: { summary: string; children: ComponentChildren }) {
+  return (
+    <details>
+      <summary>{summary}</summary>
+      <div class="more">{children}</div>
+    </details>
+  );
+}
+
+export function Pages({ view, item, page, isLast }: { view: View; item?: string; page: number; isLast: boolean }) {
+  if (page === 1 && isLast) return null;
   return (
     <nav class="pages" aria-label="Pages">
-      {page > 1 ? <a href={hashOf(view, undefined, page - 1)}>← Previous</a> : <span />}
+      {page > 1 ? <a href={hashOf(view, item, page - 1)}>← Previous</a> : <span />}
       <span>Page {page}</span>
-      {isLast ? <span /> : <a href={hashOf(view, undefined, page + 1)}>Next →</a>}
+      {isLast ? <span /> : <a href={hashOf(view, item, page + 1)}>Next →</a>}
     </nav>
   );
 }

@@ -2,15 +2,19 @@
 
 import type { Peer } from '../answers.ts';
 import { isConnected } from '../answers.ts';
+import { countText } from '../format.ts';
 import { useLive } from './hooks.ts';
 import { Table } from './parts.tsx';
+
+const LAG_TOLD_MIN = 3;
 
 export function PeerTable({ peers }: { peers: readonly Peer[] }) {
   const { status } = useLive();
   const lagOf = ({ height }: Peer): string => {
     const lag = (status?.height ?? 0) - (height ?? 0);
-    if (height === undefined || lag === 0) return '';
-    return lag > 0 ? ` (−${lag})` : ` (+${-lag})`;
+    // A new block is told at once and the peers’ heights a moment later: one behind is in step.
+    if (height === undefined || Math.abs(lag) < LAG_TOLD_MIN) return '';
+    return lag > 0 ? `${lag} behind` : `${-lag} ahead`;
   };
   return (
     <Table
@@ -23,11 +27,16 @@ export function PeerTable({ peers }: { peers: readonly Peer[] }) {
         {
           name: 'State',
           cell: (peer) => (
-            <span class={isConnected(peer) ? 'badge good' : 'badge'}>{isConnected(peer) ? 'connected' : 'known'}</span>
+            <>
+              <span class={isConnected(peer) ? 'badge good' : 'badge'}>
+                {isConnected(peer) ? 'connected' : 'known'}
+              </span>
+              <span class="quiet wide"> {isConnected(peer) ? lagOf(peer) : ''}</span>
+            </>
           ),
         },
-        { name: 'Height', isFigure: true, cell: (peer) => `${peer.height ?? '–'}${lagOf(peer)}` },
         { name: 'Version', isWide: true, cell: ({ version }) => version ?? '–' },
+        { name: 'Height', isFigure: true, cell: ({ height }) => (height === undefined ? '–' : countText(height)) },
       ]}
     />
   );

@@ -2,19 +2,19 @@
 
 import { useRef, useState } from 'preact/hooks';
 import { hashOf } from '../place.ts';
-import { roundSlots, type RoundSlot } from '../round.ts';
-import { useLive, useNow } from './hooks.ts';
+import { countOf } from '../format.ts';
+import type { RoundSlot } from '../round.ts';
+import { useLive, useRound } from './hooks.ts';
 
 const KEY_STEPS: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 };
 
 export function RoundPanel() {
-  const { blocks, forgers, blockTimeS, constants, forging } = useLive();
-  const now = useNow();
+  const { blockTimeS, forging } = useLive();
+  const round = useRound();
   const [chosen, choose] = useState<number | undefined>(undefined);
   const list = useRef<HTMLOListElement>(null);
-  if (constants === undefined || forgers.length === 0) return null;
-  const currentSlot = Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS);
-  const round = roundSlots({ blocks, forgers, blockTimeS, currentSlot });
+  if (round === undefined) return null;
+  const { currentSlot } = round;
   const own = new Set((forging ?? []).filter((delegate) => delegate.forging).map(({ publicKey }) => publicKey));
   const present = round.slots.find(({ slot }) => slot === currentSlot);
   const next = round.slots.find(({ slot }) => slot === currentSlot + 1);
@@ -84,7 +84,7 @@ function sentenceOf({ state, forger, block, slot }: RoundSlot, currentSlot: numb
   switch (state) {
     case 'forged': {
       const count = block?.numberOfTransactions ?? 0;
-      return `${name} forged block ${block?.height} with ${count} transaction${count === 1 ? '' : 's'}`;
+      return `${name} forged block ${block?.height} with ${countOf(count, 'transaction')}`;
     }
     case 'missed':
       return `${name} missed its slot ${when} ago`;

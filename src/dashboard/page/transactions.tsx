@@ -4,11 +4,23 @@ import type { Transaction } from '../answers.ts';
 import { amountText, countText, typeText } from '../format.ts';
 import type { Place } from '../place.ts';
 import { useAnswer, useLive } from './hooks.ts';
-import { Age, Answered, BlockLink, Facts, Id, Pages, Table } from './parts.tsx';
+import { Age, Answered, BlockLink, Facts, Id, Moment, Pages, Table, type Column } from './parts.tsx';
 
 const PAGE_ROWS = 25;
 
-export function TransactionTable({ transactions }: { transactions: readonly Transaction[] }) {
+/**
+ * @param props.address account whose transactions they are: what it sent and what it got have different signs then
+ * @param props.isOfBlock all are of one block, which needs no telling
+ */
+export function TransactionTable({
+  transactions,
+  address,
+  isOfBlock = false,
+}: {
+  transactions: readonly Transaction[];
+  address?: string;
+  isOfBlock?: boolean;
+}) {
   return (
     <Table
       caption="Transactions"
@@ -16,25 +28,37 @@ export function TransactionTable({ transactions }: { transactions: readonly Tran
       keyOf={({ id }) => id}
       empty="No transactions."
       columns={[
-        { name: 'Id', cell: ({ id }) => <Id view="transactions" item={id} /> },
-        { name: 'Kind', cell: ({ type }) => typeText(type) },
-        { name: 'Age', isWide: true, cell: ({ timestamp }) => <Age timestamp={timestamp} /> },
+        { name: 'Id', onPhone: 'below', cell: ({ id }) => <Id view="transactions" item={id} /> },
+        { name: 'Kind', onPhone: 'start', cell: ({ type }) => typeText(type) },
+        { name: 'Age', onPhone: 'below-end', cell: ({ timestamp }) => <Age timestamp={timestamp} /> },
         { name: 'From', cell: ({ senderId }) => <Id view="accounts" item={senderId} /> },
         {
           name: 'To',
-          isWide: true,
           cell: ({ recipientId }) => (recipientId ? <Id view="accounts" item={recipientId} /> : '–'),
         },
-        { name: 'Amount', isFigure: true, cell: ({ amount }) => amountText(amount) },
-        { name: 'Fee', isFigure: true, isWide: true, cell: ({ fee }) => amountText(fee) },
         {
-          name: 'Block',
+          name: 'Amount',
           isFigure: true,
-          cell: ({ height }) => (height === undefined ? 'pool' : <BlockLink height={height} />),
+          onPhone: 'end',
+          cell: (transaction) => `${signFor(transaction, address)}${amountText(transaction.amount)}`,
         },
+        { name: 'Fee', isFigure: true, cell: ({ fee }) => amountText(fee) },
+        ...(isOfBlock ? [] : [BLOCK]),
       ]}
     />
   );
+}
+
+const BLOCK: Column<Transaction> = {
+  name: 'Block',
+  isFigure: true,
+  cell: ({ height }) => (height === undefined ? 'pool' : <BlockLink height={height} />),
+};
+
+function signFor({ senderId, recipientId, amount }: Transaction, address: string | undefined): string {
+  if (address === undefined || amount === '0' || senderId === recipientId) return '';
+  if (recipientId === address) return '+';
+  return senderId === address ? '−' : '';
 }
 
 export function Transactions({ page }: Place) {
@@ -47,11 +71,11 @@ export function Transactions({ page }: Place) {
     <>
       <h1>Transactions</h1>
       {arrivals.length > 0 && page === 1 && (
-        <section aria-labelledby="arrivals-title">
-          <h2 id="arrivals-title">Came into the pool</h2>
+        <>
+          <h2>Came into the pool</h2>
           <TransactionTable transactions={arrivals.slice(0, 5)} />
           <h2>In the chain</h2>
-        </section>
+        </>
       )}
       <Answered asked={asked}>
         {(transactions, count) => (
@@ -74,7 +98,9 @@ export function TransactionView({ item }: { item: string }) {
       <Answered asked={asked}>
         {([transaction]) =>
           transaction === undefined ? (
-            <p>There is no transaction {item} in the chain. If it was sent just now, it is still in the pool.</p>
+            <p class="none">
+              There is no transaction {item} in the chain. If it was sent just now, it is still in the pool.
+            </p>
           ) : (
             <TransactionFacts transaction={transaction} />
           )
@@ -93,9 +119,9 @@ function TransactionFacts({ transaction }: { transaction: Transaction }) {
         facts={[
           ['Id', <code key="id">{id}</code>],
           ['Kind', typeText(type)],
-          ['Age', <Age key="age" timestamp={timestamp} />],
-          ['From', <Id key="from" view="accounts" item={senderId} />],
-          ...(recipientId ? [['To', <Id key="to" view="accounts" item={recipientId} />] as const] : []),
+          ['Made', <Moment key="made" timestamp={timestamp} />],
+          ['From', <Id key="from" view="accounts" item={senderId} isWhole />],
+          ...(recipientId ? [['To', <Id key="to" view="accounts" item={recipientId} isWhole />] as const] : []),
           ['Amount', amountText(amount)],
           ['Fee', amountText(fee)],
           ['Block', height === undefined ? 'in the pool' : <BlockLink key="block" height={height} />],
@@ -104,7 +130,9 @@ function TransactionFacts({ transaction }: { transaction: Transaction }) {
         ]}
       />
       <h2>What it carries</h2>
-      <pre>{JSON.stringify(asset, undefined, 2)}</pre>
+      <pre tabIndex={0} aria-label="What it carries, as JSON">
+        {JSON.stringify(asset, undefined, 2)}
+      </pre>
     </>
   );
 }

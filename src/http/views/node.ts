@@ -1,6 +1,6 @@
 /** The node's own status and constants. Both generations send the union; the generation's own members come first. */
 
-import type { NodeApi } from '../../ports/node-api.ts';
+import type { BranchChange, NodeApi } from '../../ports/node-api.ts';
 import { FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
 import type { Dialect } from '../dialect.ts';
@@ -30,7 +30,13 @@ export function statusView(api: NodeApi, dialect: Dialect): View {
       : { ...times, chainMaxHeightFinalized, syncing, broadhash, consensus, loaded, networkHeight, transactions };
   // Said only when something is wrong, for the same reason.
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_TOLD_MS ? {} : { clockOffsetMs };
-  return { ...own, ...progress, ...clock };
+  const { count, latest } = status.branchChanges;
+  const branches = count === 0 ? {} : { branchChanges: { count, latest: latest.map(branchChangeView) } };
+  return { ...own, ...progress, ...clock, ...branches };
+}
+
+function branchChangeView({ timeMs, commonHeight, revertedBlocks }: BranchChange): View {
+  return { time: new Date(timeMs).toISOString(), commonHeight, revertedBlocks };
 }
 
 /** The latest decisions as JSON. */
@@ -113,9 +119,28 @@ const CLOCK_SHAPE: Schema = {
   description: "By how much the peers' clocks are ahead of this node's, in milliseconds, when it is much.",
 };
 
+const BRANCH_CHANGES_SHAPE: Schema = {
+  ...shape.objectOf({
+    count: { type: 'integer', minimum: 1 },
+    latest: shape.listOf(
+      shape.objectOf({
+        time: shape.INSTANT,
+        commonHeight: shape.COUNT,
+        revertedBlocks: { type: 'integer', minimum: 1 },
+      }),
+    ),
+  }),
+  description: 'Times that blocks were taken back since the node started, newest first; absent while there were none.',
+};
+
 export const STATUS_SHAPE: Schema = shape.objectOf(
-  { ...STATUS_MEMBERS, syncProgress: PROGRESS_SHAPE, clockOffsetMs: CLOCK_SHAPE },
-  ['syncProgress', 'clockOffsetMs'],
+  {
+    ...STATUS_MEMBERS,
+    syncProgress: PROGRESS_SHAPE,
+    clockOffsetMs: CLOCK_SHAPE,
+    branchChanges: BRANCH_CHANGES_SHAPE,
+  },
+  ['syncProgress', 'clockOffsetMs', 'branchChanges'],
 );
 
 export const CONSTANTS_SHAPE: Schema = shape.objectOf({

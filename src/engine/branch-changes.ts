@@ -1,0 +1,36 @@
+/** How often the node took blocks back since it started, and the latest times: what its operator asks about first. */
+
+import type { Clock } from '../ports/clock.ts';
+import type { BranchChange } from '../ports/node-api.ts';
+import type { Block } from '../protocol/types.ts';
+
+/** More tell nothing new: a node that changes branch so often is ill, and its log has all of them. */
+const LATEST_MAX = 20;
+
+export class BranchChanges {
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  /** Newest first. */
+  #latest: readonly BranchChange[] = [];
+  #count = 0;
+
+  constructor(clock: Pick<Clock, 'nowMs'>) {
+    this.#clock = clock;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get latest(): readonly BranchChange[] {
+    return this.#latest;
+  }
+
+  /** @param reverted blocks that were taken back as one unit, in any order */
+  note(reverted: readonly Block[]): void {
+    if (reverted.length === 0) return;
+    const commonHeight = Math.min(...reverted.map(({ height }) => height)) - 1;
+    const change = { timeMs: this.#clock.nowMs(), commonHeight, revertedBlocks: reverted.length };
+    this.#count += 1;
+    this.#latest = [change, ...this.#latest].slice(0, LATEST_MAX);
+  }
+}

@@ -1,0 +1,40 @@
+import test from 'ava';
+import { BranchChanges } from '../../src/engine/branch-changes.ts';
+import type { Block } from '../../src/protocol/types.ts';
+
+function blocks(...heights: readonly number[]): readonly Block[] {
+  return heights.map((height) => ({ height }) as Block);
+}
+
+function scene(): BranchChanges {
+  let nowMs = 0;
+  return new BranchChanges({ nowMs: () => (nowMs += 1000) });
+}
+
+test('each change of branch is told with the height that stayed and how many blocks went, newest first', (t) => {
+  const changes = scene();
+  t.is(changes.count, 0);
+  changes.note(blocks(12, 11));
+  changes.note(blocks(14));
+  t.is(changes.count, 2);
+  t.deepEqual(changes.latest, [
+    { timeMs: 2000, commonHeight: 13, revertedBlocks: 1 },
+    { timeMs: 1000, commonHeight: 10, revertedBlocks: 2 },
+  ]);
+});
+
+test('nothing taken back is no change of branch', (t) => {
+  const changes = scene();
+  changes.note([]);
+  t.is(changes.count, 0);
+  t.deepEqual(changes.latest, []);
+});
+
+test('all changes are counted, and only the latest twenty kept', (t) => {
+  const changes = scene();
+  for (let height = 2; height < 52; height++) changes.note(blocks(height));
+  t.is(changes.count, 50);
+  t.is(changes.latest.length, 20);
+  t.is(changes.latest[0]?.commonHeight, 50);
+  t.is(changes.latest[19]?.commonHeight, 31);
+});
