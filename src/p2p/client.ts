@@ -5,9 +5,10 @@ import socketClusterClient from 'socketcluster-client';
 import type { Clock } from '../ports/clock.ts';
 import type { CloseReason, NodeInfo, PeerAddress } from '../ports/transport.ts';
 import { CLOSE, type WireDialect } from './dialect.ts';
-import { Gate, type GateEvents } from './gate.ts';
+import { bytesOf, Gate, type GateEvents } from './gate.ts';
 import { type ClientSocket, CLOSE_TIMEOUT_MS, Link, type LinkEvents } from './link.ts';
 import { FRAME_BYTES_MAX } from './packets.ts';
+import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
 
 export interface DialOptions {
   readonly address: PeerAddress;
@@ -16,7 +17,8 @@ export interface DialOptions {
   readonly clock: Clock;
   /** For the TCP connection and the upgrade together, and again for the handshake. */
   readonly timeoutMs: number;
-  readonly on: LinkEvents & Pick<GateEvents, 'tooMany'>;
+  readonly crowd: UnaskedCrowd;
+  readonly on: LinkEvents & GateEvents;
 }
 
 export interface Dialled {
@@ -28,12 +30,14 @@ export interface Dialled {
 /** Begins to dial. Events may come before the handshake is answered: peers push their info first. */
 export function dial(options: DialOptions): Dialled {
   const { address, dialect, info, clock, timeoutMs, on } = options;
-  const gate = new Gate('dialer', dialect.events, clock, {
-    tooMany: on.tooMany,
-    flooded: () => {
+  const flow: GateEvents = {
+    overused: on.overused,
+    flooded: (detail) => {
       link.terminate({ code: 1006, reason: 'Peer floods' });
+      on.flooded(detail);
     },
-  });
+  };
+  const gate = new Gate('dialer', dialect.events, clock, flow, new UnaskedBytes(options.crowd));
   const socket = socketClusterClient.create({
     hostname: address.ip,
     port: address.wsPort,
@@ -66,8 +70,8 @@ export function dial(options: DialOptions): Dialled {
   socket.transport.isStale = () => false;
   const webSocket = socket.transport.socket;
   const link = new Link(socket, webSocket, gate);
-  webSocket.prependListener('message', () => {
-    gate.count();
+  webSocket.prependListener('message', (data) => {
+    gate.count(bytesOf(data));
   });
   for (const control of ['ping', 'pong'] as const) {
     webSocket.on(control, () => {

@@ -111,9 +111,14 @@ export class PeerConnection implements Connection {
     this.#link?.close(reason);
   }
 
-  /** More frames in a second than are free. */
-  reportRate(framesInSecond: number): void {
-    this.#fault('MESSAGE_RATE', `${String(framesInSecond)} frames in a second`);
+  /** More frames, or bytes, than are free. */
+  overused(detail: string): void {
+    this.#fault('MESSAGE_RATE', detail);
+  }
+
+  /** Far more: the line was cut. */
+  flooded(detail: string): void {
+    this.#fault('MESSAGE_FLOOD', detail);
   }
 
   /** Tells the peer what the node says of itself. */

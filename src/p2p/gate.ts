@@ -7,6 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { CloseReason } from '../ports/transport.ts';
 import { BATCH_FRAMES_MAX, type Frame, frameOf, infoCount, infoText, isRecord, own, parseJson } from './packets.ts';
 import { RateWindow } from './rate.ts';
+import { UNASKED_BYTES_CUT, UNASKED_BYTES_FREE, UnaskedBytes } from './unasked.ts';
 
 /** Frames in a second that cost nothing. Each full hundred of a second with more costs once. */
 export const FRAMES_PER_SECOND = 100;
@@ -22,13 +23,15 @@ const PONG = '#2';
 const HANDSHAKE_RID = 1;
 
 export interface GateEvents {
-  /** A hundred frames more in one second than are free. */
-  tooMany(framesInSecond: number): void;
-  /** Far too many: cut the line. */
-  flooded(): void;
+  /** A hundred frames more in one second than are free, or more bytes than are read. */
+  overused(detail: string): void;
+  /** Far too much: cut the line. */
+  flooded(detail: string): void;
 }
 
 export class Gate {
+  /** What the peer sends beyond answers. */
+  readonly unasked: UnaskedBytes;
   readonly #role: 'acceptor' | 'dialer';
   readonly #events: ReadonlySet<string>;
   readonly #clock: Clock;
@@ -39,7 +42,14 @@ export class Gate {
   #farewell: CloseReason | undefined;
   #ignored = 0;
 
-  constructor(role: 'acceptor' | 'dialer', events: readonly string[], clock: Clock, on: GateEvents) {
+  constructor(
+    role: 'acceptor' | 'dialer',
+    events: readonly string[],
+    clock: Clock,
+    on: GateEvents,
+    unasked = new UnaskedBytes(),
+  ) {
+    this.unasked = unasked;
     this.#role = role;
     this.#events = new Set([...events, 'rpc-request', 'ping']);
     this.#clock = clock;
@@ -61,13 +71,18 @@ export class Gate {
     this.#closed = true;
   }
 
-  /** Counts a frame as it arrives, before anything is done with it. */
-  count(): void {
+  /** Counts a frame as it arrives, before anything is done with it. @param bytes 0 for the rest of a batch */
+  count(bytes: number): void {
     if (this.#closed) return;
-    const frames = this.#second.use(this.#clock.nowMs());
-    if (frames >= FRAMES_PER_SECOND_CUT) this.#on.flooded();
+    const nowMs = this.#clock.nowMs();
+    const frames = this.#second.use(nowMs);
+    const { before, total } = this.unasked.take(bytes, nowMs);
+    if (frames >= FRAMES_PER_SECOND_CUT) this.#on.flooded(`${String(frames)} frames in a second`);
+    else if (total > UNASKED_BYTES_CUT) this.#on.flooded(`${String(total)} bytes unasked`);
     else if (frames === FRAMES_PER_SECOND + 1 || (frames > FRAMES_PER_SECOND && frames % FRAMES_PER_SECOND === 0)) {
-      this.#on.tooMany(frames);
+      this.#on.overused(`${String(frames)} frames in a second`);
+    } else if (before <= UNASKED_BYTES_FREE && total > UNASKED_BYTES_FREE) {
+      this.#on.overused(`${String(total)} bytes unasked`);
     }
   }
 
@@ -75,11 +90,12 @@ export class Gate {
   admit(message: unknown): '#1' | '#2' | Frame | readonly (Frame | null)[] | null {
     if (this.#closed) return null;
     if (message === PING || message === PONG) return message;
+    if (this.unasked.isSpent(this.#clock.nowMs())) return this.#drop();
     // Binary frames are never sent by a node; control characters alone are no JSON.
     const value = typeof message === 'string' ? parseJson(message) : undefined;
     if (!Array.isArray(value)) return this.#frame(value);
     if (value.length === 0 || value.length > BATCH_FRAMES_MAX) return this.#drop();
-    for (let extra = 1; extra < value.length; extra += 1) this.count();
+    for (let extra = 1; extra < value.length; extra += 1) this.count(0);
     return this.#closed ? null : value.map((frame) => this.#frame(frame));
   }
 
@@ -126,4 +142,9 @@ function welcomeOf(data: unknown): object {
   // Without the member the library ends the connection with 4000, as the reference does.
   if (pingTimeout === undefined) return { isAuthenticated: false };
   return { pingTimeout: Math.min(Math.max(pingTimeout, 1_000), 120_000), isAuthenticated: false };
+}
+
+/** Length of a message as the socket hands it over: one buffer, unless it is told otherwise. */
+export function bytesOf(data: unknown): number {
+  return Buffer.isBuffer(data) ? data.length : 0;
 }

@@ -122,10 +122,13 @@ export class Link {
   /** Sends a call and waits for its answer. @throws ProtocolError `CALL_FAILED` */
   async call(outgoing: Outgoing, timeoutMs: number): Promise<unknown> {
     this.#refuseWhenClosed();
+    this.gate.unasked.asked();
     try {
       return await this.#socket.invoke(outgoing.event, outgoing.data, { ackTimeout: timeoutMs });
     } catch (error) {
       throw new ProtocolError('CALL_FAILED', { reason: messageOf(error) }, messageOf(error), { cause: error });
+    } finally {
+      this.gate.unasked.settled();
     }
   }
 

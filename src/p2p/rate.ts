@@ -12,14 +12,14 @@ export class RateWindow {
     this.#windowMs = windowMs;
   }
 
-  /** Counts one use and says which of its window it is, from 1. */
-  use(nowMs: number): number {
+  /** Counts a use, or several, and says how many of its window there are with it. */
+  use(nowMs: number, count = 1): number {
     // A clock that was set back must not freeze a window.
     if (nowMs - this.#startMs >= this.#windowMs || nowMs < this.#startMs) {
       this.#startMs = nowMs;
       this.#uses = 0;
     }
-    this.#uses += 1;
+    this.#uses += count;
     return this.#uses;
   }
 

@@ -11,9 +11,10 @@ import type { Clock } from '../ports/clock.ts';
 import type { PeerInfo } from '../ports/transport.ts';
 import { CLOSE, type QueryVerdict, type WireDialect } from './dialect.ts';
 import { Doorstep } from './doorstep.ts';
-import { Gate } from './gate.ts';
+import { bytesOf, Gate, type GateEvents } from './gate.ts';
 import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
 import { FRAME_BYTES_MAX, ipv4Of } from './packets.ts';
+import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
 
 export interface ListenOptions {
   /** IPv4 address to bind. */
@@ -32,6 +33,7 @@ export interface ListenOptions {
   readonly socketsMax: number;
   /** The own nonce, to recognise oneself. */
   readonly nonce: string;
+  readonly crowd: UnaskedCrowd;
   readonly on: ListenerEvents;
 }
 
@@ -44,7 +46,10 @@ export interface ListenerEvents {
    */
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Extract<QueryVerdict, { accepted: false }>['close']): void;
-  tooMany(link: Link | undefined, ip: string, framesInSecond: number): void;
+  /** Frames or bytes above what is free. */
+  overused(link: Link | undefined, ip: string, detail: string): void;
+  /** Far more: the line was cut. */
+  flooded(link: Link | undefined, ip: string, detail: string): void;
 }
 
 export interface Listener {
@@ -99,12 +104,16 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   /** Runs inside the event of the new WebSocket, before the library has it: the first frame finds the gate in place. */
   function guard(webSocket: WebSocket, request: IncomingMessage): void {
     const ip = ipv4Of(request.socket.remoteAddress) ?? '';
-    const gate = new Gate('acceptor', dialect.events, options.clock, {
-      tooMany: (frames) => {
-        on.tooMany(line.link, ip, frames);
+    const flow: GateEvents = {
+      overused: (detail) => {
+        on.overused(line.link, ip, detail);
       },
-      flooded: cut,
-    });
+      flooded: (detail) => {
+        cut();
+        on.flooded(line.link, ip, detail);
+      },
+    };
+    const gate = new Gate('acceptor', dialect.events, options.clock, flow, new UnaskedBytes(options.crowd));
     const line: Line = { ip, gate, link: undefined, welcome: undefined };
     lines.set(webSocket, line);
     function cut(): void {
@@ -112,8 +121,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       webSocket.removeAllListeners('message');
       webSocket.terminate();
     }
-    webSocket.on('message', () => {
-      gate.count();
+    webSocket.on('message', (data) => {
+      gate.count(bytesOf(data));
     });
     // Nodes never send control frames; the reference cuts who does.
     webSocket.on('ping', cut);

@@ -22,6 +22,7 @@ import { CLOSE, type WireDialect } from './dialect.ts';
 import type { Link } from './link.ts';
 import { peerIdOf } from './packets.ts';
 import { listen, type Listener } from './server.ts';
+import { UnaskedCrowd } from './unasked.ts';
 
 export interface TransportOptions {
   readonly dialect: WireDialect;
@@ -80,6 +81,7 @@ class SocketTransport implements ListeningTransport {
   /** Every link whose WebSocket is not closed yet. */
   readonly #links = new Set<Link>();
   readonly #owners = new WeakMap<Link, PeerConnection>();
+  readonly #crowd = new UnaskedCrowd();
   #info: NodeInfo | undefined;
   #packedInfo: object = {};
   #context: ConnectionContext | undefined;
@@ -121,6 +123,7 @@ class SocketTransport implements ListeningTransport {
       arrivalsPerIpMax: this.#options.arrivalsPerIpMax ?? ARRIVALS_PER_IP_MAX,
       socketsMax: this.#options.inboundMax + STRANGERS_MAX + SOCKETS_LEAVING_MAX,
       nonce: info.nonce,
+      crowd: this.#crowd,
       on: {
         admits: (ip) => !this.#closed && handlers.admits(ip),
         accept: (link, info) => this.#accept(link, info),
@@ -128,9 +131,13 @@ class SocketTransport implements ListeningTransport {
           this.#observer.count('p2p_refused_total', 1, { code: String(close.code) });
           this.#observer.log('debug', 'PEER_REFUSED', 'A peer was refused', { ip, ...close });
         },
-        tooMany: (link, ip, frames) => {
-          if (link !== undefined) this.#owners.get(link)?.reportRate(frames);
-          this.#observer.log('debug', 'PEER_FRAME_RATE', 'Many frames in a second', { ip, frames });
+        overused: (link, ip, detail) => {
+          if (link !== undefined) this.#owners.get(link)?.overused(detail);
+          this.#observer.log('debug', 'PEER_OVERUSE', 'A peer sends much', { ip, detail });
+        },
+        flooded: (link, ip, detail) => {
+          if (link !== undefined) this.#owners.get(link)?.flooded(detail);
+          this.#observer.log('debug', 'PEER_FLOOD', 'A peer floods', { ip, detail });
         },
       },
     });
@@ -155,12 +162,16 @@ class SocketTransport implements ListeningTransport {
       info,
       clock: this.#options.clock,
       timeoutMs: this.#timeouts.dialMs,
+      crowd: this.#crowd,
       on: {
         ...connection.events((reason) => {
           this.#ended(connection, reason);
         }),
-        tooMany: (frames) => {
-          connection.reportRate(frames);
+        overused: (detail) => {
+          connection.overused(detail);
+        },
+        flooded: (detail) => {
+          connection.flooded(detail);
         },
       },
     });

@@ -129,6 +129,22 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     },
   },
   {
+    name: 'large events without end',
+    run: (arena, untilMs) => {
+      // As much text as fits, as many values as may be, so that reading it is work.
+      const values = Array.from({ length: 290_000 }, (_, index) => 1_000_000 + index).join();
+      const event = `{"event":"remote-message","data":{"event":"nosuch","data":[${values}]}}`;
+      return crowd(untilMs, 4, async () => {
+        const peer = await arena.peer();
+        for (let sent = 0; sent < 20 && peer.end === undefined; sent += 1) {
+          peer.say(event);
+          await sleep(10);
+        }
+        await mustEnd(peer, 'a peer that sends large events without end');
+      });
+    },
+  },
+  {
     name: 'frames without end',
     async run(arena, untilMs) {
       await crowd(untilMs, 4, async () => {
@@ -160,11 +176,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   {
     name: 'questions without end',
     async run(arena, untilMs) {
-      const { genesisBlockId } = arena.devnet.network.params;
-      const question =
-        arena.generation === 2
-          ? { procedure: 'blocks', data: { lastBlockId: genesisBlockId } }
-          : { procedure: 'getBlocksFromId', data: { blockId: genesisBlockId } };
+      const question = blocksQuestion(arena);
       const peers = await Promise.all(Array.from({ length: 20 }, () => arena.peer()));
       while (performance.now() < untilMs) {
         for (const peer of peers) for (let asked = 0; asked < 7; asked += 1) peer.ask(question);
@@ -175,11 +187,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   {
     name: 'questions whose answers are not read',
     async run(arena, untilMs) {
-      const { genesisBlockId } = arena.devnet.network.params;
-      const question =
-        arena.generation === 2
-          ? { procedure: 'blocks', data: { lastBlockId: genesisBlockId } }
-          : { procedure: 'getBlocksFromId', data: { blockId: genesisBlockId } };
+      const question = blocksQuestion(arena);
       const peers = await Promise.all(Array.from({ length: 40 }, () => arena.peer()));
       for (const peer of peers) peer.pause();
       while (performance.now() < untilMs) {
@@ -189,6 +197,14 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     },
   },
 ];
+
+/** Asks for as many blocks as one answer holds. */
+function blocksQuestion({ generation, devnet }: Arena): object {
+  const { genesisBlockId } = devnet.network.params;
+  return generation === 2
+    ? { procedure: 'blocks', data: { lastBlockId: genesisBlockId } }
+    : { procedure: 'getBlocksFromId', data: { blockId: genesisBlockId } };
+}
 
 /** Peers that come back under another address whenever they were thrown out, and say the same again. */
 async function texts(

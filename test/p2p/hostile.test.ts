@@ -5,12 +5,15 @@ import { connect } from 'node:net';
 import test from 'ava';
 
 import { FRAMES_PER_SECOND_CUT } from '../../src/p2p/gate.ts';
+import { UNASKED_BYTES_CUT } from '../../src/p2p/unasked.ts';
 import { PeerFault } from '../../src/ports/transport.ts';
 import {
+  closeAll,
   greetedPeer,
   HOST,
   NETWORK,
   nodeInfo,
+  pair,
   pause,
   rawPeer,
   type RawPeer,
@@ -276,8 +279,61 @@ test('a flood is cut off', async (t) => {
   await until(() => peer.closed() !== undefined, 'cut');
   t.is(peer.closed()?.code, 1006);
   await until(() => node.seen.disconnected.length === 1, 'reported');
-  t.is(node.seen.faults.length, 14);
+  t.deepEqual(
+    node.seen.faults.map(({ fault }) => fault),
+    [...Array.from({ length: 14 }, () => 'MESSAGE_RATE'), 'MESSAGE_FLOOD'],
+  );
   await node.transport.close();
+});
+
+/** An event of so many bytes that nobody asked for. */
+function large(bytes: number): string {
+  return JSON.stringify(message('nosuch', 'x'.repeat(bytes)));
+}
+
+test('what a peer sends unasked beyond some megabytes in ten seconds is not read, and costs once', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  const announcement = message('postTransactionsAnnouncement', { transactionIds: ['1'] });
+  peer.say(large(2_500_000));
+  peer.say(announcement);
+  await until(() => node.seen.messages.length === 1, 'it is heard');
+  t.deepEqual(node.seen.faults, []);
+  peer.say(large(2_500_000));
+  await until(() => node.seen.faults.length === 1, 'it costs');
+  t.like(node.seen.faults[0], { peerId: '127.0.0.1:5301', fault: 'MESSAGE_RATE' });
+  peer.say(large(2_500_000));
+  peer.say(announcement);
+  await pause(200);
+  t.is(node.seen.messages.length, 1);
+  t.is(node.seen.faults.length, 1);
+  t.is(peer.closed(), undefined);
+  await node.transport.close();
+});
+
+test('a flood of bytes is cut off', async (t) => {
+  const node = await startNode();
+  const peer = await greetedPeer(node.address.wsPort);
+  for (let sent = 0; sent < UNASKED_BYTES_CUT; sent += 2_500_000) peer.say(large(2_500_000));
+  await until(() => peer.closed() !== undefined, 'cut');
+  await until(() => node.seen.disconnected.length === 1, 'reported');
+  t.deepEqual(
+    node.seen.faults.map(({ fault }) => fault),
+    ['MESSAGE_RATE', 'MESSAGE_FLOOD'],
+  );
+  await node.transport.close();
+});
+
+test('answers to our questions may be as large as messages are, however many', async (t) => {
+  const answer = (): Promise<unknown> => Promise.resolve([{ blocks: 'x'.repeat(2_800_000) }]);
+  const [asker, answerer] = await pair([{ answer }]);
+  let bytes = 0;
+  while (bytes < 2 * UNASKED_BYTES_CUT) {
+    const requests = [1, 2].map(() => asker.transport.request(answerer.id, { kind: 'blocksAfter', blockId: '1' }));
+    for (const blocks of await Promise.all(requests)) bytes += JSON.stringify(blocks).length;
+  }
+  t.deepEqual(asker.seen.faults, []);
+  await closeAll(asker, answerer);
 });
 
 test('control frames end a connection, as with the reference', async (t) => {

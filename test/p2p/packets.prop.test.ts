@@ -74,8 +74,8 @@ test('nothing that is read from the wire throws', (t) => {
   fc.assert(
     fc.property(nearFrame, fc.constantFrom('acceptor', 'dialer'), (value, role) => {
       const text = JSON.stringify(value) ?? '';
-      const gate = new Gate(role, dialect.events, clock, { tooMany: () => undefined, flooded: () => undefined });
-      gate.count();
+      const gate = new Gate(role, dialect.events, clock, { overused: () => undefined, flooded: () => undefined });
+      gate.count(text.length);
       gate.admit(text);
       const { data } = (value ?? {}) as { data?: unknown };
       dialect.readCall(data);

@@ -63,7 +63,12 @@ export interface PeerHandlers {
 
 const INTERVALS: PeerIntervals = { populateMs: 10_000, seedMs: 30_000, shuffleMs: 300_000 };
 /** What nobody is forgiven: it endangers the node, whoever does it. */
-const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set(['MESSAGE_RATE', 'MALFORMED_PEER_LIST', 'INFO_TOO_LARGE']);
+const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
+  'MESSAGE_RATE',
+  'MESSAGE_FLOOD',
+  'MALFORMED_PEER_LIST',
+  'INFO_TOO_LARGE',
+]);
 const NOTE = 'peers/book';
 const DROPPED_MAX = 200;
 /** Between a ban and its saving. */

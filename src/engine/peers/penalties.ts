@@ -24,6 +24,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_MESSAGE: 100,
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
+  MESSAGE_FLOOD: 100,
   // Ten such windows end a connection: a burst may happen, a habit not.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,

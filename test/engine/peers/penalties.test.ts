@@ -3,7 +3,13 @@ import test from 'ava';
 import { pointsOf } from '../../../src/engine/peers/penalties.ts';
 
 test('what an honest node can never send costs everything', (t) => {
-  for (const code of ['MALFORMED_MESSAGE', 'MALFORMED_PEER_LIST', 'INFO_TOO_LARGE', 'BLOCK_MALFORMED']) {
+  for (const code of [
+    'MALFORMED_MESSAGE',
+    'MALFORMED_PEER_LIST',
+    'INFO_TOO_LARGE',
+    'MESSAGE_FLOOD',
+    'BLOCK_MALFORMED',
+  ]) {
     t.is(pointsOf(code), 100, code);
   }
   for (const code of ['BLOCK_SIGNATURE_INVALID', 'BLOCK_PAYLOAD_INVALID', 'TRANSACTION_INVALID']) {

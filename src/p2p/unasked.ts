@@ -1,0 +1,67 @@
+/**
+ * Bytes that peers send without having been asked. A frame must be read to its end before it shows what it is, so everything
+ * counts that a peer sends beyond the room that our open questions leave for their answers.
+ */
+
+import { FRAME_BYTES_MAX } from './packets.ts';
+import { RateWindow } from './rate.ts';
+
+const WINDOW_MS = 10_000;
+/** In a window, and read: a block of the largest kind has less than a million, and comes once from each peer. */
+export const UNASKED_BYTES_FREE = 4_000_000;
+/** In a window; more end the connection. */
+export const UNASKED_BYTES_CUT = 16_000_000;
+/** Of all peers in a window; beyond, only those are read that have sent little of it. */
+const CROWD_BYTES_MAX = 24_000_000;
+const CROWD_BYTES_FREE = 256_000;
+
+/** What all peers together have sent unasked. */
+export class UnaskedCrowd {
+  readonly #window = new RateWindow(WINDOW_MS);
+
+  /** @returns bytes of the window with these */
+  take(bytes: number, nowMs: number): number {
+    return this.#window.use(nowMs, bytes);
+  }
+}
+
+export class UnaskedBytes {
+  readonly #crowd: UnaskedCrowd;
+  readonly #window = new RateWindow(WINDOW_MS);
+  #openQuestions = 0;
+  /** Bytes that may still come as answers. */
+  #answerRoom = 0;
+
+  constructor(crowd = new UnaskedCrowd()) {
+    this.#crowd = crowd;
+  }
+
+  /** The peer was asked something. */
+  asked(): void {
+    this.#openQuestions += 1;
+    this.#answerRoom += FRAME_BYTES_MAX;
+  }
+
+  /** A question was answered, or is not waited for any more. */
+  settled(): void {
+    this.#openQuestions -= 1;
+    this.#answerRoom = Math.min(this.#answerRoom, this.#openQuestions * FRAME_BYTES_MAX);
+  }
+
+  /** Counts a frame. @returns unasked bytes of the window before and with it */
+  take(bytes: number, nowMs: number): { readonly before: number; readonly total: number } {
+    const before = this.#window.use(nowMs, 0);
+    const answer = Math.min(bytes, this.#answerRoom);
+    this.#answerRoom -= answer;
+    const unasked = bytes - answer;
+    this.#crowd.take(unasked, nowMs);
+    return { before, total: this.#window.use(nowMs, unasked) };
+  }
+
+  /** Whether nothing more of this peer is read in this window. */
+  isSpent(nowMs: number): boolean {
+    const own = this.#window.use(nowMs, 0);
+    if (own > UNASKED_BYTES_FREE) return true;
+    return own > CROWD_BYTES_FREE && this.#crowd.take(0, nowMs) > CROWD_BYTES_MAX;
+  }
+}
