@@ -13,6 +13,7 @@ import type { Chain } from '../chain.ts';
 import { BranchRejected } from '../commit.ts';
 import { findCommonHeight } from './common-block.ts';
 import { downloadAfter, type Batch } from './download.ts';
+import { Patience } from './patience.ts';
 
 /**
  * Blocks by which a rival branch may outgrow ours before it must have proved to be the better one: ten rounds beyond what
@@ -42,6 +43,8 @@ export interface FollowDependencies {
   /** False where peers have no answer to the question for their tip. */
   readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
+  /** Whether others are waiting that deserve a hearing before this one, which has proved nothing for so long. */
+  readonly othersWait: (waitedMs: number) => boolean;
   /** Bytes of a rival branch that are kept until it is the better one; some 16 million unless told. */
   readonly branchBytesMax?: number;
 }
@@ -50,7 +53,7 @@ export interface FollowDependencies {
  * @param isShown true when the peer has just sent the tip of its chain; otherwise it is asked for it before anything else
  * @returns true when our tip changed
  * @throws ProtocolError `REQUEST_FAILED`, `SYNC_NO_COMMON_BLOCK`, `SYNC_FORK_TOO_DEEP`, `SYNC_BLOCKS_UNLINKED`,
- *   `SYNC_BRANCH_NOT_BETTER`, `SYNC_BRANCH_TOO_LARGE`, or what `Chain.append` and `Chain.switchTo` throw
+ *   `SYNC_BRANCH_NOT_BETTER`, `SYNC_BRANCH_TOO_LARGE`, `SYNC_TOO_SLOW`, or what `Chain.append` and `Chain.switchTo` throw
  */
 export async function follow(peerId: PeerId, isShown: boolean, dependencies: FollowDependencies): Promise<boolean> {
   const { chain, observer, isTipAsked } = dependencies;
@@ -87,28 +90,27 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
     peerFailed,
     prepare: (blocks) => chain.precheck(blocks),
   });
-  if (!isOurs) {
-    try {
-      await changeBranch(from.height, batches, dependencies);
-    } catch (error) {
-      // Nothing more of it is fetched or looked at.
-      await batches.return();
-      throw error;
+  const patience = new Patience(clock);
+  try {
+    if (!isOurs) await changeBranch(from.height, batches, patience, dependencies);
+    isOurs = true;
+    for (;;) {
+      const { value: batch, done } = await patience.during(batches.next());
+      if (done === true || isStopped()) return true;
+      await batch.prepared;
+      try {
+        await chain.append(batch.blocks);
+      } catch (error) {
+        if (batch.peerId === peerId || !(error instanceof BranchRejected)) throw error;
+        peerFailed(batch.peerId, error);
+        return false;
+      }
+      patience.reward(batch.blocks);
     }
+  } finally {
+    // Nothing more of it is fetched or looked at.
+    await batches.return();
   }
-  isOurs = true;
-  for await (const batch of batches) {
-    if (isStopped()) break;
-    await batch.prepared;
-    try {
-      await chain.append(batch.blocks);
-    } catch (error) {
-      if (batch.peerId === peerId || !(error instanceof BranchRejected)) throw error;
-      peerFailed(batch.peerId, error);
-      return false;
-    }
-  }
-  return true;
 }
 
 /** Height of a block that we share with the peer, at or above which everything of ours can be taken back. */
@@ -140,14 +142,15 @@ async function hasBetterTip(peerId: PeerId, { chain, transport }: FollowDependen
 async function changeBranch(
   fromHeight: number,
   batches: AsyncGenerator<Batch, void>,
-  { chain, isStopped, branchBytesMax = BRANCH_BYTES_MAX }: FollowDependencies,
+  patience: Patience,
+  { chain, isStopped, othersWait, branchBytesMax = BRANCH_BYTES_MAX }: FollowDependencies,
 ): Promise<void> {
   const aheadOf = chain.tip.header.height;
   let commonHeight = fromHeight;
   const branch: Block[] = [];
   let bytes = 0;
   for (;;) {
-    const { value: batch, done } = await batches.next();
+    const { value: batch, done } = await patience.during(batches.next());
     const end = branch.at(-1);
     if (done === true || isStopped() || (end !== undefined && end.height > aheadOf + BRANCH_AHEAD_BLOCKS_MAX)) {
       throw new ProtocolError('SYNC_BRANCH_NOT_BETTER', { commonHeight, blocks: branch.length });
@@ -173,6 +176,8 @@ async function changeBranch(
       await chain.switchTo(commonHeight, branch);
       return;
     }
+    patience.reward(batch.blocks);
+    if (othersWait(patience.waitedMs)) throw new ProtocolError('SYNC_TOO_SLOW', { waitedMs: patience.waitedMs });
     if (bytes > branchBytesMax) {
       throw new ProtocolError(
         'SYNC_BRANCH_TOO_LARGE',

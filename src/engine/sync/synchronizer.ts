@@ -12,6 +12,8 @@ import type { Observer } from '../../ports/observer.ts';
 import type { Connection, PeerId, Transport } from '../../ports/transport.ts';
 import type { SyncProgress } from '../../ports/node-api.ts';
 import type { AnnouncedTip } from '../../protocol/rules.ts';
+import { slotAt } from '../../protocol/slots.ts';
+import type { BlockHeader } from '../../protocol/types.ts';
 import { BlockRejected } from '../../protocol/verdict.ts';
 import type { Chain } from '../chain.ts';
 import { BranchRejected } from '../commit.ts';
@@ -36,6 +38,8 @@ const PROOF_MS = 3000;
 const STALL_MS = 10_000;
 /** After a claim that came to nothing, time for which further claims alone stop neither forging nor gossip. */
 const DOUBT_MS = 60_000;
+/** Waiting after which a stranger with an unproved branch makes room for a peer that we dialled and that has a better tip, too. */
+const STRANGER_MS = 30_000;
 /** What only a liar can have done: it ends the conversation. */
 const LIES: ReadonlySet<string> = new Set(['SYNC_BLOCKS_UNLINKED', 'SYNC_NO_COMMON_BLOCK']);
 
@@ -115,8 +119,10 @@ export class Synchronizer {
     this.#chain.listen({
       applied: (blocks, origin) => {
         if (origin !== 'synced') return;
-        this.#lastProgressMs = this.#clock.nowMs();
-        this.#meter.observe(blocks.at(-1)?.height ?? 0, this.#lastProgressMs);
+        const nowMs = this.#clock.nowMs();
+        this.#meter.observe(blocks.at(-1)?.height ?? 0, nowMs);
+        // Who gives the newest block there can be leaves nothing to wait for, however soon he promises the next.
+        this.#lastProgressMs = this.#isCurrent(blocks.at(-1)) ? -Infinity : nowMs;
       },
     });
     this.#arm();
@@ -152,6 +158,12 @@ export class Synchronizer {
       });
   }
 
+  /** Whether a block is as new as the tip of a network can be: of this slot or the one before. */
+  #isCurrent(block: BlockHeader | undefined): boolean {
+    if (block === undefined) return false;
+    return slotAt(block.timestamp, this.#chain.rules.params) >= this.#chain.currentSlot() - 1;
+  }
+
   #arm(): void {
     if (this.#stopped) return;
     this.#timer = this.#clock.after(CHECK_INTERVAL_MS, () => {
@@ -182,7 +194,8 @@ export class Synchronizer {
     let isShown = first !== undefined && hasShownTip;
     let peerId = first ?? this.#choosePeer(tried);
     while (!this.#stopped && peerId !== undefined && tried.size < PEERS_PER_RUN_MAX) {
-      this.#leader = peerId;
+      const leader = peerId;
+      this.#leader = leader;
       this.#progressToldMs = this.#clock.nowMs();
       this.#meter.begin(this.#chain.tip.header.height, this.#progressToldMs);
       try {
@@ -195,6 +208,7 @@ export class Synchronizer {
           peerFailed: (other, error) => this.#helperFailed(other, error),
           isTipAsked: this.#customs.isTipAsked,
           isStopped: () => this.#stopped,
+          othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#isStrangerInTheWay(leader),
         });
         if (isAhead) {
           tried.clear();
@@ -255,16 +269,19 @@ export class Synchronizer {
     const others = connections.filter(
       (other) => other.peerId !== leader && tipName(other) === name && !this.#rests.isResting(other.peerId),
     );
-    const isOutbound = ({ direction }: Connection): boolean => direction === 'outbound';
     return [...others.filter(isOutbound), ...others.filter((other) => !isOutbound(other))]
       .slice(0, HELPERS_MAX)
       .map(({ peerId }) => peerId);
   }
 
+  #isStrangerInTheWay(leader: PeerId): boolean {
+    const connection = this.#transport.connections().find(({ peerId }) => peerId === leader);
+    return connection?.direction !== 'outbound' && this.#betterPeers(new Set([leader]), isOutbound).length > 0;
+  }
+
   /** A random member of the largest group of peers that agree on the best tip announced. */
   #choosePeer(excluded: ReadonlySet<PeerId>): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
-    const isOutbound = (connection: Connection) => connection.direction === 'outbound';
     // Whoever dials us may claim anything, and the boldest claim is looked at first: every other look is for those that we
     // chose ourselves, so that no crowd of strangers keeps us from them.
     const chosen = excluded.size % 2 === 0 ? this.#betterPeers(excluded, isOutbound) : [];
@@ -304,6 +321,10 @@ export class Synchronizer {
       ({ info }) => info.height === height && info.broadhash !== undefined && info.broadhash !== broadhash,
     );
   }
+}
+
+function isOutbound({ direction }: Connection): boolean {
+  return direction === 'outbound';
 }
 
 /** What a peer calls its tip. */

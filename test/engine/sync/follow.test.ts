@@ -58,6 +58,7 @@ async function followed({ lone, rival }: Awaited<ReturnType<typeof scene>>, bran
     peerFailed: () => undefined,
     isTipAsked: true,
     isStopped: () => false,
+    othersWait: () => false,
     ...(branchBytesMax === undefined ? {} : { branchBytesMax }),
   }).then(
     () => 'followed',

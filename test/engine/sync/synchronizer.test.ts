@@ -16,6 +16,7 @@ import { blocksOf, forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
 interface Peer {
   readonly maker: ChainMaker;
   readonly announced?: { readonly height: number; readonly maxHeightPrevoted: number; readonly lastBlockId?: string };
+  readonly direction?: Connection['direction'];
   readonly tip?: () => unknown;
   readonly highestCommonBlock?: (ids: readonly string[]) => unknown;
   readonly blocksAfter?: (blockId: string) => readonly unknown[] | Promise<readonly unknown[]>;
@@ -62,10 +63,10 @@ class Bench {
   }
 
   #connections(): readonly Connection[] {
-    return [...this.peers].map(([peerId, { maker, announced }]) => {
+    return [...this.peers].map(([peerId, { maker, announced, direction = 'outbound' }]): Connection => {
       const { id: lastBlockId, height, maxHeightPrevoted } = maker.tip;
       const info = { ip: peerId, wsPort: 1, height, maxHeightPrevoted, lastBlockId, ...announced };
-      return { peerId, direction: 'outbound', info, sinceMs: 0, latencyMs: undefined };
+      return { peerId, direction, info, sinceMs: 0, latencyMs: undefined };
     });
   }
 
@@ -270,6 +271,95 @@ test('a peer whose branch turns out to be junk is not asked for more of it', asy
   await new Promise((resolve) => setTimeout(resolve, 200));
   t.true(answers <= 2, `${answers} answers`);
 });
+
+/** What a peer does that gives so many blocks of a chain at a time, each time after so many seconds. */
+function slowly(b: Bench, maker: ChainMaker, count: number, seconds: number): Pick<Peer, 'blocksAfter'> {
+  const chain = [maker.network.genesis, ...blocksOf(maker, 1)];
+  return {
+    blocksAfter: (blockId) => {
+      b.lone.nowS += seconds;
+      const at = chain.findIndex(({ id }) => id === blockId) + 1;
+      return chain.slice(at, at + count).map((block) => maker.rules.codec.blockToJson(block));
+    },
+  };
+}
+
+test('a peer that gives a rival branch block by block, each when it is about to be given up, gives few', async (t) => {
+  const { bench: b, rival } = await bench(5, 60, 75);
+  b.peers.set('slow', { maker: rival, ...slowly(b, rival, 1, 9) });
+  const tip = b.tipId;
+  await b.run('slow', true);
+  t.is(b.tipId, tip);
+  // Those that are fetched ahead come on top.
+  t.true(b.asked.length < 12, b.asked.join());
+  t.deepEqual(b.penalties, []);
+  b.peers.set('honest', { maker: rival });
+  await b.run('slow', true);
+  t.is(b.tipId, rival.tip.id);
+});
+
+test('a peer that gives what we lack block by block is left for one that gives more', async (t) => {
+  const { bench: b, rival } = await bench(5, 0, 80);
+  b.peers.set('slow', { maker: rival, announced: { height: 9999, maxHeightPrevoted: 9999, lastBlockId: '7' } });
+  b.peers.set('slow', { ...b.peers.get('slow')!, ...slowly(b, rival, 1, 9) });
+  b.peers.set('honest', { maker: rival });
+  await b.run('slow', true);
+  t.is(b.tipId, rival.tip.id);
+  t.true(b.asked.filter((line) => line === 'slow blocksAfter').length < 12);
+});
+
+test('a peer on a bad line that gives all it can is followed to the end', async (t) => {
+  const { bench: b, rival } = await bench(5, 100, 115);
+  b.peers.set('far', { maker: rival, ...slowly(b, rival, 34, 10) });
+  await b.run();
+  t.is(b.tipId, rival.tip.id);
+});
+
+test('a stranger whose branch has proved nothing for long makes room for a peer that we dialled', async (t) => {
+  const { bench: b, rival } = await bench(5, 100, 115);
+  const stranger: Peer = { maker: rival, direction: 'inbound', ...slowly(b, rival, 10, 3.2) };
+  b.peers.set('stranger', stranger);
+  b.peers.set('ours', { maker: rival });
+  await b.run('stranger', true);
+  t.is(b.tipId, rival.tip.id);
+  t.true(b.asked.includes('ours blocksAfter'));
+});
+
+test('a stranger with a branch that no other peer has is followed to the end', async (t) => {
+  const { bench: b, rival } = await bench(5, 100, 115);
+  b.peers.set('stranger', { maker: rival, direction: 'inbound', ...slowly(b, rival, 10, 3.2) });
+  await b.run('stranger', true);
+  t.is(b.tipId, rival.tip.id);
+});
+
+for (const [name, ageS, isSyncing] of [
+  ['as new as there can be is no synchronisation any more', 0, false],
+  ['that is a minute old is one, as there must be more', 60, true],
+] as const) {
+  test(`waiting for more after a block ${name}`, async (t) => {
+    const { bench: b, rival } = await bench(5, 0, 5);
+    const blocks = blocksOf(rival, 5).map((block) => rival.rules.codec.blockToJson(block));
+    let endOfChain: () => void = () => undefined;
+    b.lone.nowS = rival.tip.timestamp + ageS - 3;
+    b.peers.set('holder', {
+      maker: rival,
+      blocksAfter: (blockId) => {
+        if (blockId !== rival.tip.id) {
+          // Longer than a mere claim holds a node up.
+          b.lone.nowS += 4;
+          return blocks;
+        }
+        return new Promise((resolve) => (endOfChain = () => resolve([])));
+      },
+    });
+    const run = b.run('holder', true);
+    while (b.tipId !== rival.tip.id) await new Promise((resolve) => setTimeout(resolve, 1));
+    t.is(b.synchronizer.syncing, isSyncing);
+    endOfChain();
+    await run;
+    t.false(b.synchronizer.syncing);
+  });
+}
 
 test('a fork that lies deeper than blocks can be taken back is left alone before any of it is fetched', async (t) => {
   const { bench: b, rival } = await bench(5, 60, 75);
