@@ -4,7 +4,7 @@ import test from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
 import { allOptions } from '../../src/config/schema.ts';
 import { DECLARATIONS } from '../../src/telemetry/declarations.ts';
-import { queriedSeries } from './grafana.ts';
+import { panelQueries, queriedSeries, variables } from './grafana.ts';
 
 const folder = join(packageDirectory(), 'docs', 'deploy');
 const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
@@ -28,6 +28,21 @@ test('every panel of the Grafana file has a place of its own, and a query where 
     t.true(gridPos.x + gridPos.w <= 24);
     t.is(targets.length > 0, type !== 'row');
   }
+});
+
+test('every choice at the head of the Grafana file is one that queries use, and they use no other', (t) => {
+  const named = variables().filter(({ labelValues }) => labelValues !== undefined);
+  for (const { panel, expression } of panelQueries()) {
+    const used = [...expression.matchAll(/\$\{?(\w+)/g)].map(([, name]) => name);
+    t.deepEqual(
+      [...new Set(used)],
+      named.map(({ name }) => name),
+      panel,
+    );
+  }
+  for (const { labelValues } of named) t.truthy(DECLARATIONS[labelValues?.series.replace(/^bloomery_/, '') ?? '']);
+  const sources = [...read('grafana.json').matchAll(/"uid": "\$\{(\w+)\}"/g)].map(([, name]) => name ?? '');
+  t.deepEqual([...new Set(sources)], ['datasource']);
 });
 
 test('every option that a deployment file sets exists', (t) => {

@@ -4,25 +4,64 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageDirectory } from '../../src/config/package.ts';
 
+export interface Query {
+  readonly panel: string;
+  /** With the variables of the file in it, as `$instance`. */
+  readonly expression: string;
+}
+
 export interface QueriedSeries {
   readonly panel: string;
   readonly name: string;
 }
 
-interface Panel {
-  readonly title: string;
-  readonly targets?: readonly { readonly expr: string }[];
+/** A choice at the head of the dashboard, filled with what a label says. */
+export interface Variable {
+  readonly name: string;
+  /** Undefined for one that names the data source. */
+  readonly labelValues: { readonly series: string; readonly label: string } | undefined;
+}
+
+interface GrafanaFile {
+  readonly templating: {
+    readonly list: readonly { readonly name: string; readonly type: string; readonly query: string }[];
+  };
+  readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
 }
 
 /** Names of series all begin with who tells them. */
 const SERIES = /\b((?:bloomery|process|nodejs)_[a-z0-9_]+)\b/g;
+const LABEL_VALUES = /^label_values\((\w+), (\w+)\)$/;
+
+/** Every query of every panel. */
+export function panelQueries(): readonly Query[] {
+  return grafanaFile().panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({ panel: title, expression: expr })),
+  );
+}
 
 /** Every series that a panel names, once for each panel. */
 export function queriedSeries(): readonly QueriedSeries[] {
-  const file = join(packageDirectory(), 'docs', 'deploy', 'grafana.json');
-  const { panels } = JSON.parse(readFileSync(file, 'utf8')) as { readonly panels: readonly Panel[] };
-  return panels.flatMap(({ title, targets = [] }) => {
-    const names = targets.flatMap(({ expr }) => [...expr.matchAll(SERIES)].map(([, name]) => name ?? ''));
-    return [...new Set(names)].map((name) => ({ panel: title, name }));
+  const named = panelQueries().flatMap(({ panel, expression }) =>
+    [...expression.matchAll(SERIES)].map(([, name = '']) => `${panel}\n${name}`),
+  );
+  return [...new Set(named)].map((text) => {
+    const [panel = '', name = ''] = text.split('\n');
+    return { panel, name };
   });
+}
+
+/** @throws Error for a variable whose query is of no known form */
+export function variables(): readonly Variable[] {
+  return grafanaFile().templating.list.map(({ name, type, query }) => {
+    if (type === 'datasource') return { name, labelValues: undefined };
+    const [, series, label] = LABEL_VALUES.exec(query) ?? [];
+    if (series === undefined || label === undefined) throw new Error(`${name}: ${query} asks for no values of a label`);
+    return { name, labelValues: { series, label } };
+  });
+}
+
+function grafanaFile(): GrafanaFile {
+  const file = join(packageDirectory(), 'docs', 'deploy', 'grafana.json');
+  return JSON.parse(readFileSync(file, 'utf8')) as GrafanaFile;
 }

@@ -1,0 +1,33 @@
+/**
+ * `npm run figures -- [--generation N]`: what the nodes of a devnet tell of themselves, held to `promtool check metrics`, and
+ * every query and choice of the Grafana file asked of a Prometheus that scrapes them. Needs both programs; all of it stays
+ * on the loopback address.
+ */
+
+import { parseArgs } from 'node:util';
+import { askGrafanaQueries } from './scenario.ts';
+
+const { values } = parseArgs({
+  options: {
+    generation: { type: 'string', multiple: true },
+    prometheus: { type: 'string', default: 'prometheus' },
+    promtool: { type: 'string', default: 'promtool' },
+  },
+});
+
+for (const generation of values.generation ?? ['3', '2']) {
+  const { prometheus, promtool } = values;
+  try {
+    const { queries, choices, lines } = await askGrafanaQueries({
+      generation: generation === '2' ? 2 : 3,
+      prometheus,
+      promtool,
+    });
+    console.log(
+      `generation ${generation}: ${lines} lines are clean; ${queries} queries and ${choices} choices find data`,
+    );
+  } catch (error) {
+    console.error(`generation ${generation}: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
+}
