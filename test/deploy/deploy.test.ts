@@ -1,8 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
+import type { Command } from 'commander';
+import { createProgram } from '../../src/cli/program.ts';
 import { packageDirectory } from '../../src/config/package.ts';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { allOptions } from '../../src/config/schema.ts';
+import { HEALTH_ROUTE, READINESS_ROUTE } from '../../src/http/routes/health.ts';
+import { METRICS_ROUTE } from '../../src/http/routes/metrics.ts';
 import { DECLARATIONS } from '../../src/telemetry/declarations.ts';
 import { panelQueries, queriedSeries, variables } from './grafana.ts';
 
@@ -61,3 +66,88 @@ test('the image holds every file that the package needs to run', (t) => {
     t.true(image.includes(`/build/${file}`), file);
   }
 });
+
+/** The ports that the commands of the image listen on. */
+const { httpPort, wsPort } = loadNetwork(packagedNetworkDirectory('devnet'));
+
+test('what the image copies from the sources is there', (t) => {
+  const copies = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, from = '']) =>
+    from.split(' '),
+  );
+  t.true(copies.length > 3);
+  for (const file of copies) t.true(existsSync(join(packageDirectory(), file)), file);
+});
+
+test('the image runs a command with the flags that it has, and opens the ports and asks the path that it serves', (t) => {
+  const image = read('Dockerfile');
+  t.deepEqual(wordsOf(/^ENTRYPOINT (.+)$/m, image), ['bloomery']);
+  t.deepEqual(unknownWords(wordsOf(/^CMD (.+)$/m, image)), []);
+  t.regex(image, new RegExp(`^EXPOSE ${httpPort} ${wsPort}$`, 'm'));
+  const [, port, path = ''] = /http:\/\/127\.0\.0\.1:(\d+)(\/\w+)/.exec(image) ?? [];
+  t.is(port, String(httpPort));
+  t.true(SERVICE_PATHS.has(path), path);
+});
+
+test('the devnet of the compose file reaches the ports that its nodes open, and Prometheus asks all of them', (t) => {
+  const compose = read('compose.yaml');
+  const { context = '', dockerfile = '' } =
+    /context: (?<context>\S+), dockerfile: (?<dockerfile>\S+) /.exec(compose)?.groups ?? {};
+  t.is(join(folder, context), join(packageDirectory()));
+  t.true(existsSync(join(folder, context, dockerfile)));
+  const nodes = [...compose.matchAll(/^ {2}(node\d):/gm)].map(([, name]) => name);
+  t.is(nodes.length, 4);
+  const published = [...compose.matchAll(/^ {4}ports: \['127\.0\.0\.1:(\d+):(\d+)'\]$/gm)];
+  const ofNodes = published.filter(([, , inner]) => inner === String(httpPort)).map(([, outer]) => Number(outer));
+  t.deepEqual(
+    ofNodes,
+    nodes.map((_, index) => httpPort + index),
+  );
+  const [, first] = /ipv4_address: (\S+) /.exec(compose) ?? [];
+  t.regex(compose, new RegExp(`BLOOMERY_P2P_FIXED_PEERS: ${first}:${wsPort}\n`));
+  const asked = [...read('prometheus.yml').matchAll(/'(\w+):(\d+)'/g)];
+  t.deepEqual(
+    asked.map(([, name]) => name),
+    nodes,
+  );
+  t.true(asked.every(([, , port]) => port === String(httpPort)));
+  t.true(SERVICE_PATHS.has('/metrics'));
+});
+
+test('the forger of the compose file opens the keys that the devnet ships', (t) => {
+  const [, password] = /BLOOMERY_FORGING_DEFAULT_PASSWORD: (.+)\n/.exec(read('compose.yaml')) ?? [];
+  const forgers = JSON.parse(read('../../networks/devnet/forgers.json')) as { defaultPassword: string };
+  t.is(password, forgers.defaultPassword);
+});
+
+test('the unit for systemd starts a node with flags that it has, on folders that systemd makes', (t) => {
+  const unit = read('bloomery.service');
+  const words = (/^ExecStart=\/usr\/bin\/env bloomery (.+)$/m.exec(unit)?.[1] ?? '').split(' ');
+  t.deepEqual(unknownWords(words), []);
+  const [, state] = /^StateDirectory=(\w+)$/m.exec(unit) ?? [];
+  t.regex(unit, new RegExp(`BLOOMERY_HOME=/var/lib/${state}(?: |$)`, 'm'));
+  const [, configuration] = /^ConfigurationDirectory=(\w+)$/m.exec(unit) ?? [];
+  t.true(words.includes(`/etc/${configuration}/config.json5`));
+  t.regex(unit, new RegExp(`^EnvironmentFile=-/etc/${configuration}/`, 'm'));
+});
+
+const SERVICE_PATHS = new Set([HEALTH_ROUTE, READINESS_ROUTE, METRICS_ROUTE].map(({ path }) => path));
+
+/** A list of words in JSON. */
+function wordsOf(form: RegExp, text: string): readonly string[] {
+  return JSON.parse(form.exec(text)?.[1] ?? '[]') as readonly string[];
+}
+
+/** Of a command's words those that name no command or flag; values of flags are passed over. */
+function unknownWords(words: readonly string[]): readonly string[] {
+  let command: Command = createProgram();
+  const unknown: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? '';
+    const option = command.options.find(({ long }) => long === word);
+    const child = command.commands.find((each) => each.name() === word);
+    if (child !== undefined) command = child;
+    else if (option === undefined) unknown.push(word);
+    else if (option.required) at += 1;
+  }
+  return unknown.length === 0 && command.parent === null ? ['no command'] : unknown;
+}
