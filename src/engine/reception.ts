@@ -94,6 +94,8 @@ export class Reception {
         this.#refuseFuture(block);
         return { kind: 'betterChain' };
       case 'doubleForging':
+        // Anybody can name the delegate of the tip; only he can have signed.
+        rules.screenBlock(block, verify);
         observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged twice in one place', {
           height: block.height,
           blockId: block.id,

@@ -74,6 +74,8 @@ const DROPPED_MAX = 200;
 /** Between a ban and its saving. */
 const SAVE_WAIT_MS = 1_000;
 const REPUTATIONS_MAX = 5_000;
+/** Of what an offence was. */
+const DETAIL_CHARACTERS_MAX = 300;
 const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
 export class PeerManager {
@@ -136,7 +138,7 @@ export class PeerManager {
       admits: (ip) => this.#admits(ip),
       evict: (inbound) => this.#evict(inbound),
       fault: (peerId, fault, detail) => {
-        if (WIRE_FAULTS.has(fault)) this.#charge(peerId, fault, detail);
+        if (WIRE_FAULTS.has(fault)) this.#charge(peerId, fault, detail.slice(0, DETAIL_CHARACTERS_MAX));
         else this.penalise(peerId, fault, detail);
       },
       connected: (connection) => {
@@ -237,7 +239,9 @@ export class PeerManager {
    *
    * @param code any rejection code; those that are no offence cost nothing
    */
-  penalise(peerId: PeerId, code: string, detail: string): void {
+  penalise(peerId: PeerId, code: string, said: string): void {
+    // Reasons may repeat what the peer sent, and those of bans are kept for a day.
+    const detail = said.slice(0, DETAIL_CHARACTERS_MAX);
     if (!this.isNamed(peerId)) this.#charge(peerId, code, detail);
     else if (pointsOf(code) > 0) {
       const fields = { peer: peerId, offence: code, detail };

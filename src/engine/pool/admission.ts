@@ -1,7 +1,7 @@
 /** May it enter? The checks of chain.md 9.2 in their order, each refusal with its reasons. */
 
 import type { PoolState } from '../../ports/node-api.ts';
-import type { Transaction } from '../../protocol/types.ts';
+import type { Transaction, TransactionId } from '../../protocol/types.ts';
 import { transactionError, TransactionRejected } from '../../protocol/verdict.ts';
 import { groupOf, isInFuture, typeErrorsOnEntry, validateAtTip, verifyAtTip, type PoolContext } from './checks.ts';
 import type { Pooled, PoolQueues } from './queues.ts';
@@ -13,7 +13,7 @@ import type { Pooled, PoolQueues } from './queues.ts';
  * @throws TransactionRejected with a code of every kind
  */
 export function admitFromClient(context: PoolContext, queues: PoolQueues, json: unknown): Pooled {
-  const transaction = readNew(context, queues, json);
+  const transaction = checkedNew(context, queues, context.rules.codec.transactionFromJson(json));
   const verdict = verifyAtTip(context, transaction);
   if (verdict.status === 'fail') throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', verdict.errors);
   const group = verdict.status === 'pending' ? 'pending' : groupOf(context, transaction);
@@ -26,7 +26,10 @@ export function admitFromClient(context: PoolContext, queues: PoolQueues, json: 
  * @throws TransactionRejected; see `isFaultOfSender`
  */
 export function admitFromPeer(context: PoolContext, queues: PoolQueues, json: unknown): Pooled {
-  return keep(context, queues, readNew(context, queues, json), 'received', 'none');
+  const transaction = context.rules.codec.transactionFromJson(json);
+  // Peers can send far more than the steps take on. What finds no room must not cost a signature check.
+  if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
+  return keep(context, queues, checkedNew(context, queues, transaction), 'received', 'none');
 }
 
 /** True when whoever served the transaction could have known that it is worthless. */
@@ -39,13 +42,12 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
 }
 
 /**
- * A transaction that is well-formed, signed, new and not from the future.
+ * The same transaction, when it is signed, new and not from the future.
  *
  * The reference looks at the signature before it asks whether the id is known. The id covers the signature, so the other
  * order gives the same answers, and repeating a transaction costs no signature check.
  */
-function readNew(context: PoolContext, queues: PoolQueues, json: unknown): Transaction {
-  const transaction = context.rules.codec.transactionFromJson(json);
+function checkedNew(context: PoolContext, queues: PoolQueues, transaction: Transaction): Transaction {
   const { id } = transaction;
 
   const typeErrors = typeErrorsOnEntry(context, transaction);
@@ -80,5 +82,9 @@ function keep(
 ): Pooled {
   const pooled: Pooled = { transaction, receivedAtMs: context.clock.nowMs(), group, announced: state !== 'received' };
   if (queues.add(state, pooled)) return pooled;
-  throw new TransactionRejected('POOL_FULL', [transactionError(transaction.id, 'Transaction pool is full', '')]);
+  throw full(transaction.id);
+}
+
+function full(id: TransactionId): TransactionRejected {
+  return new TransactionRejected('POOL_FULL', [transactionError(id, 'Transaction pool is full', '')]);
 }

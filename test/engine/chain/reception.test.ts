@@ -12,7 +12,7 @@ import { ChainMaker, keyPairOf, publicKeyOf, signBlock } from '../../support/cha
 import { forkOf, grown, LoneChain } from './lone-chain.ts';
 
 /** A chain that counts its checks and whose checks of many at once can be held up. */
-async function countingChain(maker: ChainMaker, timestamp: number) {
+async function countingChain(maker: ChainMaker, timestamp: number, said: (code: string) => unknown = () => undefined) {
   const lone = await LoneChain.with(maker);
   const inner = createInlineVerifier(selectEd25519(), 10_000);
   const costs = { single: 0, together: 0 };
@@ -35,7 +35,7 @@ async function countingChain(maker: ChainMaker, timestamp: number) {
     rules: maker.rules,
     verifier,
     clock: { nowMs: () => maker.network.params.epochMs + timestamp * 1000, after: () => ({ cancel: () => {} }) },
-    observer: SILENT,
+    observer: { ...SILENT, log: (_level, code) => void said(code) },
   });
   return {
     chain,
@@ -87,6 +87,18 @@ test("of an honest delegate's header with other transactions under it none is ch
   t.is(await outcomeOf(chain, { ...block, transactions: others }), 'BLOCK_PAYLOAD_INVALID');
   t.is(costs.together, 0);
   t.is(await outcomeOf(chain, block), 'applied');
+});
+
+test('nobody is said to have forged twice who has not signed twice', async (t) => {
+  const maker = new ChainMaker();
+  const tip = maker.forge();
+  const said: string[] = [];
+  const { chain } = await countingChain(maker, tip.timestamp, (code) => said.push(code));
+  const twin = signBlock(tip, { timestamp: tip.timestamp + 1 }, ownerOf(maker, tip));
+  t.is(await outcomeOf(chain, { ...twin, id: '5', blockSignature: '00'.repeat(64) }), 'BLOCK_SIGNATURE_INVALID');
+  t.deepEqual(said, ['BLOCK_SIGNATURE_INVALID']);
+  t.is(await outcomeOf(chain, twin), 'ignored');
+  t.deepEqual(said, ['BLOCK_SIGNATURE_INVALID', 'BLOCK_DOUBLE_FORGING']);
 });
 
 test('of a block whose slot has not come no transaction is checked', async (t) => {

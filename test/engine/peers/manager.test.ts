@@ -335,6 +335,13 @@ test('what a peer says of addresses nearer to us than itself, or of none that ca
   await manager.stop();
 });
 
+test('of what an offence was only so much is kept as fits a line', async (t) => {
+  const { manager, transport } = await world();
+  transport.join('60.0.0.1:5000', 'inbound');
+  manager.penalise('60.0.0.1:5000', 'TRANSACTION_INVALID', 'x'.repeat(1_000_000));
+  t.true((manager.bans()[0]?.reason.length ?? Infinity) < 400);
+});
+
 test('a ban that cannot be saved counts all the same, and is saved with the next one', async (t) => {
   const notes = new Map<string, Uint8Array>();
   const { manager, clock } = await world({}, undefined, notes);

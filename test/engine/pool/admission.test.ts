@@ -167,6 +167,22 @@ test('an invalid transaction is the peer’s fault and ends its list', (t) => {
   t.false(world.pool.has(String(good['id'])));
 });
 
+test('what a peer sends to a full queue costs no signature check', (t) => {
+  const world = new PoolWorld({ limits: { perQueueMax: 1 } });
+  world.setAccount(alice);
+  const known = world.transfer(alice, bob);
+  world.pool.receive([known]);
+  const checksBefore = world.checks;
+  const unsigned = { ...world.transfer(alice, bob), signature: 'ab'.repeat(64) };
+  const { refused, fault } = world.pool.receive([known, world.transfer(alice, bob), unsigned]);
+  t.deepEqual(
+    refused.map(({ code }) => code),
+    ['TRANSACTION_KNOWN', 'POOL_FULL', 'POOL_FULL'],
+  );
+  t.is(fault, undefined);
+  t.is(world.checks, checksBefore);
+});
+
 test('a full queue is not the peer’s fault', (t) => {
   const world = new PoolWorld({ limits: { perQueueMax: 1 } });
   const report = world.pool.receive([world.transfer(alice, bob), world.transfer(alice, bob)]);
