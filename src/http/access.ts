@@ -54,13 +54,50 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
     loopback: (request: Request) => isWhollyFrom(LOOPBACK, request),
     secrets: (request: Request) => isWhollyFrom(secrets, request),
   };
+  const isConcealed = noticeProxies(options);
+  /** Addresses say who asks only when nothing between stands in for somebody else. */
+  const isItself = (request: Request) => !isConcealed(request) && !isOfForeignPage(request, options.cors.origin);
   return {
     check: (route, request) => {
-      if (route.access !== undefined && !isServed[route.access](request)) throw accessDenied();
+      if (route.access === undefined) return;
+      if (!isItself(request) || !isServed[route.access](request)) throw accessDenied();
     },
-    maySeeForging: isServed.forging,
+    maySeeForging: (request) => isItself(request) && isServed.forging(request),
   };
 }
+
+/** Headers by which proxies name whom they ask for. */
+const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip'];
+
+/**
+ * Whether a request comes through a proxy although none is trusted: then the address is the proxy's, mostly this machine's,
+ * and whoever asks the proxy would pass for it. A header can only take rights away here, so anybody may send it.
+ */
+function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
+  let isTold = false;
+  return (request) => {
+    if (trustProxy || !PROXY_HEADERS.some((name) => request.headers[name] !== undefined)) return false;
+    if (!isTold) {
+      isTold = true;
+      const message = 'A proxy asks for others, and http.trustProxy is off: what is for this machine alone is refused';
+      observer.log('warn', 'HTTP_PROXY_NOT_TRUSTED', message, { proxy: request.socket.remoteAddress });
+    }
+    return true;
+  };
+}
+
+/**
+ * Whether a page of another site asks, in a browser on a machine that is listed: the visitor of the page did not mean to.
+ * Programs send no origin, and pages of the node itself none or their own.
+ */
+function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
+  const { origin, host } = headers;
+  if (origin === undefined || origin === allowed) return false;
+  const page = URL.canParse(origin) ? new URL(origin) : undefined;
+  return page === undefined || (page.host !== host && !LOOPBACK_NAMES.has(page.hostname));
+}
+
+const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Whether an address is this machine's own. */
 export function isLoopback(address: string | undefined): boolean {

@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { PeerEntry } from '../../src/ports/node-api.ts';
 import {
   ALICE,
   ALICE_KEY,
@@ -101,6 +102,25 @@ test('health is alive, and readiness says why not', async (t) => {
   t.like(syncing.body, { ready: false, reason: 'The node synchronises with its peers: height 2 of 3.' });
   fake.api.status = () => ({ ...status, networkHeight: 50 });
   t.like((await ask('/readyz')).body, { reason: 'The node is 48 blocks behind most of its peers.' });
+});
+
+test('a node without peers whose chain stands still is not ready, and beside a peer the network may stand still', async (t) => {
+  const fake = fakeNode(3);
+  const ask = await serve(t, fake);
+  const status = fake.api.status();
+  const since = (secondsSinceEpoch: number) => () => ({ ...status, secondsSinceEpoch, networkHeight: 0 });
+  // The tip is of second 200, and slots last 10 s.
+  fake.api.status = since(500);
+  t.is((await ask('/readyz')).status, 200);
+  fake.api.status = since(501);
+  const alone = await ask('/readyz');
+  t.is(alone.status, 503);
+  t.like(alone.body, { ready: false, reason: 'The node has no peers, and its last block is 301 s old.' });
+  const info = { ip: '10.0.0.1', wsPort: 5000, height: 2 } as PeerEntry['info'];
+  fake.peers = [{ info, state: 'disconnected' }];
+  t.is((await ask('/readyz')).status, 503);
+  fake.peers = [{ info, state: 'connected' }];
+  t.is((await ask('/readyz')).status, 200);
 });
 
 test('the description names every route, and the page for people needs nothing from elsewhere', async (t) => {

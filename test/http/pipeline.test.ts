@@ -184,6 +184,45 @@ test('the state digest is told to this machine alone', async (t) => {
   t.is((await trusting('/api/node/digest', { headers: { 'x-forwarded-for': '10.0.0.1' } })).status, 403);
 });
 
+const RESERVED = ['/api/node/status/forging', '/api/node/digest', '/api/node/decisions', '/api/node/peers'];
+
+test('behind a proxy that is not trusted nobody passes for this machine, and the log says so once', async (t) => {
+  const codes: string[] = [];
+  const observer = { ...SILENT, log: (_level: string, code: string) => void codes.push(code) };
+  const ask = await serve(t, fakeNode(3), { observer });
+  for (const path of RESERVED) {
+    t.is((await ask(path)).status, 200, path);
+    for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip']) {
+      t.is((await ask(path, { headers: { [name]: '127.0.0.1' } })).status, 403, `${path} ${name}`);
+    }
+  }
+  t.deepEqual(codes, ['HTTP_PROXY_NOT_TRUSTED']);
+  t.is((await ask('/api/accounts', { headers: { 'x-forwarded-for': '10.1.2.3' } })).status, 200);
+  const trusting = await serve(t, fakeNode(3), { trustProxy: true });
+  t.is((await trusting(RESERVED[0] ?? '', { headers: { 'x-forwarded-for': '127.0.0.1' } })).status, 200);
+});
+
+test('a page of another site is not told what is for this machine alone, whoever visits it', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  for (const path of RESERVED) {
+    for (const origin of ['https://elsewhere.test', 'http://127.0.0.1.elsewhere.test', 'null', '']) {
+      t.is((await ask(path, { headers: { origin } })).status, 403, `${path} ${origin}`);
+    }
+    for (const origin of ['http://127.0.0.1:4001', 'http://localhost:4000']) {
+      t.is((await ask(path, { headers: { origin } })).status, 200, `${path} ${origin}`);
+    }
+  }
+  const change = {
+    method: 'PUT',
+    body: JSON.stringify({ publicKey: 'a'.repeat(64), password: 'secret', forging: true }),
+  };
+  const headers = { 'content-type': 'application/json', origin: 'https://elsewhere.test' };
+  t.is((await ask('/api/node/status/forging', { ...change, headers })).status, 403);
+  t.is((await ask('/api/accounts', { headers: { origin: 'https://elsewhere.test' } })).status, 200);
+  const named = await serve(t, fakeNode(3), { cors: { origin: 'https://admin.test', methods: ['GET'] } });
+  t.is((await named(RESERVED[0] ?? '', { headers: { origin: 'https://admin.test' } })).status, 200);
+});
+
 test('past the limit of a window a client gets 429, shared by all routes and not counting unknown paths', async (t) => {
   const ask = await serve(t, fakeNode(3), { limits: { ...limits, max: 2 } });
   t.is((await ask('/api/accounts')).headers.get('x-ratelimit-remaining'), '1');

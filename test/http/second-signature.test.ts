@@ -131,7 +131,8 @@ test('strangers may not send secrets, and behind a proxy every address must be l
   t.is((await proxied('/api/signatures', from('203.0.113.9'))).status, 403);
   t.is((await proxied('/api/signatures', from('127.0.0.1, 203.0.113.9'))).status, 403);
   const untrusting = await serve(t, nodeWith(3), { access });
-  t.is((await untrusting('/api/signatures', from('203.0.113.9'))).status, 200);
+  t.is((await untrusting('/api/signatures', from('127.0.0.1'))).status, 403);
+  t.is((await untrusting('/api/signatures', put(body))).status, 200);
 });
 
 test('where second signatures are switched off, the paths are as in a node that never had them', async (t) => {

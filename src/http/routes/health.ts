@@ -7,6 +7,9 @@ import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 /** Blocks that a node may lag behind most of its peers and still count as synced: what is on its way. */
 const LAG_BLOCKS_MAX = 2;
 
+/** A node alone that forges adds a block now and then; one that only lost its peers, or has none yet, adds none. */
+const TIP_AGE_SLOTS_MAX = 30;
+
 export const HEALTH_ROUTE: Route = {
   kind: 'plain',
   method: 'GET',
@@ -43,8 +46,13 @@ export const READINESS_ROUTE: Route = {
 };
 
 function obstacle(api: NodeApi): string | undefined {
-  const { syncing, height, networkHeight } = api.status();
+  const { syncing, height, networkHeight, secondsSinceEpoch } = api.status();
   if (syncing) return `The node synchronises with its peers: height ${height} of ${networkHeight}.`;
+  const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
+  // Beside peers a tip of any age is the network's: it may stand still.
+  if (ageS > TIP_AGE_SLOTS_MAX * api.params.blockTimeS && !api.peers().some(({ state }) => state === 'connected')) {
+    return `The node has no peers, and its last block is ${ageS} s old.`;
+  }
   const lag = networkHeight - height;
   return lag > LAG_BLOCKS_MAX ? `The node is ${lag} blocks behind most of its peers.` : undefined;
 }
