@@ -12,6 +12,7 @@ import type { Rules, TipView } from '../protocol/rules.ts';
 import { epochTimeS, slotAt } from '../protocol/slots.ts';
 import type { Block, BlockHeader, SignatureOracle } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
+import { ChainListeners, type BlockOrigin, type ChainListener } from './chain-listeners.ts';
 import { appendBlocks, BranchRejected, finalizedHeightOf, revertTo, switchBranch } from './commit.ts';
 import { Lane } from './lane.ts';
 import { Reception, type ReceiveOutcome } from './reception.ts';
@@ -21,17 +22,6 @@ import { Reception, type ReceiveOutcome } from './reception.ts';
  * the turn that a commit takes from other work stays well below a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
-
-export type BlockOrigin = 'received' | 'forged' | 'synced';
-
-/** Told after a change is on disk, in the order of the changes. Listeners must not throw. */
-export interface ChainListener {
-  /** Oldest first. */
-  applied?(blocks: readonly Block[], origin: BlockOrigin): void;
-  /** Highest first. A switch tells `reverted` before `applied`. */
-  reverted?(blocks: readonly Block[]): void;
-  finalized?(height: number): void;
-}
 
 export interface ChainDependencies {
   readonly store: ChainStore;
@@ -50,7 +40,7 @@ export class Chain {
   readonly #observer: Observer;
   readonly #lane = new Lane();
   readonly #reception: Reception;
-  readonly #listeners: ChainListener[] = [];
+  readonly #listeners: ChainListeners;
   /** Chain time at which the tip was received; undefined when forged, synced or loaded. */
   #tipReceivedAtS: number | undefined;
   #finalizedHeight: number;
@@ -62,6 +52,7 @@ export class Chain {
     this.#verifier = dependencies.verifier;
     this.#clock = dependencies.clock;
     this.#observer = dependencies.observer;
+    this.#listeners = new ChainListeners(dependencies.observer);
     this.verify = (check) => this.#verifier.verify(check);
     this.#finalizedHeight = finalizedHeightOf(this.#store, this.rules);
     this.#reception = new Reception({
@@ -111,7 +102,7 @@ export class Chain {
   }
 
   listen(listener: ChainListener): void {
-    this.#listeners.push(listener);
+    this.#listeners.add(listener);
   }
 
   /** Decides what a block that a peer sent is to the tip, and applies it when it is next or wins a tie. */
@@ -318,18 +309,10 @@ export class Chain {
   }
 
   #tell(reverted: readonly Block[], applied: readonly Block[], origin: BlockOrigin): void {
-    if (applied.length > 0) this.#observer.count('blocks_applied_total', applied.length, { origin });
-    if (reverted.length > 0) {
-      this.#observer.count('blocks_reverted_total', reverted.length);
-      this.#observer.count('branch_changes_total');
-    }
-    for (const listener of this.#listeners) {
-      if (reverted.length > 0) listener.reverted?.(reverted);
-      if (applied.length > 0) listener.applied?.(applied, origin);
-    }
+    this.#listeners.tellChange(reverted, applied, origin);
     const finalized = this.rules.finalizedHeight(this.#store);
     if (finalized <= this.#finalizedHeight) return;
     this.#finalizedHeight = finalized;
-    for (const listener of this.#listeners) listener.finalized?.(finalized);
+    this.#listeners.tellFinalized(finalized);
   }
 }

@@ -140,10 +140,23 @@ function readResult(request: PeerRequest, result: unknown): AnswerVerdict<unknow
     case 'highestCommonBlock':
       return result === undefined || result === null ? answered(undefined) : readCommonBlock(fields);
     case 'transactions':
-      return readTransactions(fields);
+      return readUnconfirmed(fields);
     case 'signatures':
       return readPendingSignatures(fields);
   }
+}
+
+/**
+ * Release 3.0.2 answers with what it has in its chain when a transaction left its pool for a block since it was announced, and
+ * leaves most of the asset out then. Whoever read that would take an honest peer for one that serves rubbish; what is in a block
+ * comes with the block.
+ */
+function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transactions']> {
+  const verdict = readTransactions(fields);
+  if (verdict.kind !== 'answer') return verdict;
+  const isConfirmed = (transaction: unknown): boolean =>
+    isRecord(transaction) && typeof own(transaction, 'blockId') === 'string';
+  return answered(verdict.answer.filter((transaction) => !isConfirmed(transaction)));
 }
 
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {

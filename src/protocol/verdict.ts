@@ -38,6 +38,13 @@ export function transactionError(
   };
 }
 
+const IN_FUTURE = 'Invalid transaction timestamp. Timestamp is in the future';
+
+/** The transaction's timestamp lies in a slot that has not begun, by the clock of the reader. */
+export function timestampInFuture(id: TransactionId): TransactionError {
+  return transactionError(id, IN_FUTURE, '.timestamp');
+}
+
 /** The reference's text form: `Transaction: <id> failed at <dataPath>: <message>[, actual: ..][, expected: ..]`. */
 export function textOfTransactionError(error: TransactionError): string {
   const actual = error.actual ? `, actual: ${error.actual}` : '';
@@ -112,6 +119,13 @@ export class BlockRejected extends ProtocolError {
     this.name = 'BlockRejected';
     this.transactionErrors = transactionErrors;
   }
+}
+
+/** Whether a block was refused for nothing but the clock of the reader, so that others may have taken it in good faith. */
+export function isByClock({ code, transactionErrors }: BlockRejected): boolean {
+  if (code === 'BLOCK_TIMESTAMP_INVALID') return true;
+  const isLate = ({ message }: TransactionError): boolean => message === IN_FUTURE;
+  return code === 'BLOCK_TRANSACTION_INVALID' && transactionErrors.length > 0 && transactionErrors.every(isLate);
 }
 
 /** What a received block is to the present tip (LIP-0014; generation 2 answers with the same words). */

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import test from 'ava';
 import { WebSocketServer } from 'ws';
 
+import { readAnswer } from '../../src/p2p/calls-gen3.ts';
 import { greetedPeer, HOST, NETWORK, nodeInfo, pause, rawPeer, SMALLEST_QUERY, startNode, until } from './support.ts';
 
 const INFO =
@@ -211,4 +212,16 @@ test('heartbeats keep a silent connection', async (t) => {
   peer.say('#2');
   t.is(node.transport.connections().length, 1);
   await node.transport.close();
+});
+
+test('transactions that a peer serves from its chain are passed over: their assets are not whole', (t) => {
+  const pooled = { id: '1', type: 10, asset: { username: 'someone' } };
+  const confirmed = { id: '2', type: 10, blockId: '77', height: 5, confirmations: 3, asset: {} };
+  const verdict = readAnswer(
+    { kind: 'transactions', ids: ['1', '2'] },
+    { data: { transactions: [confirmed, pooled] } },
+  );
+  t.deepEqual(verdict, { kind: 'answer', answer: [pooled] });
+  const odd = readAnswer({ kind: 'transactions' }, { data: { transactions: [{ id: '1', blockId: null }] } });
+  t.deepEqual(odd, { kind: 'answer', answer: [{ id: '1', blockId: null }] });
 });

@@ -5,6 +5,7 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { sha256 } from '../../src/crypto/hash.ts';
 import { hexOf, utf8 } from '../../src/primitives/bytes.ts';
 import { headerBytes, headerId } from '../../src/protocol/block/header.ts';
+import { payloadHashOf } from '../../src/protocol/block/validate.ts';
 import { gen2GenesisFormat } from '../../src/protocol/gen2/genesis-format.ts';
 import { LEGACY_LAYOUTS } from '../../src/protocol/gen2/layouts.ts';
 import { createGen2Rules } from '../../src/protocol/gen2/rules.ts';
@@ -247,6 +248,18 @@ export function signBlock(block: Block, changes: Partial<Block>, keyPair: KeyPai
   const signature = ed25519.sign(sha256(headerBytes(changed)), keyPair.privateKey);
   const signed = { ...changed, blockSignature: hexOf(signature) };
   return { ...signed, id: headerId(signed) };
+}
+
+/** A block with other transactions, its header set to them and signed again. */
+export function withPayload(block: Block, keyPair: KeyPair, transactions: readonly Transaction[]): Block {
+  const totals = {
+    transactions,
+    numberOfTransactions: transactions.length,
+    totalAmount: transactions.reduce((sum, { payload }) => sum + ('amount' in payload ? payload.amount : 0n), 0n),
+    totalFee: transactions.reduce((sum, { fee }) => sum + fee, 0n),
+    payloadHash: payloadHashOf(transactions, { headerBytes, transactionBytes: gen3Bytes.transactionBytes }),
+  };
+  return signBlock(block, totals, keyPair);
 }
 
 function pick<T>(list: readonly T[], index: number): T {

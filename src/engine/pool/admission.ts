@@ -2,7 +2,7 @@
 
 import type { PoolState } from '../../ports/node-api.ts';
 import type { Transaction, TransactionId } from '../../protocol/types.ts';
-import { transactionError, TransactionRejected } from '../../protocol/verdict.ts';
+import { timestampInFuture, transactionError, TransactionRejected } from '../../protocol/verdict.ts';
 import { groupOf, isInFuture, typeErrorsOnEntry, validateAtTip, verifyAtTip, type PoolContext } from './checks.ts';
 import type { Pooled, PoolQueues } from './queues.ts';
 
@@ -62,8 +62,7 @@ function checkedNew(context: PoolContext, queues: PoolQueues, transaction: Trans
   if (errors.length > 0) throw new TransactionRejected('TRANSACTION_INVALID', errors);
 
   if (isInFuture(context, transaction)) {
-    const message = 'Invalid transaction timestamp. Timestamp is in the future';
-    throw new TransactionRejected('TRANSACTION_IN_FUTURE', [transactionError(id, message, '.timestamp')]);
+    throw new TransactionRejected('TRANSACTION_IN_FUTURE', [timestampInFuture(id)]);
   }
 
   if (context.state().hasTransaction(id)) {

@@ -14,7 +14,7 @@ import type { SyncProgress } from '../../ports/node-api.ts';
 import type { AnnouncedTip } from '../../protocol/rules.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import type { BlockHeader } from '../../protocol/types.ts';
-import { BlockRejected } from '../../protocol/verdict.ts';
+import { BlockRejected, isByClock } from '../../protocol/verdict.ts';
 import type { Chain } from '../chain.ts';
 import { BranchRejected } from '../commit.ts';
 import type { Customs } from '../customs.ts';
@@ -236,9 +236,9 @@ export class Synchronizer {
     this.#observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
     // Our own chain went on meanwhile: a new look decides.
     if (code === 'TIP_MOVED') return;
-    // A slow clock sees blocks of the future everywhere; a rival at our height promised nothing.
+    // A slow clock sees blocks and transactions of the future everywhere; a rival at our height promised nothing.
     const isRival = this.#customs.rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
-    const isItsFault = code !== 'BLOCK_TIMESTAMP_INVALID' && !isRival;
+    const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
     this.#rests.fail(peerId, isItsFault);
     if (LIES.has(code)) this.#penalise(peerId, code, reason);
     // Where a block belongs is beyond doubt here, so no honest peer has it.

@@ -6,7 +6,7 @@ import type { Rules, TransactionContext } from '../rules.ts';
 import { slotAt } from '../slots.ts';
 import { StateOverlay, writeChanges, type StateReader, type StateWriter } from '../state.ts';
 import type { Block, PayloadKind, SignatureOracle, Transaction } from '../types.ts';
-import { transactionError, type TransactionError, type TransactionVerdict } from '../verdict.ts';
+import { timestampInFuture, transactionError, type TransactionError, type TransactionVerdict } from '../verdict.ts';
 import type { ApplyTransactionContext, Dialect } from './apply-context.ts';
 import { applyTransaction } from './apply.ts';
 import { isExcepted } from './exceptions.ts';
@@ -95,8 +95,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     if (state.hasTransaction(transaction.id)) return alreadyConfirmed(transaction);
     const verdict = applyTransaction(new StateOverlay(state), transaction, contextFor(verify));
     if (slotAt(transaction.timestamp, params) <= slotAt(nowS, params)) return verdict;
-    const message = 'Invalid transaction timestamp. Timestamp is in the future';
-    const late = transactionError(transaction.id, message, '.timestamp');
+    const late = timestampInFuture(transaction.id);
     return { status: 'fail', errors: verdict.status === 'ok' ? [late] : [...verdict.errors, late] };
   };
 

@@ -7,8 +7,8 @@ import { Synchronizer } from '../../../src/engine/sync/synchronizer.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
 import type { AnswerTo, Connection, PeerRequest } from '../../../src/ports/transport.ts';
-import type { Block } from '../../../src/protocol/types.ts';
-import { ChainMaker, publicKeyOf, signBlock } from '../../support/chain-maker.ts';
+import type { Block, KeyPair } from '../../../src/protocol/types.ts';
+import { ChainMaker, publicKeyOf, signBlock, withPayload } from '../../support/chain-maker.ts';
 import { SeededRandom } from '../../sim/seeded-random.ts';
 import { blocksOf, forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
 
@@ -230,6 +230,22 @@ test('a clock that runs slow blames nobody and takes what it can', async (t) => 
   await b.run();
   t.is(b.lone.chain.tip.header.id, rival.state.header(9)!.id);
   t.deepEqual(b.penalties, []);
+});
+
+test('a block that is refused because one of its transactions is of the next slot blames nobody', async (t) => {
+  const { bench: b, rival } = await bench(5, 0, 3);
+  const [rich, poor] = rival.network.accounts as [KeyPair, KeyPair];
+  const { blockTimeS } = rival.network.params;
+  // Nodes whose clocks are a little ahead, or that receive it a little later, take it.
+  const plain = rival.build({});
+  const early = rival.transfer(rich, poor, 1n, { timestamp: plain.timestamp + blockTimeS });
+  const block = withPayload(plain, rival.nextSlot().keyPair, [early]);
+  const all = [...blocksOf(rival, 5), block].map((each) => rival.rules.codec.blockToJson(each));
+  b.peers.set('honest', { maker: rival, blocksAfter: () => all });
+  b.lone.nowS = plain.timestamp;
+  await b.run('honest', true);
+  t.deepEqual(b.penalties, []);
+  t.is(b.tipId, rival.tip.id);
 });
 
 test('a peer that has shown its tip is not asked for it, unless it has failed too often', async (t) => {

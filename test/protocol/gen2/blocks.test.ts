@@ -1,6 +1,4 @@
 import test, { type ExecutionContext } from 'ava';
-import { payloadHashOf } from '../../../src/protocol/block/validate.ts';
-import { headerBytes, transactionBytes } from '../../../src/protocol/gen2/codec.ts';
 import { withId } from '../../../src/protocol/gen2/transaction-bytes.ts';
 import { NO_EXCEPTIONS } from '../../../src/protocol/params.ts';
 import { StateOverlay } from '../../../src/protocol/state.ts';
@@ -15,6 +13,7 @@ import {
   publicKeyOf,
   signBlock,
   verify,
+  withPayload,
   type TestNetwork,
 } from '../../support/chain-maker.ts';
 
@@ -44,18 +43,6 @@ const apply =
   () => {
     maker.rules.applyBlock(new StateOverlay(maker.state), block, { nowS, verify });
   };
-
-/** The block with this payload and totals that fit it. */
-function withPayload(block: Block, forger: KeyPair, transactions: readonly Transaction[]): Block {
-  const totals = {
-    transactions,
-    numberOfTransactions: transactions.length,
-    totalAmount: transactions.reduce((sum, { payload }) => sum + ('amount' in payload ? payload.amount : 0n), 0n),
-    totalFee: transactions.reduce((sum, { fee }) => sum + fee, 0n),
-    payloadHash: payloadHashOf(transactions, { headerBytes, transactionBytes }),
-  };
-  return signBlock(block, totals, forger);
-}
 
 test('a forged block is valid and applies, however late it comes', (t) => {
   const { maker, next } = scene();
