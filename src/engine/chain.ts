@@ -14,6 +14,7 @@ import type { Block, BlockHeader, SignatureOracle } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 import { ChainListeners, type BlockOrigin, type ChainListener } from './chain-listeners.ts';
 import { appendBlocks, BranchRejected, finalizedHeightOf, revertTo, switchBranch } from './commit.ts';
+import { DiskWatch } from './disk-watch.ts';
 import { Lane } from './lane.ts';
 import { Reception, type ReceiveOutcome } from './reception.ts';
 
@@ -34,6 +35,7 @@ export interface ChainDependencies {
 export class Chain {
   readonly rules: Rules;
   readonly verify: SignatureOracle;
+  readonly disk: DiskWatch;
   readonly #store: ChainStore;
   readonly #verifier: Verifier;
   readonly #clock: Clock;
@@ -53,6 +55,7 @@ export class Chain {
     this.#clock = dependencies.clock;
     this.#observer = dependencies.observer;
     this.#listeners = new ChainListeners(dependencies.observer);
+    this.disk = new DiskWatch(dependencies);
     this.verify = (check) => this.#verifier.verify(check);
     this.#finalizedHeight = finalizedHeightOf(this.#store, this.rules);
     this.#reception = new Reception({
@@ -122,7 +125,7 @@ export class Chain {
       if (block === undefined) return undefined;
       this.rules.validateBlock(block, this.verify);
       try {
-        appendBlocks(this.#store, this.rules, [block], this.#context());
+        this.#append([block]);
       } catch (error) {
         throw error instanceof BranchRejected ? error.rejection : error;
       }
@@ -212,7 +215,7 @@ export class Chain {
 
   #switchTo(commonHeight: number, branch: readonly Block[]): void {
     for (const block of branch) this.validate(block);
-    const reverted = switchBranch(this.#store, this.rules, commonHeight, branch, this.#context());
+    const reverted = this.#replace(commonHeight, branch);
     this.#tipReceivedAtS = undefined;
     const end = this.tip.header;
     this.#observer.log('info', 'CHAIN_SWITCHED', 'changed to a better branch', {
@@ -237,7 +240,7 @@ export class Chain {
       if (height < this.#finalizedHeight) {
         throw new ProtocolError('ROLLBACK_BELOW_FINALITY', { height, finalizedHeight: this.#finalizedHeight });
       }
-      const reverted = revertTo(this.#store, this.rules, height);
+      const reverted = this.disk.watch(() => revertTo(this.#store, this.rules, height));
       this.#tipReceivedAtS = undefined;
       this.#tell(reverted, [], 'synced');
     });
@@ -251,7 +254,7 @@ export class Chain {
 
   #extend(block: Block, receivedAtS: number): void {
     this.rules.validateBlock(block, this.verify);
-    appendBlocks(this.#store, this.rules, [block], this.#context());
+    this.#append([block]);
     this.#observer.log('info', 'BLOCK_APPLIED', 'applied a block', {
       height: block.height,
       blockId: block.id,
@@ -264,7 +267,7 @@ export class Chain {
   #replaceTip(block: Block, receivedAtS: number): void {
     const replaced = this.tip.header;
     this.rules.validateBlock(block, this.verify);
-    const reverted = switchBranch(this.#store, this.rules, replaced.height - 1, [block], this.#context());
+    const reverted = this.#replace(replaced.height - 1, [block]);
     this.#observer.log('info', 'TIE_BROKEN', 'replaced the tip by a block that came in its slot', {
       height: block.height,
       blockId: block.id,
@@ -277,11 +280,11 @@ export class Chain {
   #appendGroup(group: readonly Block[]): void {
     try {
       for (const block of group) this.validate(block);
-      appendBlocks(this.#store, this.rules, group, this.#context());
+      this.#append(group);
     } catch (error) {
       const before = error instanceof BranchRejected ? group.slice(0, group.indexOf(error.block)) : [];
       if (before.length > 0) {
-        appendBlocks(this.#store, this.rules, before, this.#context());
+        this.#append(before);
         this.#tipReceivedAtS = undefined;
         this.#tell([], before, 'synced');
       }
@@ -302,6 +305,15 @@ export class Chain {
     } catch (error) {
       throw error instanceof BlockRejected ? new BranchRejected(block, error) : error;
     }
+  }
+
+  #append(blocks: readonly Block[]): void {
+    this.disk.watch(() => appendBlocks(this.#store, this.rules, blocks, this.#context()));
+  }
+
+  /** @returns what was reverted, highest first */
+  #replace(commonHeight: number, branch: readonly Block[]): readonly Block[] {
+    return this.disk.watch(() => switchBranch(this.#store, this.rules, commonHeight, branch, this.#context()));
   }
 
   #context() {

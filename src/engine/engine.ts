@@ -249,6 +249,8 @@ export class Engine {
   #forgingObstacle(): string | undefined {
     const { transport, clock } = this.#dependencies;
     if (this.synchronizer.syncing) return 'synchronising with the network';
+    const diskObstacle = this.chain.disk.obstacle();
+    if (diskObstacle !== undefined) return diskObstacle;
     const { fixedPeers, seedPeers } = this.#options.peers;
     const { expectsPeers = fixedPeers.length + seedPeers.length > 0 } = this.#options;
     const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;

@@ -221,8 +221,8 @@ export class Gossip {
     work()
       .catch((error: unknown) => {
         const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-        // What a peer did not answer is its affair; a disk that does not write is ours.
-        const isOurs = code === 'GOSSIP_FAILED' || code.startsWith('STORE_');
+        // What a peer did not answer is its affair, and of a disk that does not write the chain has told.
+        const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && code !== 'STORE_WRITE_FAILED');
         observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
           peer: peerId,
           reason: messageOf(error),

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { nodeAsker } from '../ask-node.ts';
 import type { DecisionState, NodeState, PeerVerdictState } from '../node-client.ts';
-import { finding, type Finding } from './catalogue.ts';
+import { finding, type FaultCode, type Finding } from './catalogue.ts';
 
 export interface NodeRequest {
   readonly url: string;
@@ -55,6 +55,12 @@ const TIMES_MIN = 3;
 const CLOSE_OTHER_NETWORK = 4104;
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 const WRITE_FAILURES = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
+const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
+/** What follows from a fault by itself: telling it too would lead away from the cause. */
+const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
+  WRITES_FAIL: ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'],
+  NO_PEERS: ['NETWORK_STANDS_STILL'],
+};
 
 export async function checkNode(request: NodeRequest): Promise<NodeReport> {
   let seen: Seen;
@@ -66,7 +72,12 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
     return { isAnswering: true, findings: [finding('NODE_REFUSES', error.message)] };
   }
   const findings = [...judgeChain(seen), ...judgePeers(seen), ...judgeDecisions(seen), ...judgeForging(seen)];
-  return { isAnswering: true, nethash: seen.constants.nethash, findings };
+  return { isAnswering: true, nethash: seen.constants.nethash, findings: withoutConsequences(findings) };
+}
+
+function withoutConsequences(findings: readonly Finding[]): readonly Finding[] {
+  const explained = new Set(findings.flatMap(({ code }) => CONSEQUENCES[code] ?? []));
+  return findings.filter(({ code }) => !explained.has(code));
 }
 
 async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<Seen> {
@@ -147,9 +158,10 @@ function judgeDecisions({ looks, decisions }: Seen): readonly Finding[] {
     if (latest !== undefined && found.length >= timesMin)
       findings.push(finding(code, evidenceOf(latest, found.length)));
   };
+  const again = recent.find(({ code }) => code === WRITES_AGAIN)?.number ?? 0;
   tell(
     'WRITES_FAIL',
-    of(({ code, fields }) => WRITE_FAILURES.has(code) || /could not be written/.test(String(fields['reason']))),
+    of((decision) => isWriteFailure(decision) && decision.number > again),
     1,
   );
   tell(
@@ -165,7 +177,7 @@ function judgeDecisions({ looks, decisions }: Seen): readonly Finding[] {
   tell('SLOTS_MISSED', of(isMissedSlot), TIMES_MIN);
   tell(
     'SYNC_FAILS',
-    of(({ room, code }) => room === 'sync' && code.startsWith('SYNC_')),
+    of((decision) => decision.room === 'sync' && decision.code.startsWith('SYNC_') && !isWriteFailure(decision)),
     TIMES_MIN,
   );
   tell(
@@ -176,14 +188,14 @@ function judgeDecisions({ looks, decisions }: Seen): readonly Finding[] {
   return findings;
 }
 
-function isMissedSlot({ room, code, fields }: DecisionState): boolean {
-  return (
-    room === 'forge' &&
-    'slot' in fields &&
-    code !== 'FORGING_SLOT_SLEPT' &&
-    !ELSEWHERE.has(code) &&
-    !WRITE_FAILURES.has(code)
-  );
+function isMissedSlot(decision: DecisionState): boolean {
+  const { room, code, fields } = decision;
+  const isOwn = room === 'forge' && 'slot' in fields;
+  return isOwn && code !== 'FORGING_SLOT_SLEPT' && !ELSEWHERE.has(code) && !isWriteFailure(decision);
+}
+
+function isWriteFailure({ code, fields }: DecisionState): boolean {
+  return WRITE_FAILURES.has(code) || /could not be written/.test(String(fields['reason']));
 }
 
 function evidenceOf({ time, code, message, fields }: DecisionState, times: number): string {

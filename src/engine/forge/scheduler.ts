@@ -99,7 +99,8 @@ export class ForgingScheduler {
     this.#timer?.cancel();
     this.#attempt = this.#tryToForge()
       .catch((error: unknown) => {
-        this.#refuse('FORGING_FAILED', 'error', 'could not forge', { reason: messageOf(error) });
+        const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
+        this.#refuse(code, 'error', 'could not forge', { reason: messageOf(error) });
       })
       .finally(() => {
         this.#attempt = undefined;

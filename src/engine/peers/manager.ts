@@ -4,8 +4,8 @@
  */
 
 import { Closers } from '../closers.ts';
-import { assert, messageOf } from '../../primitives/errors.ts';
 import { LruMap } from '../../primitives/bounded.ts';
+import { assert, messageOf } from '../../primitives/errors.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
 import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -271,24 +271,23 @@ export class PeerManager {
   /** A ban outlives a kill of the node; many at once are saved together. */
   #saveSoon(): void {
     this.#saving ??= this.#clock.after(SAVE_WAIT_MS, () => {
-      try {
-        this.snapshot();
-      } catch (error) {
-        // A full disk is no reason to end the node; the book is saved again at the next ban, and by the calendar.
-        const reason = messageOf(error);
-        this.#observer.log('error', 'PEER_BOOK_UNSAVED', 'The peer book could not be saved', { reason });
-      }
+      this.snapshot();
     });
   }
 
-  /** Saves the book. */
+  /** Saves the book. A full disk is no reason to end a node: it is saved again at the next ban, and by the calendar. */
   snapshot(): void {
     this.#saving?.cancel();
     this.#saving = undefined;
     const note = this.#book.toNote();
-    this.#store.transact((writer) => {
-      writer.setNote(NOTE, note);
-    });
+    try {
+      this.#store.transact((writer) => {
+        writer.setNote(NOTE, note);
+      });
+    } catch (error) {
+      const reason = messageOf(error);
+      this.#observer.log('error', 'PEER_BOOK_UNSAVED', 'The peer book could not be saved', { reason });
+    }
   }
 
   // ---- what the transport reports ----------------------------------------------------------------------------------------

@@ -143,6 +143,8 @@ export class Synchronizer {
    */
   trigger(peerId?: PeerId, hasShownTip = false): void {
     if (this.#stopped || this.#run !== undefined) return;
+    // What cannot be kept is not downloaded: the same blocks would be asked for again and again.
+    if (this.#chain.disk.obstacle() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#rests.failures(peerId) <= FAILURES_TRUSTED;
     this.#runStartedMs = this.#clock.nowMs();
     this.#lastProgressMs = -Infinity;

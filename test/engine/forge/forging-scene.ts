@@ -8,7 +8,10 @@ import { SILENT, type LogFields, type Observer } from '../../../src/ports/observ
 import { ACTIVE_DELEGATES } from '../../../src/protocol/params.ts';
 import { slotAtMs } from '../../../src/protocol/slots.ts';
 import type { SignedHeader } from '../../../src/protocol/rules.ts';
-import { openMemoryChainStore } from '../../../src/store/open.ts';
+import { ProtocolError } from '../../../src/primitives/errors.ts';
+import type { KeyValue } from '../../../src/store/key-value.ts';
+import { MemoryKeyValue } from '../../../src/store/memory.ts';
+import { chainStoreOver } from '../../../src/store/open.ts';
 import { createInlineVerifier } from '../../../src/workers/inline-verifier.ts';
 import { VirtualTime } from '../../sim/virtual-clock.ts';
 import { NO_JOURNAL } from '../../support/no-journal.ts';
@@ -29,13 +32,15 @@ export function scene() {
     ...SILENT,
     log: (_level, code, _message, fields = {}) => told.push({ code, fields }),
   };
-  const store = openMemoryChainStore({ codec: rules.codec, params });
+  let isDiskFull = false;
+  const disk = diskThat(() => isDiskFull);
+  const store = chainStoreOver(disk, { codec: rules.codec, params }, 'test');
   openGenesis(store, rules, network.genesis);
   const verifier = createInlineVerifier(selectEd25519(), 10_000);
   // A clock that stands still while the machine sleeps: timers are late by what it slept.
   let sleptMs = 0;
   const clock = time.clock(() => sleptMs);
-  const chain = new Chain({ store, rules, verifier, clock, observer: SILENT });
+  const chain = new Chain({ store, rules, verifier, clock, observer });
   const signed = new Map<string, SignedHeader>();
   let journalError: Error | undefined;
   let obstacle: string | undefined;
@@ -54,7 +59,7 @@ export function scene() {
     observer,
     waitThresholdMs: 1000,
     riskDoubleForging: true,
-    obstacle: () => obstacle,
+    obstacle: () => obstacle ?? chain.disk.obstacle(),
   });
   const own = network.delegates.filter((_, index) => index % 3 === 0);
   for (const keyPair of own) scheduler.enable(keyPair);
@@ -74,6 +79,7 @@ export function scene() {
     /** By public key: the header that the journal holds. */
     signed,
     breakJournal: (error: Error) => (journalError = error),
+    fillDisk: (full: boolean) => (isDiskFull = full),
     hinder: (reason: string | undefined) => (obstacle = reason),
     /** Our slots from one on, up to another, as the present order has them. */
     ownSlots: (from: number, below: number): readonly number[] => {
@@ -81,5 +87,24 @@ export function scene() {
       const slots = Array.from({ length: below - from }, (_, index) => from + index);
       return slots.filter((slot) => ownKeys.has(order[slot % ACTIVE_DELEGATES] ?? ''));
     },
+  };
+}
+
+/** Keys in memory whose transactions end as those of LMDB do on a full disk: at the commit. */
+function diskThat(isFull: () => boolean): KeyValue {
+  const keyValue = new MemoryKeyValue();
+  return {
+    get: (key) => keyValue.get(key),
+    entries: (range) => keyValue.entries(range),
+    keys: (range) => keyValue.keys(range),
+    count: (range) => keyValue.count(range),
+    transact: (work) =>
+      keyValue.transact((writer) => {
+        const result = work(writer);
+        if (isFull()) throw new ProtocolError('STORE_WRITE_FAILED', {}, 'The chain store could not be written: full.');
+        return result;
+      }),
+    snapshot: () => keyValue.snapshot(),
+    close: () => keyValue.close(),
   };
 }

@@ -1,0 +1,81 @@
+/**
+ * Whether the disk takes what is written. Once a write has failed nothing is signed and nothing downloaded until a trial write
+ * has come through: a signature for a block that cannot be kept would bind its delegate for nothing.
+ */
+
+import { ProtocolError } from '../primitives/errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Observer } from '../ports/observer.ts';
+import type { ChainStore } from '../ports/store.ts';
+
+/** Between two trials of a disk that has failed. */
+const TRIAL_INTERVAL_MS = 2000;
+/** More than a block takes. */
+const TRIAL_BYTES = 256 * 1024;
+const TRIAL_NOTE = 'disk/trial';
+
+export interface DiskWatchDependencies {
+  readonly store: Pick<ChainStore, 'transact'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly observer: Observer;
+}
+
+export class DiskWatch {
+  readonly #dependencies: DiskWatchDependencies;
+  #failure: { readonly reason: string; readonly seenMs: number } | undefined;
+
+  constructor(dependencies: DiskWatchDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Runs a change of the store, and takes note when it cannot be written. */
+  watch<T>(change: () => T): T {
+    try {
+      const result = change();
+      this.#works();
+      return result;
+    } catch (error) {
+      if (isWriteFailure(error)) this.#fails(error);
+      throw error;
+    }
+  }
+
+  /** A sentence that says why nothing can be kept at present; undefined when the disk works as far as is known. */
+  obstacle(): string | undefined {
+    if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)
+      this.#try();
+    return this.#failure?.reason;
+  }
+
+  #try(): void {
+    const { store } = this.#dependencies;
+    try {
+      for (const note of [Buffer.alloc(TRIAL_BYTES), undefined])
+        store.transact((writer) => writer.setNote(TRIAL_NOTE, note));
+      this.#works();
+    } catch (error) {
+      if (!isWriteFailure(error)) throw error;
+      this.#note(error);
+    }
+  }
+
+  #fails(error: ProtocolError): void {
+    this.#note(error);
+    const remedy = 'blocks cannot be kept: make room on the disk or repair it, and the node goes on by itself';
+    this.#dependencies.observer.log('error', error.code, remedy, { reason: error.message });
+  }
+
+  #note({ message }: ProtocolError): void {
+    this.#failure = { reason: message, seenMs: this.#dependencies.clock.nowMs() };
+  }
+
+  #works(): void {
+    if (this.#failure === undefined) return;
+    this.#failure = undefined;
+    this.#dependencies.observer.log('info', 'STORE_WRITES_AGAIN', 'the disk takes what is written again');
+  }
+}
+
+function isWriteFailure(error: unknown): error is ProtocolError {
+  return error instanceof ProtocolError && error.code === 'STORE_WRITE_FAILED';
+}

@@ -1,0 +1,67 @@
+/** A node whose disk has no room for its chain: it says so, answers, signs nothing, and goes on by itself. */
+
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { examine } from '../../src/cli/doctor/examine.ts';
+import type { DecisionState } from '../../src/cli/node-client.ts';
+import {
+  contradictions,
+  highestHeight,
+  startTestDevnet,
+  waitFor,
+  waitForCommonBlock,
+  waitForCommonDigest,
+} from '../support/devnet.ts';
+import { limitFileSize } from '../support/full-disk.ts';
+
+test('a node on a full disk answers and signs nothing, names the fault, and catches up when there is room', async (t) => {
+  t.timeout(240_000);
+  const devnet = await startTestDevnet({ nodes: 2 });
+  t.teardown(() => devnet.close());
+  const [sound, full] = devnet.nodes;
+  if (sound === undefined || full === undefined) return t.fail('the devnet has no two nodes');
+  t.teardown(() => {
+    if (!t.passed) t.log(readFileSync(full.plan.logFile, 'utf8').slice(-3000));
+  });
+  await waitForCommonBlock(devnet.nodes, 4, 60_000);
+  const folder = join(full.plan.directory, devnet.network.name);
+  const journal = join(folder, 'forging-journal');
+  const store = statSync(join(folder, 'chain', 'data.mdb')).size;
+  const pid = full.pid() ?? 0;
+  const told = async (room: string, code: string): Promise<DecisionState | undefined> => {
+    const answer = await fetch(`${full.url}/api/node/decisions?limit=500`);
+    const { data } = (await answer.json()) as { data: DecisionState[] };
+    return data.find((decision) => decision.room === room && decision.code === code);
+  };
+
+  limitFileSize(pid, store);
+  const failed = await waitFor('word of the failed write', () => told('chain', 'STORE_WRITE_FAILED'), 60_000);
+  t.regex(failed.message, /make room on the disk/);
+  t.regex(String(failed.fields['reason']), /could not be written: (File too large|Input.output error)/);
+  const { height } = await full.client.status();
+  const signed = readFileSync(journal, 'utf8');
+
+  // Many slots of its own delegates pass meanwhile.
+  await waitFor('blocks of the other node', async () => (await highestHeight([sound])) >= height + 6, 90_000);
+  await waitFor('slots let pass', () => told('forge', 'FORGING_PAUSED'), 30_000);
+  t.is(readFileSync(journal, 'utf8'), signed);
+  t.is((await full.client.status()).height, height);
+  const block = await full.client.blockId(height);
+  t.is(block, await sound.client.blockId(height));
+  const findings = await examine({ url: full.url, environment: {} });
+  t.is(findings[0]?.code, 'WRITES_FAIL', JSON.stringify(findings));
+
+  limitFileSize(pid, undefined);
+  await waitForCommonBlock(devnet.nodes, await highestHeight([sound]), 30_000);
+  t.is(full.pid(), pid);
+  await waitForCommonDigest(devnet.nodes, 60_000);
+  await waitFor('a new signature', async () => readFileSync(journal, 'utf8') !== signed, 60_000);
+  t.truthy(await told('chain', 'STORE_WRITES_AGAIN'));
+  const after = await examine({ url: full.url, environment: {} });
+  t.deepEqual(
+    after.filter(({ code }) => code === 'WRITES_FAIL'),
+    [],
+  );
+  t.deepEqual(contradictions(devnet), []);
+});
