@@ -15,6 +15,9 @@ import {
 } from '../support/devnet.ts';
 import { limitFileSize } from '../support/full-disk.ts';
 
+/** Less than any block needs, and enough for the record of signatures. */
+const NO_ROOM_BYTES = 32_768;
+
 test('a node on a full disk answers and signs nothing, names the fault, and catches up when there is room', async (t) => {
   t.timeout(240_000);
   const devnet = await startTestDevnet({ nodes: 2 });
@@ -39,6 +42,9 @@ test('a node on a full disk answers and signs nothing, names the fault, and catc
   const failed = await waitFor('word of the failed write', () => told('chain', 'STORE_WRITE_FAILED'), 60_000);
   t.regex(failed.message, /make room on the disk/);
   t.regex(String(failed.fields['reason']), /could not be written: (File too large|Input.output error)/);
+
+  // A block may still fit into what the store has free; from here on none does.
+  limitFileSize(pid, NO_ROOM_BYTES);
   const { height } = await full.client.status();
   const signed = readFileSync(journal, 'utf8');
 

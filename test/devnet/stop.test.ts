@@ -1,0 +1,105 @@
+/** Ends of a node in the middle of its work: by either signal, by impatience, and what is on the disk then. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createConnection, type Socket } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { startArguments } from '../../src/cli/devnet/plan.ts';
+import { CLI_ENTRY } from '../support/cli.ts';
+import { contradictions, startTestDevnet, waitFor, type TestDevnet, type TestNode } from '../support/devnet.ts';
+
+const STOP_MS_MAX = 3000;
+const KEPT_ALIVE = 5;
+
+let devnet: TestDevnet;
+
+test.before(async (t) => {
+  t.timeout(120_000);
+  devnet = await startTestDevnet({ nodes: 2 });
+  await nodeAt(1).stop();
+});
+test.after.always(() => devnet.close());
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test.serial(`${signal} ends a node that forges, has peers and is read within three seconds`, async (t) => {
+    t.timeout(120_000);
+    const { child, output, isClosed } = await busyNode(t);
+    const { height } = await nodeAt(1).client.status();
+    const startedMs = Date.now();
+    child.kill(signal);
+    t.deepEqual(await once(child, 'exit'), [0, null], output());
+    t.true(Date.now() - startedMs < STOP_MS_MAX, `${Date.now() - startedMs} ms`);
+    await waitFor('ends of all connections', async () => isClosed(), 5000);
+    t.notRegex(output(), /ERROR|did not stop in time/);
+
+    const again = startAlone(t);
+    t.true((await waitFor('the node', () => nodeAt(1).client.status(), 30_000)).height >= height);
+    again.child.kill('SIGKILL');
+    await once(again.child, 'exit');
+    t.deepEqual(contradictions(devnet), []);
+  });
+}
+
+test.serial('a second signal ends a node at once, and what is on the disk is whole', async (t) => {
+  t.timeout(120_000);
+  const { child } = await busyNode(t);
+  const { height } = await nodeAt(1).client.status();
+  const startedMs = Date.now();
+  child.kill('SIGTERM');
+  child.kill('SIGINT');
+  t.deepEqual(await once(child, 'exit'), [1, null]);
+  t.true(Date.now() - startedMs < STOP_MS_MAX);
+
+  const again = startAlone(t);
+  t.true((await waitFor('the node', () => nodeAt(1).client.status(), 30_000)).height >= height);
+  again.child.kill('SIGTERM');
+  t.deepEqual(await once(again.child, 'exit'), [0, null], again.output());
+  t.deepEqual(contradictions(devnet), []);
+});
+
+function nodeAt(index: number): TestNode {
+  const node = devnet.nodes[index];
+  if (node === undefined) throw new Error(`the devnet has no node ${index}`);
+  return node;
+}
+
+/** Node 1 as an operator starts it: with no supervisor that shields it from signals. */
+function startAlone(t: ExecutionContext): { readonly child: ChildProcess; readonly output: () => string } {
+  const args = startArguments(nodeAt(1).plan, devnet.network.directory);
+  const child = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  t.teardown(() => void child.kill('SIGKILL'));
+  let text = '';
+  child.stderr.setEncoding('utf8').on('data', (more: string) => (text += more));
+  return { child, output: () => text };
+}
+
+/** A node that has forged since its start, has a peer, a reader of events, idle connections and half a request. */
+async function busyNode(t: ExecutionContext) {
+  const { child, output } = startAlone(t);
+  const { client, plan } = nodeAt(1);
+  await waitFor('the node', () => client.status(), 30_000);
+  await waitFor('a block of its own', async () => output().includes('forged a block'), 60_000);
+  const peers = await waitFor('a peer', async () => (await client.status()).consensus > 0, 30_000);
+  t.true(peers);
+  const sockets = await Promise.all([
+    connected(plan.httpPort, 'GET /api/events HTTP/1.1\r\nhost: a\r\n\r\n'),
+    connected(plan.httpPort, 'POST /api/transactions HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n{'),
+    ...Array.from({ length: KEPT_ALIVE }, () =>
+      connected(plan.httpPort, 'GET /api/node/status HTTP/1.1\r\nhost: a\r\nconnection: keep-alive\r\n\r\n'),
+    ),
+  ]);
+  t.teardown(() => sockets.forEach((socket) => socket.destroy()));
+  const readers = sockets.filter((_, index) => index !== 1);
+  await waitFor('answers', async () => readers.every(({ bytesRead }) => bytesRead > 100), 10_000);
+  t.true(sockets.every(({ closed }) => !closed));
+  return { child, output, isClosed: () => sockets.every(({ closed }) => closed) };
+}
+
+async function connected(port: number, request: string): Promise<Socket> {
+  const socket = createConnection({ port, host: '127.0.0.1' });
+  // What comes is only counted; an end of the other side is what is waited for.
+  socket.on('error', () => undefined).resume();
+  await once(socket, 'connect');
+  socket.write(request);
+  return socket;
+}
