@@ -10,9 +10,9 @@ import type { ChainStore } from '../ports/store.ts';
 
 /** Between two trials of a disk that has failed. */
 const TRIAL_INTERVAL_MS = 2000;
-/** More than a block takes. */
-const TRIAL_BYTES = 256 * 1024;
-const TRIAL_NOTE = 'disk/trial';
+/** More than a block takes, in pieces that take a page each, as most of a block does. */
+const TRIAL_NOTES = Array.from({ length: 64 }, (_, index) => `disk/trial/${index}`);
+const TRIAL_NOTE_BYTES = 4000;
 
 export interface DiskWatchDependencies {
   readonly store: Pick<ChainStore, 'transact'>;
@@ -32,7 +32,8 @@ export class DiskWatch {
   watch<T>(change: () => T): T {
     try {
       const result = change();
-      this.#works();
+      // It may have fitted into what the store has left, and the next one not.
+      this.obstacle();
       return result;
     } catch (error) {
       if (isWriteFailure(error)) this.#fails(error);
@@ -48,11 +49,15 @@ export class DiskWatch {
   }
 
   #try(): void {
-    const { store } = this.#dependencies;
+    const { store, observer } = this.#dependencies;
     try {
-      for (const note of [Buffer.alloc(TRIAL_BYTES), undefined])
-        store.transact((writer) => writer.setNote(TRIAL_NOTE, note));
-      this.#works();
+      for (const note of [Buffer.alloc(TRIAL_NOTE_BYTES), undefined]) {
+        store.transact((writer) => {
+          for (const key of TRIAL_NOTES) writer.setNote(key, note);
+        });
+      }
+      this.#failure = undefined;
+      observer.log('info', 'STORE_WRITES_AGAIN', 'the disk takes what is written again');
     } catch (error) {
       if (!isWriteFailure(error)) throw error;
       this.#note(error);
@@ -67,12 +72,6 @@ export class DiskWatch {
 
   #note({ message }: ProtocolError): void {
     this.#failure = { reason: message, seenMs: this.#dependencies.clock.nowMs() };
-  }
-
-  #works(): void {
-    if (this.#failure === undefined) return;
-    this.#failure = undefined;
-    this.#dependencies.observer.log('info', 'STORE_WRITES_AGAIN', 'the disk takes what is written again');
   }
 }
 

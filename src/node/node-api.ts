@@ -20,11 +20,13 @@ export interface NodeApiDependencies {
   readonly delegates: ForgingDelegates;
   readonly identity: NodeIdentity;
   readonly clock: Clock;
+  /** Whether the node is to have no peers; false unless given. */
+  readonly isAlone?: boolean;
   readonly metrics?: { text(): Promise<string> } | undefined;
 }
 
 export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
-  const { engine, store, queries, log, delegates, identity, clock, metrics } = dependencies;
+  const { engine, store, queries, log, delegates, identity, clock, isAlone, metrics } = dependencies;
   const { rules } = engine.chain;
 
   const listeners = new Set<NodeListener>();
@@ -62,6 +64,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
         branchChanges: engine.branchChanges,
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
         ...(sync === undefined ? {} : { sync }),
+        ...(isAlone === true ? { isAlone } : {}),
       };
     },
     transactionJson: (transaction) => rules.codec.transactionToJson(transaction),

@@ -123,7 +123,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       },
     );
     const delegates = new ForgingDelegates({
-      configured: config.forging.delegates,
+      configured: config.forging.enabled ? config.forging.delegates : [],
       scheduler: engine.forging,
       state: () => store,
       unlock: async (encrypted, password) => keyPairOfPassphrase(await decryptPassphrase(encrypted, password)),
@@ -133,10 +133,12 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     if (config.forging.enabled && config.forging.force) await delegates.enableAll(config.forging.defaultPassword);
 
     const queries = createQueries(store, params, { pause: nextTurn });
-    const api = createNodeApi({ engine, store, queries, log, delegates, identity, clock: systemClock, metrics });
+    const clock = systemClock;
+    const isAlone = !config.p2p.enabled;
+    const api = createNodeApi({ engine, store, queries, log, delegates, identity, clock, isAlone, metrics });
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');
-      tellFiguresOf({ api, engine, store, delegates, chainDirectory, clock: systemClock, observer }, metrics);
+      tellFiguresOf({ api, engine, store, delegates, chainDirectory, clock, observer }, metrics);
     }
     let httpPort = 0;
     if (config.http.enabled) {

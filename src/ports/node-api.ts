@@ -41,6 +41,8 @@ export interface NodeStatus {
   readonly clockOffsetMs?: number;
   /** While blocks are downloaded. */
   readonly sync?: SyncProgress;
+  /** The operator wants no peers. */
+  readonly isAlone?: true;
   /** How often blocks were taken back since the start, and the latest times, newest first. */
   readonly branchChanges: { readonly count: number; readonly latest: readonly BranchChange[] };
 }

@@ -223,9 +223,12 @@ const REFUSED: readonly (readonly [args: readonly string[], message: RegExp])[] 
   [['keys', 'create', '--words', '13'], /12 or 24/],
   [
     ['keys', 'show', '--passphrase-file', '/nowhere/at-all'],
-    /\/nowhere\/at-all: the passphrase cannot be read: does not exist/,
+    /\/nowhere\/at-all: the passphrase cannot be read: there is no such file: correct --passphrase-file/,
   ],
-  [['broadcast', '/nowhere/at-all'], /\/nowhere\/at-all: cannot be read: it does not exist/],
+  [
+    ['broadcast', '/nowhere/at-all'],
+    /\/nowhere\/at-all: cannot be read: there is no such file: name the one that --offline was written to/,
+  ],
 ];
 
 for (const [args, message] of REFUSED) {

@@ -2,6 +2,7 @@
 
 import { explainConfig, type ExplainedOption } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
+import type { Config } from '../../config/schema.ts';
 import type { ConfigShowFlags } from '../flags.ts';
 
 /** @throws ProtocolError what a start with the same flags throws */
@@ -32,8 +33,9 @@ export function configShow(flags: ConfigShowFlags): void {
   }
 }
 
-/** Keys of delegates are public, what encrypts to their passphrases is not. */
-function masked({ option }: ExplainedOption['named'], value: unknown): unknown {
+/** As it is written. Keys of delegates are public, what encrypts to their passphrases is not. */
+function masked({ option, path }: ExplainedOption['named'], value: unknown): unknown {
+  if (path === 'log.rooms') return (value as Config['log']['rooms']).map((roomAndLevel) => roomAndLevel.join('='));
   if (option.secret !== true) return value;
   if (!Array.isArray(value)) return value === '' ? '' : '***';
   return (value as readonly { readonly publicKey: string }[]).map(({ publicKey }) => `${publicKey}|***`);

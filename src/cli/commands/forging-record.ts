@@ -67,7 +67,7 @@ function readText(file: string, name: string): string {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = missing ? 'does not exist' : `cannot be read: ${messageOf(error)}`;
+    const reason = missing ? 'does not exist: correct the path of the file' : `cannot be read: ${messageOf(error)}`;
     throw new ProtocolError('SIGNING_RECORD_UNREADABLE', { file }, `${name}: ${reason}`, { cause: error });
   }
 }

@@ -58,7 +58,12 @@ const WRITE_FAILURES = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
 const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
 /** What follows from a fault by itself: telling it too would lead away from the cause. */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
+  // Blocks of the present lie in its future.
+  CLOCK_OFF: ['NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS'],
   WRITES_FAIL: ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'],
+  BLOCKS_REFUSED: ['CONSENSUS_LOW', 'SYNC_FAILS'],
+  NODE_LAGS: ['CONSENSUS_LOW'],
+  PEERS_OF_OTHER_NETWORK: ['NO_PEERS', 'NETWORK_STANDS_STILL'],
   NO_PEERS: ['NETWORK_STANDS_STILL'],
 };
 
@@ -110,7 +115,7 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
   };
 }
 
-function judgeChain({ constants, looks, tipTimestamp, blockTimeS }: Seen): readonly Finding[] {
+function judgeChain({ constants, looks, tipTimestamp, blockTimeS, forging }: Seen): readonly Finding[] {
   const findings: Finding[] = [];
   const [state] = looks;
   if (state === undefined) return findings;
@@ -123,7 +128,9 @@ function judgeChain({ constants, looks, tipTimestamp, blockTimeS }: Seen): reado
   if (isBehind && looks.every(({ syncing }) => !syncing))
     findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
   const tipAgeS = state.secondsSinceEpoch - tipTimestamp;
-  if (!isBehind && tipAgeS > TIP_AGE_SLOTS_MAX * blockTimeS)
+  // A node that was started without peers and forges nothing keeps what it has.
+  const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
+  if (!isBehind && !isArchive && tipAgeS > TIP_AGE_SLOTS_MAX * blockTimeS)
     findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${tipAgeS} s old`));
   // Generation 2 knows no finality of this kind.
   if (constants.protocolVersion.startsWith('2') && height - finalized > UNFINAL_BLOCKS_MAX)
@@ -132,6 +139,8 @@ function judgeChain({ constants, looks, tipTimestamp, blockTimeS }: Seen): reado
 }
 
 function judgePeers({ looks, peers }: Seen): readonly Finding[] {
+  // It was started without peers, on purpose.
+  if (looks[0]?.isAlone === true) return [];
   const others = peers.filter(({ code, reason }) => code === CLOSE_OTHER_NETWORK && /did not match/.test(reason ?? ''));
   const [other] = others;
   const findings: Finding[] = [];
@@ -182,7 +191,8 @@ function judgeDecisions({ looks, decisions }: Seen): readonly Finding[] {
   );
   tell(
     'BLOCKS_REFUSED',
-    of(({ room, code }) => room === 'chain' && code.startsWith('BLOCK_')),
+    // A node that is behind meets them when it downloads.
+    of(({ room, code }) => (room === 'chain' || room === 'sync') && code.startsWith('BLOCK_')),
     TIMES_MIN,
   );
   return findings;

@@ -21,7 +21,7 @@ export function documentsIn(file: string): readonly unknown[] {
     return documents;
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = missing ? 'it does not exist' : messageOf(error);
+    const reason = missing ? 'there is no such file: name the one that --offline was written to' : messageOf(error);
     throw new ProtocolError('DOCUMENT_UNREADABLE', { file }, `${name}: cannot be read: ${reason}`, { cause: error });
   }
 }

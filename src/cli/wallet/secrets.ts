@@ -62,7 +62,7 @@ export async function confirmed(question: string, terminal: Terminal = PROCESS_T
 
 async function givenSecret(source: SecretSource, terminal: Terminal): Promise<string> {
   const { name, file, flag, variable, twice } = source;
-  if (file !== undefined) return secretInFile(file, name);
+  if (file !== undefined) return secretInFile(file, source);
   const value = process.env[variable];
   if (value !== undefined && value !== '') return value;
   if (terminal.input.isTTY !== true) {
@@ -75,13 +75,13 @@ async function givenSecret(source: SecretSource, terminal: Terminal): Promise<st
   return secret;
 }
 
-function secretInFile(file: string, name: string): string {
+function secretInFile(file: string, { name, flag }: SecretSource): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8').replace(/\r?\n$/, '');
   } catch (error) {
     const from = file === '-' ? 'the standard input' : file;
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = missing ? 'does not exist' : messageOf(error);
+    const reason = missing ? `there is no such file: correct ${flag}` : messageOf(error);
     throw new ProtocolError('SECRET_UNREADABLE', { file }, `${from}: the ${name} cannot be read: ${reason}`, {
       cause: error,
     });

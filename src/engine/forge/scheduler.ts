@@ -10,6 +10,7 @@ import type { ForgingWait } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
+import { firstHeightOf, roundOf } from '../../protocol/rounds.ts';
 import type { TipView } from '../../protocol/rules.ts';
 import { slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.ts';
 import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
@@ -211,24 +212,38 @@ export class ForgingScheduler {
     const { chain, observer } = this.#dependencies;
     const { rules, state, tip } = chain;
     const slot = chain.currentSlot();
-    const first = Math.max(
-      this.#slotOfLastLook + 1,
-      slot - ACTIVE_DELEGATES,
-      slotAt(tip.header.timestamp, rules.params) + 1,
-    );
+    const first = Math.max(this.#slotOfLastLook + 1, slot - ACTIVE_DELEGATES);
     const isFirstLook = this.#slotOfLastLook < 0;
     this.#slotOfLastLook = slot;
     if (isFirstLook || first >= slot) return;
     const forgers = rules.forgers(state, tip.header.height + 1);
-    for (let slept = first; slept < slot; slept += 1) {
+    // What others forged meanwhile may be here already; of an earlier round it would show another order than the present.
+    const { filled, orderSince } = this.#slotsSince(first);
+    for (let slept = Math.max(first, orderSince); slept < slot; slept += 1) {
       const delegate = forgers[slept % ACTIVE_DELEGATES];
-      if (delegate === undefined || !this.#keys.has(delegate)) continue;
+      if (delegate === undefined || !this.#keys.has(delegate) || filled.has(slept)) continue;
       observer.log('warn', 'FORGING_SLOT_SLEPT', 'a slot of ours passed while the node was busy or asleep', {
         slot: slept,
         delegate,
         height: tip.header.height + 1,
       });
     }
+  }
+
+  /** Slots from `first` on that the chain has blocks for, and the one from which on the present order of forgers holds. */
+  #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
+    const { rules, state, tip } = this.#dependencies.chain;
+    const filled = new Set<number>();
+    const firstOfRound = firstHeightOf(roundOf(tip.header.height + 1));
+    let orderSince = first;
+    for (let height = tip.header.height; height >= 1; height -= 1) {
+      const header = state.header(height);
+      const slot = header === undefined ? -1 : slotAt(header.timestamp, rules.params);
+      if (height < firstOfRound) orderSince = Math.max(orderSince, slot + 1);
+      if (slot < first || height < firstOfRound) break;
+      filled.add(slot);
+    }
+    return { filled, orderSince };
   }
 
   #told({ code, reason, untilS }: Waiting): ForgingWait {

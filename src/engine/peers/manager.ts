@@ -123,6 +123,7 @@ export class PeerManager {
         pinned: this.#pinned,
         intervals: { ...INTERVALS, ...options.intervals },
         admits: (ip) => this.#admits(ip),
+        turnedAway: (peerId, reason) => this.#drop(peerId, 'outbound', reason),
       },
     );
   }
@@ -313,11 +314,15 @@ export class PeerManager {
 
   #disconnected(peerId: PeerId, direction: 'inbound' | 'outbound', close: CloseReason): void {
     const { code, reason } = close;
-    this.#dropped.push({ peerId, direction, code, reason, atMs: this.#clock.nowMs() });
-    if (this.#dropped.length > DROPPED_MAX) this.#dropped = this.#dropped.slice(-DROPPED_MAX);
+    this.#drop(peerId, direction, close);
     this.#observer.log('info', 'PEER_DISCONNECTED', 'A peer is gone', { peer: peerId, direction, code, reason });
     this.#observer.gauge('peers_connected', this.#transport.connections().length);
     this.#dialler.disconnected(peerId, close);
+  }
+
+  #drop(peerId: PeerId, direction: 'inbound' | 'outbound', { code, reason }: CloseReason): void {
+    this.#dropped.push({ peerId, direction, code, reason, atMs: this.#clock.nowMs() });
+    if (this.#dropped.length > DROPPED_MAX) this.#dropped = this.#dropped.slice(-DROPPED_MAX);
   }
 
   /** Whether a named peer can be one: not this node itself, nor shut out. */

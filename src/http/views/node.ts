@@ -32,7 +32,8 @@ export function statusView(api: NodeApi, dialect: Dialect): View {
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_TOLD_MS ? {} : { clockOffsetMs };
   const { count, latest } = status.branchChanges;
   const branches = count === 0 ? {} : { branchChanges: { count, latest: latest.map(branchChangeView) } };
-  return { ...own, ...progress, ...clock, ...branches };
+  const alone = status.isAlone === true ? { isAlone: true } : {};
+  return { ...own, ...progress, ...clock, ...branches, ...alone };
 }
 
 function branchChangeView({ timeMs, commonHeight, revertedBlocks }: BranchChange): View {
@@ -133,14 +134,21 @@ const BRANCH_CHANGES_SHAPE: Schema = {
   description: 'Times that blocks were taken back since the node started, newest first; absent while there were none.',
 };
 
+const ALONE_SHAPE: Schema = {
+  type: 'boolean',
+  description:
+    'True, and told only then, when the node was started without peers (`p2p.enabled: false`, `--no-peers`).',
+};
+
 export const STATUS_SHAPE: Schema = shape.objectOf(
   {
     ...STATUS_MEMBERS,
     syncProgress: PROGRESS_SHAPE,
     clockOffsetMs: CLOCK_SHAPE,
     branchChanges: BRANCH_CHANGES_SHAPE,
+    isAlone: ALONE_SHAPE,
   },
-  ['syncProgress', 'clockOffsetMs', 'branchChanges'],
+  ['syncProgress', 'clockOffsetMs', 'branchChanges', 'isAlone'],
 );
 
 export const CONSTANTS_SHAPE: Schema = shape.objectOf({

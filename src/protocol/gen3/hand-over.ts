@@ -14,6 +14,8 @@ import { finalityOf } from './ledger.ts';
 const MONTH_S = 30 * 86_400;
 /** Block 1 is dated to the epoch, however late the network began, so missed slots are counted from the first forged block. */
 const FIRST_FORGED_HEIGHT = 2;
+/** By which a tip is ahead of what is final when all delegates take part: a prevote and a precommit of two thirds. */
+const FINALITY_BLOCKS = 136;
 /** Headers that a contradiction on the chain itself is looked for in. */
 const RECENT_HEADERS = 302;
 
@@ -28,8 +30,10 @@ export function handOver(
   const finalized = state.header(finalizedHeight);
   const finalizedS = finalized?.timestamp ?? 0;
   if (finalized === undefined || finalizedS <= sinceS) {
-    // As long as finality keeps its distance.
-    const untilS = Math.max(sinceS + tip.timestamp - finalizedS, tip.timestamp) + params.blockTimeS;
+    // As long as finality keeps its distance. A young chain has none yet: its first block is dated to the epoch.
+    const isYoung = finalizedHeight < FIRST_FORGED_HEIGHT;
+    const distanceS = isYoung ? FINALITY_BLOCKS * params.blockTimeS : tip.timestamp - finalizedS;
+    const untilS = Math.max(sinceS + distanceS, tip.timestamp) + params.blockTimeS;
     return {
       ready: false,
       reason: 'no block is final yet that is newer than what the delegate may have signed',

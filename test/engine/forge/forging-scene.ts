@@ -6,7 +6,7 @@ import { openGenesis } from '../../../src/engine/genesis.ts';
 import { ForgingScheduler } from '../../../src/engine/forge/scheduler.ts';
 import { SILENT, type LogFields, type Observer } from '../../../src/ports/observer.ts';
 import { ACTIVE_DELEGATES } from '../../../src/protocol/params.ts';
-import { slotAtMs } from '../../../src/protocol/slots.ts';
+import { slotAt, slotAtMs } from '../../../src/protocol/slots.ts';
 import type { SignedHeader } from '../../../src/protocol/rules.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import type { KeyValue } from '../../../src/store/key-value.ts';
@@ -24,7 +24,8 @@ export interface Told {
 
 /** A scheduler with the keys of every third delegate, on a chain of its own. */
 export function scene() {
-  const { network, rules } = new ChainMaker();
+  const maker = new ChainMaker();
+  const { network, rules } = maker;
   const { params } = network;
   const time = new VirtualTime(params.epochMs + 1000 * params.blockTimeS);
   const told: Told[] = [];
@@ -64,6 +65,7 @@ export function scene() {
   const own = network.delegates.filter((_, index) => index % 3 === 0);
   for (const keyPair of own) scheduler.enable(keyPair);
   const ownKeys = new Set(own.map(publicKeyOf));
+  chain.listen({ applied: (blocks) => blocks.forEach((block) => maker.apply(block)) });
   const currentSlot = (): number => slotAtMs(clock.nowMs(), params);
   return {
     told,
@@ -79,6 +81,11 @@ export function scene() {
     /** By public key: the header that the journal holds. */
     signed,
     breakJournal: (error: Error) => (journalError = error),
+    /** A block of this slot arrives from a peer, on top of the tip. */
+    receiveBlockOf: (slot: number) => {
+      const missedSlots = slot - slotAt(chain.tip.header.timestamp, params) - 1;
+      return chain.receive(maker.build({ missedSlots }));
+    },
     fillDisk: (full: boolean) => (isDiskFull = full),
     hinder: (reason: string | undefined) => (obstacle = reason),
     /** Our slots from one on, up to another, as the present order has them. */

@@ -1,6 +1,7 @@
 /** Slots of our own delegates that pass unused: each is told once, with the reason. */
 
 import test from 'ava';
+import { slotAt } from '../../../src/protocol/slots.ts';
 import { ACTIVE_DELEGATES } from '../../../src/protocol/params.ts';
 import { scene, type Told } from './forging-scene.ts';
 
@@ -43,6 +44,23 @@ test('slots that passed while the machine slept are told when it wakes, each wit
     missed.length,
   );
   t.true(chain.tip.header.height > forged);
+});
+
+test('slots that passed in a sleep are told although a later block of another node arrives before anything else', async (t) => {
+  const { scheduler, pass, told, sleep, ownSlots, currentSlot, chain, receiveBlockOf } = scene();
+  scheduler.start();
+  await pass(10);
+  const asleepFrom = currentSlot() + 1;
+  sleep(30);
+  const missed = ownSlots(asleepFrom, currentSlot());
+  const gap = Array.from({ length: 20 }, (_, index) => asleepFrom + 10 + index);
+  const filled = gap.find((slot) => !missed.includes(slot)) ?? 0;
+  t.is((await receiveBlockOf(filled)).kind, 'applied');
+  t.is(slotAt(chain.tip.header.timestamp, chain.rules.params), filled);
+  await pass(3);
+  await scheduler.stop();
+  t.true(missed.some((slot) => slot < filled) && missed.length > 5);
+  t.deepEqual(slotsOf(told, 'FORGING_SLOT_SLEPT'), missed);
 });
 
 test('after a very long sleep no more than a round of slots is told', async (t) => {

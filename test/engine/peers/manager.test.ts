@@ -183,6 +183,9 @@ test('an unreachable peer is tried again after growing waits, one of another net
   await clock.advance(60 * MINUTE_MS);
   t.true(dialsOf('50.0.0.1:5000') > 5 && dialsOf('50.0.0.1:5000') < 15, String(dialsOf('50.0.0.1:5000')));
   t.is(dialsOf('50.1.0.1:5000'), 1);
+  const verdict = manager.verdicts().find(({ ip }) => ip === '50.1.0.1');
+  t.like(verdict, { verdict: 'dropped', code: 4104, reason: 'Peer networkId did not match our own' });
+  t.is(manager.verdicts().find(({ ip }) => ip === '50.0.0.1')?.verdict, 'waiting');
   await manager.stop();
 });
 

@@ -37,6 +37,16 @@ test('until a block from after the last possible signature is final, the answer 
   t.true(ask(maker, { sinceS: finalizedS - 1 }).ready);
 });
 
+test('on a chain of which nothing is final yet the wait is told from now, not from the epoch', (t) => {
+  const maker = grown(40);
+  const { blockTimeS } = maker.network.params;
+  t.is(maker.rules.finalizedHeight(maker.state) < 2, true);
+  const sinceS = maker.tip.timestamp;
+  const over = ask(maker, { sinceS });
+  t.false(over.ready);
+  if (!over.ready) t.true(over.untilS > sinceS + 100 * blockTimeS && over.untilS < sinceS + 202 * blockTimeS);
+});
+
 test('the height that is named lies above the final block by the slots that the chain missed', (t) => {
   for (const missed of [0, 7]) {
     const maker = grown(260, missed);
