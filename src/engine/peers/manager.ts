@@ -272,23 +272,24 @@ export class PeerManager {
   /** A ban outlives a kill of the node; many at once are saved together. */
   #saveSoon(): void {
     this.#saving ??= this.#clock.after(SAVE_WAIT_MS, () => {
-      this.snapshot();
+      try {
+        this.snapshot();
+      } catch (error) {
+        // A full disk is no reason to end the node; the book is saved again at the next ban, and by the calendar.
+        const reason = messageOf(error);
+        this.#observer.log('error', 'PEER_BOOK_UNSAVED', 'The peer book could not be saved', { reason });
+      }
     });
   }
 
-  /** Saves the book. A full disk is no reason to end a node: it is saved again at the next ban, and by the calendar. */
+  /** Saves the book. */
   snapshot(): void {
     this.#saving?.cancel();
     this.#saving = undefined;
     const note = this.#book.toNote();
-    try {
-      this.#store.transact((writer) => {
-        writer.setNote(NOTE, note);
-      });
-    } catch (error) {
-      const reason = messageOf(error);
-      this.#observer.log('error', 'PEER_BOOK_UNSAVED', 'The peer book could not be saved', { reason });
-    }
+    this.#store.transact((writer) => {
+      writer.setNote(NOTE, note);
+    });
   }
 
   // ---- what the transport reports ----------------------------------------------------------------------------------------
