@@ -1,0 +1,80 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import test from 'ava';
+import { packageDirectory } from '../../src/config/package.ts';
+
+const ROOT = packageDirectory();
+const PAGES: readonly string[] = [
+  'README.md',
+  'CHANGELOG.md',
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join('docs', file)),
+];
+/** Where a page may mean a path of the sources from. */
+const BASES = ['.', 'src', 'src/protocol'];
+
+test('every link of the documentation leads to a file, and to a heading where it names one', (t) => {
+  let links = 0;
+  for (const page of PAGES) {
+    for (const target of linksOf(page)) {
+      const [path = '', anchor] = target.split('#');
+      const file = path === '' ? page : normalize(join(dirname(page), path));
+      t.true(existsSync(join(ROOT, file)), `${page}: ${target}`);
+      if (anchor !== undefined) t.true(headingsOf(file).includes(anchor), `${page}: no heading #${anchor}`);
+      links += 1;
+    }
+  }
+  t.true(links > 40);
+});
+
+test('every page of the documentation can be reached from the README', (t) => {
+  const reached = new Set(['README.md']);
+  for (const page of reached) {
+    for (const target of linksOf(page)) {
+      const file = normalize(join(dirname(page), target.split('#')[0] ?? ''));
+      if (PAGES.includes(file)) reached.add(file);
+      // A link to a folder is a link to what is in it.
+      for (const inside of PAGES) if (file !== '.' && dirname(inside) === file.replace(/\/$/, '')) reached.add(inside);
+    }
+  }
+  t.deepEqual(
+    PAGES.filter((page) => !reached.has(page) && page !== 'CHANGELOG.md'),
+    [],
+  );
+});
+
+test('every file of the sources that the documentation names is there', (t) => {
+  let named = 0;
+  for (const page of PAGES) {
+    for (const [, path = ''] of proseOf(page).matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.ts)`/g)) {
+      t.true(
+        BASES.some((base) => existsSync(join(ROOT, base, path))),
+        `${page}: ${path}`,
+      );
+      named += 1;
+    }
+  }
+  t.true(named > 40);
+});
+
+/** Targets of links that stay in the repository. */
+function linksOf(page: string): readonly string[] {
+  const targets = [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target ?? '');
+  return targets.filter((target) => !/^[a-z]+:/.test(target));
+}
+
+/** The page without its blocks of code. */
+function proseOf(page: string): string {
+  return readFileSync(join(ROOT, page), 'utf8').replace(/^```.*?^```$/gms, '');
+}
+
+/** As the names of headings stand in addresses. */
+function headingsOf(page: string): readonly string[] {
+  return [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replace(/\s/g, '-'),
+  );
+}
