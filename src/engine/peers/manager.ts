@@ -4,7 +4,6 @@
  */
 
 import { Closers } from '../closers.ts';
-import { LruMap } from '../../primitives/bounded.ts';
 import { assert, messageOf } from '../../primitives/errors.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
 import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
@@ -14,7 +13,6 @@ import type {
   CloseReason,
   Connection,
   PeerAddress,
-  PeerFaultCode,
   PeerId,
   PeerInfo,
   Transport,
@@ -22,8 +20,8 @@ import type {
 } from '../../ports/transport.ts';
 import { ipOf, peerIdOf } from './addresses.ts';
 import { type Ban, PeerBook } from './book.ts';
+import { Discipline, FORBIDDEN } from './discipline.ts';
 import { Dialler, isOwnAddress, type PeerIntervals } from './dialler.ts';
-import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 import { selectToEvict, selectToList, selectToTell } from './selection.ts';
 import { type DroppedPeer, verdictsOf } from './verdicts.ts';
 
@@ -62,21 +60,10 @@ export interface PeerHandlers {
 }
 
 const INTERVALS: PeerIntervals = { populateMs: 10_000, seedMs: 30_000, shuffleMs: 300_000 };
-/** What nobody is forgiven: it endangers the node, whoever does it. */
-const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
-  'MESSAGE_RATE',
-  'MESSAGE_FLOOD',
-  'MALFORMED_PEER_LIST',
-  'INFO_TOO_LARGE',
-]);
 const NOTE = 'peers/book';
 const DROPPED_MAX = 200;
 /** Between a ban and its saving. */
 const SAVE_WAIT_MS = 1_000;
-const REPUTATIONS_MAX = 5_000;
-/** Of what an offence was. */
-const DETAIL_CHARACTERS_MAX = 300;
-const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
 export class PeerManager {
   readonly #transport: Transport;
@@ -90,7 +77,7 @@ export class PeerManager {
   readonly #fixed: ReadonlyMap<PeerId, PeerAddress>;
   readonly #seeds: Map<PeerId, PeerAddress>;
   readonly #pinned: ReadonlySet<PeerId>;
-  readonly #reputations = new LruMap<PeerId, number>(REPUTATIONS_MAX);
+  readonly #discipline: Discipline;
   #dropped: DroppedPeer[] = [];
   #saving: Timer | undefined;
   #stopped = true;
@@ -112,6 +99,16 @@ export class PeerManager {
       random,
       nowMs: () => clock.nowMs(),
       isPinned: (peerId) => this.#pinned.has(peerId),
+    });
+    this.#discipline = new Discipline({
+      transport,
+      book: this.#book,
+      clock,
+      observer,
+      named: () => [...this.#pinned, ...this.#seeds.keys()],
+      banned: () => {
+        this.#saveSoon();
+      },
     });
     this.#dialler = new Dialler(
       { transport, book: this.#book, clock, random, observer },
@@ -139,8 +136,7 @@ export class PeerManager {
       admits: (ip) => this.#admits(ip),
       evict: (inbound) => this.#evict(inbound),
       fault: (peerId, fault, detail) => {
-        if (WIRE_FAULTS.has(fault)) this.#charge(peerId, fault, detail.slice(0, DETAIL_CHARACTERS_MAX));
-        else this.penalise(peerId, fault, detail);
+        this.#discipline.report(peerId, fault, detail);
       },
       connected: (connection) => {
         this.#connected(connection);
@@ -210,7 +206,7 @@ export class PeerManager {
       dropped: this.#dropped,
       nowMs: this.#clock.nowMs(),
       rolesOf: (peerId) => this.#rolesOf(peerId),
-      reputationOf: (peerId) => this.#reputations.get(peerId) ?? REPUTATION_FULL,
+      reputationOf: (peerId) => this.#discipline.reputationOf(peerId),
       isDialling: (peerId) => this.#dialler.isDialling(peerId),
       dialDueMs: (peerId) => this.#dialler.dueMs(peerId),
     });
@@ -240,25 +236,13 @@ export class PeerManager {
    *
    * @param code any rejection code; those that are no offence cost nothing
    */
-  penalise(peerId: PeerId, code: string, said: string): void {
-    // Reasons may repeat what the peer sent, and those of bans are kept for a day.
-    const detail = said.slice(0, DETAIL_CHARACTERS_MAX);
-    if (!this.isNamed(peerId)) this.#charge(peerId, code, detail);
-    else if (pointsOf(code) > 0) {
-      const fields = { peer: peerId, offence: code, detail };
-      this.#observer.log('warn', 'PEER_FORGIVEN', 'A peer that the operator named broke a rule', fields);
-    }
+  penalise(peerId: PeerId, code: string, detail: string): void {
+    this.#discipline.penalise(peerId, code, detail);
   }
 
-  /** Disconnects every peer at an IP and refuses it for a time. */
-  ban(ip: string, reason: string, durationMs = BAN_MS): void {
-    this.#book.ban(ip, this.#clock.nowMs() + durationMs, reason);
-    this.#saveSoon();
-    this.#observer.count('peers_banned_total');
-    this.#observer.log('warn', 'PEER_BANNED', 'An address is banned', { ip, reason, durationMs });
-    for (const { peerId } of this.#transport.connections()) {
-      if (ipOf(peerId) === ip) this.#transport.disconnect(peerId, FORBIDDEN);
-    }
+  /** Disconnects every peer at an IP and refuses it for a time, a day unless told. */
+  ban(ip: string, reason: string, durationMs?: number): void {
+    this.#discipline.ban(ip, reason, durationMs);
   }
 
   unban(ip: string): void {
@@ -356,24 +340,6 @@ export class PeerManager {
       infos.filter((info) => info.advertiseAddress !== false && this.#admits(info.ip) && !this.#dialler.isOwn(info)),
       this.#random,
     );
-  }
-
-  #charge(peerId: PeerId, code: string, detail: string): void {
-    const points = pointsOf(code);
-    if (points === 0) return;
-    const reputation = (this.#reputations.get(peerId) ?? REPUTATION_FULL) - points;
-    this.#reputations.set(peerId, reputation);
-    const fields = { peer: peerId, offence: code, detail, reputation };
-    this.#observer.log('debug', 'PEER_PENALISED', 'A peer broke a rule', fields);
-    if (reputation > 0) return;
-    this.#reputations.delete(peerId);
-    const reason = `${code}: ${detail}`;
-    const ip = ipOf(peerId);
-    // An address with peers that the operator named is not shut out for the offence of one: its connection ends.
-    if ([...this.#pinned, ...this.#seeds.keys()].some((named) => ipOf(named) === ip)) {
-      this.#observer.log('warn', 'PEER_EXPELLED', 'A peer at a trusted address is disconnected', fields);
-      this.#transport.disconnect(peerId, FORBIDDEN);
-    } else this.ban(ip, reason);
   }
 
   #loadBook(): void {

@@ -9,15 +9,15 @@
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
-import type { Connection, PeerId, Transport } from '../../ports/transport.ts';
+import type { PeerId, Transport } from '../../ports/transport.ts';
 import type { SyncProgress } from '../../ports/node-api.ts';
-import type { AnnouncedTip } from '../../protocol/rules.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import type { BlockHeader } from '../../protocol/types.ts';
 import { BlockRejected, isByClock } from '../../protocol/verdict.ts';
 import type { Chain } from '../chain.ts';
 import { BranchRejected } from '../commit.ts';
 import type { Customs } from '../customs.ts';
+import { Candidates } from './candidates.ts';
 import { follow } from './follow.ts';
 import { ProgressMeter } from './progress.ts';
 import { Rests } from './rests.ts';
@@ -28,8 +28,6 @@ const CHECK_INTERVAL_MS = 1000;
 const PROGRESS_INTERVAL_MS = 10_000;
 /** Peers tried in one run before it gives up until the next check. */
 const PEERS_PER_RUN_MAX = 5;
-/** Peers beside the one that is followed that blocks are fetched from. */
-const HELPERS_MAX = 4;
 /** After so many failures in a row a block alone does not call us to a peer any more. */
 const FAILURES_TRUSTED = 1;
 /** Time that a peer has to prove a better chain before we go on as if nobody had claimed one. */
@@ -62,13 +60,12 @@ export class Synchronizer {
   readonly #chain: Chain;
   readonly #transport: Pick<Transport, 'request' | 'connections'>;
   readonly #clock: Clock;
-  readonly #random: Random;
   readonly #observer: Observer;
   readonly #penalise: SynchronizerDependencies['penalise'];
   readonly #ended: SynchronizerDependencies['ended'];
   readonly #rests: Rests;
   readonly #customs: SynchronizerDependencies['customs'];
-  readonly #broadhash: () => string;
+  readonly #candidates: Candidates;
   readonly #meter = new ProgressMeter();
   /** The peer that is followed or was last. */
   #leader: PeerId | undefined;
@@ -87,13 +84,19 @@ export class Synchronizer {
     this.#chain = dependencies.chain;
     this.#transport = dependencies.transport;
     this.#clock = dependencies.clock;
-    this.#random = dependencies.random;
     this.#observer = dependencies.observer;
     this.#penalise = dependencies.penalise;
     this.#ended = dependencies.ended;
     this.#rests = new Rests(dependencies.clock);
     this.#customs = dependencies.customs;
-    this.#broadhash = dependencies.broadhash;
+    this.#candidates = new Candidates({
+      chain: dependencies.chain,
+      transport: dependencies.transport,
+      random: dependencies.random,
+      rests: this.#rests,
+      rivalsAtOurHeight: dependencies.customs.rivalsAtOurHeight,
+      broadhash: dependencies.broadhash,
+    });
   }
 
   /**
@@ -179,7 +182,7 @@ export class Synchronizer {
     const tipId = this.#chain.tip.header.id;
     const unchanged = tipId === this.#tipAtLastCheck;
     this.#tipAtLastCheck = tipId;
-    if (unchanged && this.#run === undefined && this.#betterPeers(new Set()).length > 0) this.trigger();
+    if (unchanged && this.#run === undefined && this.#candidates.exist) this.trigger();
   }
 
   #tellProgress(): void {
@@ -194,7 +197,7 @@ export class Synchronizer {
   async #synchronise(first: PeerId | undefined, hasShownTip: boolean): Promise<void> {
     const tried = new Set<PeerId>();
     let isShown = first !== undefined && hasShownTip;
-    let peerId = first ?? this.#choosePeer(tried);
+    let peerId = first ?? this.#candidates.choose(tried);
     while (!this.#stopped && peerId !== undefined && tried.size < PEERS_PER_RUN_MAX) {
       const leader = peerId;
       this.#leader = leader;
@@ -206,11 +209,11 @@ export class Synchronizer {
           transport: this.#transport,
           clock: this.#clock,
           observer: this.#observer,
-          helpers: (leader) => this.#helpersOf(leader),
+          helpers: (leader) => this.#candidates.helpersOf(leader),
           peerFailed: (other, error) => this.#helperFailed(other, error),
           isTipAsked: this.#customs.isTipAsked,
           isStopped: () => this.#stopped,
-          othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#isStrangerInTheWay(leader),
+          othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(leader),
         });
         if (isAhead) {
           tried.clear();
@@ -224,7 +227,7 @@ export class Synchronizer {
       }
       isShown = false;
       tried.add(peerId);
-      peerId = this.#choosePeer(tried);
+      peerId = this.#candidates.choose(tried);
     }
   }
 
@@ -261,80 +264,4 @@ export class Synchronizer {
     });
     this.#rests.fail(peerId, false);
   }
-
-  /** Peers that say to be at the same tip as this one; first those that we chose ourselves. */
-  #helpersOf(leader: PeerId): readonly PeerId[] {
-    const connections = this.#transport.connections();
-    const tip = connections.find(({ peerId }) => peerId === leader);
-    const name = tip === undefined ? undefined : tipName(tip);
-    if (name === undefined) return [];
-    const others = connections.filter(
-      (other) => other.peerId !== leader && tipName(other) === name && !this.#rests.isResting(other.peerId),
-    );
-    return [...others.filter(isOutbound), ...others.filter((other) => !isOutbound(other))]
-      .slice(0, HELPERS_MAX)
-      .map(({ peerId }) => peerId);
-  }
-
-  #isStrangerInTheWay(leader: PeerId): boolean {
-    const connection = this.#transport.connections().find(({ peerId }) => peerId === leader);
-    return connection?.direction !== 'outbound' && this.#betterPeers(new Set([leader]), isOutbound).length > 0;
-  }
-
-  /** A random member of the largest group of peers that agree on the best tip announced. */
-  #choosePeer(excluded: ReadonlySet<PeerId>): PeerId | undefined {
-    const groups = new Map<string, PeerId[]>();
-    // Whoever dials us may claim anything, and the boldest claim is looked at first: every other look is for those that we
-    // chose ourselves, so that no crowd of strangers keeps us from them.
-    const chosen = excluded.size % 2 === 0 ? this.#betterPeers(excluded, isOutbound) : [];
-    for (const connection of chosen.length > 0 ? chosen : this.#betterPeers(excluded)) {
-      const key = tipName(connection) ?? '';
-      groups.set(key, [...(groups.get(key) ?? []), connection.peerId]);
-    }
-    const largest = [...groups].sort(([idA, a], [idB, b]) => b.length - a.length || (idA < idB ? -1 : 1))[0]?.[1];
-    return largest?.[this.#random.below(largest.length)];
-  }
-
-  /** Connected peers whose announced tip is to be preferred to ours, only those with the best; else rivals of our tip. */
-  #betterPeers(
-    excluded: ReadonlySet<PeerId>,
-    among: (connection: Connection) => boolean = () => true,
-  ): readonly Connection[] {
-    const { rules } = this.#chain;
-    const free = this.#transport
-      .connections()
-      .filter(among)
-      .filter(({ peerId }) => !excluded.has(peerId) && !this.#rests.isResting(peerId));
-    const candidates = free.flatMap((connection) => {
-      const tip = announcedTip(connection);
-      return tip !== undefined && rules.prefersTip(tip, this.#chain.tip.header) ? [{ connection, tip }] : [];
-    });
-    if (candidates.length === 0 && this.#customs.rivalsAtOurHeight) return this.#rivals(free);
-    return candidates
-      .filter(({ tip }) => !candidates.some((other) => rules.prefersTip(other.tip, tip)))
-      .map(({ connection }) => connection);
-  }
-
-  /** Peers at our height with another chain: which one is to be preferred shows only when theirs is here. */
-  #rivals(connections: readonly Connection[]): readonly Connection[] {
-    const { height } = this.#chain.tip.header;
-    const broadhash = this.#broadhash();
-    return connections.filter(
-      ({ info }) => info.height === height && info.broadhash !== undefined && info.broadhash !== broadhash,
-    );
-  }
-}
-
-function isOutbound({ direction }: Connection): boolean {
-  return direction === 'outbound';
-}
-
-/** What a peer calls its tip. */
-function tipName({ info }: Connection): string | undefined {
-  return info.lastBlockId ?? info.broadhash;
-}
-
-function announcedTip({ info }: Connection): AnnouncedTip | undefined {
-  if (info.height === undefined) return undefined;
-  return { height: info.height, maxHeightPrevoted: info.maxHeightPrevoted ?? 0 };
 }

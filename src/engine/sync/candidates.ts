@@ -1,0 +1,113 @@
+/** Whom to follow: which of the connected peers say to have a chain to be preferred, and who of them comes first. */
+
+import type { Random } from '../../ports/clock.ts';
+import type { Connection, PeerId, Transport } from '../../ports/transport.ts';
+import type { AnnouncedTip } from '../../protocol/rules.ts';
+import type { Chain } from '../chain.ts';
+import type { Rests } from './rests.ts';
+
+/** Peers beside the one that is followed that blocks are fetched from. */
+const HELPERS_MAX = 4;
+
+export interface CandidateDependencies {
+  readonly chain: Pick<Chain, 'rules' | 'tip'>;
+  readonly transport: Pick<Transport, 'connections'>;
+  readonly random: Random;
+  readonly rests: Pick<Rests, 'isResting'>;
+  /** Whether a peer at our height may have the chain to be preferred. */
+  readonly rivalsAtOurHeight: boolean;
+  /** Broadhash of our chain. */
+  readonly broadhash: () => string;
+}
+
+export class Candidates {
+  readonly #dependencies: CandidateDependencies;
+
+  constructor(dependencies: CandidateDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Whether anybody says to have a better chain. */
+  get exist(): boolean {
+    return this.#better(new Set()).length > 0;
+  }
+
+  /** A random member of the largest group of peers that agree on the best tip announced. */
+  choose(excluded: ReadonlySet<PeerId>): PeerId | undefined {
+    const groups = new Map<string, PeerId[]>();
+    // Whoever dials us may claim anything, and the boldest claim is looked at first: every other look is for those that we
+    // chose ourselves, so that no crowd of strangers keeps us from them.
+    const chosen = excluded.size % 2 === 0 ? this.#better(excluded, isOutbound) : [];
+    for (const connection of chosen.length > 0 ? chosen : this.#better(excluded)) {
+      const key = tipName(connection) ?? '';
+      groups.set(key, [...(groups.get(key) ?? []), connection.peerId]);
+    }
+    const largest = [...groups].sort(([idA, a], [idB, b]) => b.length - a.length || (idA < idB ? -1 : 1))[0]?.[1];
+    return largest?.[this.#dependencies.random.below(largest.length)];
+  }
+
+  /** Peers that say to be at the same tip as this one; first those that we chose ourselves. */
+  helpersOf(leader: PeerId): readonly PeerId[] {
+    const { transport, rests } = this.#dependencies;
+    const connections = transport.connections();
+    const tip = connections.find(({ peerId }) => peerId === leader);
+    const name = tip === undefined ? undefined : tipName(tip);
+    if (name === undefined) return [];
+    const others = connections.filter(
+      (other) => other.peerId !== leader && tipName(other) === name && !rests.isResting(other.peerId),
+    );
+    return [...others.filter(isOutbound), ...others.filter((other) => !isOutbound(other))]
+      .slice(0, HELPERS_MAX)
+      .map(({ peerId }) => peerId);
+  }
+
+  /** Whether a peer that dialled us stands before one that we dialled and that has a better chain, too. */
+  isStrangerInTheWay(leader: PeerId): boolean {
+    const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === leader);
+    return connection?.direction !== 'outbound' && this.#better(new Set([leader]), isOutbound).length > 0;
+  }
+
+  /** Connected peers whose announced tip is to be preferred to ours, only those with the best; else rivals of our tip. */
+  #better(
+    excluded: ReadonlySet<PeerId>,
+    among: (connection: Connection) => boolean = () => true,
+  ): readonly Connection[] {
+    const { chain, transport, rests, rivalsAtOurHeight } = this.#dependencies;
+    const { rules, tip: ours } = chain;
+    const free = transport
+      .connections()
+      .filter(among)
+      .filter(({ peerId }) => !excluded.has(peerId) && !rests.isResting(peerId));
+    const candidates = free.flatMap((connection) => {
+      const tip = announcedTip(connection);
+      return tip !== undefined && rules.prefersTip(tip, ours.header) ? [{ connection, tip }] : [];
+    });
+    if (candidates.length === 0 && rivalsAtOurHeight) return this.#rivals(free);
+    return candidates
+      .filter(({ tip }) => !candidates.some((other) => rules.prefersTip(other.tip, tip)))
+      .map(({ connection }) => connection);
+  }
+
+  /** Peers at our height with another chain: which one is to be preferred shows only when theirs is here. */
+  #rivals(connections: readonly Connection[]): readonly Connection[] {
+    const { height } = this.#dependencies.chain.tip.header;
+    const broadhash = this.#dependencies.broadhash();
+    return connections.filter(
+      ({ info }) => info.height === height && info.broadhash !== undefined && info.broadhash !== broadhash,
+    );
+  }
+}
+
+function isOutbound({ direction }: Connection): boolean {
+  return direction === 'outbound';
+}
+
+/** What a peer calls its tip. */
+function tipName({ info }: Connection): string | undefined {
+  return info.lastBlockId ?? info.broadhash;
+}
+
+function announcedTip({ info }: Connection): AnnouncedTip | undefined {
+  if (info.height === undefined) return undefined;
+  return { height: info.height, maxHeightPrevoted: info.maxHeightPrevoted ?? 0 };
+}
