@@ -1,0 +1,225 @@
+/** Every command that README and docs show is run: here as it stands but for its places, or by the test that is named. */
+
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { packageDirectory } from '../../src/config/package.ts';
+import { packagedNetworkDirectory } from '../../src/config/network.ts';
+import { commandsIn, stepsOf } from '../guide/page.ts';
+import { runCli } from '../support/cli.ts';
+import { startTestDevnet, waitForCommonBlock } from '../support/devnet.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+import { FLAGS_IN, GUIDE_RUNNER, NPM_RUNNERS, shownCommands, type Runner, type ShownCommand } from './commands.ts';
+
+const read = (path: string): string => readFileSync(join(packageDirectory(), path), 'utf8');
+const PACKAGE = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
+const GUIDE_TEXT = stepsOf('forge.md').flatMap((step) =>
+  step.kind === 'stop' ? [] : [step.text.replaceAll(/\s+/g, ' ')],
+);
+
+/** What stands in the docs for places, and what a run here puts there. */
+interface Places {
+  readonly node: string;
+  readonly http: number;
+  readonly dataDir: string;
+  readonly config: string;
+  /** An empty folder. */
+  readonly folder: string;
+  /** Of a configuration as the family's application has it. */
+  readonly foreign: string;
+  /** Digest of the state that `snapshot` is of. */
+  readonly signed: string;
+}
+
+/** Commands that are run here, in this order, as the docs have them and with the places filled in. */
+const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
+  'node bin/bloomery.js --help': () => ['--help'],
+  'npm run -s devnet -- accounts': () => ['devnet', 'accounts'],
+  'bloomery genesis create': ({ folder }) => ['genesis', 'create', '--name', 'own', '--out', join(folder, 'own')],
+  'bloomery network import --from path/to/config/testnet --name testnet': ({ foreign }) => [
+    'network',
+    'import',
+    '--from',
+    foreign,
+    '--name',
+    'mine',
+  ],
+  'bloomery doctor': ({ node }) => ['doctor', '--node', node],
+  'bloomery doctor --network mainnet --config /etc/bloomery/config.json5': ({ node, config, dataDir }) => [
+    'doctor',
+    '--network',
+    'devnet',
+    '--config',
+    config,
+    '--node',
+    node,
+    '--data-dir',
+    dataDir,
+  ],
+  'bloomery status --digest': ({ node }) => ['status', '--digest', '--node', node],
+  'bloomery peers': ({ node }) => ['peers', '--node', node],
+  'bloomery why missed HEIGHT': ({ node }) => ['why', 'missed', '3', '--node', node],
+  'bloomery why missed SLOT': ({ node }) => ['why', 'missed', '165000000', '--node', node],
+  'bloomery broadcast': ({ node, signed }) => ['broadcast', signed, '--node', node, '--yes', '--wait'],
+  'bloomery backup DIR': ({ folder, dataDir }) => ['backup', join(folder, 'backup'), '--data-dir', dataDir],
+  'bloomery verify': ({ dataDir }) => ['verify', '--data-dir', dataDir],
+  'bloomery export': ({ folder, dataDir }) => ['export', join(folder, 'chain.gz'), '--data-dir', dataDir],
+  'bloomery import': ({ folder }) => [
+    'import',
+    join(folder, 'chain.gz'),
+    '--network',
+    'devnet',
+    '--data-dir',
+    join(folder, 'imported'),
+  ],
+  'bloomery snapshot create FILE': ({ folder, dataDir }) => [
+    'snapshot',
+    'create',
+    join(folder, 'snapshot'),
+    '--data-dir',
+    dataDir,
+  ],
+  'bloomery snapshot restore FILE --network NAME': ({ folder }) => [
+    'snapshot',
+    'restore',
+    join(folder, 'snapshot'),
+    '--network',
+    'devnet',
+    '--data-dir',
+    join(folder, 'restored'),
+  ],
+};
+
+/** Commands that another test runs in a form of its own. */
+const RUN_THERE: Readonly<Record<string, Runner>> = {
+  'bloomery start --network testnet': {
+    file: 'cli/network-import.test.ts',
+    title: 'an imported network starts without peers from its genesis block',
+  },
+  'npm ci && npm run devnet': NPM_RUNNERS['devnet']!,
+  'npm ci && npm test': NPM_RUNNERS['test']!,
+};
+
+const NOTHING_MISSED = /no slot was missed before the block at height 3/;
+
+const HERE: Runner = { file: 'docs/commands.test.ts', title: 'each command of the docs that needs no guide works' };
+
+/** Undefined when nothing runs the command. */
+function runnerOf({ text, page, isMention }: ShownCommand): Runner | undefined {
+  if (text in RUN_HERE) return HERE;
+  const there = RUN_THERE[text];
+  if (there !== undefined) return there;
+  if (text.startsWith('curl ')) return page === 'README.md' ? HERE : isInGuide(text) ? GUIDE_RUNNER : undefined;
+  const [, script] = /^npm (?:run )?(?:-s )?([a-z-]+)/.exec(text) ?? [];
+  if (script !== undefined) return NPM_RUNNERS[script];
+  if (isInGuide(text)) return GUIDE_RUNNER;
+  // Whoever names a command without all that it takes means the one that is run elsewhere.
+  const isNamed = (command: string): boolean => command === text || command.startsWith(`${text} `);
+  return isMention && Object.keys(RUN_HERE).some(isNamed) ? HERE : undefined;
+}
+
+function isInGuide(text: string): boolean {
+  return GUIDE_TEXT.some((commands) => commands.includes(text));
+}
+
+test('each command of the docs is run by a test', (t) => {
+  const commands = shownCommands();
+  t.true(commands.length > 80, `${commands.length}`);
+  const without: string[] = [];
+  for (const command of commands) {
+    const runner = runnerOf(command);
+    if (runner === undefined) without.push(`${command.page}: ${command.text}`);
+    else t.true(read(join('test', runner.file)).includes(runner.title), `${runner.file} lacks "${runner.title}"`);
+  }
+  t.deepEqual(without, [], 'no test runs these: RUN_HERE is the place for them');
+  const shown = new Set(commands.map(({ text }) => text));
+  t.deepEqual(
+    [...Object.keys(RUN_HERE), ...Object.keys(RUN_THERE)].filter((text) => !shown.has(text)),
+    [],
+    'no page shows these any more',
+  );
+  t.is(runnerOf({ text: 'bloomery backup --quickly DIR', page: 'README.md', isMention: false }), undefined);
+  t.is(runnerOf({ text: 'npm run nothing', page: 'README.md', isMention: true }), undefined);
+});
+
+test('each script that the docs name is one of the package, and has the flags that they give it', (t) => {
+  for (const { text, page } of shownCommands()) {
+    const [, script = '', rest = ''] = /npm run (?:-s )?([a-z-]+)(?: -- (.*))?/.exec(text) ?? [];
+    if (script === '') continue;
+    t.truthy(PACKAGE.scripts[script], `${page}: ${text}`);
+    const sources = (FLAGS_IN[script] ?? [`${script}/main.ts`]).map((file) =>
+      rest === '' ? '' : read(join('test', file)),
+    );
+    for (const [, flag = ''] of rest.matchAll(/--([a-z-]+)/g)) {
+      const declared = new RegExp(`'?\\b${flag}'?: \\{ type|--${flag}[ '<]`);
+      t.true(
+        sources.some((source) => declared.test(source)),
+        `${page}: --${flag} of ${text}`,
+      );
+    }
+  }
+});
+
+test('each command of bloomery that the docs type has only options that there are', async (t) => {
+  for (const { text, page, isMention } of shownCommands()) {
+    if (isMention || !text.startsWith('bloomery ') || isInGuide(text)) continue;
+    for (const args of commandsIn(text)) {
+      const words = args.filter((arg) => /^[a-z-]+$/.test(arg) && !arg.startsWith('-')).slice(0, 2);
+      const { code, stdout } = await runCli([...words, '--help']);
+      t.is(code, 0, text);
+      for (const flag of args.filter((arg) => arg.startsWith('--'))) t.true(stdout.includes(flag), `${page}: ${text}`);
+    }
+  }
+});
+
+test(HERE.title, async (t) => {
+  t.timeout(240_000);
+  const devnet = await startTestDevnet({ nodes: 2 });
+  t.teardown(() => devnet.close());
+  await waitForCommonBlock(devnet.nodes, 4, 60_000);
+  const [node] = devnet.nodes;
+  if (node === undefined) return t.fail('the devnet has no node');
+  const { plan, url } = node;
+  const folder = temporaryFolder(t);
+  const env = { BLOOMERY_HOME: join(folder, 'home') };
+  mkdirSync(join(folder, 'foreign'));
+  const packaged = (file: string): string => readFileSync(join(packagedNetworkDirectory('devnet'), file), 'utf8');
+  writeFileSync(join(folder, 'foreign', 'config.json'), JSON.stringify({ app: { genesisConfig: { BLOCK_TIME: 2 } } }));
+  writeFileSync(join(folder, 'foreign', 'genesis_block.json'), packaged('genesis.json'));
+  const signed = join(folder, 'signed.json');
+  const known = JSON.parse((await runCli(['devnet', 'accounts', '--json'])).stdout) as {
+    accounts: { name: string; address: string; passphrase: string }[];
+  };
+  const account = (name: string) => known.accounts.find((one) => one.name === name) ?? t.fail(name);
+  const payer = { env: { BLOOMERY_PASSPHRASE: String(Object(account('account_1')).passphrase) } };
+  const to = String(Object(account('account_2')).address);
+  const offline = await runCli(['transfer', to, '1', '--offline', '--network', 'devnet'], payer);
+  t.is(offline.code, 0, offline.stderr);
+  writeFileSync(signed, offline.stdout);
+
+  const at: Places = {
+    node: url,
+    http: plan.httpPort,
+    dataDir: plan.directory,
+    config: plan.configFile,
+    folder,
+    foreign: join(folder, 'foreign'),
+    signed,
+  };
+  for (const [text, argsOf] of Object.entries(RUN_HERE)) {
+    const args = argsOf(at);
+    const { code, stdout, stderr } = await runCli(args, { env, timeoutMs: 60_000 });
+    // Whether a slot was missed is chance.
+    if (NOTHING_MISSED.test(stderr)) continue;
+    t.is(code, 0, `${text}: ${args.join(' ')}: ${stdout}${stderr}`);
+    t.true(stdout.length > 0, text);
+  }
+  for (const { text, page } of shownCommands().filter((command) => command.text.startsWith('curl '))) {
+    if (page !== 'README.md') continue;
+    const [, address = ''] = /^curl '?(http:[^' ]*)'?$/.exec(text) ?? [];
+    const { stdout } = await promisify(execFile)('curl', ['-s', address.replace(':4000', `:${at.http}`)]);
+    t.truthy((JSON.parse(stdout) as { data?: unknown }).data, text);
+  }
+});

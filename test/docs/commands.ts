@@ -1,0 +1,95 @@
+/** The commands that README and docs show, and what runs each of them. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageDirectory } from '../../src/config/package.ts';
+
+export interface ShownCommand {
+  /** On one line, without a remark and without what a shell does with its output. */
+  readonly text: string;
+  /** Beginning at the package. */
+  readonly page: string;
+  /** Named in a sentence, not shown as something to type. */
+  readonly isMention: boolean;
+}
+
+/** Test that runs a command, or a short form of it. */
+export interface Runner {
+  /** Beginning at `test`. */
+  readonly file: string;
+  /** Words of the file that say so. */
+  readonly title: string;
+}
+
+const COMMAND = String.raw`(?:bloomery |npx |npm (?:ci|test|run|pack)|node bin\/bloomery\.js |curl )`;
+const FENCE = /^[ \t]*```[a-z0-9]*\n(.*?)^[ \t]*```/gms;
+
+/** Every command of the pages. Those of `curl` in docs/http are another test's: test/http/pages.test.ts runs them. */
+export function shownCommands(): readonly ShownCommand[] {
+  return ['README.md', ...pagesBelow('docs')].flatMap(commandsOf);
+}
+
+function commandsOf(page: string): readonly ShownCommand[] {
+  const text = readFileSync(join(packageDirectory(), page), 'utf8');
+  const lines = [...text.matchAll(FENCE)].flatMap(([, block = '']) => block.replaceAll('\\\n', ' ').split('\n'));
+  const typed = lines.flatMap((line) => [
+    ...line.matchAll(new RegExp(String.raw`(?:^\s*|[({|;&]\s*)(${COMMAND}.*)`, 'g')),
+  ]);
+  const named = [...text.replaceAll(FENCE, '').matchAll(new RegExp(`\`(${COMMAND}[^\`]*)\``, 'g'))];
+  const all = [
+    ...typed.map(([, command = '']) => ({ text: bare(command), page, isMention: false })),
+    ...named.map(([, command = '']) => ({ text: bare(command), page, isMention: true })),
+  ];
+  return page.startsWith('docs/http/') ? all.filter((command) => !command.text.startsWith('curl ')) : all;
+}
+
+function bare(command: string): string {
+  const [text = ''] = command.split(/ +# | [|>] |\)(?:$|\})|; \}/);
+  return text.replaceAll(/\s+/g, ' ').trim();
+}
+
+function pagesBelow(folder: string): readonly string[] {
+  return readdirSync(join(packageDirectory(), folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return pagesBelow(path);
+    return entry.name.endsWith('.md') ? [path] : [];
+  });
+}
+
+const GUIDE: Runner = { file: 'guide/main.ts', title: 'walkGuide(' };
+const SIM: Runner = { file: 'sim/scenarios/seeds.test.ts', title: 'the world of seed' };
+const ATTACKS: Runner = { file: 'attacks/attacks.test.ts', title: 'attacksOn' };
+const FUZZ: Runner = { file: 'fuzz/fuzz.test.ts', title: 'no decoder is brought down' };
+const BENCH: Runner = { file: 'bench/bench.test.ts', title: 'the stage of the bench' };
+
+/** Of commands of npm: the test of the short form, or the proof that the command itself is. */
+export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
+  attacks: ATTACKS,
+  bench: BENCH,
+  browse: { file: 'browse/main.ts', title: 'browse(' },
+  build: { file: '../package.json', title: '"test": "npm run -s build && ava"' },
+  chaos: { file: 'chaos/kill-forger.test.ts', title: 'a forging node that is killed at random moments' },
+  check: { file: 'check.js', title: 'check:format' },
+  ci: { file: '../.ci/run', title: 'npm ci' },
+  devnet: { file: 'devnet/supervisor.test.ts', title: 'ends the devnet with all its nodes' },
+  events: { file: 'http/events.test.ts', title: 'EVENT_STEPS' },
+  figures: { file: 'devnet/operate.test.ts', title: 'every panel of the Grafana file finds its figures' },
+  format: { file: 'check.js', title: 'check:format' },
+  fuzz: FUZZ,
+  golden: { file: 'golden/main.ts', title: 'compareAnswers' },
+  guide: { file: 'guide/guide.test.ts', title: 'the guide makes an account of generation' },
+  interop: { file: 'interop/main.ts', title: 'scenariosIn' },
+  'odd-requests': { file: 'http/odd-requests.prop.test.ts', title: 'ODD_REQUESTS' },
+  'package-check': { file: 'package/main.ts', title: 'npm' },
+  sim: SIM,
+  test: { file: '../.ci/run', title: 'npm test' },
+};
+
+/** Where the flags of a command of npm are declared, below `test`; beside `main.ts` of the folder named like the command. */
+export const FLAGS_IN: Readonly<Record<string, readonly string[]>> = {
+  bench: ['bench/main.ts', 'bench/http.ts', 'bench/import.ts'],
+  devnet: ['../src/cli/command.ts', '../src/cli/program.ts'],
+};
+
+/** Of the commands that the guide for delegates shows: it is run as it stands. */
+export const GUIDE_RUNNER = GUIDE;
