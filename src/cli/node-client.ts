@@ -1,5 +1,6 @@
 /** Asks a node's HTTP interface the few things that commands need. */
 
+import type { Decision, PeerVerdict } from '../ports/node-api.ts';
 import { nodeAsker } from './ask-node.ts';
 
 export interface NodeState {
@@ -17,30 +18,16 @@ export interface NodeState {
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
 }
 
-export interface DecisionState {
-  readonly number: number;
+export interface DecisionState extends Omit<Decision, 'timeMs'> {
   /** ISO 8601. */
   readonly time: string;
-  readonly room: string;
-  readonly code: string;
-  readonly message: string;
-  readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
 /** What the node thinks of a peer address. Times are ISO 8601. */
-export interface PeerVerdictState {
-  readonly ip: string;
-  readonly wsPort?: number;
-  readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
-  readonly direction?: 'inbound' | 'outbound';
+export interface PeerVerdictState extends Omit<PeerVerdict, 'sinceMs' | 'untilMs' | 'roles'> {
   readonly since?: string;
   readonly until?: string;
-  readonly code?: number;
-  readonly reason?: string;
   readonly roles: readonly string[];
-  readonly reputation: number;
-  readonly height?: number;
-  readonly latencyMs?: number;
 }
 
 export interface DelegateCounts {

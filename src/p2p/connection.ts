@@ -15,22 +15,19 @@ import {
   type PeerRequest,
   type TransportHandlers,
 } from '../ports/transport.ts';
-import type { AnsweredCall, AnswerVerdict, Conversation, Failure, IncomingCall, WireDialect } from './dialect.ts';
-import type { Answer, Link, LinkEvents } from './link.ts';
+import type { AnswerVerdict, Conversation, WireDialect } from './dialect.ts';
+import type { Link, LinkEvents } from './link.ts';
 import { peerIdOf } from './packets.ts';
+import { PeerCalls } from './peer-calls.ts';
 import { Pace, RateWindow } from './rate.ts';
 
 /** Questions of ours that may wait for one peer's answers. */
 export const REQUESTS_PER_PEER_MAX = 32;
-/** Questions of one peer that may wait for our answers. */
-export const ANSWERS_PER_PEER_MAX = 32;
 /**
  * Peers punish more than a hundred frames in a second, generation 2 with a ban. Their seconds are not ours: twice as many
  * calls as this can fall into one of theirs, and answers and messages come on top.
  */
 const CALLS_PER_SECOND_MAX = 40;
-/** Without a question for so long, the count of them begins anew. */
-const QUESTIONS_REMEMBERED_MS = 20_000;
 /** The latency probe waits 20 to 60 s. */
 const PROBE_MIN_MS = 20_000;
 const PROBE_SPREAD_MS = 40_001;
@@ -56,10 +53,8 @@ export class PeerConnection implements Connection {
   #latencyMs: number | undefined;
   #link: Link | undefined;
   #probe: Timer | undefined;
-  /** The peer's questions of late, and how many of them got an answer. */
-  #questions = { asked: 0, answered: 0, lastMs: 0 };
+  readonly #calls: PeerCalls;
   #asking = 0;
-  #answering = 0;
   readonly #context: ConnectionContext;
   readonly #windows = new Map<string, RateWindow>();
   readonly #pace: Pace;
@@ -71,6 +66,14 @@ export class PeerConnection implements Connection {
     this.#info = info;
     this.#context = context;
     this.#pace = new Pace(context.clock, CALLS_PER_SECOND_MAX);
+    this.#calls = new PeerCalls(context, {
+      peerId: this.peerId,
+      direction,
+      withinBudget: (name) => this.#withinBudget(name),
+      believe: (value) => this.#believe(value, true),
+      fault: (fault, detail) => this.#fault(fault, detail),
+      raised: (name, error) => this.#raised(name, error),
+    });
   }
 
   get info(): PeerInfo {
@@ -82,16 +85,14 @@ export class PeerConnection implements Connection {
   }
 
   get responsiveness(): number | undefined {
-    const { asked, answered, lastMs } = this.#questions;
-    if (asked === 0 || this.#context.clock.nowMs() - lastMs > QUESTIONS_REMEMBERED_MS) return undefined;
-    return answered / asked;
+    return this.#calls.responsiveness;
   }
 
   /** What the link reports, with what to do when it ends. */
   events(closed: (reason: CloseReason) => void): LinkEvents {
     return {
       called: (event, data, answer) => {
-        this.#called(event, data, answer);
+        this.#calls.receive(event, data, answer);
       },
       emitted: (event, data) => {
         this.#emitted(event, data);
@@ -209,63 +210,6 @@ export class PeerConnection implements Connection {
 
   // ---- what the peer says ----------------------------------------------------------------------------------------------
 
-  #called(event: string, data: unknown, answer: Answer): void {
-    if (event === 'ping') {
-      answer.end('pong');
-      return;
-    }
-    const call = this.#context.dialect.readCall(data);
-    if (!this.#withinBudget(call.name)) return;
-    if (call.kind === 'refused') {
-      this.#fail(answer, undefined, call.error);
-      if (call.fault !== undefined) this.#fault(call.fault, `${call.name}: ${call.error.message}`);
-      return;
-    }
-    if (this.#answering >= ANSWERS_PER_PEER_MAX) {
-      this.#fail(answer, call, { message: 'Too many requests wait for an answer' });
-      return;
-    }
-    this.#answering += 1;
-    void this.#answer(call, answer).finally(() => {
-      this.#answering -= 1;
-    });
-  }
-
-  async #answer(call: Exclude<IncomingCall, { kind: 'refused' }>, answer: Answer): Promise<void> {
-    const { dialect } = this.#context;
-    this.#countQuestion();
-    try {
-      const result = await this.#resultOf(call);
-      this.#questions.answered += 1;
-      answer.end(dialect.packAnswer(call satisfies AnsweredCall, result, this.peerId));
-    } catch (error) {
-      this.#fail(answer, call, failureOf(error));
-      this.#raised(call.name, error);
-    }
-  }
-
-  #countQuestion(): void {
-    const nowMs = this.#context.clock.nowMs();
-    if (nowMs - this.#questions.lastMs > QUESTIONS_REMEMBERED_MS)
-      this.#questions = { asked: 0, answered: 0, lastMs: 0 };
-    this.#questions.asked += 1;
-    this.#questions.lastMs = nowMs;
-  }
-
-  async #resultOf(call: Exclude<IncomingCall, { kind: 'refused' }>): Promise<unknown> {
-    switch (call.kind) {
-      case 'info':
-        return this.#context.ownInfo();
-      case 'peers':
-        return this.#context.handlers.peerList(this.peerId);
-      case 'push':
-        this.#believe(call.value, true);
-        return undefined;
-      case 'request':
-        return this.#context.handlers.answer(this.peerId, call.request);
-    }
-  }
-
   #emitted(event: string, data: unknown): void {
     const said = this.#context.dialect.readEvent(event, data);
     if (said.kind === 'ignored' || !this.#withinBudget(said.name)) return;
@@ -302,12 +246,6 @@ export class PeerConnection implements Connection {
     return !budget.drops;
   }
 
-  #fail(answer: Answer, call: AnsweredCall | undefined, failure: Failure): void {
-    const packet = this.#context.dialect.packFailure(call, failure, this.direction);
-    if (packet !== undefined) answer.end(packet);
-    else answer.fail({ message: failure.message, ...(failure.name === undefined ? {} : { name: failure.name }) });
-  }
-
   /** A handler threw: the peer's fault, an expected refusal, or a mistake of ours that must be seen. */
   #raised(name: string, error: unknown): void {
     if (error instanceof PeerFault) this.#fault(error.fault, error.message);
@@ -321,10 +259,4 @@ export class PeerConnection implements Connection {
     this.#context.observer.count('p2p_faults_total', 1, { code: fault });
     this.#context.handlers.fault(this.peerId, fault, detail);
   }
-}
-
-/** What the asker is told; mistakes of ours are nobody else's business. */
-function failureOf(error: unknown): Failure {
-  if (error instanceof ProtocolError) return { message: error.message, code: error.code };
-  return { message: error instanceof PeerFault ? error.message : 'Internal error' };
 }

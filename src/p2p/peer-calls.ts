@@ -1,0 +1,121 @@
+/** What a peer asks of us on one connection: so much at a time, each question answered once, in the words of its generation. */
+
+import { ProtocolError } from '../primitives/errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import { PeerFault, type PeerFaultCode, type PeerId, type TransportHandlers } from '../ports/transport.ts';
+import type { AnsweredCall, Failure, IncomingCall, WireDialect } from './dialect.ts';
+import type { Answer } from './link.ts';
+
+/** Questions of one peer that may wait for our answers. */
+export const ANSWERS_PER_PEER_MAX = 32;
+/** Without a question for so long, the count of them begins anew. */
+const QUESTIONS_REMEMBERED_MS = 20_000;
+
+export interface CallContext {
+  readonly dialect: WireDialect;
+  readonly handlers: Pick<TransportHandlers, 'answer' | 'peerList'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** What the node says of itself, packed by the dialect. */
+  ownInfo(): object;
+}
+
+/** The peer that asks. */
+export interface AskingPeer {
+  readonly peerId: PeerId;
+  readonly direction: 'inbound' | 'outbound';
+  withinBudget(name: string): boolean;
+  /** Takes its word about itself. @throws ProtocolError `INFO_REFUSED` */
+  believe(value: unknown): void;
+  fault(fault: PeerFaultCode, detail: string): void;
+  /** A handler threw. */
+  raised(name: string, error: unknown): void;
+}
+
+export class PeerCalls {
+  readonly #context: CallContext;
+  readonly #peer: AskingPeer;
+  /** Questions of late, and how many of them got an answer. */
+  #questions = { asked: 0, answered: 0, lastMs: 0 };
+  #answering = 0;
+
+  constructor(context: CallContext, peer: AskingPeer) {
+    this.#context = context;
+    this.#peer = peer;
+  }
+
+  /** Share of the questions of late that we could answer, 0 to 1; undefined when there were none. */
+  get responsiveness(): number | undefined {
+    const { asked, answered, lastMs } = this.#questions;
+    if (asked === 0 || this.#context.clock.nowMs() - lastMs > QUESTIONS_REMEMBERED_MS) return undefined;
+    return answered / asked;
+  }
+
+  receive(event: string, data: unknown, answer: Answer): void {
+    if (event === 'ping') {
+      answer.end('pong');
+      return;
+    }
+    const call = this.#context.dialect.readCall(data);
+    if (!this.#peer.withinBudget(call.name)) return;
+    if (call.kind === 'refused') {
+      this.#fail(answer, undefined, call.error);
+      if (call.fault !== undefined) this.#peer.fault(call.fault, `${call.name}: ${call.error.message}`);
+      return;
+    }
+    if (this.#answering >= ANSWERS_PER_PEER_MAX) {
+      this.#fail(answer, call, { message: 'Too many requests wait for an answer' });
+      return;
+    }
+    this.#answering += 1;
+    void this.#answer(call, answer).finally(() => {
+      this.#answering -= 1;
+    });
+  }
+
+  async #answer(call: Exclude<IncomingCall, { kind: 'refused' }>, answer: Answer): Promise<void> {
+    const { dialect } = this.#context;
+    this.#countQuestion();
+    try {
+      const result = await this.#resultOf(call);
+      this.#questions.answered += 1;
+      answer.end(dialect.packAnswer(call satisfies AnsweredCall, result, this.#peer.peerId));
+    } catch (error) {
+      this.#fail(answer, call, failureOf(error));
+      this.#peer.raised(call.name, error);
+    }
+  }
+
+  #countQuestion(): void {
+    const nowMs = this.#context.clock.nowMs();
+    if (nowMs - this.#questions.lastMs > QUESTIONS_REMEMBERED_MS)
+      this.#questions = { asked: 0, answered: 0, lastMs: 0 };
+    this.#questions.asked += 1;
+    this.#questions.lastMs = nowMs;
+  }
+
+  async #resultOf(call: Exclude<IncomingCall, { kind: 'refused' }>): Promise<unknown> {
+    switch (call.kind) {
+      case 'info':
+        return this.#context.ownInfo();
+      case 'peers':
+        return this.#context.handlers.peerList(this.#peer.peerId);
+      case 'push':
+        this.#peer.believe(call.value);
+        return undefined;
+      case 'request':
+        return this.#context.handlers.answer(this.#peer.peerId, call.request);
+    }
+  }
+
+  #fail(answer: Answer, call: AnsweredCall | undefined, failure: Failure): void {
+    const packet = this.#context.dialect.packFailure(call, failure, this.#peer.direction);
+    if (packet !== undefined) answer.end(packet);
+    else answer.fail({ message: failure.message, ...(failure.name === undefined ? {} : { name: failure.name }) });
+  }
+}
+
+/** What the asker is told; mistakes of ours are nobody else's business. */
+function failureOf(error: unknown): Failure {
+  if (error instanceof ProtocolError) return { message: error.message, code: error.code };
+  return { message: error instanceof PeerFault ? error.message : 'Internal error' };
+}
