@@ -126,8 +126,8 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
     throw new ProtocolError(
       'STORE_LAYOUT_MISMATCH',
       { directory, found: layout, expected: LAYOUT_VERSION },
-      `The chain store in ${directory} has layout ${layout}, and this version of the node reads layout ${LAYOUT_VERSION}. ` +
-        'Run the version that wrote it, or remove the folder and let the node download the chain again.',
+      `The chain store in ${directory} has layout ${layout}, and this version of the node reads layout ${LAYOUT_VERSION}; ` +
+        `nothing was changed. ${adviceOn(Number(layout))}`,
     );
   }
   const generation = metaOf(keyValue, META_GENERATION);
@@ -150,6 +150,15 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
     );
   }
   refuseOtherParams(metaOf(keyValue, META_PARAMS) ?? '', params, directory);
+}
+
+function adviceOn(layout: number): string {
+  if (layout > LAYOUT_VERSION) return 'A newer version of the node has written it: run that one.';
+  return (
+    'To keep the chain, write it to a file with the version that wrote it (bloomery export FILE), move the folder away and ' +
+    'take it over with this version (bloomery import FILE). Else move the folder away and restore a snapshot of this ' +
+    'version, or let the node download the chain again. The record of signatures beside the folder stays as it is.'
+  );
 }
 
 /** The state of a store follows from its blocks only under the rules that they were applied under. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { NO_EXCEPTIONS, type ChainParams } from '../../src/protocol/params.ts';
-import { tablePrefix, textKey } from '../../src/store/layout.ts';
+import { LAYOUT_VERSION, tablePrefix, textKey } from '../../src/store/layout.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';
 import { MemoryKeyValue } from '../../src/store/memory.ts';
 import { chainStoreOver, openChainStore } from '../../src/store/open.ts';
@@ -120,16 +120,30 @@ test('sets and maps of exceptions in another order are the same parameters', asy
   });
 });
 
-test('a store of another layout is refused with advice', async (t) => {
-  await inFolder(async (directory) => {
-    await (await openIn(directory)).close();
-    const raw = openLmdb(directory, true);
-    raw.transact((writer) => writer.put(textKey('meta', 'layout'), Buffer.from('99')));
-    await raw.close();
-    const error = await t.throwsAsync(openIn(directory), { code: 'STORE_LAYOUT_MISMATCH' });
-    t.regex(error?.message ?? '', /has layout 99, and this version of the node reads layout 3\. .*download/);
+for (const [what, layout, advice] of [
+  [
+    'an older',
+    LAYOUT_VERSION - 1,
+    /bloomery export FILE.*move the folder away.*bloomery import FILE.*snapshot.*download/,
+  ],
+  ['a newer', LAYOUT_VERSION + 1, /A newer version of the node has written it: run that one\.$/],
+] as const) {
+  test(`a store of ${what} layout is refused with both versions and advice, and left as it is`, async (t) => {
+    await inFolder(async (directory) => {
+      await (await openIn(directory)).close();
+      const raw = openLmdb(directory, true);
+      raw.transact((writer) => writer.put(textKey('meta', 'layout'), Buffer.from(String(layout))));
+      await raw.close();
+      const before = readFileSync(join(directory, 'data.mdb'));
+      const error = await t.throwsAsync(openIn(directory), { code: 'STORE_LAYOUT_MISMATCH' });
+      const message = error?.message ?? '';
+      const versions = `has layout ${layout}, and this version of the node reads layout ${LAYOUT_VERSION}; nothing was changed.`;
+      t.true(message.startsWith(`The chain store in ${directory} ${versions}`), message);
+      t.regex(message, advice);
+      t.deepEqual(readFileSync(join(directory, 'data.mdb')), before);
+    });
   });
-});
+}
 
 test('a database of another program is refused', async (t) => {
   await inFolder(async (directory) => {

@@ -49,7 +49,7 @@ export const FAULTS = {
   ),
   STORE_OF_OTHER_LAYOUT: error(
     'The chain was written by a version of the node with another layout.',
-    'Run the version that wrote it, or move the folder `chain` away and download the chain again.',
+    'Run the version that wrote it, if only for `bloomery export`; move the folder `chain` away, then `bloomery import`.',
   ),
   STORE_OF_OTHER_NETWORK: error(
     'The folder for data belongs to another network.',
