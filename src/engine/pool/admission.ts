@@ -21,7 +21,8 @@ export function admitFromClient(context: PoolContext, queues: PoolQueues, json: 
 }
 
 /**
- * Takes a peer's transaction into `received`; whether it fits the state is looked at in the next steps.
+ * Takes a peer's transaction into `received`; whether it fits the state is looked at in the next steps, unless it has
+ * signatures of members.
  *
  * @throws TransactionRejected; see `isFaultOfSender`
  */
@@ -29,7 +30,18 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, json: un
   const transaction = context.rules.codec.transactionFromJson(json);
   // Peers can send far more than the steps take on. What finds no room must not cost a signature check.
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
-  return keep(context, queues, checkedNew(context, queues, transaction), 'received', 'none');
+  checkedNew(context, queues, transaction);
+  if (transaction.signatures.length > 0) refuseSpoilt(context, transaction);
+  return keep(context, queues, transaction, 'received', 'none');
+}
+
+/**
+ * The id does not cover members' signatures, so anybody can spoil a copy with one that is none. Were it kept until it is
+ * verified, the good copies that come meanwhile would be passed over, and nobody tells of them twice.
+ */
+function refuseSpoilt(context: PoolContext, transaction: Transaction): void {
+  const verdict = verifyAtTip(context, transaction);
+  if (verdict.status === 'fail') throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', verdict.errors);
 }
 
 /** True when whoever served the transaction could have known that it is worthless. */

@@ -57,6 +57,28 @@ for (const signers of [
   });
 }
 
+test('a copy that somebody spoilt with a signature does not keep the good one out', (t) => {
+  for (const [world, sound] of [
+    [new PoolWorld(), []],
+    [groupWorld(), [mary, mike]],
+  ] as const) {
+    if (sound.length === 0) world.setAccount(alice);
+    const json = world.transfer(alice, stranger);
+    const signatures = sound.map((member) => world.signatureOf(member, json).signature);
+    const good = { ...json, signatures };
+    const spoilt = { ...json, signatures: [...signatures, 'ab'.repeat(64)] };
+    const report = world.pool.receive([spoilt, good]);
+    t.deepEqual(
+      report.refused.map(({ code }) => code),
+      ['TRANSACTION_NOT_APPLICABLE'],
+    );
+    t.is(report.fault, undefined);
+    t.deepEqual(report.accepted, [json['id']]);
+    for (let step = 0; step < 3; step += 1) world.pool.step();
+    t.is(world.pool.sizes().ready, 1);
+  }
+});
+
 test('a registration waits for all members', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
