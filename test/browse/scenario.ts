@@ -8,6 +8,8 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
+import { LOOKS, photographer, problemsOf } from './looks.ts';
+import { visitRareStates } from './rare-states.ts';
 
 export interface BrowseOptions {
   /** Where screenshots go. */
@@ -17,13 +19,6 @@ export interface BrowseOptions {
   readonly chromium: string;
   readonly say: (line: string) => void;
 }
-
-const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
-  'desktop-light': { viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
-  'desktop-dark': { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
-  'phone-light': { viewport: { width: 390, height: 844 }, colorScheme: 'light', hasTouch: true },
-  'phone-dark': { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true },
-};
 
 /** Places of things that there are not. */
 const ABSENT = [
@@ -53,6 +48,10 @@ export async function browse(options: BrowseOptions): Promise<number> {
       screenshots += await visit(browser, { devnet, address, name, look, options });
       options.say(`${name}: everything was there`);
     }
+    for (const look of ['desktop-light', 'phone-dark']) {
+      screenshots += await visitRareStates(browser, { devnet, name: look, directory: options.directory });
+    }
+    options.say('what is rare shows too');
     screenshots += await watchLosses(browser, devnet, options.directory);
     options.say('a lost node shows, and its return');
     return screenshots;
@@ -102,17 +101,8 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   const context = await browser.newContext(look);
   const page = await context.newPage();
   const problems = problemsOf(page);
-  let screenshots = 0;
-  const photograph = async (what: string): Promise<void> => {
-    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-    assert.equal(overflow, 0, `${name}, ${what}: the page is wider than the screen`);
-    const scrolling = await page
-      .locator('.scroll[tabindex]')
-      .evaluateAll((tables) => tables.map(({ ariaLabel }) => ariaLabel));
-    assert.deepEqual(scrolling, [], `${name}, ${what}: a table is wider than its place`);
-    await page.screenshot({ path: join(options.directory, `${name}-${what}.png`), fullPage: true });
-    screenshots += 1;
-  };
+  const photographs = photographer(page, name, options.directory);
+  const photograph = photographs.take;
   const open = (view: string): Promise<void> => page.getByRole('navigation', { name: 'Views' }).getByText(view).click();
   const heading = async (text: string | RegExp): Promise<void> =>
     page.getByRole('heading', { level: 1, name: text }).waitFor();
@@ -161,7 +151,9 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await photograph('transactions');
   await page.locator('tbody a.id').first().click();
   await heading('Transaction');
-  await page.getByText('What it carries').waitFor();
+  await page.getByText('Confirmations').waitFor();
+  // In generation 2 all of a transfer is in its own fields.
+  if (options.generation === 3) await page.getByText('What it carries').waitFor();
   await photograph('transaction');
   await page.getByRole('main').getByRole('link', { name: /^\d+$/ }).click();
   await heading(/^Block \d+$/);
@@ -216,7 +208,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   }
   assert.deepEqual(problems, [], `${name}: errors in the console`);
   await context.close();
-  return screenshots;
+  return photographs.taken();
 
   async function seek(where: Page, text: string, found: string | RegExp): Promise<void> {
     await where.getByRole('searchbox').fill(text);
@@ -243,22 +235,6 @@ async function watchLosses(browser: Browser, devnet: TestDevnet, directory: stri
   own.start();
   await page.getByText('live', { exact: true }).waitFor({ timeout: WAIT_MS });
   return 2;
-}
-
-function problemsOf(page: Page): readonly string[] {
-  const problems: string[] = [];
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
-  });
-  page.on('pageerror', (error) => problems.push(error.message));
-  page.on('requestfailed', (request) => {
-    // A stream of events ends with its page.
-    if (!request.url().endsWith('/api/events')) problems.push(`${request.url()}: ${request.failure()?.errorText}`);
-  });
-  page.on('response', (response) => {
-    if (response.status() >= 400) problems.push(`${response.url()}: ${response.status()}`);
-  });
-  return problems;
 }
 
 async function heightShown(page: Page): Promise<number> {

@@ -50,7 +50,7 @@ function ForgingState({ delegate: { forging, waiting } }: { delegate: ForgingDel
   const now = useNow();
   if (!forging) return <span class="badge">off</span>;
   if (waiting === undefined) return <span class="badge good">on</span>;
-  const until = waiting.until === undefined ? '' : `, ${untilText(Date.parse(waiting.until), now)}`;
+  const until = waiting.until === undefined ? '' : ` (${untilText(Date.parse(waiting.until), now)})`;
   return (
     <>
       <span class="badge bad">waiting</span> {waiting.reason}

@@ -129,10 +129,14 @@ function TransactionFacts({ transaction }: { transaction: Transaction }) {
           ['Signature', <code key="signature">{signature}</code>],
         ]}
       />
-      <h2>What it carries</h2>
-      <pre tabIndex={0} aria-label="What it carries, as JSON">
-        {JSON.stringify(asset, undefined, 2)}
-      </pre>
+      {Object.keys(asset).length > 0 && (
+        <>
+          <h2>What it carries</h2>
+          <pre tabIndex={0} aria-label="What it carries, as JSON">
+            {JSON.stringify(asset, undefined, 2)}
+          </pre>
+        </>
+      )}
     </>
   );
 }

@@ -1,0 +1,56 @@
+/** How a visitor looks at a page: screens, what goes wrong in the browser, photographs. */
+
+import { strict as assert } from 'node:assert';
+import { join } from 'node:path';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+
+export const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
+  'desktop-light': { viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
+  'desktop-dark': { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
+  'phone-light': { viewport: { width: 390, height: 844 }, colorScheme: 'light', hasTouch: true },
+  'phone-dark': { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true },
+};
+
+export interface Photographer {
+  /** @throws AssertionError where the page, or a table on it, is wider than its place */
+  take(what: string): Promise<void>;
+  /** How many there are. */
+  taken(): number;
+}
+
+/** @param name of the look, with which file names begin */
+export function photographer(page: Page, name: string, directory: string): Photographer {
+  let taken = 0;
+  return {
+    taken: () => taken,
+    async take(what) {
+      const overflow = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      assert.equal(overflow, 0, `${name}, ${what}: the page is wider than the screen`);
+      const scrolling = await page
+        .locator('.scroll[tabindex]')
+        .evaluateAll((tables) => tables.map(({ ariaLabel }) => ariaLabel));
+      assert.deepEqual(scrolling, [], `${name}, ${what}: a table is wider than its place`);
+      await page.screenshot({ path: join(directory, `${name}-${what}.png`), fullPage: true });
+      taken += 1;
+    },
+  };
+}
+
+/** Everything that a browser complains of, as it comes. */
+export function problemsOf(page: Page): readonly string[] {
+  const problems: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('requestfailed', (request) => {
+    // A stream of events ends with its page.
+    if (!request.url().endsWith('/api/events')) problems.push(`${request.url()}: ${request.failure()?.errorText}`);
+  });
+  page.on('response', (response) => {
+    if (response.status() >= 400) problems.push(`${response.url()}: ${response.status()}`);
+  });
+  return problems;
+}
