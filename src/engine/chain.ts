@@ -46,6 +46,8 @@ export class Chain {
   /** Chain time at which the tip was received; undefined when forged, synced or loaded. */
   #tipReceivedAtS: number | undefined;
   #finalizedHeight: number;
+  /** Blocks that need not be validated again before they are appended. */
+  readonly #validated = new WeakSet<Block>();
 
   /** @param dependencies.store holds at least the genesis block: see `openGenesis` */
   constructor(dependencies: ChainDependencies) {
@@ -151,6 +153,11 @@ export class Chain {
    */
   async precheck(blocks: readonly Block[]): Promise<void> {
     await this.#verifier.verifyAll(blocks.flatMap((block) => this.rules.blockSignatureChecks(block)));
+  }
+
+  /** Takes note that another thread of this process has validated a block under the same rules. */
+  vouchFor(block: Block): void {
+    this.#validated.add(block);
   }
 
   /**
@@ -300,6 +307,7 @@ export class Chain {
    * @throws BranchRejected
    */
   validate(block: Block): void {
+    if (this.#validated.has(block)) return;
     try {
       this.rules.validateBlock(block, this.verify);
     } catch (error) {

@@ -8,12 +8,12 @@ import { Chain } from '../engine/chain.ts';
 import { openGenesis } from '../engine/genesis.ts';
 import { SILENT } from '../ports/observer.ts';
 import type { Verifier } from '../ports/verifier.ts';
+import { createRules } from '../protocol/generations.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
 import type { StoredChain } from '../store/chain-store.ts';
 import { openChainSnapshot, openChainStore } from '../store/open.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
-import { partsOf } from './generations.ts';
 import { systemClock } from './system.ts';
 
 /** Signature answers remembered: those of all blocks that are under way. */
@@ -79,7 +79,7 @@ export async function openSnapshot(place: ChainPlace): Promise<{ readonly store:
 }
 
 function rulesOf({ network }: Pick<ChainPlace, 'network'>): Rules {
-  return partsOf(network.params).createRules(network.params);
+  return createRules(network.params);
 }
 
 async function openOver(

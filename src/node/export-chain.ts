@@ -6,8 +6,9 @@ import type { Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { ChainReader } from '../ports/store.ts';
+import { lineOfBlock } from '../protocol/block/block-line.ts';
 import type { Codec } from '../protocol/rules.ts';
-import { lineOfBlock, STANDARD_STREAM } from './chain-file.ts';
+import { STANDARD_STREAM } from './chain-file.ts';
 
 /** Text handed to the stream at once. */
 const WRITE_CHARACTERS = 256 * 1024;

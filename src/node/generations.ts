@@ -1,17 +1,13 @@
-/** What a node is built of for each generation: rules, wire and customs. */
+/** What a node is built of for each generation beside its rules: wire and customs. */
 
 import type { Customs } from '../engine/customs.ts';
 import { gen2Dialect } from '../p2p/messages-gen2.ts';
 import { gen3Dialect } from '../p2p/messages-gen3.ts';
 import type { WireDialect } from '../p2p/dialect.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
-import { createGen2Rules } from '../protocol/gen2/rules.ts';
-import { createGen3Rules } from '../protocol/gen3/rules.ts';
 import type { ChainParams, Generation } from '../protocol/params.ts';
-import type { Rules } from '../protocol/rules.ts';
 
 export interface GenerationParts {
-  readonly createRules: (params: ChainParams) => Rules;
   readonly createDialect: (params: ChainParams, identity: NodeIdentity) => WireDialect;
   /** Peers that a message not meant for everybody is sent to, as the releases have it: enough to reach all in a few steps. */
   readonly gossipPeersMax: number;
@@ -20,7 +16,6 @@ export interface GenerationParts {
 
 const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
   2: {
-    createRules: (params) => createGen2Rules(params),
     createDialect: ({ nethash }, { protocolVersion, nonce }) => gen2Dialect({ nethash, protocolVersion, nonce }),
     gossipPeersMax: 25,
     customs: {
@@ -34,7 +29,6 @@ const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
     },
   },
   3: {
-    createRules: (params) => createGen3Rules(params),
     createDialect: ({ networkIdentifier }, { protocolVersion }) => gen3Dialect({ networkIdentifier, protocolVersion }),
     gossipPeersMax: 16,
     customs: {},

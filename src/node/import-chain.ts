@@ -1,19 +1,24 @@
 /** Takes the blocks of a file into a store, each verified as if a peer had sent it. */
 
+import { availableParallelism } from 'node:os';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Chain } from '../engine/chain.ts';
 import { BranchRejected } from '../engine/commit.ts';
+import { blockOfLine, claimedId, textOfLine, type ReadBlock } from '../protocol/block/block-line.ts';
 import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
-import { blockOfLine, claimedId, type ChainFile, type FileLine } from './chain-file.ts';
+import { createLineReader, type LineReader } from '../workers/line-reader.ts';
+import type { ChainFile, FileLine } from './chain-file.ts';
 
 /**
  * Blocks that are committed together. More than a running node would: nothing else waits here, and accounts, pages and undo
  * records that many of the blocks touch are written once.
  */
 export const BLOCKS_PER_COMMIT = 340;
-/** Groups whose signatures are being checked or that wait while an earlier one is applied. */
-const GROUPS_AHEAD_MAX = 2;
+/** Groups that are being read, wait or are applied, each after the one before. */
+const GROUPS_AHEAD_MAX = 3;
+/** Lines that a thread reads at once: some ten milliseconds of work where blocks are full. */
+const LINES_PER_JOB = 10;
 
 export interface ImportProgress {
   readonly height: number;
@@ -32,7 +37,14 @@ export interface ImportOptions {
   readonly signal?: AbortSignal;
 }
 
-interface ReadLine {
+/** Lines that are being read together. */
+interface ReadJob {
+  readonly lines: readonly FileLine[];
+  readonly blocks: Promise<Iterable<Block | undefined>>;
+}
+
+/** A block that follows what was taken over before. */
+interface TakenLine {
   readonly line: FileLine;
   readonly block: Block;
 }
@@ -65,9 +77,10 @@ export async function importChain(options: ImportOptions): Promise<ImportProgres
 class ImportRun {
   readonly #chain: Chain;
   readonly #options: ImportOptions;
+  readonly #reader: LineReader;
   /** The block that the next line must follow. */
-  #last: { readonly id: string; readonly height: number };
-  #group: ReadLine[] = [];
+  #last: { readonly id: string; readonly height: number } = { id: '', height: 0 };
+  #group: FileLine[] = [];
   /** Groups under way, oldest first; each resolves when it is on the disk. */
   readonly #underWay: Promise<void>[] = [];
   #blocks = 0;
@@ -76,7 +89,11 @@ class ImportRun {
   constructor(options: ImportOptions) {
     this.#options = options;
     this.#chain = options.chain;
-    this.#last = { id: '', height: 0 };
+    this.#reader = createLineReader({
+      threads: availableParallelism(),
+      rules: options.chain.rules,
+      knownHeight: options.chain.tip.header.height,
+    });
   }
 
   get progress(): ImportProgress {
@@ -84,10 +101,7 @@ class ImportRun {
   }
 
   async take(line: FileLine): Promise<void> {
-    const block = await this.#read(line);
-    this.#last = block;
-    if (this.#isKnown(block)) return;
-    this.#group.push({ line, block });
+    this.#group.push(line);
     if (this.#group.length < BLOCKS_PER_COMMIT) return;
     this.#startGroup();
     if (this.#underWay.length >= GROUPS_AHEAD_MAX) await this.#underWay.shift();
@@ -95,29 +109,70 @@ class ImportRun {
 
   /** Resolves when everything taken is on the disk. */
   async finish(): Promise<void> {
-    this.#startGroup();
-    for (const group of this.#underWay.splice(0)) await group;
+    try {
+      this.#startGroup();
+      for (const group of this.#underWay.splice(0)) await group;
+    } finally {
+      await this.#reader.close();
+    }
   }
 
-  /** Reads a line and what can be seen of it alone and from the line before. */
-  async #read(line: FileLine): Promise<Block> {
-    let height = this.#expectedHeight;
-    try {
-      const { block, fault } = blockOfLine(line.text, this.#chain.rules.codec);
-      height ??= block.height;
-      if (fault !== undefined) {
-        // What the rules say of a changed block tells more than that it contradicts itself.
-        if (block.height > 1) await this.#chain.validateDetached(block);
-        throw new BlockRejected('BLOCK_MALFORMED', fault, { height: block.height });
-      }
-      this.#refuseUnlinked(block);
-      return block;
-    } catch (error) {
-      if (!(error instanceof BlockRejected)) throw error;
-      // A block before this one may be refused too, and the first counts.
-      await this.finish();
-      throw this.#refusal(line, height, error);
+  #startGroup(): void {
+    const group = this.#group;
+    if (group.length === 0) return;
+    this.#group = [];
+    const jobs: ReadJob[] = [];
+    for (let from = 0; from < group.length; from += LINES_PER_JOB) {
+      const lines = group.slice(from, from + LINES_PER_JOB);
+      jobs.push({ lines, blocks: this.#reader.read(lines.map(({ bytes }) => bytes)) });
     }
+    const done = this.#takeOver(jobs, this.#underWay.at(-1) ?? Promise.resolve());
+    // All are heard when the group is waited for.
+    for (const { blocks } of jobs) blocks.catch(() => undefined);
+    done.catch(() => undefined);
+    this.#underWay.push(done);
+  }
+
+  /** @param before resolves when the group below is on the disk */
+  async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
+    await before;
+    const group: TakenLine[] = [];
+    for (const job of jobs) {
+      const blocks = await job.blocks;
+      let index = 0;
+      for (const read of blocks) {
+        const line = job.lines[index] as FileLine;
+        index += 1;
+        let height = this.#expectedHeight;
+        try {
+          const { block, fault } = read === undefined ? this.#look(line) : { block: read, fault: undefined };
+          height ??= block.height;
+          if (fault !== undefined) await this.#refuseChanged(block, fault);
+          this.#refuseUnlinked(block);
+          if (block === read) this.#chain.vouchFor(block);
+          if (!this.#isKnown(block)) group.push({ line, block });
+          this.#last = block;
+        } catch (error) {
+          if (!(error instanceof BlockRejected)) throw error;
+          // A block before this one may be refused too, and the first counts.
+          await this.#append(group);
+          throw this.#refusal(line, height, error);
+        }
+      }
+    }
+    await this.#append(group);
+  }
+
+  /** Reads a line that a thread made nothing of. */
+  #look(line: FileLine): ReadBlock {
+    return blockOfLine(textOfLine(line.bytes), this.#chain.rules.codec);
+  }
+
+  /** @throws BlockRejected for a block whose line says something else than its bytes */
+  async #refuseChanged(block: Block, fault: string): Promise<never> {
+    // What the rules say of a changed block tells more than that it contradicts itself.
+    if (block.height > 1) await this.#chain.validateDetached(block);
+    throw new BlockRejected('BLOCK_MALFORMED', fault, { height: block.height });
   }
 
   /** Height that the next line should have. */
@@ -150,28 +205,8 @@ class ImportRun {
     return block.height <= this.#chain.tip.header.height;
   }
 
-  #startGroup(): void {
-    const group = this.#group;
-    if (group.length === 0) return;
-    this.#group = [];
+  async #append(group: readonly TakenLine[]): Promise<void> {
     const blocks = group.map(({ block }) => block);
-    const before = this.#underWay.at(-1) ?? Promise.resolve();
-    const prechecked = this.#chain.precheck(blocks);
-    const done = this.#apply(group, blocks, prechecked, before);
-    // Both are heard when the group is waited for.
-    prechecked.catch(() => undefined);
-    done.catch(() => undefined);
-    this.#underWay.push(done);
-  }
-
-  async #apply(
-    group: readonly ReadLine[],
-    blocks: readonly Block[],
-    prechecked: Promise<void>,
-    before: Promise<void>,
-  ): Promise<void> {
-    await before;
-    await prechecked;
     try {
       await this.#chain.append(blocks, BLOCKS_PER_COMMIT);
       this.#count(blocks);
@@ -191,7 +226,7 @@ class ImportRun {
   }
 
   #refusal(line: FileLine, height: number | undefined, rejection: BlockRejected): ProtocolError {
-    const id = claimedId(line.text);
+    const id = claimedId(textOfLine(line.bytes));
     const { height: tipHeight } = this.#chain.tip.header;
     const which = `block${id === undefined ? '' : ` ${id}`}${height === undefined ? '' : ` at height ${height}`}`;
     const about = `${this.#options.file.name}, line ${line.number}: ${which} is refused: ${rejection.message}`;

@@ -22,6 +22,7 @@ import { createChainLog } from '../store/chain-log.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import { openChainStore } from '../store/open.ts';
 import { createQueries } from '../store/queries.ts';
+import { createRules } from '../protocol/generations.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
 import { partsOf } from './generations.ts';
 import { startHousekeeping } from './housekeeping.ts';
@@ -72,7 +73,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const closers = new Closers();
   try {
     const generation = partsOf(network.params);
-    const rules = generation.createRules(network.params);
+    const rules = createRules(network.params);
     const genesis = rules.codec.genesisFromJson(network.genesisJson);
     const { codec, params } = rules;
     const chain = await openChainStore({ directory: join(dataDirectory, 'chain'), codec, params });

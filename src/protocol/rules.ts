@@ -16,6 +16,7 @@ import type {
   SignatureCheck,
   SignatureOracle,
   Transaction,
+  TransactionId,
 } from './types.ts';
 import type { ForkStatus, TransactionError, TransactionVerdict } from './verdict.ts';
 
@@ -258,7 +259,8 @@ export interface Codec {
   transactionToJson(transaction: Transaction): JsonObject;
   /** Stored form: the signed bytes, then what they do not cover. */
   encodeTransaction(transaction: Transaction): Uint8Array;
-  decodeTransaction(bytes: Uint8Array): Transaction;
+  /** @param id where it is known already: it costs a hash */
+  decodeTransaction(bytes: Uint8Array, id?: TransactionId): Transaction;
   /**
    * Reads a block from JSON; ids are computed, never believed.
    *

@@ -7,18 +7,6 @@ const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 const FIXED_BYTES = LENGTH_BYTES + PUBLIC_KEY_BYTES + SIGNATURE_BYTES;
 
-/** A job for a worker. */
-export interface VerifyJob {
-  readonly id: number;
-  readonly packed: Uint8Array;
-}
-
-/** A worker's answer: for each check, in order, 1 or 0. */
-export interface VerifyAnswer {
-  readonly id: number;
-  readonly answers: Uint8Array;
-}
-
 /**
  * For each check: message length (u32, little-endian), public key, signature, message. Lengths of keys and signatures must
  * be right. The memory belongs to the result alone, so it can be transferred.

@@ -2,13 +2,13 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { selectEd25519, type Ed25519Backend } from '../crypto/ed25519.ts';
-import { SILENT, type Observer } from '../ports/observer.ts';
+import type { Observer } from '../ports/observer.ts';
 import type { Verifier } from '../ports/verifier.ts';
-import { assert } from '../primitives/errors.ts';
 import type { SignatureCheck } from '../protocol/types.ts';
 import { AnswerMemory, checkKey, hasRightLengths } from './answer-memory.ts';
 import { verifyWith } from './inline-verifier.ts';
-import { VerifyThread } from './verify-thread.ts';
+import { JobThreads, programBeside } from './job-threads.ts';
+import { packChecks } from './packed-checks.ts';
 
 export { createInlineVerifier } from './inline-verifier.ts';
 
@@ -50,38 +50,20 @@ const THREAD_CHECKS_MAX = 20_000;
  * @throws ProtocolError `ED25519_BACKEND_WRONG` when the back end fails the published edge cases
  */
 export function createVerifierPool(options: VerifierPoolOptions): Verifier {
-  const { threads: threadCount, cacheEntriesMax, observer = SILENT } = options;
-  assert(Number.isSafeInteger(threadCount) && threadCount >= 0, 'a pool has a whole number of threads');
+  const { threads, cacheEntriesMax, observer } = options;
   const ed25519 = selectEd25519(options.backend);
   const { backend } = ed25519;
   const memory = new AnswerMemory(cacheEntriesMax);
   const inlineMax = INLINE_CHECKS_MAX[backend];
-  let threads: VerifyThread[] | undefined;
-  let lossTold = false;
-  let closed = false;
+  const pool = new JobThreads({
+    threads,
+    program: options.threadProgram ?? programBeside(import.meta.url, 'verify-worker'),
+    workerData: { backend },
+    waitingMax: THREAD_CHECKS_MAX,
+    ...(observer === undefined ? {} : { observer }),
+  });
 
   const verify = (check: SignatureCheck): boolean => verifyWith(memory, ed25519, check);
-
-  function onLost(thread: VerifyThread, reason: string): void {
-    threads = threads?.filter((other) => other !== thread);
-    if (lossTold || closed) return;
-    lossTold = true;
-    observer.log('warn', 'VERIFY_THREAD_LOST', 'signature checks go on without a lost thread', { reason });
-  }
-
-  function startThreads(): VerifyThread[] {
-    const program = options.threadProgram ?? programUrl();
-    return Array.from({ length: threadCount }, () => new VerifyThread(program, backend, onLost));
-  }
-
-  /** The living thread with the shortest queue; undefined when all are full or gone. */
-  function idlest(): VerifyThread | undefined {
-    const free = (threads ?? []).filter((thread) => thread.checksWaiting < THREAD_CHECKS_MAX);
-    return free.reduce<VerifyThread | undefined>(
-      (best, thread) => (best === undefined || thread.checksWaiting < best.checksWaiting ? thread : best),
-      undefined,
-    );
-  }
 
   async function answerInline(checks: readonly SignatureCheck[]): Promise<boolean[]> {
     const answers: boolean[] = [];
@@ -93,13 +75,13 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   }
 
   async function answerJob(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
-    const answers = await idlest()?.ask(checks);
-    return answers ?? answerInline(checks);
+    const answers = await pool.ask(packChecks(checks), checks.length);
+    // An answer of another length answers other questions.
+    return answers?.length === checks.length ? Array.from(answers, (answer) => answer === 1) : answerInline(checks);
   }
 
   async function answerParallel(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
-    threads ??= startThreads();
-    const jobChecks = Math.min(JOB_CHECKS_MAX, Math.ceil(checks.length / threadCount));
+    const jobChecks = Math.min(JOB_CHECKS_MAX, Math.ceil(checks.length / threads));
     const jobs: Promise<readonly boolean[]>[] = [];
     for (let from = 0; from < checks.length; from += jobChecks)
       jobs.push(answerJob(checks.slice(from, from + jobChecks)));
@@ -118,7 +100,7 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   async function verifyAll(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
     const isBulk = checks.length > KEYED_CHECKS_MAX;
     const open = checks.filter((check) => !isAnswered(check, isBulk));
-    const isParallel = open.length > inlineMax && threadCount > 0 && !closed;
+    const isParallel = open.length > inlineMax && !pool.isClosed;
     const found = await (isParallel ? answerParallel : answerInline)(open);
     for (const [index, check] of open.entries()) {
       memory.keep(check, isBulk ? undefined : checkKey(check), found[index] === true);
@@ -130,15 +112,6 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
     backend,
     verify,
     verifyAll,
-    async close() {
-      closed = true;
-      await Promise.all((threads ?? []).map((thread) => thread.close()));
-      threads = [];
-    },
+    close: () => pool.close(),
   };
-}
-
-/** Beside this file, with its extension: `.js` when compiled. */
-function programUrl(): URL {
-  return new URL(import.meta.url.replace(/verifier-pool(\.[a-z]+)$/, 'verify-worker$1'));
 }

@@ -11,6 +11,7 @@ import { keyPairOfPassphrase } from '../../src/crypto/keys.ts';
 import { partsOf } from '../../src/node/generations.ts';
 import type { WireDialect } from '../../src/p2p/dialect.ts';
 import type { PeerMessage } from '../../src/ports/transport.ts';
+import { createRules } from '../../src/protocol/generations.ts';
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block, KeyPair } from '../../src/protocol/types.ts';
 import { headerWith } from '../support/fixtures.ts';
@@ -50,7 +51,7 @@ export class Arena {
       commit: '',
       nonce: 'i'.repeat(16),
     };
-    this.rules = parts.createRules(devnet.network.params);
+    this.rules = createRules(devnet.network.params);
     this.dialect = parts.createDialect(devnet.network.params, identity);
   }
 

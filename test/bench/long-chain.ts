@@ -5,7 +5,7 @@ import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openGenesis } from '../../src/engine/genesis.ts';
-import { lineOfBlock } from '../../src/node/chain-file.ts';
+import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import type { ChainWriter } from '../../src/ports/store.ts';
 import { ownerOfSlot } from '../../src/protocol/rounds.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';

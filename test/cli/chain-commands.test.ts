@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import { lineOfBlock } from '../../src/node/chain-file.ts';
+import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import { openSnapshot } from '../../src/node/chain-tool.ts';
 import { madeChain, NETWORK_NAME, placeIn, writeNetworkFolder } from '../support/chain-folder.ts';
 import { CLI_ENTRY, isProblemLine, runCli, type CliResult } from '../support/cli.ts';

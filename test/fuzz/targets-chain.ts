@@ -1,6 +1,6 @@
 /** Blocks and transactions of both generations: as JSON of peers, as lines of a file, as stored bytes. */
 
-import { blockOfLine, claimedId, lineOfBlock } from '../../src/node/chain-file.ts';
+import { blockOfLine, claimedId, lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import { AssertionFailed, ProtocolError } from '../../src/primitives/errors.ts';
 import { NO_EXCEPTIONS } from '../../src/protocol/params.ts';
 import type { Rules } from '../../src/protocol/rules.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
-import { partsOf } from '../../src/node/generations.ts';
+import { createRules } from '../../src/protocol/generations.ts';
 import type { Generation } from '../../src/protocol/params.ts';
 import { walkGuide } from './walk.ts';
 
@@ -30,7 +30,7 @@ async function walk(generation: Generation): Promise<void> {
     const { signed } = await walkGuide({ generation, directory, nodes: 4, stepTimeoutMs: STEP_TIMEOUT_MS, tell });
     for (const [folder, headers] of signed) tell(`${folder} signed ${headers.map(({ height }) => height).join(', ')}`);
     const { params } = loadNetwork(packagedNetworkDirectory(generation === 2 ? 'devnet-gen2' : 'devnet'));
-    const rules = partsOf(params).createRules(params);
+    const rules = createRules(params);
     // What was taken over with the record is no second signature.
     const distinct = [...new Map([...signed.values()].flat().map((header) => [header.blockId, header])).values()];
     const broken = distinct.flatMap((one, index) =>

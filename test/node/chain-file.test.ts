@@ -2,8 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import { blockOfLine, claimedId, lineOfBlock, openChainFile, type FileLine } from '../../src/node/chain-file.ts';
+import { openChainFile, type FileLine } from '../../src/node/chain-file.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
+import { blockOfLine, claimedId, lineOfBlock, textOfLine } from '../../src/protocol/block/block-line.ts';
 import { BlockRejected } from '../../src/protocol/verdict.ts';
 import { madeChain } from '../support/chain-folder.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -12,10 +13,10 @@ const { maker, blocks } = madeChain(12);
 const { codec } = maker.rules;
 const filled = blocks[2]!;
 
-async function linesOf(file: string): Promise<readonly FileLine[]> {
+async function linesOf(file: string): Promise<readonly { readonly number: number; readonly text: string }[]> {
   const all: FileLine[] = [];
   for await (const lines of openChainFile(file).lines()) all.push(...lines);
-  return all;
+  return all.map(({ number, bytes }) => ({ number, text: textOfLine(bytes) }));
 }
 
 test('a block comes back from its line as it was, genesis included', (t) => {
@@ -102,7 +103,7 @@ test('lines longer than what is read at once stay whole, and bytes are counted a
   writeFileSync(file, `${texts.join('\n')}\n`);
   const chainFile = openChainFile(file);
   const read: string[] = [];
-  for await (const lines of chainFile.lines()) read.push(...lines.map(({ text }) => text));
+  for await (const lines of chainFile.lines()) read.push(...lines.map(({ bytes }) => textOfLine(bytes)));
   t.true(texts.every((text, index) => text === read[index]));
   t.is(chainFile.bytes, 4_048_584);
   t.is(chainFile.bytesRead(), 4_048_584);

@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { lineOfBlock, openChainFile } from '../../src/node/chain-file.ts';
+import { openChainFile } from '../../src/node/chain-file.ts';
 import { openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { exportChain } from '../../src/node/export-chain.ts';
 import { importChain, type ImportProgress } from '../../src/node/import-chain.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
+import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
 import { temporaryFolder } from '../support/network-folder.ts';

@@ -8,7 +8,7 @@ import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import type { LogFields, LogLevel } from '../../src/ports/observer.ts';
 import type { PeerAddress } from '../../src/ports/transport.ts';
 import type { Verifier } from '../../src/ports/verifier.ts';
-import { partsOf } from '../../src/node/generations.ts';
+import { createRules } from '../../src/protocol/generations.ts';
 import type { ChainParams } from '../../src/protocol/params.ts';
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block, KeyPair } from '../../src/protocol/types.ts';
@@ -76,7 +76,7 @@ export class World {
     this.network = makeNetwork(options.network);
     this.time = new VirtualTime(this.network.params.epochMs + (options.startS ?? START_S) * 1000);
     this.wire = new Wire(this.time, this.random.fork('wire'));
-    this.rules = withSharedDecoding(partsOf(this.network.params).createRules(this.network.params));
+    this.rules = withSharedDecoding(createRules(this.network.params));
     this.verifier = createInlineVerifier(selectEd25519(), SHARED_ANSWERS_MAX);
     const { delegates } = this.network;
     const indexes = Array.from({ length: options.nodes }, (_, index) => index);

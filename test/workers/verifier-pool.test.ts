@@ -130,7 +130,7 @@ test('a thread whose program does not load, or that answers too little, costs no
   const lazy = programOf(
     t,
     `import { parentPort } from 'node:worker_threads';
-     parentPort.on('message', ({ id }) => parentPort.postMessage({ id, answers: Uint8Array.of(1) }));`,
+     parentPort.on('message', ({ id }) => parentPort.postMessage({ id, bytes: Uint8Array.of(1) }));`,
   );
   const lazyPool = createVerifierPool({ threads: 1, cacheEntriesMax: 1_000, threadProgram: lazy });
   await expectRightAnswers(t, lazyPool, questions(100, 'lazy'));

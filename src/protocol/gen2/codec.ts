@@ -26,7 +26,7 @@ export function createGen2Codec(params: ChainParams): Gen2Codec {
     transactionFromJson: readTransaction,
     transactionToJson: (transaction) => transactionToJson(transaction, GEN2_TYPES),
     encodeTransaction: (transaction) => encodeTransaction(transaction, transactionBytes(transaction), LEGACY_LAYOUTS),
-    decodeTransaction: (bytes) => decodeTransaction(bytes, LEGACY_LAYOUTS),
+    decodeTransaction: (bytes, id) => decodeTransaction(bytes, LEGACY_LAYOUTS, id),
     blockFromJson: (json) => blockFromJson(json, params, readTransaction),
     blockToJson: (block) => blockToJson(block, (transaction) => transactionToJson(transaction, GEN2_TYPES)),
     headerToJson,

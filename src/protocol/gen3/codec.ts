@@ -31,7 +31,7 @@ export function createGen3Codec(params: ChainParams): Gen3Codec {
     transactionFromJson: readTransaction,
     transactionToJson: (transaction) => transactionToJson(transaction, stored),
     encodeTransaction: (transaction) => encodeTransaction(transaction, transactionBytes(transaction), stored),
-    decodeTransaction: (bytes) => decodeTransaction(bytes, stored),
+    decodeTransaction: (bytes, id) => decodeTransaction(bytes, stored, id),
     blockFromJson: (json) => blockFromJson(json, params, readTransaction),
     blockToJson: (block) =>
       blockToJson(block, (transaction, blockId) => transactionToJson(transaction, stored, blockId)),

@@ -11,10 +11,10 @@ import { isHex } from '../../primitives/bytes.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
 import { canonicalDigits } from './json.ts';
 
-/** A compiled schema. */
-export type Shape = ValidateFunction;
+/** What is wrong with the shape of a value, by a schema; nothing when it fits. */
+export type Shape = (value: unknown) => readonly ErrorObject[];
 
-/** Compiles schemas of one generation, whose idea of a forbidden NUL character goes into the formats. */
+/** Makes shapes of one generation, whose idea of a forbidden NUL character goes into the formats. */
 export interface ShapeCompiler {
   compile(schema: object): Shape;
 }
@@ -27,21 +27,35 @@ export function createShapeCompiler(
   containsNul: (text: string) => boolean,
   isId: (text: string) => boolean = isLooseId,
 ): ShapeCompiler {
-  const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false });
-  ajv.addFormat('id', isId);
-  ajv.addFormat('address', (text: string) => addressFault(text) === undefined);
-  ajv.addFormat('amount', (text: string) => canonicalDigits(text) !== undefined);
-  ajv.addFormat('fee', (text: string) => isUpTo(text, AMOUNT_MAX));
-  ajv.addFormat('publicKey', isPublicKey);
-  ajv.addFormat('emptyOrPublicKey', (text: string) => text === '' || isPublicKey(text));
-  ajv.addFormat('signature', (text: string) => text.length === 128 && isHex(text));
-  ajv.addFormat('signedPublicKey', (text: string) => /^[+-]/.test(text) && isPublicKey(text.slice(1)));
-  ajv.addFormat('additionPublicKey', (text: string) => text.startsWith('+') && isPublicKey(text.slice(1)));
-  ajv.addFormat('username', (text: string) => !containsNul(text) && isUsername(text));
-  ajv.addFormat('transferData', (text: string) => !containsNul(text) && Buffer.byteLength(text, 'utf8') <= 64);
-  ajv.addFormat('noNullByte', (text: string) => !containsNul(text));
-  ajv.addKeyword('uniqueSignedPublicKeys', { type: 'array', validate: haveDistinctKeys, errors: false });
-  return { compile: (schema) => ajv.compile(schema) };
+  const makeAjv = (): Ajv.Ajv => {
+    const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false });
+    ajv.addFormat('id', isId);
+    ajv.addFormat('address', (text: string) => addressFault(text) === undefined);
+    ajv.addFormat('amount', (text: string) => canonicalDigits(text) !== undefined);
+    ajv.addFormat('fee', (text: string) => isUpTo(text, AMOUNT_MAX));
+    ajv.addFormat('publicKey', isPublicKey);
+    ajv.addFormat('emptyOrPublicKey', (text: string) => text === '' || isPublicKey(text));
+    ajv.addFormat('signature', (text: string) => text.length === 128 && isHex(text));
+    ajv.addFormat('signedPublicKey', (text: string) => /^[+-]/.test(text) && isPublicKey(text.slice(1)));
+    ajv.addFormat('additionPublicKey', (text: string) => text.startsWith('+') && isPublicKey(text.slice(1)));
+    ajv.addFormat('username', (text: string) => !containsNul(text) && isUsername(text));
+    ajv.addFormat('transferData', (text: string) => !containsNul(text) && Buffer.byteLength(text, 'utf8') <= 64);
+    ajv.addFormat('noNullByte', (text: string) => !containsNul(text));
+    ajv.addKeyword('uniqueSignedPublicKeys', { type: 'array', validate: haveDistinctKeys, errors: false });
+    return ajv;
+  };
+  let ajv: Ajv.Ajv | undefined;
+  return {
+    // When it is first asked: a process meets few of the types of both generations, and each costs milliseconds.
+    compile: (schema) => {
+      let validate: ValidateFunction | undefined;
+      return (value) => {
+        ajv ??= makeAjv();
+        validate ??= ajv.compile(schema);
+        return validate(value) === true ? [] : (validate.errors ?? []);
+      };
+    },
+  };
 }
 
 /** Members that all transactions share; both generations build their base schema on it. */
@@ -67,21 +81,17 @@ export const BASE_PROPERTIES = {
 
 /** Errors of a whole transaction's shape. */
 export function baseErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
-  return errorsOf(shape, value).map((error) =>
+  return shape(value).map((error) =>
     transactionError(id, `'${error.dataPath}' ${error.message ?? ''}`, error.dataPath),
   );
 }
 
 /** Errors of an asset's shape: paths are relative to the asset, and the asset itself is `.asset`. */
 export function assetErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
-  return errorsOf(shape, value).map((error) => {
+  return shape(value).map((error) => {
     const path = error.dataPath === '' ? '.asset' : error.dataPath;
     return transactionError(id, `'${path}' ${error.message ?? ''}`, path);
   });
-}
-
-function errorsOf(shape: Shape, value: unknown): readonly ErrorObject[] {
-  return shape(value) === true ? [] : (shape.errors ?? []);
 }
 
 function isPublicKey(text: string): boolean {

@@ -8,7 +8,7 @@ import { addressOf } from '../../crypto/keys.ts';
 import { idOf } from '../../crypto/hash.ts';
 import { bytesOfHex, hexOf, u64be } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { Transaction } from '../types.ts';
+import type { Transaction, TransactionId } from '../types.ts';
 import type { TransactionLayout } from './transaction-type.ts';
 
 const HAS_SECOND_SIGNATURE = 1;
@@ -55,8 +55,11 @@ export function encodeTransaction(transaction: Transaction, bytes: Buffer, layou
   return record;
 }
 
-/** @throws ProtocolError `TRANSACTION_BYTES_INVALID` for bytes that `encodeTransaction` cannot have made */
-export function decodeTransaction(stored: Uint8Array, layouts: Layouts): Transaction {
+/**
+ * @param knownId the id, where it need not be computed
+ * @throws ProtocolError `TRANSACTION_BYTES_INVALID` for bytes that `encodeTransaction` cannot have made
+ */
+export function decodeTransaction(stored: Uint8Array, layouts: Layouts, knownId?: TransactionId): Transaction {
   const record = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   const [count = 0, flags = 0] = record.subarray(-2);
   let end = record.length - 2;
@@ -80,7 +83,7 @@ export function decodeTransaction(stored: Uint8Array, layouts: Layouts): Transac
   const signatures: string[] = [];
   for (let at = membersAt; at < end; at += SIGNATURE_BYTES) signatures.push(hexOf(record.subarray(at, at + 64)));
   return {
-    id: id === undefined ? idOf(record.subarray(0, membersAt)) : id.readBigUInt64BE(0).toString(),
+    id: knownId ?? id?.readBigUInt64BE(0).toString() ?? idOf(record.subarray(0, membersAt)),
     type: basic.type,
     timestamp: basic.timestamp,
     senderPublicKey: basic.senderPublicKey,

@@ -1,0 +1,56 @@
+/**
+ * Blocks as bytes, to hand them to another thread or to the disk: what the store keeps of their parts, one behind the other.
+ * Lengths are u32, little-endian.
+ */
+
+import { assert } from '../../primitives/errors.ts';
+import type { Codec } from '../rules.ts';
+import type { Block, Transaction } from '../types.ts';
+
+const LENGTH_BYTES = 4;
+const ID_BYTES = 8;
+
+/** Header, ids of the transactions and the transactions, each behind its length. Ids go along as they cost a hash each. */
+export function packBlock({ transactions, ...header }: Block, codec: Codec): Buffer {
+  const ids = Buffer.allocUnsafe(transactions.length * ID_BYTES);
+  for (const [index, { id }] of transactions.entries()) ids.writeBigUInt64LE(BigInt(id), index * ID_BYTES);
+  return packParts([codec.encodeHeader(header), ids, packTransactions(transactions, codec)]);
+}
+
+/** @param packed what `packBlock` made in this process, so that nothing of it is in doubt */
+export function unpackBlock(packed: Buffer, codec: Codec): Block {
+  const [header, ids, transactions] = unpackParts(packed);
+  assert(header !== undefined && ids !== undefined && transactions !== undefined, 'a packed block has three parts');
+  const read = unpackParts(transactions).map((bytes, index) =>
+    codec.decodeTransaction(bytes, ids.readBigUInt64LE(index * ID_BYTES).toString()),
+  );
+  return { ...codec.decodeHeader(header), transactions: read };
+}
+
+/** The transactions of a block, each behind its length. */
+export function packTransactions(transactions: readonly Transaction[], codec: Codec): Buffer {
+  return packParts(transactions.map((transaction) => codec.encodeTransaction(transaction)));
+}
+
+/** Pieces of bytes as one, each behind its length. */
+export function packParts(parts: readonly Uint8Array[]): Buffer<ArrayBuffer> {
+  const packed = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + LENGTH_BYTES + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    packed.writeUInt32LE(part.length, at);
+    packed.set(part, at + LENGTH_BYTES);
+    at += LENGTH_BYTES + part.length;
+  }
+  return packed;
+}
+
+/** The pieces again, as views. */
+export function unpackParts(packed: Buffer): Buffer[] {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < packed.length;) {
+    const end = at + LENGTH_BYTES + packed.readUInt32LE(at);
+    parts.push(packed.subarray(at + LENGTH_BYTES, end));
+    at = end;
+  }
+  return parts;
+}

@@ -1,0 +1,94 @@
+/** One worker thread that makes bytes of bytes, and the jobs that it still owes an answer for. */
+
+import { Worker } from 'node:worker_threads';
+import { messageOf } from '../primitives/errors.ts';
+
+/** A job for a thread, and the answer to it. */
+export interface JobMessage {
+  readonly id: number;
+  readonly bytes: Uint8Array;
+}
+
+interface OpenJob {
+  readonly weight: number;
+  readonly settle: (answer: Uint8Array | undefined) => void;
+}
+
+export class JobThread {
+  readonly #worker: Worker;
+  readonly #jobs = new Map<number, OpenJob>();
+  readonly #onLost: (thread: JobThread, reason: string) => void;
+  #weightWaiting = 0;
+  #nextId = 0;
+  #alive = true;
+  /** Called when the last open job is settled, once the thread is to end. */
+  #onIdle: (() => void) | undefined;
+
+  /**
+   * @param workerData what the program is told when it starts
+   * @param onLost called once when the thread ends before it is closed
+   */
+  constructor(program: URL, workerData: unknown, onLost: (thread: JobThread, reason: string) => void) {
+    this.#onLost = onLost;
+    this.#worker = new Worker(program, { name: 'verify', workerData });
+    // An idle thread must not keep the process from ending; a thread with a job must.
+    this.#worker.unref();
+    this.#worker.on('message', ({ id, bytes }: JobMessage) => this.#settle(id, bytes));
+    this.#worker.on('error', (error) => this.#lose(messageOf(error)));
+    this.#worker.on('messageerror', (error) => this.#lose(messageOf(error)));
+    this.#worker.on('exit', (code) => this.#lose(`exit code ${code}`));
+  }
+
+  /** Weight of the jobs handed over and not answered yet. */
+  get weightWaiting(): number {
+    return this.#weightWaiting;
+  }
+
+  /**
+   * The program's answer; undefined when the thread is lost before it answers.
+   *
+   * @param bytes lie in memory of their own, which goes to the thread
+   */
+  ask(bytes: Uint8Array<ArrayBuffer>, weight: number): Promise<Uint8Array | undefined> {
+    if (!this.#alive) return Promise.resolve(undefined);
+    const id = this.#nextId;
+    this.#nextId += 1;
+    return new Promise((resolve) => {
+      this.#jobs.set(id, { weight, settle: resolve });
+      this.#weightWaiting += weight;
+      if (this.#jobs.size === 1) this.#worker.ref();
+      const job: JobMessage = { id, bytes };
+      this.#worker.postMessage(job, [bytes.buffer]);
+    });
+  }
+
+  /** Waits for the jobs in flight, then ends the thread. */
+  async close(): Promise<void> {
+    if (this.#alive && this.#jobs.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
+    }
+    this.#alive = false;
+    await this.#worker.terminate();
+  }
+
+  #settle(id: number, answer: Uint8Array | undefined): void {
+    const job = this.#jobs.get(id);
+    if (job === undefined) return;
+    this.#jobs.delete(id);
+    this.#weightWaiting -= job.weight;
+    job.settle(answer);
+    if (this.#jobs.size > 0) return;
+    this.#worker.unref();
+    this.#onIdle?.();
+  }
+
+  #lose(reason: string): void {
+    if (!this.#alive) return;
+    this.#alive = false;
+    this.#onLost(this, reason);
+    for (const id of [...this.#jobs.keys()]) this.#settle(id, undefined);
+    void this.#worker.terminate();
+  }
+}
