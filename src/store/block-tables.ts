@@ -3,38 +3,53 @@
 import { LruMap } from '../primitives/bounded.ts';
 import { assert } from '../primitives/errors.ts';
 import type { TransactionPlace } from '../ports/store.ts';
+import { packTransactions, unpackTransaction, unpackTransactions } from '../protocol/block/packed-block.ts';
 import type { Codec } from '../protocol/rules.ts';
-import type { Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
-import { blockEntries, transactionEntries, transactionLists } from './indexes.ts';
-import { afterPrefix, prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
+import type { Address, Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
+import { blockEntries, recipientOf, transactionEntries } from './indexes.ts';
+import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
 import { LongLists } from './long-lists.ts';
 import {
+  addressListKey,
   EMPTY,
   heightAtEnd,
   heightBytes,
   heightKey,
   idKey,
-  isU16,
   isU32,
   listItemKey,
   placeAtEnd,
   placeBytes,
-  placeKey,
   publicKeyKey,
+  typeListKey,
 } from './layout.ts';
 
-/** Lengths of lists in memory: those of the addresses and delegates that were lately used. */
-const LIST_LENGTHS_CACHED_MAX = 8192;
+/** Addresses whose lists are known in memory: those that were lately used. */
+const ADDRESSES_CACHED_MAX = 4096;
+/** Likewise of delegates that forge: more than any round has. */
+const GENERATORS_CACHED_MAX = 512;
+/** Likewise of types: more than any generation has. */
+const TYPES_CACHED_MAX = 64;
 
-/** A length in memory, counted up and down in place. */
-interface ListLength {
+/** A list with its length, counted up and down in place. Each is in one cache only, so that no two lengths can differ. */
+interface List {
+  readonly prefix: Buffer;
   items: number;
+}
+
+interface ListsOfAddress {
+  readonly sent: List;
+  readonly received: List;
 }
 
 export class BlockTables {
   readonly #keys: KeyValueReader;
   readonly #codec: Codec;
-  readonly #listLengths = new LruMap<string, ListLength>(LIST_LENGTHS_CACHED_MAX);
+  readonly #addresses = new LruMap<Address, ListsOfAddress>(ADDRESSES_CACHED_MAX);
+  readonly #generators = new LruMap<PublicKey, List>(GENERATORS_CACHED_MAX);
+  readonly #types = new LruMap<number, List>(TYPES_CACHED_MAX);
+  /** Transactions up to a height: a block needs those up to its parent. */
+  #total: { readonly height: number; readonly transactions: number } | undefined;
   readonly #longLists: LongLists;
 
   /** @param shortListMax items of a list that is not kept sorted */
@@ -43,7 +58,11 @@ export class BlockTables {
     this.#codec = codec;
     this.#longLists = new LongLists(
       {
-        lengthOf: (list) => this.#length(list).items,
+        typeLength: (type) => this.#ofType(type).items,
+        addressLength: (address) => {
+          const { sent, received } = this.#ofAddress(address);
+          return sent.items + received.items;
+        },
         transaction: (place) => {
           const transaction = this.transaction(place);
           assert(transaction !== undefined, 'a list names transactions that are stored');
@@ -55,12 +74,8 @@ export class BlockTables {
   }
 
   block(header: BlockHeader): Block {
-    const transactions: Transaction[] = [];
-    const gte = placeKey({ height: header.height, index: 0 });
-    for (const { value } of this.#keys.entries({ gte, lt: afterPrefix(gte.subarray(0, 5)) })) {
-      transactions.push(this.#codec.decodeTransaction(value));
-    }
-    return { ...header, transactions };
+    const packed = this.#keys.get(heightKey('transactions', header.height));
+    return { ...header, transactions: packed === undefined ? [] : unpackTransactions(packed, this.#codec) };
   }
 
   heightOf(id: BlockId): number | undefined {
@@ -73,15 +88,17 @@ export class BlockTables {
     return value === undefined ? undefined : placeAtEnd(value);
   }
 
-  transaction(place: TransactionPlace): Transaction | undefined {
-    if (!isU32(place.height) || !isU16(place.index)) return undefined;
-    const bytes = this.#keys.get(placeKey(place));
-    return bytes === undefined ? undefined : this.#codec.decodeTransaction(bytes);
+  transaction({ height, index }: TransactionPlace): Transaction | undefined {
+    const packed = isU32(height) ? this.#keys.get(heightKey('transactions', height)) : undefined;
+    return packed === undefined ? undefined : unpackTransaction(packed, index, this.#codec);
   }
 
   /** Drops what is in memory after a failed transaction. */
   forget(): void {
-    this.#listLengths.clear();
+    this.#addresses.clear();
+    this.#generators.clear();
+    this.#types.clear();
+    this.#total = undefined;
   }
 
   /** Keeps a block with all its entries; returns its header. */
@@ -91,16 +108,19 @@ export class BlockTables {
     keys.put(heightKey('headers', height), this.#codec.encodeHeader(header));
     keys.put(idKey('blockIds', header.id), heightBytes(height));
     for (const entry of blockEntries(header)) keys.put(entry, EMPTY, true);
-    const total = transactionTotal(keys, height - 1) + transactions.length;
+    const parent = this.#total?.height === height - 1 ? this.#total : undefined;
+    const before = parent?.transactions ?? transactionTotal(keys, height - 1);
+    const total = before + transactions.length;
     keys.put(heightKey('transactionTotals', height), u64Bytes(BigInt(total)));
+    this.#total = { height, transactions: total };
+    if (transactions.length > 0) keys.put(heightKey('transactions', height), packTransactions(transactions, this.#codec));
     this.#appendToGenerator(keys, header);
     for (const [index, transaction] of transactions.entries()) {
       const place = { height, index };
       const value = placeBytes(place);
-      keys.put(placeKey(place), this.#codec.encodeTransaction(transaction));
       keys.put(idKey('transactionIds', transaction.id), value);
       for (const entry of transactionEntries(transaction, place)) keys.put(entry, EMPTY, true);
-      for (const list of transactionLists(transaction)) this.#push(keys, list, value);
+      for (const list of this.#listsWith(transaction)) push(keys, list, value);
       this.#longLists.add(keys, transaction, place);
     }
     return header;
@@ -112,21 +132,22 @@ export class BlockTables {
     keys.remove(heightKey('headers', height));
     keys.remove(idKey('blockIds', block.id));
     for (const entry of blockEntries(block)) keys.remove(entry, true);
+    keys.remove(heightKey('transactions', height));
     keys.remove(heightKey('transactionTotals', height));
-    this.#pop(keys, publicKeyKey('blocksByGenerator', block.generatorPublicKey));
+    this.#total = undefined;
+    pop(keys, this.#ofGenerator(block.generatorPublicKey));
     for (const [index, transaction] of block.transactions.entries()) {
       const place = { height, index };
-      keys.remove(placeKey(place));
       keys.remove(idKey('transactionIds', transaction.id));
       for (const entry of transactionEntries(transaction, place)) keys.remove(entry, true);
-      for (const list of transactionLists(transaction)) this.#pop(keys, list);
+      for (const list of this.#listsWith(transaction)) pop(keys, list);
       this.#longLists.remove(keys, transaction, place);
     }
   }
 
   #appendToGenerator(keys: KeyValueWriter, header: BlockHeader): void {
-    const list = publicKeyKey('blocksByGenerator', header.generatorPublicKey);
-    const { items } = this.#length(list);
+    const list = this.#ofGenerator(header.generatorPublicKey);
+    const { items } = list;
     const before = items === 0 ? undefined : generatorBlock(keys, header.generatorPublicKey, items - 1);
     const value = encodeGeneratorBlock({
       height: header.height,
@@ -134,30 +155,60 @@ export class BlockTables {
       feesSum: (before?.feesSum ?? 0n) + header.totalFee,
       rewardsSum: (before?.rewardsSum ?? 0n) + header.reward,
     });
-    this.#push(keys, list, value);
+    push(keys, list, value);
   }
 
-  #push(keys: KeyValueWriter, list: Buffer, value: Buffer): void {
-    const length = this.#length(list);
-    keys.put(listItemKey(list, length.items), value);
-    length.items += 1;
+  /** Lists, in the order of the chain, that a transaction stands in. */
+  #listsWith(transaction: Transaction): readonly List[] {
+    const type = this.#ofType(transaction.type);
+    const { sent } = this.#ofAddress(transaction.senderId);
+    const recipientId = recipientOf(transaction);
+    return recipientId === undefined ? [type, sent] : [type, sent, this.#ofAddress(recipientId).received];
   }
 
-  #pop(keys: KeyValueWriter, list: Buffer): void {
-    const length = this.#length(list);
-    assert(length.items > 0, 'what stands in a list was appended to it');
-    keys.remove(listItemKey(list, length.items - 1));
-    length.items -= 1;
-  }
-
-  #length(list: Buffer): ListLength {
-    const text = list.toString('latin1');
-    const cached = this.#listLengths.get(text);
+  #ofAddress(address: Address): ListsOfAddress {
+    const cached = this.#addresses.get(address);
     if (cached !== undefined) return cached;
-    const length = { items: listLength(this.#keys, list) };
-    this.#listLengths.set(text, length);
-    return length;
+    const sent = this.#read(addressListKey('transactionsBySender', address));
+    const received = this.#read(addressListKey('transactionsByRecipient', address));
+    const lists = { sent, received };
+    this.#addresses.set(address, lists);
+    return lists;
   }
+
+  #ofGenerator(publicKey: PublicKey): List {
+    const cached = this.#generators.get(publicKey);
+    if (cached !== undefined) return cached;
+    const list = this.#read(publicKeyKey('blocksByGenerator', publicKey));
+    this.#generators.set(publicKey, list);
+    return list;
+  }
+
+  #ofType(type: number): List {
+    const cached = this.#types.get(type);
+    if (cached !== undefined) return cached;
+    const list = this.#read(typeListKey(type));
+    this.#types.set(type, list);
+    return list;
+  }
+
+  #read(prefix: Buffer): List {
+    // What the pool of small buffers gives would keep kilobytes of its neighbours in memory as long as it is cached itself.
+    const own = Buffer.allocUnsafeSlow(prefix.length);
+    own.set(prefix);
+    return { prefix: own, items: listLength(this.#keys, own) };
+  }
+}
+
+function push(keys: KeyValueWriter, list: List, value: Buffer): void {
+  keys.put(listItemKey(list.prefix, list.items), value);
+  list.items += 1;
+}
+
+function pop(keys: KeyValueWriter, list: List): void {
+  assert(list.items > 0, 'what stands in a list was appended to it');
+  keys.remove(listItemKey(list.prefix, list.items - 1));
+  list.items -= 1;
 }
 
 /** Number of items of a list that grows at its end. */

@@ -7,7 +7,6 @@ import type { TransactionPlace } from '../ports/store.ts';
 import type { Account } from '../protocol/state.ts';
 import type { Address, BlockHeader, Transaction } from '../protocol/types.ts';
 import {
-  addressListKey,
   amountKey,
   heightBytes,
   orderedBigint,
@@ -17,7 +16,6 @@ import {
   timestampBytes,
   timestampKey,
   typeBytes,
-  typeListKey,
   type ListSort,
 } from './layout.ts';
 
@@ -44,14 +42,6 @@ export function transactionEntries(transaction: Transaction, place: TransactionP
   const data = dataOf(transaction);
   if (data !== undefined) entries.push(Buffer.concat([dataKey(data), tail]));
   return entries;
-}
-
-/** Lists, in the order of the chain, that a transaction stands in. */
-export function transactionLists(transaction: Transaction): readonly Buffer[] {
-  const lists = [typeListKey(transaction.type), addressListKey('transactionsBySender', transaction.senderId)];
-  const recipientId = recipientOf(transaction);
-  if (recipientId !== undefined) lists.push(addressListKey('transactionsByRecipient', recipientId));
-  return lists;
 }
 
 /** Prefix of transfers whose data begins with these bytes. */

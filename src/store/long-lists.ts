@@ -11,7 +11,7 @@ import { prefixRange, type KeyValueWriter } from './key-value.ts';
 import {
   addressListKey,
   EMPTY,
-  longListKey,
+  longListEntry,
   placeAtEnd,
   placeBytes,
   selfListKey,
@@ -28,22 +28,15 @@ const ADDRESS_SORTS: readonly ListSort[] = ['amount', 'fee', 'timestamp', 'type'
 
 /** What the lists themselves say, as of now. */
 export interface ListSource {
-  /** @param list prefix of the list */
-  lengthOf(list: Buffer): number;
+  typeLength(type: number): number;
+  /** What an address sent and received; what it sent to itself counts twice. */
+  addressLength(address: Address): number;
   transaction(place: TransactionPlace): Transaction;
 }
 
 /** Orders in which an address's long lists, or a type's, are kept. */
 export function sortsOf(list: Uint8Array): readonly ListSort[] {
   return list[0] === TABLES.transactionsByType.number ? TYPE_SORTS : ADDRESS_SORTS;
-}
-
-/** What an address sent and received; what it sent to itself counts twice. */
-export function addressLength(source: Pick<ListSource, 'lengthOf'>, address: Address): number {
-  return (
-    source.lengthOf(addressListKey('transactionsBySender', address)) +
-    source.lengthOf(addressListKey('transactionsByRecipient', address))
-  );
 }
 
 export class LongLists {
@@ -57,12 +50,11 @@ export class LongLists {
 
   /** A transaction has joined its lists. */
   add(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
-    const type = typeListKey(transaction.type);
-    const ofType = this.#source.lengthOf(type);
-    if (ofType > this.#shortMax + 1) this.#put(keys, type, transaction, place);
-    else if (ofType > this.#shortMax) this.#begin(keys, [type]);
+    const ofType = this.#source.typeLength(transaction.type);
+    if (ofType > this.#shortMax + 1) this.#put(keys, typeListKey(transaction.type), transaction, place);
+    else if (ofType > this.#shortMax) this.#begin(keys, [typeListKey(transaction.type)]);
     for (const { address, times } of partiesOf(transaction)) {
-      const length = addressLength(this.#source, address);
+      const length = this.#source.addressLength(address);
       if (length > this.#shortMax + times) {
         for (const list of listsWith(transaction, address)) this.#put(keys, list, transaction, place);
       } else if (length > this.#shortMax) {
@@ -76,12 +68,11 @@ export class LongLists {
 
   /** A transaction has left its lists. */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
-    const type = typeListKey(transaction.type);
-    const ofType = this.#source.lengthOf(type);
-    if (ofType > this.#shortMax) this.#take(keys, type, transaction, place);
-    else if (ofType === this.#shortMax) end(keys, type);
+    const ofType = this.#source.typeLength(transaction.type);
+    if (ofType > this.#shortMax) this.#take(keys, typeListKey(transaction.type), transaction, place);
+    else if (ofType === this.#shortMax) end(keys, typeListKey(transaction.type));
     for (const { address, times } of partiesOf(transaction)) {
-      const length = addressLength(this.#source, address);
+      const length = this.#source.addressLength(address);
       if (length > this.#shortMax) {
         for (const list of listsWith(transaction, address)) this.#take(keys, list, transaction, place);
       } else if (length > this.#shortMax - times) {
@@ -117,7 +108,7 @@ export class LongLists {
 
 function keysOf(list: Buffer, transaction: Transaction, place: TransactionPlace): readonly Buffer[] {
   const tail = placeBytes(place);
-  return sortsOf(list).map((sort) => Buffer.concat([longListKey(list, sort), sortValueBytes(transaction, sort), tail]));
+  return sortsOf(list).map((sort) => longListEntry(list, sort, sortValueBytes(transaction, sort), tail));
 }
 
 function end(keys: KeyValueWriter, list: Buffer): void {

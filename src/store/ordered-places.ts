@@ -24,7 +24,6 @@ import {
   typeListKey,
   type TableName,
 } from './layout.ts';
-import { addressLength } from './long-lists.ts';
 import { OrderedKeys, type ValueBounds, type ValueEnd } from './ordered-keys.ts';
 
 export type TransactionSort = TransactionQuery['sort']['field'];
@@ -81,9 +80,11 @@ export function orderedPlaces(
     }
     default: {
       const { kind, address } = filter;
-      if (addressLength({ lengthOf: (list) => listLength(keys, list) }, address) <= shortListMax) return undefined;
-      const sent = longListKey(addressListKey('transactionsBySender', address), sort);
-      const received = longListKey(addressListKey('transactionsByRecipient', address), sort);
+      const sentList = addressListKey('transactionsBySender', address);
+      const receivedList = addressListKey('transactionsByRecipient', address);
+      if (listLength(keys, sentList) + listLength(keys, receivedList) <= shortListMax) return undefined;
+      const sent = longListKey(sentList, sort);
+      const received = longListKey(receivedList, sort);
       if (kind !== 'party') return over([kind === 'sender' ? sent : received]);
       return over([sent, received], longListKey(selfListKey(address), sort));
     }

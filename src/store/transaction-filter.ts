@@ -11,6 +11,7 @@ import { afterPrefix, prefixRange, type KeyRange } from './key-value.ts';
 import {
   addressListKey,
   amountKey,
+  heightAtEnd,
   isU16,
   orderedBigint,
   placeAtEnd,
@@ -160,7 +161,7 @@ export function candidatesOf(store: StoredChain, query: TransactionQuery): Candi
   if (query.dataPattern !== undefined) choices.push(withData(store, query.dataPattern));
   const all = {
     size: transactionTotal(store.tables, store.tip()?.height ?? 0),
-    places: () => placesOf(store, prefixRange(tablePrefix('transactions'))),
+    places: () => allPlaces(store),
   };
   return choices.reduce<Candidates>((best, choice) => (choice.size < best.size ? choice : best), all);
 }
@@ -221,6 +222,18 @@ function ofRange(store: StoredChain, range: Pick<KeyRange, 'gte' | 'lt'>): Candi
 function withData(store: StoredChain, pattern: string): Candidates {
   const prefix = new LikePattern(Buffer.from(pattern, 'utf8')).literalPrefix();
   return ofRange(store, prefixRange(dataKey(Buffer.from(prefix))));
+}
+
+function allPlaces({ tables }: StoredChain): readonly TransactionPlace[] {
+  const places: TransactionPlace[] = [];
+  for (const { key, value } of tables.entries(prefixRange(tablePrefix('transactionTotals')))) {
+    const from = places.length;
+    const height = heightAtEnd(key);
+    for (const total = Number(value.readBigUInt64BE()); places.length < total;) {
+      places.push({ height, index: places.length - from });
+    }
+  }
+  return places;
 }
 
 function placesOf({ tables }: StoredChain, range: Pick<KeyRange, 'gte' | 'lt'>): readonly TransactionPlace[] {

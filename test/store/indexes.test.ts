@@ -1,7 +1,13 @@
 import test from 'ava';
 
 import { emptyAccount, type Account } from '../../src/protocol/state.ts';
-import { accountEntryChanges, transactionLists } from '../../src/store/indexes.ts';
+import type { Transaction } from '../../src/protocol/types.ts';
+import type { StoredChain } from '../../src/store/chain-store.ts';
+import { accountEntryChanges } from '../../src/store/indexes.ts';
+import { prefixRange } from '../../src/store/key-value.ts';
+import { tablePrefix, type TableName } from '../../src/store/layout.ts';
+import { fakeBlock } from '../support/fake-codec.ts';
+import { dump, withStore } from './backends.ts';
 import { keyOf, nextStep, Dice } from './world.ts';
 
 const account: Account = { ...emptyAccount('5L'), balance: 7n };
@@ -38,11 +44,56 @@ test('a voter whose key becomes known moves to the place of its key', (t) => {
   t.deepEqual(changes(voter, { ...voter, publicKey: keyOf('a') }), [1, 1]);
 });
 
-test('a transaction stands in the lists of its type, its sender and, where it has one, its recipient', (t) => {
+test('a transaction stands in the lists of its type, its sender and, where it has one, its recipient', async (t) => {
   const dice = new Dice(3);
-  for (let i = 0; i < 20; i += 1) {
-    for (const transaction of nextStep(dice, undefined).block.transactions) {
-      t.is(transactionLists(transaction).length, transaction.payload.kind === 'transfer' ? 3 : 2);
+  await withStore('memory', (store) => {
+    const expected = { types: 0, recipients: 0 };
+    for (let i = 0; i < 20; i += 1) {
+      const { block, apply } = nextStep(dice, store.tip());
+      store.transact((writer) => writer.append(block, apply));
+      expected.types += block.transactions.length;
+      expected.recipients += block.transactions.filter(({ payload }) => payload.kind === 'transfer').length;
     }
-  }
+    t.true(expected.recipients > 0 && expected.recipients < expected.types);
+    t.is(itemsOf(store, 'transactionsByType'), expected.types);
+    t.is(itemsOf(store, 'transactionsBySender'), expected.types);
+    t.is(itemsOf(store, 'transactionsByRecipient'), expected.recipients);
+  });
 });
+
+test('lists go on where they ended when more addresses were used meanwhile than are kept in memory', async (t) => {
+  const transactions = Array.from({ length: 5000 }, (_, i): Transaction => ({
+    id: String(i + 1),
+    type: 8,
+    timestamp: 10,
+    senderPublicKey: keyOf('a'),
+    senderId: `${i + 1}L`,
+    fee: 1n,
+    payload: { kind: 'transfer', amount: 1n, recipientId: `${5000 - i}L` },
+    signature: 'ab'.repeat(64),
+    signatures: [],
+  }));
+  await withStore(
+    'memory',
+    (store) => {
+      const grow = (from: number): void => {
+        const own = transactions.map((transaction, i) => ({ ...transaction, id: String(from + i) }));
+        const block = fakeBlock(store.tip(), own, {});
+        store.transact((writer) => writer.append(block, () => undefined));
+      };
+      grow(1);
+      const once = dump(store);
+      grow(10_001);
+      for (const table of ['transactionsByType', 'transactionsBySender', 'transactionsByRecipient'] as const) {
+        t.is(itemsOf(store, table), 10_000);
+      }
+      store.transact((writer) => writer.revert());
+      t.deepEqual(dump(store), once);
+    },
+    { shortListMax: 100_000 },
+  );
+});
+
+function itemsOf(store: StoredChain, table: TableName): number {
+  return store.tables.count(prefixRange(tablePrefix(table)));
+}

@@ -19,17 +19,40 @@ export function packBlock({ transactions, ...header }: Block, codec: Codec): Buf
 
 /** @param packed what `packBlock` made in this process, so that nothing of it is in doubt */
 export function unpackBlock(packed: Buffer, codec: Codec): Block {
-  const [header, ids, transactions] = unpackParts(packed);
-  assert(header !== undefined && ids !== undefined && transactions !== undefined, 'a packed block has three parts');
-  const read = unpackParts(transactions).map((bytes, index) =>
+  const [header, ids, packedTransactions] = unpackParts(packed);
+  assert(header !== undefined && ids !== undefined && packedTransactions !== undefined, 'a packed block has three parts');
+  const transactions = unpackParts(packedTransactions).map((bytes, index) =>
     codec.decodeTransaction(bytes, ids.readBigUInt64LE(index * ID_BYTES).toString()),
   );
-  return { ...codec.decodeHeader(header), transactions: read };
+  packedForms.set(transactions, packedTransactions);
+  return { ...codec.decodeHeader(header), transactions };
 }
+
+// What was unpacked on its way to the store is stored as it came.
+const packedForms = new WeakMap<readonly Transaction[], Buffer>();
 
 /** The transactions of a block, each behind its length. */
 export function packTransactions(transactions: readonly Transaction[], codec: Codec): Buffer {
-  return packParts(transactions.map((transaction) => codec.encodeTransaction(transaction)));
+  return (
+    packedForms.get(transactions) ??
+    packParts(transactions.map((transaction) => codec.encodeTransaction(transaction)))
+  );
+}
+
+export function unpackTransactions(packed: Buffer, codec: Codec): Transaction[] {
+  return unpackParts(packed).map((bytes) => codec.decodeTransaction(bytes));
+}
+
+/** One of the transactions, undefined when there are not so many. */
+export function unpackTransaction(packed: Buffer, index: number, codec: Codec): Transaction | undefined {
+  let left = index;
+  for (let at = 0; at < packed.length;) {
+    const from = at + LENGTH_BYTES;
+    at = from + packed.readUInt32LE(at);
+    if (left === 0) return codec.decodeTransaction(packed.subarray(from, at));
+    left -= 1;
+  }
+  return undefined;
 }
 
 /** Pieces of bytes as one, each behind its length. */
