@@ -7,7 +7,7 @@ import { packTransactions, unpackTransaction, unpackTransactions } from '../prot
 import type { Codec } from '../protocol/rules.ts';
 import type { Address, Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
 import { blockEntries, recipientOf, transactionEntries } from './indexes.ts';
-import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
+import { afterPrefix, prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
 import { LongLists } from './long-lists.ts';
 import {
   addressListKey,
@@ -16,13 +16,21 @@ import {
   heightBytes,
   heightKey,
   idKey,
+  isU16,
   isU32,
   listItemKey,
   placeAtEnd,
   placeBytes,
+  placeKey,
   publicKeyKey,
   typeListKey,
 } from './layout.ts';
+
+/**
+ * Transactions of a block that are one value. All of a usual block are: it is written and read as a whole. A genesis block may
+ * hold tens of thousands, and reading one of them should not take all from the disk.
+ */
+const TRANSACTIONS_PER_VALUE = 256;
 
 /** Addresses whose lists are known in memory: those that were lately used. */
 const ADDRESSES_CACHED_MAX = 4096;
@@ -74,8 +82,12 @@ export class BlockTables {
   }
 
   block(header: BlockHeader): Block {
-    const packed = this.#keys.get(heightKey('transactions', header.height));
-    return { ...header, transactions: packed === undefined ? [] : unpackTransactions(packed, this.#codec) };
+    const gte = placeKey({ height: header.height, index: 0 });
+    const transactions: Transaction[] = [];
+    for (const { value } of this.#keys.entries({ gte, lt: afterPrefix(gte.subarray(0, 5)) })) {
+      transactions.push(...unpackTransactions(value, this.#codec));
+    }
+    return { ...header, transactions };
   }
 
   heightOf(id: BlockId): number | undefined {
@@ -89,8 +101,10 @@ export class BlockTables {
   }
 
   transaction({ height, index }: TransactionPlace): Transaction | undefined {
-    const packed = isU32(height) ? this.#keys.get(heightKey('transactions', height)) : undefined;
-    return packed === undefined ? undefined : unpackTransaction(packed, index, this.#codec);
+    if (!isU32(height) || !isU16(index)) return undefined;
+    const rest = index % TRANSACTIONS_PER_VALUE;
+    const packed = this.#keys.get(placeKey({ height, index: index - rest }));
+    return packed === undefined ? undefined : unpackTransaction(packed, rest, this.#codec);
   }
 
   /** Drops what is in memory after a failed transaction. */
@@ -113,7 +127,9 @@ export class BlockTables {
     const total = before + transactions.length;
     keys.put(heightKey('transactionTotals', height), u64Bytes(BigInt(total)));
     this.#total = { height, transactions: total };
-    if (transactions.length > 0) keys.put(heightKey('transactions', height), packTransactions(transactions, this.#codec));
+    for (const { index, part } of partsOf(transactions)) {
+      keys.put(placeKey({ height, index }), packTransactions(part, this.#codec));
+    }
     this.#appendToGenerator(keys, header);
     for (const [index, transaction] of transactions.entries()) {
       const place = { height, index };
@@ -132,7 +148,7 @@ export class BlockTables {
     keys.remove(heightKey('headers', height));
     keys.remove(idKey('blockIds', block.id));
     for (const entry of blockEntries(block)) keys.remove(entry, true);
-    keys.remove(heightKey('transactions', height));
+    for (const { index } of partsOf(block.transactions)) keys.remove(placeKey({ height, index }));
     keys.remove(heightKey('transactionTotals', height));
     this.#total = undefined;
     pop(keys, this.#ofGenerator(block.generatorPublicKey));
@@ -197,6 +213,14 @@ export class BlockTables {
     const own = Buffer.allocUnsafeSlow(prefix.length);
     own.set(prefix);
     return { prefix: own, items: listLength(this.#keys, own) };
+  }
+}
+
+/** The transactions of a block as they are stored together. */
+function* partsOf(transactions: readonly Transaction[]): Iterable<{ index: number; part: readonly Transaction[] }> {
+  for (let index = 0; index < transactions.length; index += TRANSACTIONS_PER_VALUE) {
+    const isWhole = transactions.length <= TRANSACTIONS_PER_VALUE;
+    yield { index, part: isWhole ? transactions : transactions.slice(index, index + TRANSACTIONS_PER_VALUE) };
   }
 }
 

@@ -46,8 +46,8 @@ export const TABLES = {
   transactions: {
     number: 7,
     role: 'chain',
-    key: 'height',
-    value: 'for each transaction of the block its length u32 and what the codec encodes it as: the signed bytes first',
+    key: 'place of the first of at most 256 transactions',
+    value: 'for each of them its length u32 (little endian) and what the codec encodes it as: the signed bytes first',
   },
 
   accounts: { number: 16, role: 'state', key: 'address', value: 'account without votes (records.ts)' },
@@ -126,13 +126,17 @@ export const STATE_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableN
 
 // ---- keys -----------------------------------------------------------------------------------------------------------
 
-export function heightKey(
-  table: 'headers' | 'transactions' | 'undo' | 'roundLists' | 'transactionTotals',
-  height: number,
-): Buffer {
+export function heightKey(table: 'headers' | 'undo' | 'roundLists' | 'transactionTotals', height: number): Buffer {
   const key = Buffer.allocUnsafe(5);
   key[0] = TABLES[table].number;
   writeU32(key, height, 1);
+  return key;
+}
+
+export function placeKey(place: TransactionPlace): Buffer {
+  const key = Buffer.allocUnsafe(7);
+  key[0] = TABLES.transactions.number;
+  writePlace(key, place, 1);
   return key;
 }
 

@@ -11,7 +11,7 @@ import { verifyChain, type VerifyResult } from '../../src/node/verify-chain.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { BlockRejected } from '../../src/protocol/verdict.ts';
 import { prefixRange } from '../../src/store/key-value.ts';
-import { heightKey, tablePrefix, TABLES, textKey, type TableName } from '../../src/store/layout.ts';
+import { heightKey, placeKey, tablePrefix, TABLES, textKey, type TableName } from '../../src/store/layout.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -72,7 +72,7 @@ test('a store whose blocks came and went agrees too', async (t) => {
 test('a changed block is named with its height and reason', async (t) => {
   for (const [key, words] of [
     [heightKey('headers', 40), /block [0-9]+ at height 40: Invalid block signature \(BLOCK_SIGNATURE_INVALID\)/],
-    [heightKey('transactions', 50), /block( [0-9]+)? at height 50( cannot be read)?: /],
+    [placeKey({ height: 50, index: 0 }), /block( [0-9]+)? at height 50( cannot be read)?: /],
   ] as const) {
     const place = await stored(t);
     await damage(place, key, 'turn');
@@ -82,7 +82,7 @@ test('a changed block is named with its height and reason', async (t) => {
   await damage(gap, heightKey('headers', 41), 'remove');
   t.is((await verify(gap)).deviation, 'there is no block at height 41');
   const cut = await stored(t);
-  await damage(cut, heightKey('transactions', 50), 'remove');
+  await damage(cut, placeKey({ height: 50, index: 0 }), 'remove');
   t.regex((await verify(cut)).deviation ?? '', /block( [0-9]+)? at height 50( cannot be read)?: /);
 });
 

@@ -89,6 +89,12 @@ test('lists go on where they ended when more addresses were used meanwhile than 
       }
       store.transact((writer) => writer.revert());
       t.deepEqual(dump(store), once);
+      // Of a block with so many, each is still found alone and all of them together.
+      t.deepEqual(store.block(1)?.transactions, transactions);
+      for (const index of [0, 255, 256, 4999]) {
+        t.deepEqual(store.transaction({ height: 1, index }), transactions[index], `transaction ${index}`);
+      }
+      t.is(store.transaction({ height: 1, index: 5000 }), undefined);
     },
     { shortListMax: 100_000 },
   );

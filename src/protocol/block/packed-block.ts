@@ -20,7 +20,10 @@ export function packBlock({ transactions, ...header }: Block, codec: Codec): Buf
 /** @param packed what `packBlock` made in this process, so that nothing of it is in doubt */
 export function unpackBlock(packed: Buffer, codec: Codec): Block {
   const [header, ids, packedTransactions] = unpackParts(packed);
-  assert(header !== undefined && ids !== undefined && packedTransactions !== undefined, 'a packed block has three parts');
+  assert(
+    header !== undefined && ids !== undefined && packedTransactions !== undefined,
+    'a packed block has three parts',
+  );
   const transactions = unpackParts(packedTransactions).map((bytes, index) =>
     codec.decodeTransaction(bytes, ids.readBigUInt64LE(index * ID_BYTES).toString()),
   );
@@ -34,8 +37,7 @@ const packedForms = new WeakMap<readonly Transaction[], Buffer>();
 /** The transactions of a block, each behind its length. */
 export function packTransactions(transactions: readonly Transaction[], codec: Codec): Buffer {
   return (
-    packedForms.get(transactions) ??
-    packParts(transactions.map((transaction) => codec.encodeTransaction(transaction)))
+    packedForms.get(transactions) ?? packParts(transactions.map((transaction) => codec.encodeTransaction(transaction)))
   );
 }
 

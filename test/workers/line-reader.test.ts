@@ -1,0 +1,40 @@
+import test from 'ava';
+import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
+import { createLineReader } from '../../src/workers/line-reader.ts';
+import { madeChain } from '../support/chain-folder.ts';
+
+const HEIGHT = 40;
+const { maker, blocks } = madeChain(HEIGHT);
+const { rules } = maker;
+const lines = blocks.map((block) => Buffer.from(lineOfBlock(block, rules.codec)));
+
+test('lines are read to their blocks, on threads and without any, block 1 excepted', async (t) => {
+  for (const threads of [0, 2]) {
+    const reader = createLineReader({ threads, rules, knownHeight: 1 });
+    t.deepEqual([...(await reader.read(lines))], [undefined, ...blocks.slice(1)], `${threads} threads`);
+    await reader.close();
+  }
+});
+
+test('nothing is made of a line that contradicts itself, is no block or is signed by nobody', async (t) => {
+  const spoilt = lines.map((line) => line.toString());
+  spoilt[10] = (spoilt[10] ?? '').replace(/"blockSignature":"[0-9a-f]{8}/, '"blockSignature":"00000000');
+  spoilt[11] = '{';
+  spoilt[12] = (spoilt[12] ?? '').replace(/"reward":"[0-9]+"/, '"reward":"7"');
+  for (const threads of [0, 2]) {
+    const reader = createLineReader({ threads, rules, knownHeight: 1 });
+    const read = [...(await reader.read(spoilt.map((line) => Buffer.from(line))))];
+    t.deepEqual(
+      read.flatMap((block, index) => (block === undefined ? [index] : [])),
+      [0, 10, 11, 12],
+      `${threads} threads`,
+    );
+    await reader.close();
+  }
+});
+
+test('a closed reader still reads', async (t) => {
+  const reader = createLineReader({ threads: 2, rules, knownHeight: 1 });
+  await reader.close();
+  t.deepEqual([...(await reader.read(lines.slice(1)))], blocks.slice(1));
+});
