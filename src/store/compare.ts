@@ -1,8 +1,8 @@
 /** Whether two stores hold the same chain: every key and value of every table that follows from the blocks. */
 
-import { COUNTED_TABLES } from './counted.ts';
-import { afterPrefix, prefixRange, type KeyValueEntry, type KeyValueReader } from './key-value.ts';
-import { heightAtEnd, META_ACCOUNTS, runKey, TABLES, tablePrefix, textKey, type TableName } from './layout.ts';
+import { CountedKeyValue } from './counted.ts';
+import type { KeyValueEntry, KeyValueReader } from './key-value.ts';
+import { heightAtEnd, META_ACCOUNTS, TABLES, textKey, type TableName } from './layout.ts';
 import { decodeUndo } from './undo.ts';
 
 export interface Difference {
@@ -22,7 +22,7 @@ export interface Comparison {
 
 /**
  * Walks both stores. Notes belong to a node alone and are left out, and the runs of counted
- * keys are cut as the keys came, so they are held against the keys instead; undo records are kept or not as each store came to its
+ * keys are cut as the keys came, so their keys are compared instead; undo records are kept or not as each store came to its
  * tip, so one that only one store has counts above the finalized height only.
  *
  * @param finalizedHeight asked when everything else agrees
@@ -48,7 +48,7 @@ export function compareStores(
   if (left === undefined || right?.equals(left) !== true) {
     return { difference: { table: 'meta', key: counter.toString('hex', 1), kind: 'wrong' }, keys };
   }
-  const run = wrongRun(examined);
+  const run = examined instanceof CountedKeyValue ? examined.wrongRun() : undefined;
   if (run !== undefined) return { difference: { table: 'runs', key: run.toString('hex'), kind: 'wrong' }, keys };
   const unknown = surplusTable(examined);
   const difference = unknown && { table: 'unknown' as const, key: unknown.toString('hex'), kind: 'surplus' as const };
@@ -101,25 +101,6 @@ function isSame(table: TableName, left: Buffer, right: Buffer): boolean {
 function sortedUndo(bytes: Buffer): string {
   const texts = decodeUndo(bytes).map(({ key, before }) => `${key.toString('hex')}=${before?.toString('hex') ?? ''}`);
   return texts.sort().join();
-}
-
-/** Start of a run that does not hold as many keys as it says, its table first. */
-function wrongRun(examined: KeyValueReader): Buffer | undefined {
-  for (const name of COUNTED_TABLES) {
-    const first = tablePrefix(name);
-    const sizes = new Map([[first.toString('hex'), 0]]);
-    for (const { key, value } of examined.entries(prefixRange(runKey(first))))
-      sizes.set(key.toString('hex', 1), value.length === 4 ? value.readUInt32BE() : -1);
-    const starts = [...sizes.keys()].sort().map((text) => Buffer.from(text, 'hex'));
-    for (const [index, gte] of starts.entries()) {
-      const lt = starts[index + 1] ?? afterPrefix(first);
-      // Counted one by one: the short way would ask the runs.
-      let size = 0;
-      for (const _key of examined.keys({ gte, lt })) size += 1;
-      if (size !== sizes.get(gte.toString('hex'))) return gte;
-    }
-  }
-  return undefined;
 }
 
 /** A key whose first byte is no table's number. */

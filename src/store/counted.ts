@@ -1,12 +1,15 @@
 /**
- * Keys that know how many they are. Each counted table is cut into runs of neighbouring keys whose numbers are kept, so that
- * counting a range and passing over the first million of it cost about the same as the first page does.
+ * Keys without values that know how many they are. Each counted table is cut into runs of neighbouring keys: a run is one
+ * value on the disk (key-run.ts), and its number of keys is kept beside it, so that counting a range and passing over the
+ * first million of it cost about the same as the first page does. Whoever reads or writes meets the single keys.
  */
 
+import { LruMap } from '../primitives/bounded.ts';
 import { assert } from '../primitives/errors.ts';
+import { KeyRun } from './key-run.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueReader, KeyValueWriter } from './key-value.ts';
 import { afterPrefix, prefixRange } from './key-value.ts';
-import { runKey, TABLES, type TableName } from './layout.ts';
+import { EMPTY, runKey, TABLES, type TableName } from './layout.ts';
 
 /** Tables whose pages are asked for at any depth. */
 export const COUNTED_TABLES: readonly TableName[] = [
@@ -24,53 +27,61 @@ export const COUNTED_TABLES: readonly TableName[] = [
   'voters',
 ];
 
-/** A run that grows beyond this is cut. What is passed over one by one is never more. */
-const RUN_KEYS_MAX = 512;
-/** Size of the pieces. */
-const RUN_KEYS_CUT = 256;
-/** Passing over fewer keys than this costs less than finding the place. */
-const OFFSET_NEAR = 64;
+/** A run that grows beyond this is cut: a small multiple of what the disk writes at once. */
+const RUN_BYTES_MAX = 8000;
+/** Size of the pieces: with its key such a value fills a page of the disk. */
+const RUN_BYTES_CUT = 4000;
+/** Runs that are kept in memory as keys, about 8 KB each. */
+const RUNS_READ_MAX = 512;
 
 export class CountedKeyValue implements KeyValue {
   readonly #inner: KeyValue;
   /** By the number of the table; read from the disk when first asked for. */
-  readonly #runs = new Map<number, Runs | undefined>();
+  readonly #tables = new Map<number, Runs | undefined>();
+  readonly #read: ReadRuns = new LruMap(RUNS_READ_MAX);
 
   constructor(inner: KeyValue) {
     this.#inner = inner;
-    for (const name of COUNTED_TABLES) this.#runs.set(TABLES[name].number, undefined);
+    for (const name of COUNTED_TABLES) this.#tables.set(TABLES[name].number, undefined);
   }
 
   get(key: Uint8Array): Buffer | undefined {
-    return this.#inner.get(key);
+    const runs = this.#runsOf(key[0]);
+    return runs === undefined ? this.#inner.get(key) : runs.has(key) ? EMPTY : undefined;
   }
 
-  entries(range: KeyRange): Iterable<KeyValueEntry> {
-    const near = this.#near(range);
-    return near === undefined ? [] : this.#inner.entries(near);
+  *entries(range: KeyRange): Iterable<KeyValueEntry> {
+    yield* this.#walk(
+      range,
+      (part) => this.#inner.entries(part),
+      (key) => ({ key, value: EMPTY }),
+    );
   }
 
-  keys(range: KeyRange): Iterable<Buffer> {
-    const near = this.#near(range);
-    return near === undefined ? [] : this.#inner.keys(near);
+  *keys(range: KeyRange): Iterable<Buffer> {
+    yield* this.#walk(
+      range,
+      (part) => this.#inner.keys(part),
+      (key) => key,
+    );
   }
 
   count(range: KeyRange): number {
-    const runs = this.#runsOf(range);
-    return runs === undefined
-      ? this.#inner.count(range)
-      : runs.rank(this.#inner, range.lt) - runs.rank(this.#inner, range.gte);
+    return this.#partsOf(range).reduce((sum, { runs, gte, lt }) => {
+      return sum + (runs === undefined ? this.#inner.count({ gte, lt }) : runs.rank(lt) - runs.rank(gte));
+    }, 0);
   }
 
   transact<T>(work: (writer: KeyValueWriter) => T): T {
     try {
       return this.#inner.transact((writer) => {
         const result = work(this.#counting(writer));
-        for (const runs of this.#runs.values()) runs?.save(writer);
+        for (const runs of this.#tables.values()) runs?.save(writer);
         return result;
       });
     } catch (error) {
-      for (const table of this.#runs.keys()) this.#runs.set(table, undefined);
+      for (const table of this.#tables.keys()) this.#tables.set(table, undefined);
+      this.#read.clear();
       throw error;
     }
   }
@@ -83,137 +94,223 @@ export class CountedKeyValue implements KeyValue {
     return this.#inner.close();
   }
 
+  /** Start of a run on the disk that is none, or that holds other keys than its number and its neighbours say. */
+  wrongRun(): Buffer | undefined {
+    for (const table of this.#tables.keys()) {
+      const wrong = this.#runsOf(table)?.wrongRun();
+      if (wrong !== undefined) return wrong;
+    }
+    return undefined;
+  }
+
   #counting(writer: KeyValueWriter): KeyValueWriter {
-    const runsOf = (key: Uint8Array): Runs | undefined => {
-      const table = key[0] ?? 0;
-      return this.#runs.has(table) ? this.#load(table, writer) : undefined;
-    };
     return {
-      get: (key) => writer.get(key),
-      entries: (range) => writer.entries(range),
-      keys: (range) => writer.keys(range),
-      count: (range) => writer.count(range),
-      put: (key, value, isNew = false) => {
-        const runs = runsOf(key);
-        if (runs !== undefined && (isNew || writer.get(key) === undefined)) runs.add(key, 1);
-        writer.put(key, value);
+      get: (key) => this.get(key),
+      entries: (range) => this.entries(range),
+      keys: (range) => this.keys(range),
+      count: (range) => this.count(range),
+      put: (key, value) => {
+        const runs = this.#runsOf(key[0]);
+        if (runs === undefined) {
+          writer.put(key, value);
+          return;
+        }
+        assert(value.length === 0, 'a counted key has no value');
+        runs.add(key);
       },
-      remove: (key, isThere = false) => {
-        const runs = runsOf(key);
-        if (runs !== undefined && (isThere || writer.get(key) !== undefined)) runs.add(key, -1);
-        writer.remove(key);
+      remove: (key) => {
+        const runs = this.#runsOf(key[0]);
+        if (runs === undefined) writer.remove(key);
+        else runs.remove(key);
       },
     };
   }
 
-  /** The same range with a bound in place of a large offset; undefined when nothing is left. */
-  #near(range: KeyRange): KeyRange | undefined {
-    const { offset = 0, ...rest } = range;
-    const runs = offset < OFFSET_NEAR ? undefined : this.#runsOf(range);
-    if (runs === undefined) return range;
-    const from = runs.rank(this.#inner, range.gte);
-    const to = runs.rank(this.#inner, range.lt);
-    if (offset >= to - from) return undefined;
-    const key = runs.keyAt(this.#inner, range.reverse ? to - 1 - offset : from + offset);
-    return range.reverse ? { ...rest, lt: Buffer.concat([key, Buffer.from([0])]) } : { ...rest, gte: key };
-  }
-
-  /** Runs of the one counted table that a range lies in. */
-  #runsOf({ gte, lt }: KeyRange): Runs | undefined {
-    const table = gte[0] ?? 0;
-    if (!this.#runs.has(table) || Buffer.compare(gte, lt) >= 0) return undefined;
-    const isWithin = lt[0] === table || (lt.length === 1 && lt[0] === table + 1);
-    return isWithin ? this.#load(table, this.#inner) : undefined;
-  }
-
-  #load(table: number, reader: KeyValueReader): Runs {
-    let runs = this.#runs.get(table);
-    if (runs === undefined) this.#runs.set(table, (runs = new Runs(table, reader)));
+  /** Runs of a table that is counted. */
+  #runsOf(table = 0): Runs | undefined {
+    if (!this.#tables.has(table)) return undefined;
+    let runs = this.#tables.get(table);
+    if (runs === undefined) this.#tables.set(table, (runs = new Runs(table, this.#inner, this.#read)));
     return runs;
   }
+
+  *#walk<T>(
+    { gte, lt, reverse = false, limit = Infinity, offset = 0 }: KeyRange,
+    others: (range: KeyRange) => Iterable<T>,
+    counted: (key: Buffer) => T,
+  ): Iterable<T> {
+    const parts = this.#partsOf({ gte, lt });
+    let [skip, left] = [offset, limit];
+    for (const part of reverse ? parts.reverse() : parts) {
+      if (left <= 0) return;
+      const size = parts.length === 1 || skip === 0 ? Infinity : this.count(part);
+      if (skip >= size) {
+        skip -= size;
+        continue;
+      }
+      const some = { gte: part.gte, lt: part.lt, reverse, offset: skip };
+      if (part.runs === undefined) {
+        for (const each of others(left === Infinity ? some : { ...some, limit: left })) {
+          yield each;
+          left -= 1;
+        }
+      } else {
+        for (const key of part.runs.keys(some, left)) {
+          yield counted(key);
+          left -= 1;
+        }
+      }
+      skip = 0;
+    }
+  }
+
+  /** A range as pieces of which each lies in one counted table or in none. */
+  #partsOf({ gte, lt }: KeyRange): RangePart[] {
+    if (Buffer.compare(gte, lt) >= 0) return [];
+    const parts: RangePart[] = [];
+    let from = gte;
+    for (const table of COUNTED_NUMBERS) {
+      const [begin, end] = [Buffer.from([table]), Buffer.from([table + 1])];
+      if (table < (from[0] ?? 0) || Buffer.compare(lt, begin) <= 0) continue;
+      if (Buffer.compare(from, begin) < 0) parts.push({ runs: undefined, gte: from, lt: begin });
+      const isLast = Buffer.compare(lt, end) <= 0;
+      parts.push({ runs: this.#runsOf(table), gte: Buffer.compare(from, begin) < 0 ? begin : from, lt: isLast ? lt : end });
+      if (isLast) return parts;
+      from = end;
+    }
+    parts.push({ runs: undefined, gte: from, lt });
+    return parts;
+  }
 }
+
+const COUNTED_NUMBERS: readonly number[] = COUNTED_TABLES.map((name) => TABLES[name].number).sort((a, b) => a - b);
+
+interface RangePart {
+  readonly runs: Runs | undefined;
+  readonly gte: Uint8Array;
+  readonly lt: Uint8Array;
+}
+
+/** Runs lately read, as they are on the disk. */
+type ReadRuns = LruMap<Run, KeyRun>;
 
 /** Neighbouring keys, from `start` to the start of the next run. */
 interface Run {
+  /** Its table first; the first run of a table begins with that alone. */
   readonly start: Buffer;
   size: number;
-  /** True until the size is on the disk. */
-  isChanged: boolean;
+  /** As changed by the running transaction; undefined when it is as on the disk. */
+  changed: KeyRun | undefined;
 }
 
-/** The runs of one table, in the order of their keys. The first begins with the table. */
+/** The runs of one table, in the order of their keys. */
 class Runs {
   readonly #table: number;
+  readonly #disk: KeyValueReader;
+  readonly #read: ReadRuns;
   readonly #runs: Run[];
-  /** Runs whose size is not on the disk yet. */
   readonly #changed: Run[] = [];
   /** Position of the run that was changed last: the next change is often in the same. */
   #latest = 0;
   /** Keys before each run; undefined since something changed. */
   #before: Float64Array | undefined;
 
-  constructor(table: number, reader: KeyValueReader) {
+  constructor(table: number, disk: KeyValueReader, read: ReadRuns) {
     this.#table = table;
-    const first = { start: Buffer.from([table]), size: 0, isChanged: false };
+    this.#disk = disk;
+    this.#read = read;
+    const first: Run = { start: Buffer.from([table]), size: 0, changed: undefined };
     this.#runs = [first];
-    for (const { key, value } of reader.entries(prefixRange(runKey(first.start)))) {
+    for (const { key, value } of disk.entries(prefixRange(runKey(first.start)))) {
       const start = Buffer.from(key.subarray(1));
-      const size = value.readUInt32BE();
+      const size = value.length === SIZE_BYTES ? value.readUInt32BE() : 0;
       if (start.length === 1) first.size = size;
-      else this.#runs.push({ start, size, isChanged: false });
+      else this.#runs.push({ start, size, changed: undefined });
     }
+  }
+
+  has(key: Uint8Array): boolean {
+    return this.#keysOf(this.#run(this.#runAt(key))).has(key);
   }
 
   /** Keys below a bound. */
-  rank(reader: KeyValueReader, bound: Uint8Array): number {
-    const at = this.#runAt(bound);
+  rank(bound: Uint8Array): number {
+    const at = (bound[0] ?? 0) > this.#table ? this.#runs.length - 1 : this.#runAt(bound);
+    const run = this.#run(at);
     const before = this.#sums()[at] ?? 0;
-    const { start: gte, size } = this.#run(at);
-    if ((bound[0] ?? 0) > this.#table) return before + size;
-    return before + (Buffer.compare(gte, bound) < 0 ? reader.count({ gte, lt: bound }) : 0);
+    return before + ((bound[0] ?? 0) > this.#table ? run.size : this.#keysOf(run).rank(bound));
   }
 
-  /** The key with so many below it. @param rank from 0 to one below the number of keys */
-  keyAt(reader: KeyValueReader, rank: number): Buffer {
-    const before = this.#sums();
-    // The last run with no more keys before it, which holds the key: an empty one can only be the first.
-    let run = 0;
-    let high = this.#runs.length;
-    while (high - run > 1) {
-      const middle = (run + high) >> 1;
-      if ((before[middle] ?? 0) <= rank) run = middle;
-      else high = middle;
+  /** Keys of a range within the table. */
+  *keys({ gte, lt, reverse, offset = 0 }: KeyRange, limit: number): Iterable<Buffer> {
+    const [from, to] = [this.rank(gte), this.rank(lt)];
+    let left = Math.min(limit, to - from - offset);
+    if (left <= 0) return;
+    const first = reverse === true ? to - 1 - offset : from + offset;
+    let at = this.#runWith(first);
+    let keys = this.#keysOf(this.#run(at));
+    let index = first - (this.#sums()[at] ?? 0);
+    for (; left > 0; left -= 1) {
+      while (index < 0 || index >= keys.size) {
+        at += index < 0 ? -1 : 1;
+        // A number that says more than its run holds: damage, which `wrongRun` tells of.
+        if (at < 0 || at >= this.#runs.length) return;
+        keys = this.#keysOf(this.#run(at));
+        index = index < 0 ? keys.size - 1 : 0;
+      }
+      yield keys.key(index);
+      index += reverse === true ? -1 : 1;
     }
-    const offset = rank - (before[run] ?? 0);
-    const [key] = reader.keys({ ...this.#rangeOf(run), offset, limit: 1 });
-    assert(key !== undefined, 'a run holds as many keys as it says');
-    return key;
   }
 
-  add(key: Uint8Array, by: 1 | -1): void {
-    if (!this.#isIn(this.#latest, key)) this.#latest = this.#runAt(key);
-    const run = this.#run(this.#latest);
-    run.size += by;
+  add(key: Uint8Array): void {
+    const run = this.#runToChange(key);
+    if (!this.#change(run).add(key)) return;
+    run.size += 1;
     this.#before = undefined;
-    if (run.isChanged) return;
-    run.isChanged = true;
-    this.#changed.push(run);
+  }
+
+  remove(key: Uint8Array): void {
+    const run = this.#runToChange(key);
+    if (!this.#change(run).remove(key)) return;
+    run.size -= 1;
+    this.#before = undefined;
   }
 
   /** Writes what changed; cuts what grew too large, joins what is empty to its neighbour. */
   save(writer: KeyValueWriter): void {
     for (const run of this.#changed.splice(0)) {
-      run.isChanged = false;
-      if (run.size > RUN_KEYS_MAX) this.#cut(this.#runAt(run.start), writer);
-      else if (run.size > 0) this.#put(run, writer);
+      const { changed } = run;
+      if (changed === undefined) continue;
+      run.changed = undefined;
+      if (changed.bytes > RUN_BYTES_MAX) this.#cut(this.#runAt(run.start), changed, writer);
+      else if (run.size > 0) this.#put(run, changed, writer);
       else {
         writer.remove(runKey(run.start));
+        writer.remove(run.start);
+        this.#read.set(run, changed);
         const at = this.#runAt(run.start);
         if (at > 0) this.#runs.splice(at, 1);
       }
     }
     this.#latest = 0;
     this.#before = undefined;
+  }
+
+  wrongRun(): Buffer | undefined {
+    const onDisk = new Set(Array.from(this.#disk.keys(prefixRange(this.#run(0).start)), (key) => key.toString('hex')));
+    for (const [at, run] of this.#runs.entries()) {
+      const keys = Array.from({ length: this.#keysOf(run).size }, (_, index) => this.#keysOf(run).key(index));
+      const isKnown = onDisk.delete(run.start.toString('hex'));
+      const end = this.#runs[at + 1]?.start ?? afterPrefix(this.#run(0).start);
+      const isOrdered = keys.every((key, index) => {
+        const next = keys[index + 1] ?? end;
+        return Buffer.compare(run.start, key) <= 0 && Buffer.compare(key, next) < 0;
+      });
+      if (keys.length !== run.size || isKnown !== keys.length > 0 || !isOrdered) return run.start;
+    }
+    const [surplus] = onDisk;
+    return surplus === undefined ? undefined : Buffer.from(surplus, 'hex');
   }
 
   #sums(): Float64Array {
@@ -228,32 +325,69 @@ class Runs {
     return before;
   }
 
-  #cut(at: number, writer: KeyValueWriter): void {
-    const keys = Array.from(writer.keys(this.#rangeOf(at)));
-    const pieces = Math.ceil(keys.length / RUN_KEYS_CUT);
-    const starts = Array.from({ length: pieces }, (_, piece) => Math.floor((piece * keys.length) / pieces));
-    const runs = starts.map((from, piece) => ({
-      start: piece === 0 ? this.#run(at).start : Buffer.from(keys[from] ?? []),
-      size: (starts[piece + 1] ?? keys.length) - from,
-      isChanged: false,
+  /** The run of the key with so many below it: the last with no more keys before it, as an empty one can only be the first. */
+  #runWith(rank: number): number {
+    const before = this.#sums();
+    let low = 0;
+    let high = this.#runs.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((before[middle] ?? 0) <= rank) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #keysOf(run: Run): KeyRun {
+    if (run.changed !== undefined) return run.changed;
+    const known = this.#read.get(run);
+    if (known !== undefined) return known;
+    const value = this.#disk.get(run.start);
+    const keys = value === undefined ? KeyRun.empty() : KeyRun.read(value);
+    this.#read.set(run, keys);
+    return keys;
+  }
+
+  #runToChange(key: Uint8Array): Run {
+    if (!this.#isIn(this.#latest, key)) this.#latest = this.#runAt(key);
+    return this.#run(this.#latest);
+  }
+
+  #change(run: Run): KeyRun {
+    if (run.changed !== undefined) return run.changed;
+    run.changed = this.#keysOf(run);
+    this.#read.delete(run);
+    this.#changed.push(run);
+    return run.changed;
+  }
+
+  #cut(at: number, keys: KeyRun, writer: KeyValueWriter): void {
+    const pieces = keys.split(RUN_BYTES_CUT);
+    const runs = pieces.map((piece, index): Run => ({
+      start: index === 0 ? this.#run(at).start : piece.key(0),
+      size: piece.size,
+      changed: undefined,
     }));
     this.#runs.splice(at, 1, ...runs);
-    for (const run of runs) this.#put(run, writer);
+    for (const [index, run] of runs.entries()) this.#put(run, pieces[index] as KeyRun, writer);
   }
 
-  #put({ start, size }: Run, writer: KeyValueWriter): void {
-    const value = Buffer.allocUnsafe(4);
-    value.writeUInt32BE(size);
-    writer.put(runKey(start), value);
-  }
-
-  #rangeOf(at: number): Pick<KeyRange, 'gte' | 'lt'> {
-    return { gte: this.#run(at).start, lt: this.#runs[at + 1]?.start ?? afterPrefix(Buffer.from([this.#table])) };
+  #put(run: Run, keys: KeyRun, writer: KeyValueWriter): void {
+    const size = Buffer.allocUnsafe(SIZE_BYTES);
+    size.writeUInt32BE(run.size);
+    writer.put(runKey(run.start), size);
+    writer.put(run.start, keys.packed());
+    this.#read.set(run, keys);
   }
 
   #isIn(at: number, key: Uint8Array): boolean {
+    const run = this.#runs[at];
     const next = this.#runs[at + 1];
-    return Buffer.compare(this.#run(at).start, key) <= 0 && (next === undefined || Buffer.compare(key, next.start) < 0);
+    return (
+      run !== undefined &&
+      Buffer.compare(run.start, key) <= 0 &&
+      (next === undefined || Buffer.compare(key, next.start) < 0)
+    );
   }
 
   /** The run that a key lies in: the last one that does not begin above it. */
@@ -274,3 +408,5 @@ class Runs {
     return run;
   }
 }
+
+const SIZE_BYTES = 4;
