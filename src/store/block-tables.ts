@@ -19,6 +19,7 @@ import {
   isU16,
   isU32,
   listItemKey,
+  listPlaceKey,
   placeAtEnd,
   placeBytes,
   placeKey,
@@ -133,10 +134,12 @@ export class BlockTables {
     this.#appendToGenerator(keys, header);
     for (const [index, transaction] of transactions.entries()) {
       const place = { height, index };
-      const value = placeBytes(place);
-      keys.put(idKey('transactionIds', transaction.id), value);
+      keys.put(idKey('transactionIds', transaction.id), placeBytes(place));
       for (const entry of transactionEntries(transaction, place)) keys.put(entry, EMPTY, true);
-      for (const list of this.#listsWith(transaction)) push(keys, list, value);
+      for (const list of this.#listsWith(transaction)) {
+        keys.put(listPlaceKey(list.prefix, place), EMPTY, true);
+        list.items += 1;
+      }
       this.#longLists.add(keys, transaction, place);
     }
     return header;
@@ -151,12 +154,17 @@ export class BlockTables {
     for (const { index } of partsOf(block.transactions)) keys.remove(placeKey({ height, index }));
     keys.remove(heightKey('transactionTotals', height));
     this.#total = undefined;
-    pop(keys, this.#ofGenerator(block.generatorPublicKey));
+    const list = this.#ofGenerator(block.generatorPublicKey);
+    list.items -= 1;
+    keys.remove(listItemKey(list.prefix, list.items));
     for (const [index, transaction] of block.transactions.entries()) {
       const place = { height, index };
       keys.remove(idKey('transactionIds', transaction.id));
       for (const entry of transactionEntries(transaction, place)) keys.remove(entry, true);
-      for (const list of this.#listsWith(transaction)) pop(keys, list);
+      for (const list of this.#listsWith(transaction)) {
+        keys.remove(listPlaceKey(list.prefix, place), true);
+        list.items -= 1;
+      }
       this.#longLists.remove(keys, transaction, place);
     }
   }
@@ -171,7 +179,8 @@ export class BlockTables {
       feesSum: (before?.feesSum ?? 0n) + header.totalFee,
       rewardsSum: (before?.rewardsSum ?? 0n) + header.reward,
     });
-    push(keys, list, value);
+    keys.put(listItemKey(list.prefix, items), value);
+    list.items += 1;
   }
 
   /** Lists, in the order of the chain, that a transaction stands in. */
@@ -195,7 +204,8 @@ export class BlockTables {
   #ofGenerator(publicKey: PublicKey): List {
     const cached = this.#generators.get(publicKey);
     if (cached !== undefined) return cached;
-    const list = this.#read(publicKeyKey('blocksByGenerator', publicKey));
+    const prefix = publicKeyKey('blocksByGenerator', publicKey);
+    const list = { prefix: ownBuffer(prefix), items: generatorBlocks(this.#keys, publicKey) };
     this.#generators.set(publicKey, list);
     return list;
   }
@@ -209,11 +219,15 @@ export class BlockTables {
   }
 
   #read(prefix: Buffer): List {
-    // What the pool of small buffers gives would keep kilobytes of its neighbours in memory as long as it is cached itself.
-    const own = Buffer.allocUnsafeSlow(prefix.length);
-    own.set(prefix);
-    return { prefix: own, items: listLength(this.#keys, own) };
+    return { prefix: ownBuffer(prefix), items: listLength(this.#keys, prefix) };
   }
+}
+
+/** What the pool of small buffers gives would keep kilobytes of its neighbours in memory as long as it is cached itself. */
+function ownBuffer(bytes: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  own.set(bytes);
+  return own;
 }
 
 /** The transactions of a block as they are stored together. */
@@ -224,19 +238,14 @@ function* partsOf(transactions: readonly Transaction[]): Iterable<{ index: numbe
   }
 }
 
-function push(keys: KeyValueWriter, list: List, value: Buffer): void {
-  keys.put(listItemKey(list.prefix, list.items), value);
-  list.items += 1;
-}
-
-function pop(keys: KeyValueWriter, list: List): void {
-  assert(list.items > 0, 'what stands in a list was appended to it');
-  keys.remove(listItemKey(list.prefix, list.items - 1));
-  list.items -= 1;
-}
-
-/** Number of items of a list that grows at its end. */
+/** Number of items of a list of transactions. */
 export function listLength(keys: KeyValueReader, list: Buffer): number {
+  return keys.count(prefixRange(list));
+}
+
+/** Number of blocks of a generator. */
+export function generatorBlocks(keys: KeyValueReader, publicKey: PublicKey): number {
+  const list = publicKeyKey('blocksByGenerator', publicKey);
   const [last] = keys.keys({ ...prefixRange(list), reverse: true, limit: 1 });
   return last === undefined ? 0 : last.readUInt32BE(last.length - 4) + 1;
 }

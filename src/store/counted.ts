@@ -6,7 +6,7 @@
 
 import { LruMap } from '../primitives/bounded.ts';
 import { assert } from '../primitives/errors.ts';
-import { KeyRun } from './key-run.ts';
+import { compareKeys, KeyRun } from './key-run.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueReader, KeyValueWriter } from './key-value.ts';
 import { afterPrefix, prefixRange } from './key-value.ts';
 import { EMPTY, runKey, TABLES, type TableName } from './layout.ts';
@@ -21,6 +21,9 @@ export const COUNTED_TABLES: readonly TableName[] = [
   'transactionsByData',
   'generatorBlocksByAmount',
   'generatorBlocksByFee',
+  'transactionsByType',
+  'transactionsBySender',
+  'transactionsByRecipient',
   'longLists',
   'accountsByBalance',
   'secondPublicKeys',
@@ -31,6 +34,8 @@ export const COUNTED_TABLES: readonly TableName[] = [
 const RUN_BYTES_MAX = 8000;
 /** Size of the pieces: with its key such a value fills a page of the disk. */
 const RUN_BYTES_CUT = 4000;
+/** Runs whose numbers are added up one by one. For more, those before each run are added up once for all. */
+const RUNS_WALKED_MAX = 32;
 /** Runs that are kept in memory as keys, about 8 KB each. */
 const RUNS_READ_MAX = 512;
 
@@ -68,7 +73,7 @@ export class CountedKeyValue implements KeyValue {
 
   count(range: KeyRange): number {
     return this.#partsOf(range).reduce((sum, { runs, gte, lt }) => {
-      return sum + (runs === undefined ? this.#inner.count({ gte, lt }) : runs.rank(lt) - runs.rank(gte));
+      return sum + (runs === undefined ? this.#inner.count({ gte, lt }) : runs.count(gte, lt));
     }, 0);
   }
 
@@ -174,7 +179,11 @@ export class CountedKeyValue implements KeyValue {
       if (table < (from[0] ?? 0) || Buffer.compare(lt, begin) <= 0) continue;
       if (Buffer.compare(from, begin) < 0) parts.push({ runs: undefined, gte: from, lt: begin });
       const isLast = Buffer.compare(lt, end) <= 0;
-      parts.push({ runs: this.#runsOf(table), gte: Buffer.compare(from, begin) < 0 ? begin : from, lt: isLast ? lt : end });
+      parts.push({
+        runs: this.#runsOf(table),
+        gte: Buffer.compare(from, begin) < 0 ? begin : from,
+        lt: isLast ? lt : end,
+      });
       if (isLast) return parts;
       from = end;
     }
@@ -201,6 +210,12 @@ interface Run {
   size: number;
   /** As changed by the running transaction; undefined when it is as on the disk. */
   changed: KeyRun | undefined;
+}
+
+/** A place among the keys of a table: position of the run, and of the key in it. */
+interface KeyPlace {
+  readonly at: number;
+  readonly index: number;
 }
 
 /** The runs of one table, in the order of their keys. */
@@ -233,23 +248,20 @@ class Runs {
     return this.#keysOf(this.#run(this.#runAt(key))).has(key);
   }
 
-  /** Keys below a bound. */
-  rank(bound: Uint8Array): number {
-    const at = (bound[0] ?? 0) > this.#table ? this.#runs.length - 1 : this.#runAt(bound);
-    const run = this.#run(at);
-    const before = this.#sums()[at] ?? 0;
-    return before + ((bound[0] ?? 0) > this.#table ? run.size : this.#keysOf(run).rank(bound));
+  /** Number of keys of a range within the table. */
+  count(gte: Uint8Array, lt: Uint8Array): number {
+    const [from, to] = [this.#placeOf(gte), this.#placeOf(lt)];
+    return to.index - from.index + this.#between(from.at, to.at);
   }
 
   /** Keys of a range within the table. */
-  *keys({ gte, lt, reverse, offset = 0 }: KeyRange, limit: number): Iterable<Buffer> {
-    const [from, to] = [this.rank(gte), this.rank(lt)];
-    let left = Math.min(limit, to - from - offset);
+  *keys({ gte, lt, reverse = false, offset = 0 }: KeyRange, limit: number): Iterable<Buffer> {
+    const [from, to] = [this.#placeOf(gte), this.#placeOf(lt)];
+    const size = to.index - from.index + this.#between(from.at, to.at);
+    let left = Math.min(limit, size - offset);
     if (left <= 0) return;
-    const first = reverse === true ? to - 1 - offset : from + offset;
-    let at = this.#runWith(first);
+    let { at, index } = this.#passedOver(reverse ? to : from, reverse ? -1 - offset : offset);
     let keys = this.#keysOf(this.#run(at));
-    let index = first - (this.#sums()[at] ?? 0);
     for (; left > 0; left -= 1) {
       while (index < 0 || index >= keys.size) {
         at += index < 0 ? -1 : 1;
@@ -259,15 +271,17 @@ class Runs {
         index = index < 0 ? keys.size - 1 : 0;
       }
       yield keys.key(index);
-      index += reverse === true ? -1 : 1;
+      index += reverse ? -1 : 1;
     }
   }
 
   add(key: Uint8Array): void {
     const run = this.#runToChange(key);
-    if (!this.#change(run).add(key)) return;
+    const keys = this.#change(run);
+    if (!keys.add(key)) return;
     run.size += 1;
     this.#before = undefined;
+    if (keys.bytes > RUN_BYTES_MAX) this.#cut(this.#latest, keys);
   }
 
   remove(key: Uint8Array): void {
@@ -277,14 +291,13 @@ class Runs {
     this.#before = undefined;
   }
 
-  /** Writes what changed; cuts what grew too large, joins what is empty to its neighbour. */
+  /** Writes what changed; joins what is empty to its neighbour. */
   save(writer: KeyValueWriter): void {
     for (const run of this.#changed.splice(0)) {
       const { changed } = run;
       if (changed === undefined) continue;
       run.changed = undefined;
-      if (changed.bytes > RUN_BYTES_MAX) this.#cut(this.#runAt(run.start), changed, writer);
-      else if (run.size > 0) this.#put(run, changed, writer);
+      if (run.size > 0) this.#put(run, changed, writer);
       else {
         writer.remove(runKey(run.start));
         writer.remove(run.start);
@@ -325,9 +338,31 @@ class Runs {
     return before;
   }
 
-  /** The run of the key with so many below it: the last with no more keys before it, as an empty one can only be the first. */
-  #runWith(rank: number): number {
+  /** The place of the first key that is not below a bound. */
+  #placeOf(bound: Uint8Array): KeyPlace {
+    if ((bound[0] ?? 0) > this.#table) {
+      const at = this.#runs.length - 1;
+      return { at, index: this.#run(at).size };
+    }
+    const at = this.#runAt(bound);
+    return { at, index: this.#keysOf(this.#run(at)).rank(bound) };
+  }
+
+  /** Keys of the runs from one to below another. */
+  #between(from: number, to: number): number {
+    if (to - from > RUNS_WALKED_MAX) return (this.#sums()[to] ?? 0) - (this.#sums()[from] ?? 0);
+    let keys = 0;
+    for (let at = from; at < to; at += 1) keys += this.#run(at).size;
+    return keys;
+  }
+
+  /** The place so many keys behind another; in front of it for a negative number. */
+  #passedOver({ at, index }: KeyPlace, by: number): KeyPlace {
+    const moved = index + by;
+    if (moved >= 0 && moved < this.#run(at).size) return { at, index: moved };
     const before = this.#sums();
+    const rank = (before[at] ?? 0) + moved;
+    // The last run with no more keys before it, which holds the key: an empty one can only be the first.
     let low = 0;
     let high = this.#runs.length;
     while (high - low > 1) {
@@ -335,7 +370,7 @@ class Runs {
       if ((before[middle] ?? 0) <= rank) low = middle;
       else high = middle;
     }
-    return low;
+    return { at: low, index: rank - (before[low] ?? 0) };
   }
 
   #keysOf(run: Run): KeyRun {
@@ -361,15 +396,15 @@ class Runs {
     return run.changed;
   }
 
-  #cut(at: number, keys: KeyRun, writer: KeyValueWriter): void {
-    const pieces = keys.split(RUN_BYTES_CUT);
-    const runs = pieces.map((piece, index): Run => ({
-      start: index === 0 ? this.#run(at).start : piece.key(0),
-      size: piece.size,
-      changed: undefined,
-    }));
-    this.#runs.splice(at, 1, ...runs);
-    for (const [index, run] of runs.entries()) this.#put(run, pieces[index] as KeyRun, writer);
+  #cut(at: number, keys: KeyRun): void {
+    const whole = this.#run(at);
+    const [first, ...others] = keys.split(RUN_BYTES_CUT);
+    assert(first !== undefined, 'what grew too large holds keys');
+    whole.changed = first;
+    whole.size = first.size;
+    const cutOff = others.map((piece): Run => ({ start: piece.key(0), size: piece.size, changed: piece }));
+    this.#runs.splice(at + 1, 0, ...cutOff);
+    this.#changed.push(...cutOff);
   }
 
   #put(run: Run, keys: KeyRun, writer: KeyValueWriter): void {
@@ -383,11 +418,8 @@ class Runs {
   #isIn(at: number, key: Uint8Array): boolean {
     const run = this.#runs[at];
     const next = this.#runs[at + 1];
-    return (
-      run !== undefined &&
-      Buffer.compare(run.start, key) <= 0 &&
-      (next === undefined || Buffer.compare(key, next.start) < 0)
-    );
+    if (run === undefined || compareKeys(run.start, key) > 0) return false;
+    return next === undefined || compareKeys(key, next.start) < 0;
   }
 
   /** The run that a key lies in: the last one that does not begin above it. */
@@ -396,7 +428,7 @@ class Runs {
     let high = this.#runs.length;
     while (high - low > 1) {
       const middle = (low + high) >> 1;
-      if (Buffer.compare(this.#run(middle).start, key) <= 0) low = middle;
+      if (compareKeys(this.#run(middle).start, key) <= 0) low = middle;
       else high = middle;
     }
     return low;

@@ -110,16 +110,17 @@ export class KeyRun {
   /** The same keys as several runs of at most so many bytes, or of one key. */
   split(bytesMax: number): KeyRun[] {
     const runs: KeyRun[] = [];
-    let run = KeyRun.empty();
-    for (let at = 0; at < this.size; at += 1) {
-      const key = this.key(at);
-      if (run.size > 0 && run.bytes + LENGTH_BYTES + key.length > bytesMax) {
-        runs.push(run);
-        run = KeyRun.empty();
+    for (let at = 0; at < this.size;) {
+      const from = this.#from(at);
+      const ends: number[] = [];
+      for (; at < this.size; at += 1) {
+        const end = (this.#ends[at] ?? 0) - from;
+        if (ends.length > 0 && COUNT_BYTES + (ends.length + 1) * LENGTH_BYTES + end > bytesMax) break;
+        ends.push(end);
       }
-      run.add(key);
+      runs.push(new KeyRun(this.#bytes.subarray(from, from + (ends.at(-1) ?? 0)), ends));
     }
-    return [...runs, run];
+    return runs;
   }
 
   packed(): Buffer {
@@ -169,4 +170,14 @@ export class KeyRun {
     this.#bytes = larger;
     this.#isOwn = true;
   }
+}
+
+/** Below zero when the first is the smaller one. Keys are short: a loop is faster than a call out of the language. */
+export function compareKeys(a: Uint8Array, b: Uint8Array): number {
+  const common = Math.min(a.length, b.length);
+  for (let i = 0; i < common; i += 1) {
+    const difference = (a[i] ?? 0) - (b[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
 }

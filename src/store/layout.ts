@@ -79,9 +79,9 @@ export const TABLES = {
     value: '',
   },
   transactionsByData: { number: 51, role: 'index', key: 'UTF-8 data of a transfer that has some, place', value: '' },
-  transactionsByType: { number: 52, role: 'index', key: 'type u16, ordinal', value: 'place' },
-  transactionsBySender: { number: 53, role: 'index', key: '(address) ordinal', value: 'place' },
-  transactionsByRecipient: { number: 54, role: 'index', key: '(address) ordinal', value: 'place' },
+  transactionsByType: { number: 52, role: 'index', key: 'type u16, place', value: '' },
+  transactionsBySender: { number: 53, role: 'index', key: '(address) place', value: '' },
+  transactionsByRecipient: { number: 54, role: 'index', key: '(address) place', value: '' },
   longLists: {
     number: 55,
     role: 'index',
@@ -211,7 +211,15 @@ export function typeListKey(type: number): Buffer {
   return key;
 }
 
-/** Entry of a list: its prefix, then the position. */
+/** Entry of a list of transactions: its prefix, then the place. */
+export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer {
+  const key = Buffer.allocUnsafe(list.length + PLACE_BYTES);
+  key.set(list, 0);
+  writePlace(key, place, list.length);
+  return key;
+}
+
+/** Entry of a list with positions: its prefix, then the position. */
 export function listItemKey(list: Uint8Array, ordinal: number): Buffer {
   const key = Buffer.allocUnsafe(list.length + 4);
   key.set(list, 0);

@@ -86,8 +86,8 @@ export class LongLists {
   /** Sorts lists that have just become long, with all they hold. */
   #begin(keys: KeyValueWriter, lists: readonly Buffer[]): void {
     for (const list of lists) {
-      for (const { value } of Array.from(keys.entries(prefixRange(list)))) {
-        const place = placeAtEnd(value);
+      for (const key of Array.from(keys.keys(prefixRange(list)))) {
+        const place = placeAtEnd(key);
         const transaction = this.#source.transaction(place);
         this.#put(keys, list, transaction, place);
         const isToSelf = recipientOf(transaction) === transaction.senderId;

@@ -11,7 +11,7 @@ import {
   addressListKey,
   isU16,
   isU32,
-  listItemKey,
+  listPlaceKey,
   longListKey,
   orderedBigint,
   orderedBigintBytes,
@@ -157,8 +157,8 @@ class PlacesOfTypes implements OrderedPlaces {
       const length = listLength(this.#keys, list);
       const skip = Math.max(0, offset - passed);
       if (skip < length) {
-        const range = { gte: listItemKey(list, skip), lt: afterPrefix(list), limit: limit - items.length };
-        for (const { value } of this.#keys.entries(range)) items.push(placeAtEnd(value));
+        const range = { ...prefixRange(list), offset: skip, limit: limit - items.length };
+        for (const key of this.#keys.keys(range)) items.push(placeAtEnd(key));
       }
       if (items.length >= limit) break;
       passed += length;
@@ -168,7 +168,7 @@ class PlacesOfTypes implements OrderedPlaces {
 
   offsetAfter(cursor: Cursor, direction: Direction): number {
     const value = Number(valueOfCursor(cursor));
-    const place = placeBytes(placeOfCursor(cursor));
+    const place = placeOfCursor(cursor);
     let offset = 0;
     for (const type of this.#directed(direction)) {
       const list = typeListKey(type);
@@ -184,16 +184,8 @@ class PlacesOfTypes implements OrderedPlaces {
   }
 
   /** Items of a list up to a place: lists are in the order of the chain. */
-  #countThrough(list: Buffer, place: Buffer): number {
-    let low = 0;
-    let high = listLength(this.#keys, list);
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const item = this.#keys.get(listItemKey(list, middle));
-      if (item !== undefined && Buffer.compare(item, place) <= 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+  #countThrough(list: Buffer, place: TransactionPlace): number {
+    return this.#keys.count({ gte: list, lt: afterPrefix(listPlaceKey(list, place)) });
   }
 }
 

@@ -6,7 +6,7 @@ import type { ChainParams } from '../protocol/params.ts';
 import { earningsOfRound } from '../protocol/payout.ts';
 import { firstHeightOf, lastHeightOf, roundOf } from '../protocol/rounds.ts';
 import type { BlockHeader, PublicKey } from '../protocol/types.ts';
-import { generatorBlock, listLength } from './block-tables.ts';
+import { generatorBlock, generatorBlocks } from './block-tables.ts';
 import type { StoredChain } from './chain-store.ts';
 import { afterPrefix, prefixRange } from './key-value.ts';
 import { heightAtEnd, heightBytes, isU32, orderedBigint, publicKeyKey, tablePrefix } from './layout.ts';
@@ -196,7 +196,7 @@ export class BlockQueries {
 
   /** Positions in the list of a generator whose blocks lie within a span of heights. */
   #ordinals(publicKey: PublicKey, heights: Span): Span {
-    const end = listLength(this.#store.tables, publicKeyKey('blocksByGenerator', publicKey)) - 1;
+    const end = generatorBlocks(this.#store.tables, publicKey) - 1;
     const heightAt = (ordinal: number): number => generatorBlock(this.#store.tables, publicKey, ordinal).height;
     return {
       first: lowestFrom(0, end, (ordinal) => heightAt(ordinal) >= heights.first),

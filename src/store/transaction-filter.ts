@@ -210,7 +210,7 @@ function ofParty(store: StoredChain, address: string): Candidates {
 function ofList({ tables }: StoredChain, list: Buffer): Candidates {
   return {
     size: listLength(tables, list),
-    places: () => Array.from(tables.entries(prefixRange(list)), ({ value }) => placeAtEnd(value)),
+    places: () => Array.from(tables.keys(prefixRange(list)), placeAtEnd),
   };
 }
 
