@@ -36,6 +36,7 @@ export function addressOf(publicKey: string): string {
 }
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
+const U64_DIGITS_MAX = 20;
 
 /** What is wrong with the syntax of an address, in the published words; undefined when nothing is. */
 export function addressFault(address: string): string | undefined {
@@ -48,6 +49,8 @@ export function addressFault(address: string): string | undefined {
   }
   const digits = address.slice(0, -1);
   if (!/^[0-9]+$/.test(digits)) return NOT_CANONICAL;
+  // Most addresses are as long as the largest, but those that are shorter need no arithmetic.
+  if (digits.length < U64_DIGITS_MAX) return digits.length > 1 && digits.startsWith('0') ? NOT_CANONICAL : undefined;
   const value = BigInt(digits);
   if (value > U64_MAX) return 'Address format does not match requirements. Address out of maximum range.';
   return value.toString() === digits ? undefined : NOT_CANONICAL;

@@ -1,6 +1,7 @@
 /** The tables of blocks and transactions, their indexes and the lists that grow at the tip and shrink from there. */
 
 import { LruMap } from '../primitives/bounded.ts';
+import { u64be, writeU64BE } from '../primitives/bytes.ts';
 import { assert } from '../primitives/errors.ts';
 import type { TransactionPlace } from '../ports/store.ts';
 import { packTransactions, unpackTransaction, unpackTransactions } from '../protocol/block/packed-block.ts';
@@ -126,7 +127,7 @@ export class BlockTables {
     const parent = this.#total?.height === height - 1 ? this.#total : undefined;
     const before = parent?.transactions ?? transactionTotal(keys, height - 1);
     const total = before + transactions.length;
-    keys.put(heightKey('transactionTotals', height), u64Bytes(BigInt(total)));
+    keys.put(heightKey('transactionTotals', height), u64be(BigInt(total)));
     this.#total = { height, transactions: total };
     for (const { index, part } of partsOf(transactions)) {
       keys.put(placeKey({ height, index }), packTransactions(part, this.#codec));
@@ -282,13 +283,7 @@ function encodeGeneratorBlock(block: GeneratorBlock): Buffer {
   const value = Buffer.allocUnsafe(24);
   value.writeUInt32BE(block.height, 0);
   value.writeUInt32BE(block.timestampS, 4);
-  value.writeBigUInt64BE(block.feesSum, 8);
-  value.writeBigUInt64BE(block.rewardsSum, 16);
+  writeU64BE(value, block.feesSum, 8);
+  writeU64BE(value, block.rewardsSum, 16);
   return value;
-}
-
-function u64Bytes(value: bigint): Buffer {
-  const bytes = Buffer.allocUnsafe(8);
-  bytes.writeBigUInt64BE(value);
-  return bytes;
 }

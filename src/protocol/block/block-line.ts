@@ -78,7 +78,8 @@ function contradiction(given: unknown, known: Json, path: string): string | unde
     return undefined;
   }
   if (typeof given === 'object' && given !== null && typeof known === 'object' && known !== null) {
-    for (const [name, value] of Object.entries(given)) {
+    for (const name of Object.keys(given)) {
+      const value = (given as Readonly<Record<string, unknown>>)[name];
       const own = Object.hasOwn(known, name) ? (known as JsonObject)[name] : undefined;
       // Null says nothing: some writers have it where others leave the member out.
       if (value === null || (own === undefined && REMARKS.has(name))) continue;

@@ -1,6 +1,6 @@
 /** Shapes, bytes and fees of transaction types 8 to 12. Timestamps and amounts are big-endian, unlike those of generation 2. */
 
-import { hexOf } from '../../primitives/bytes.ts';
+import { hexOf, writeU64BE } from '../../primitives/bytes.ts';
 import { FEES } from '../params.ts';
 import { GEN3_DIALECT } from '../tx/apply-context.ts';
 import { createDelegateReader } from '../tx/delegate.ts';
@@ -65,7 +65,7 @@ function decodeHead(bytes: Buffer): Omit<BasicFields, 'payload'> {
   return {
     type: bytes.readUInt8(0),
     timestamp: bytes.readInt32BE(1),
-    senderPublicKey: hexOf(bytes.subarray(5, HEAD_BYTES)),
+    senderPublicKey: bytes.toString('hex', 5, HEAD_BYTES),
   };
 }
 
@@ -83,8 +83,8 @@ const transfer = typeOf({
   encode: ({ amount, recipientId, data }) => {
     const text = Buffer.from(data ?? '', 'utf8');
     const bytes = Buffer.allocUnsafe(16 + text.length);
-    bytes.writeBigUInt64BE(amount, 0);
-    bytes.writeBigUInt64BE(BigInt(recipientId.slice(0, -1)), 8);
+    writeU64BE(bytes, amount, 0);
+    writeU64BE(bytes, BigInt(recipientId.slice(0, -1)), 8);
     text.copy(bytes, 16);
     return bytes;
   },

@@ -23,6 +23,6 @@ export function boundedList(value: unknown): unknown {
  */
 export function canonicalDigits(value: unknown): string | undefined {
   if (typeof value !== 'string' || !/^[0-9]+$/.test(value)) return undefined;
-  const digits = value.replace(/^0+(?=[0-9])/, '');
+  const digits = value.startsWith('0') ? value.replace(/^0+(?=[0-9])/, '') : value;
   return digits.length > 100 ? digits.slice(0, 100) : digits;
 }

@@ -38,6 +38,8 @@ interface Known {
 
 export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionLayout>): TransactionBytes {
   const known = new WeakMap<Transaction, Known>();
+  /** The network identifier asked for last, as bytes: a process serves one network. */
+  let prefix: { readonly networkIdentifier: string; readonly parts: readonly Buffer[] } | undefined;
 
   function layoutOf(type: number): TransactionLayout {
     const found = layouts.get(type);
@@ -52,19 +54,27 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
   function knownOf(transaction: Transaction): Known {
     const facts = known.get(transaction);
     if (facts !== undefined) return facts;
+    const computed = factsOf(transaction);
+    known.set(transaction, computed);
+    return computed;
+  }
+
+  function factsOf(transaction: Transaction): Known {
     const basic = basicBytes(transaction);
     const { signature, signSignature = '' } = transaction;
     const bytes = Buffer.allocUnsafe(basic.length + (signature.length + signSignature.length) / 2);
     bytes.set(basic);
     writeHex(bytes, signature, basic.length);
     writeHex(bytes, signSignature, basic.length + signature.length / 2);
-    const computed: Known = { bytes, basicLength: basic.length };
-    known.set(transaction, computed);
-    return computed;
+    return { bytes, basicLength: basic.length };
   }
 
   function prefixOf({ type }: BasicFields, networkIdentifier: string): readonly Buffer[] {
-    return layoutOf(type).networkBound ? [bytesOfHex(networkIdentifier)] : [];
+    if (!layoutOf(type).networkBound) return [];
+    if (prefix?.networkIdentifier !== networkIdentifier) {
+      prefix = { networkIdentifier, parts: [bytesOfHex(networkIdentifier)] };
+    }
+    return prefix.parts;
   }
 
   function signingDigest(transaction: Transaction, networkIdentifier: string): Buffer {
@@ -99,7 +109,7 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
       return facts.check;
     },
     withId: (draft) => {
-      const facts = knownOf(draft);
+      const facts = factsOf(draft);
       const transaction = { ...draft, id: idOf(facts.bytes) };
       known.set(transaction, facts);
       return transaction;

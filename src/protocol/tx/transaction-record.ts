@@ -61,7 +61,8 @@ export function encodeTransaction(transaction: Transaction, bytes: Buffer, layou
  */
 export function decodeTransaction(stored: Uint8Array, layouts: Layouts, knownId?: TransactionId): Transaction {
   const record = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-  const [count = 0, flags = 0] = record.subarray(-2);
+  const count = record.at(-2) ?? 0;
+  const flags = record.at(-1) ?? 0;
   let end = record.length - 2;
   const takeIf = (flag: number, length: number): Buffer | undefined => {
     if ((flags & flag) === 0) return undefined;
@@ -81,7 +82,9 @@ export function decodeTransaction(stored: Uint8Array, layouts: Layouts, knownId?
 
   const basic = layout.decodeBasic(record.subarray(0, signatureAt), detail);
   const signatures: string[] = [];
-  for (let at = membersAt; at < end; at += SIGNATURE_BYTES) signatures.push(hexOf(record.subarray(at, at + 64)));
+  for (let at = membersAt; at < end; at += SIGNATURE_BYTES) {
+    signatures.push(record.toString('hex', at, at + SIGNATURE_BYTES));
+  }
   return {
     id: knownId ?? id?.readBigUInt64BE(0).toString() ?? idOf(record.subarray(0, membersAt)),
     type: basic.type,
@@ -90,8 +93,8 @@ export function decodeTransaction(stored: Uint8Array, layouts: Layouts, knownId?
     senderId: addressOf(basic.senderPublicKey),
     fee: fee === undefined ? layout.fee(basic.payload) : fee.readBigUInt64BE(0),
     payload: basic.payload,
-    signature: hexOf(record.subarray(signatureAt, secondAt)),
-    ...(secondAt === membersAt ? {} : { signSignature: hexOf(record.subarray(secondAt, membersAt)) }),
+    signature: record.toString('hex', signatureAt, secondAt),
+    ...(secondAt === membersAt ? {} : { signSignature: record.toString('hex', secondAt, membersAt) }),
     signatures,
     ...(recipientKey === undefined ? {} : { recipientPublicKey: hexOf(recipientKey) }),
   };
