@@ -12,6 +12,7 @@ import { takeLock, type ProcessLock } from './process-lock.ts';
 
 const DATA_FILE = 'data.mdb';
 const LOCK_NAME = 'in-use';
+const MAP_BYTES = 64 * 2 ** 30;
 
 /**
  * Opens the folder, creating it where `create` allows, and holds it until `close`.
@@ -103,6 +104,9 @@ export function openEnvironment(
     encoding: 'binary',
     keyEncoding: 'binary',
     cache: false,
+    // Room of addresses, not of memory or disk. Where the file outgrows it the library maps the whole anew and keeps the old
+    // map too, so that a store that grew from little had each of its pages in memory several times.
+    mapSize: MAP_BYTES,
     // LMDB's classic rule: pages, fdatasync, then the meta page through a descriptor opened with O_DSYNC, all before a
     // transactionSync returns (seen with strace). Nothing is left to a later flush.
     overlappingSync: false,
