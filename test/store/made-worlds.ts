@@ -1,0 +1,28 @@
+/** Stores of made worlds with questions to put to them, so that the answers can be compared with a plain list. */
+
+import fc from 'fast-check';
+
+import type { ChainQueries } from '../../src/ports/queries.ts';
+import { createQueries } from '../../src/store/queries.ts';
+import { paramsWith } from '../support/fixtures.ts';
+import { type Backend, withStore } from './backends.ts';
+import { build, size, type World } from './model.ts';
+import { Dice } from './world.ts';
+
+/** Runs `compare` on a number of worlds, with twenty questions for each. Worlds in memory are cheap, so there are more. */
+export async function eachWorld<Q>(
+  backend: Backend,
+  query: fc.Arbitrary<Q>,
+  compare: (world: World, chain: ChainQueries, queries: readonly Q[]) => Promise<void>,
+): Promise<void> {
+  const questions = fc.array(query, { minLength: 20, maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(fc.nat(), questions, size, async (seed, queries, limits) => {
+      await withStore(backend, async (store) => {
+        const world = build(store, new Dice(seed), 20);
+        await compare(world, createQueries(store, paramsWith(), limits), queries);
+      });
+    }),
+    { numRuns: backend === 'memory' ? 25 : 8 },
+  );
+}
