@@ -46,7 +46,7 @@ export interface SeedPeer {
 
 export interface ForgerEntry {
   readonly publicKey: PublicKey;
-  /** `key=value` pairs joined by `&` (chain.md 1.8). */
+  /** `key=value` pairs joined by `&`. */
   readonly encryptedPassphrase: string;
 }
 

@@ -1,4 +1,4 @@
-/** Broadhash: a short name for the last blocks of a chain, which peers compare for equality (chain.md 8.1). */
+/** Broadhash: a short name for the last blocks of a chain, which peers compare for equality. */
 
 import { sha256 } from '../crypto/hash.ts';
 import { hexOf, utf8 } from '../primitives/bytes.ts';

@@ -39,7 +39,7 @@ export interface HeightRange {
   readonly end: number;
 }
 
-/** Known deviations of a live network, by kind (chain.md 12). Empty on devnets. */
+/** Known deviations of a live network, by kind. Empty on devnets. */
 export interface Exceptions {
   readonly senderPublicKey: ReadonlySet<TransactionId>;
   readonly signatures: ReadonlySet<TransactionId>;

@@ -1,4 +1,4 @@
-/** What blocks and finished rounds do to their forgers: counts, fees, rewards (chain.md 6.6). */
+/** What blocks and finished rounds do to their forgers: counts, fees, rewards. */
 
 import { assert } from '../primitives/errors.ts';
 import { ACTIVE_DELEGATES, type Exceptions } from './params.ts';

@@ -39,7 +39,7 @@ export function byWeight(a: Delegate, b: Delegate): number {
 
 /**
  * The forging order of a round: entry `slot mod 101` owns the slot. Every fifth position is skipped as a source of swaps and
- * the first hash is of the round's decimal text, later ones of the hash bytes before them (chain.md 6.4).
+ * the first hash is of the round's decimal text, later ones of the hash bytes before them.
  */
 export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   const order = [...list];

@@ -31,7 +31,7 @@ export interface Rules {
    * what the transaction says of itself (generation 2 documents state their id and fee).
    *
    * @param context height, version and timestamp of the block, or of the tip for the pool; undefined fields where the
-   *   reference passes none (chain.md 3.1), which refuses every type that has a matcher
+   *   reference passes none, which refuses every type that has a matcher
    */
   validateTransaction(
     transaction: Transaction,
@@ -46,7 +46,7 @@ export interface Rules {
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
 
   /**
-   * The isolation rule (chain.md 3.9.2): not in the future, not confirmed, and applicable to `state` alone. `state` is
+   * The isolation rule: not in the future, not confirmed, and applicable to `state` alone. `state` is
    * not changed.
    */
   verifyTransaction(
@@ -90,7 +90,7 @@ export interface Rules {
     verify: SignatureOracle,
   ): 'none' | 'pending' | 'ready';
 
-  /** True for kinds that must be looked at again when another of the same kind is confirmed (chain.md 9.4). */
+  /** True for kinds that must be looked at again when another of the same kind is confirmed. */
   hasUniqueData(transaction: Transaction): boolean;
 
   // ---- blocks -------------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ export interface Rules {
   screenBlock(block: Block, verify: SignatureOracle): void;
 
   /**
-   * Everything that can be said of a block without its place in the chain (chain.md 5.4 "detached"): version, schema,
+   * Everything that can be said of a block without its place in the chain: version, schema,
    * signature, payload, transactions.
    *
    * @throws BlockRejected
@@ -132,7 +132,7 @@ export interface Rules {
    */
   applyBlock(state: StateWriter, block: Block, context: ApplyContext): void;
 
-  /** Applies block 1, whose content is given: nothing is verified (chain.md 11.3). */
+  /** Applies block 1, whose content is given: nothing is verified. */
   applyGenesis(state: StateWriter, genesis: Block): void;
 
   /** What a received block is to the tip. */
@@ -159,7 +159,7 @@ export interface Rules {
 
   // ---- forging ------------------------------------------------------------------------------------------------------
 
-  /** Picks and orders transactions of a block from candidates (chain.md 10.3, steps 2 to 4). */
+  /** Picks and orders transactions of a block from candidates. */
   selectTransactions(
     state: StateReader,
     candidates: readonly Transaction[],
@@ -172,7 +172,7 @@ export interface Rules {
    *
    * @param request.previouslyForged what the journal holds of this delegate, undefined for nothing
    * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, when the header would contradict that one
-   * @throws ProtocolError `FORGER_LEAVES` when the reference would refuse the block (chain.md 7.4)
+   * @throws ProtocolError `FORGER_LEAVES` when the reference would refuse the block
    */
   forge(state: StateReader, tip: BlockHeader, request: ForgeRequest): Block;
 
@@ -183,10 +183,7 @@ export interface Rules {
    */
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 
-  /**
-   * What stands for the journal of a delegate that may have signed headers which the journal does not tell of
-   * (chain.md 7.7).
-   */
+  /** What stands for the journal of a delegate that may have signed headers which the journal does not tell of. */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
 

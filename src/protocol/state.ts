@@ -54,7 +54,7 @@ export interface StateReader {
   delegateKeyByUsername(username: string): PublicKey | undefined;
   /** All delegates, in no stated order. */
   delegates(): Iterable<Delegate>;
-  /** The unshuffled list frozen under this index (chain.md 6.4), best delegate first. */
+  /** The unshuffled list frozen under this index, best delegate first. */
   roundList(index: number): readonly PublicKey[] | undefined;
   /** The generation's own running record, for example the BFT ledger. The same object until it changes. */
   ledger(): Uint8Array | undefined;

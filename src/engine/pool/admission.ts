@@ -1,4 +1,4 @@
-/** May it enter? The checks of chain.md 9.2 in their order, each refusal with its reasons. */
+/** May it enter? The checks in their order, each refusal with its reasons. */
 
 import type { PoolState } from '../../ports/node-api.ts';
 import type { Transaction, TransactionId } from '../../protocol/types.ts';

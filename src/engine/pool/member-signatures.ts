@@ -1,4 +1,4 @@
-/** Signatures of group members over pending transactions (chain.md 9.5). */
+/** Signatures of group members over pending transactions. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { isU64Decimal } from '../../primitives/bytes.ts';

@@ -1,5 +1,5 @@
 /**
- * Transactions that wait for a block (chain.md 9). From peers they go `received` -> `validated` -> `verified` -> `ready`,
+ * Transactions that wait for a block. From peers they go `received` -> `validated` -> `verified` -> `ready`,
  * from clients they begin at `verified`; those of groups wait in `pending` for the members' signatures. What is here is
  * this node's opinion only: nothing of it is consensus.
  */

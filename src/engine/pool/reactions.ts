@@ -1,4 +1,4 @@
-/** What the pool looks at again when the chain moved (chain.md 9.4). */
+/** What the pool looks at again when the chain moved. */
 
 import type { PoolState } from '../../ports/node-api.ts';
 import type { Address, Block, Transaction } from '../../protocol/types.ts';

@@ -1,4 +1,4 @@
-/** The steps that take transactions from queue to queue (chain.md 9.3), each over a bounded number of them. */
+/** The steps that take transactions from queue to queue, each over a bounded number of them. */
 
 import type { Transaction } from '../../protocol/types.ts';
 import type { TransactionError } from '../../protocol/verdict.ts';

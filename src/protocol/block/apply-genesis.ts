@@ -1,4 +1,4 @@
-/** The genesis block: its content is given, so every mutation is kept and no refusal counts (chain.md 11.3). */
+/** The genesis block: its content is given, so every mutation is kept and no refusal counts. */
 
 import type { StateWriter } from '../state.ts';
 import type { ApplyTransactionContext } from '../tx/apply-context.ts';

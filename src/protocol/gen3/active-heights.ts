@@ -9,7 +9,7 @@ const LISTS_LOOKED_BACK = 3;
 
 /**
  * First height of the present run of rounds in which a delegate is active, never before the first height of the round three
- * before the newest list's (chain.md 7.4).
+ * before the newest list's.
  *
  * @param newestList index of the newest frozen list to look from
  * @param offset rounds that a frozen list waits before it is used

@@ -117,7 +117,7 @@ export function isCompliant(ledger: BftLedger, header: BftHeader, limits: BftLim
 /**
  * Adds a header and the votes that it stands for.
  *
- * @param minHeightActive first height of the generator's present run of active rounds (chain.md 7.4)
+ * @param minHeightActive first height of the generator's present run of active rounds
  */
 export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive: number, limits: BftLimits): BftLedger {
   const follows = ledger.generators.length > 0;

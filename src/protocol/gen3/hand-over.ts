@@ -1,5 +1,5 @@
 /**
- * Going on with a delegate whose earlier headers are not known here (LIP-0014, chain.md 7.7). Once a block from after the last
+ * Going on with a delegate whose earlier headers are not known here (LIP-0014). Once a block from after the last
  * of them is final, the unknown ones can only stand on branches that this chain has left behind, and no such branch can be
  * higher than this one plus the slots that it missed. A header that names that height contradicts none of them.
  */

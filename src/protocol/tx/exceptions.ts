@@ -1,5 +1,5 @@
 /**
- * Transactions of live networks that count as valid although a check fails (chain.md 12 A). The first error alone decides
+ * Transactions of live networks that count as valid although a check fails. The first error alone decides
  * for most of them, which makes the order of errors part of the rules.
  */
 
