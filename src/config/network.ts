@@ -3,7 +3,7 @@
  * be absent) and `forgers.json` (devnets only). A folder is taken whole or refused with file, key and expectation.
  */
 
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { isCanonicalHex } from '../primitives/bytes.ts';
@@ -174,7 +174,15 @@ export function findNetworkDirectory(nameOrDirectory: string, home: string): str
   throw new ProtocolError(
     'NETWORK_UNKNOWN',
     { network: nameOrDirectory },
-    `unknown network \`${nameOrDirectory}\`: ${sought}; give the name of a network or the path of its folder`,
+    `unknown network \`${nameOrDirectory}\`: ${sought}; give the name of a network (${namesIn(home).join(', ')}) or the path ` +
+      'of its folder',
+  );
+}
+
+function namesIn(home: string): readonly string[] {
+  const folders = [join(packageDirectory(), 'networks'), join(home, 'networks')].filter((folder) => existsSync(folder));
+  return folders.flatMap((folder) =>
+    readdirSync(folder).filter((name) => existsSync(join(folder, name, 'network.json'))),
   );
 }
 

@@ -134,7 +134,8 @@ export async function restoreSnapshot(
     renameSync(chainDirectory(draft), target);
     return restored;
   } catch (error) {
-    const why = messageOf(error);
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT' && !existsSync(file);
+    const why = isMissing ? 'there is no such file: correct its path' : messageOf(error);
     throw new ProtocolError('SNAPSHOT_REFUSED', { file, why }, `${file} is refused: ${why}`, { cause: error });
   } finally {
     rmSync(draft.dataDirectory, { recursive: true, force: true });

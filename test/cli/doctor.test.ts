@@ -272,6 +272,9 @@ test.serial(
       status({ syncing: true, height: 500, consensus: 0 }),
       decided('forge', 'FORGING_PAUSED', missed, 1),
       { blocks: [{ height: 1000, timestamp: 99_950 }] },
+      // All delegates of a network whose passphrases everybody knows.
+      { 'node/status/forging': Array.from({ length: 101 }, () => ({ publicKey: KEY, forging: false })) },
+      { 'node/peers': [], ...status({ isAlone: true, consensus: 0, networkHeight: 0 }) },
     ])
       t.deepEqual(await found(t, await scene(t, { ...healthy(), ...changes })), []);
     let answers = 0;

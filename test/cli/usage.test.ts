@@ -53,7 +53,7 @@ const wrongUses: readonly (readonly [args: readonly string[], message: RegExp])[
   [['start', '--network', 'devnet', 'more'], /too many arguments/],
   [
     ['start', '--network', 'nowhere'],
-    /unknown network `nowhere`.*give the name of a network or the path of its folder/,
+    /unknown network `nowhere`.*give the name of a network \(devnet, devnet-gen2\) or the path of its folder/,
   ],
   [['start', '--network', './nowhere'], /unknown network `\.\/nowhere`: no network\.json in/],
   [['start', '--network', 'devnet', '--peer', '127.0.0.1'], /p2p\.fixedPeers must be a list of IP:PORT/],

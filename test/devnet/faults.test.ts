@@ -48,6 +48,9 @@ test.serial(
     t.timeout(180_000);
     const alone = await startOne(t, { flags: ['--no-peers'] });
     t.deepEqual(await found(t, alone.url), []);
+    // As a newcomer starts one: all delegates of the devnet are at hand, and it forges with none.
+    const follower = await startOne(t, { config: { forging: {} } });
+    await waitFor('nothing to find', async () => (await found(t, follower.url)).length === 0, 30_000);
     const { ws: nobody } = await freePortRanges(1);
     const lost = await startOne(t, { config: { p2p: { fixedPeers: [`127.0.0.1:${nobody}`] } } });
     await named(t, lost.url, 'NO_PEERS', ['NO_PEERS']);

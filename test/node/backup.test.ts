@@ -110,6 +110,14 @@ test('a snapshot that deviates anywhere is refused with the reason, and nothing 
   await refused(gzipSync(spoilt), /says digest|holds a wrong value|cannot be/);
 });
 
+test('a snapshot that is not there is named, with what to do', async (t) => {
+  const folder = temporaryFolder(t);
+  const error = await t.throwsAsync(restoreSnapshot(join(folder, 'none'), placeIn(join(folder, 'data'), network)), {
+    code: 'SNAPSHOT_REFUSED',
+  });
+  t.is(error?.message, `${join(folder, 'none')} is refused: there is no such file: correct its path`);
+});
+
 test('a snapshot of another network is refused', async (t) => {
   const folder = temporaryFolder(t);
   const place = placeIn(join(folder, 'data'), network);

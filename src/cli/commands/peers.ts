@@ -38,7 +38,7 @@ function verdictText({ verdict, direction, since, until, code, reason }: PeerVer
       return `dropped at ${timeText(since)}, code ${code}${why}${next}`;
     }
     case 'waiting':
-      return until === undefined ? 'never dialled again' : `dialled again from ${timeText(until)}`;
+      return `${until === undefined ? 'never dialled again' : `dialled again from ${timeText(until)}`}${why}`;
     case 'dialling':
       return 'is being dialled';
     case 'known':

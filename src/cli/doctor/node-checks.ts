@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProtocolError } from '../../primitives/errors.ts';
+import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
 import { nodeAsker } from '../ask-node.ts';
 import type { DecisionState, NodeState, PeerVerdictState } from '../node-client.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';
@@ -149,12 +150,18 @@ function judgePeers({ looks, peers }: Seen): readonly Finding[] {
     findings.push(finding('PEERS_OF_OTHER_NETWORK', evidence));
   }
   const connected = peers.filter(({ verdict }) => verdict === 'connected').length;
-  if (connected === 0) findings.push(finding('NO_PEERS', `${peers.length} addresses are known, none is connected`));
+  if (connected === 0) findings.push(finding('NO_PEERS', evidenceOfNone(peers)));
   else if (looks.every(({ consensus, syncing }) => consensus < CONSENSUS_MIN && !syncing)) {
     const best = Math.max(...looks.map(({ consensus }) => consensus));
     findings.push(finding('CONSENSUS_LOW', `at most ${best} % of ${connected} peers have the tip`));
   }
   return findings;
+}
+
+function evidenceOfNone(peers: readonly PeerVerdictState[]): string {
+  const none = `${peers.length} addresses are known, none is connected`;
+  const failed = peers.find(({ reason }) => reason !== undefined && reason !== '');
+  return failed === undefined ? none : `${none}; ${failed.ip}:${failed.wsPort ?? '?'}: ${failed.reason}`;
 }
 
 function judgeDecisions({ looks, decisions }: Seen): readonly Finding[] {
@@ -217,6 +224,8 @@ function evidenceOf({ time, code, message, fields }: DecisionState, times: numbe
 function judgeForging({ forging, active }: Seen): readonly Finding[] {
   if (forging.length === 0) return [];
   const on = forging.filter((delegate) => delegate.forging);
+  // Where the passphrases are published every node has all delegates at hand, and forges with none unless told.
+  if (on.length === 0 && forging.length >= ACTIVE_DELEGATES) return [];
   if (on.length === 0) return [finding('FORGING_OFF', `${forging.length} configured, 0 on`)];
   const idle = on.filter(({ publicKey }) => !active.has(publicKey));
   const [first] = idle;

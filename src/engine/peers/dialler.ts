@@ -34,8 +34,8 @@ export interface DiallerOptions {
   readonly pinned: ReadonlySet<PeerId>;
   readonly intervals: PeerIntervals;
   admits(ip: string): boolean;
-  /** Told when a peer answered a dial with a reason that stays, such as being of another network. */
-  turnedAway(peerId: PeerId, reason: CloseReason): void;
+  /** Told when a dial failed. @param isFinal true for a reason that stays, such as being of another network */
+  dialFailed(peerId: PeerId, reason: CloseReason, isFinal: boolean): void;
 }
 
 export interface DiallerDependencies {
@@ -201,10 +201,13 @@ export class Dialler {
     const reason = error instanceof ProtocolError ? String(error.data['reason']) : messageOf(error);
     const outcome = this.#plan.failed(peerId, typeof code === 'number' ? code : 1006, this.#options.fixed.has(peerId));
     if (outcome === 'unreachable') this.#book.fail(peerId);
-    if (outcome === 'hopeless') {
-      this.#options.turnedAway(peerId, { code: Number(code), reason });
-      if (!this.#options.pinned.has(peerId)) this.#book.remove(peerId);
-    }
+    if (outcome === 'hopeless' && !this.#options.pinned.has(peerId)) this.#book.remove(peerId);
+    if (outcome === 'hopeless' || outcome === 'unreachable')
+      this.#options.dialFailed(
+        peerId,
+        { code: typeof code === 'number' ? code : 1006, reason },
+        outcome === 'hopeless',
+      );
     this.#observer.log('debug', 'PEER_DIAL_FAILED', 'A peer could not be dialled', { peer: peerId, code, reason });
   }
 

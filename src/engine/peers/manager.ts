@@ -4,6 +4,7 @@
  */
 
 import { Closers } from '../closers.ts';
+import { LruMap } from '../../primitives/bounded.ts';
 import { assert, messageOf } from '../../primitives/errors.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
 import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
@@ -79,6 +80,8 @@ export class PeerManager {
   readonly #pinned: ReadonlySet<PeerId>;
   readonly #discipline: Discipline;
   #dropped: DroppedPeer[] = [];
+  /** Why the latest dial of an address failed. */
+  readonly #unreached = new LruMap<PeerId, CloseReason>(DROPPED_MAX);
   #saving: Timer | undefined;
   #stopped = true;
 
@@ -120,7 +123,10 @@ export class PeerManager {
         pinned: this.#pinned,
         intervals: { ...INTERVALS, ...options.intervals },
         admits: (ip) => this.#admits(ip),
-        turnedAway: (peerId, reason) => this.#drop(peerId, 'outbound', reason),
+        dialFailed: (peerId, reason, isFinal) => {
+          if (isFinal) this.#drop(peerId, 'outbound', reason);
+          else this.#unreached.set(peerId, reason);
+        },
       },
     );
   }
@@ -209,6 +215,7 @@ export class PeerManager {
       reputationOf: (peerId) => this.#discipline.reputationOf(peerId),
       isDialling: (peerId) => this.#dialler.isDialling(peerId),
       dialDueMs: (peerId) => this.#dialler.dueMs(peerId),
+      dialFailureOf: (peerId) => this.#unreached.get(peerId),
     });
   }
 

@@ -27,6 +27,8 @@ export interface VerdictSources {
   isDialling(peerId: PeerId): boolean;
   /** Unix time in milliseconds from which the address may be dialled. */
   dialDueMs(peerId: PeerId): number;
+  /** Why the latest dial failed, if one did. */
+  dialFailureOf(peerId: PeerId): CloseReason | undefined;
 }
 
 const ORDER: Readonly<Record<PeerVerdict['verdict'], number>> = {
@@ -72,7 +74,7 @@ export function verdictsOf(sources: VerdictSources): readonly PeerVerdict[] {
 type Standing = Pick<PeerVerdict, 'verdict' | 'direction' | 'sinceMs' | 'untilMs' | 'code' | 'reason'>;
 
 function standing(
-  { isDialling, dialDueMs, nowMs }: VerdictSources,
+  { isDialling, dialDueMs, dialFailureOf, nowMs }: VerdictSources,
   peerId: PeerId,
   connection: Connection | undefined,
   drop: DroppedPeer | undefined,
@@ -90,7 +92,7 @@ function standing(
     const { direction, atMs, code, reason } = drop;
     return { verdict: 'dropped', direction, sinceMs: atMs, code, reason, ...until };
   }
-  return dueMs > nowMs ? { verdict: 'waiting', ...until } : { verdict: 'known' };
+  return dueMs > nowMs ? { verdict: 'waiting', ...until, ...dialFailureOf(peerId) } : { verdict: 'known' };
 }
 
 function banned({ untilMs, reason }: Ban): Standing {
