@@ -1,7 +1,7 @@
-/** Making folders. */
+/** Making folders, and asking whether there is room in them. */
 
-import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 
 import { ProtocolError } from '../primitives/errors.ts';
 
@@ -20,6 +20,29 @@ export function makeFolder(directory: string): void {
   }
   if (missing.length === 0) missing.push(folder);
   for (const each of missing.reverse()) makeOne(each);
+}
+
+/** As much as files of fixed size, which the database maps into memory, take at first. */
+const ROOM_BYTES = 64 * 1024;
+
+/**
+ * Tries to write to a folder. Where a mapped file finds no room the system ends the process with a signal, so it is asked first.
+ *
+ * @throws Error of the system, as `ENOSPC`
+ */
+export function checkRoom(directory: string): void {
+  const file = join(directory, `.room.${process.pid}`);
+  try {
+    const descriptor = openSync(file, 'w', 0o600);
+    try {
+      writeFileSync(descriptor, Buffer.alloc(ROOM_BYTES));
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } finally {
+    rmSync(file, { force: true });
+  }
 }
 
 function makeOne(directory: string): void {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { open, type Database, type Transaction } from 'lmdb';
 
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
-import { makeFolder } from './folder.ts';
+import { checkRoom, makeFolder } from './folder.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from './key-value.ts';
 import { takeLock, type ProcessLock } from './process-lock.ts';
 
@@ -33,6 +33,7 @@ export function openLmdb(directory: string, create: boolean, durable = true): Ke
   const lock = lockOf(directory);
   try {
     refuseDamagedFile(directory, dataFile);
+    refuseFullDisk(directory);
     return new LmdbKeyValue(openEnvironment(directory, { noSync: !durable }), lock);
   } catch (error) {
     lock.release();
@@ -76,6 +77,20 @@ function lockOf(directory: string): ProcessLock {
       'STORE_IN_USE',
       { directory, pid: error.data['pid'] },
       `The chain store in ${directory} is in use by process ${pid}. Stop that process, or give this node another data directory.`,
+      { cause: error },
+    );
+  }
+}
+
+function refuseFullDisk(directory: string): void {
+  try {
+    checkRoom(directory);
+  } catch (error) {
+    throw new ProtocolError(
+      'STORE_WRITE_FAILED',
+      { directory },
+      `The chain store in ${directory} cannot be written: ${messageOf(error)}. Make room on its disk, or give this node ` +
+        'another data directory.',
       { cause: error },
     );
   }

@@ -9,6 +9,7 @@ import { openLmdb } from '../../src/store/lmdb.ts';
 import { MemoryKeyValue } from '../../src/store/memory.ts';
 import { chainStoreOver, openChainStore } from '../../src/store/open.ts';
 import { fakeBlock, FAKE_CODEC } from '../support/fake-codec.ts';
+import { limitFileSize } from '../support/full-disk.ts';
 import { paramsWith } from '../support/fixtures.ts';
 import { BACKENDS, dump, temporaryFolder } from './backends.ts';
 import { Dice, followHistory, nextStep } from './world.ts';
@@ -144,6 +145,27 @@ for (const [what, layout, advice] of [
     });
   });
 }
+
+test.serial(
+  'a full disk is refused before anything is mapped, also for a store that is there, and nothing is left',
+  async (t) => {
+    await inFolder(async (directory) => {
+      await (await openIn(join(directory, 'old'))).close();
+      for (const name of ['new', 'old']) {
+        limitFileSize(process.pid, 4096);
+        try {
+          const error = await t.throwsAsync(openIn(join(directory, name)), { code: 'STORE_WRITE_FAILED' });
+          t.regex(error?.message ?? '', /cannot be written: .*Make room on its disk/);
+        } finally {
+          limitFileSize(process.pid, undefined);
+        }
+      }
+      t.deepEqual(readdirSync(join(directory, 'new')), []);
+      await (await openIn(join(directory, 'old'))).close();
+      await (await openIn(join(directory, 'new'))).close();
+    });
+  },
+);
 
 test('a database of another program is refused', async (t) => {
   await inFolder(async (directory) => {
