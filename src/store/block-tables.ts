@@ -21,6 +21,7 @@ import {
   isU32,
   listItemKey,
   listPlaceKey,
+  ownBuffer,
   placeAtEnd,
   placeBytes,
   placeKey,
@@ -222,13 +223,6 @@ export class BlockTables {
   #read(prefix: Buffer): List {
     return { prefix: ownBuffer(prefix), items: listLength(this.#keys, prefix) };
   }
-}
-
-/** What the pool of small buffers gives would keep kilobytes of its neighbours in memory as long as it is cached itself. */
-function ownBuffer(bytes: Buffer): Buffer {
-  const own = Buffer.allocUnsafeSlow(bytes.length);
-  own.set(bytes);
-  return own;
 }
 
 /** The transactions of a block as they are stored together. */

@@ -9,7 +9,7 @@ import { assert } from '../primitives/errors.ts';
 import { compareKeys, KeyRun } from './key-run.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueReader, KeyValueWriter } from './key-value.ts';
 import { afterPrefix, prefixRange } from './key-value.ts';
-import { EMPTY, runKey, TABLES, type TableName } from './layout.ts';
+import { EMPTY, ownBuffer, runKey, TABLES, type TableName } from './layout.ts';
 
 /** Tables whose pages are asked for at any depth. */
 export const COUNTED_TABLES: readonly TableName[] = [
@@ -237,7 +237,7 @@ class Runs {
     const first: Run = { start: Buffer.from([table]), size: 0, changed: undefined };
     this.#runs = [first];
     for (const { key, value } of disk.entries(prefixRange(runKey(first.start)))) {
-      const start = Buffer.from(key.subarray(1));
+      const start = ownBuffer(key.subarray(1));
       const size = value.length === SIZE_BYTES ? value.readUInt32BE() : 0;
       if (start.length === 1) first.size = size;
       else this.#runs.push({ start, size, changed: undefined });
@@ -402,7 +402,7 @@ class Runs {
     assert(first !== undefined, 'what grew too large holds keys');
     whole.changed = first;
     whole.size = first.size;
-    const cutOff = others.map((piece): Run => ({ start: piece.key(0), size: piece.size, changed: piece }));
+    const cutOff = others.map((piece): Run => ({ start: ownBuffer(piece.key(0)), size: piece.size, changed: piece }));
     this.#runs.splice(at + 1, 0, ...cutOff);
     this.#changed.push(...cutOff);
   }

@@ -165,7 +165,8 @@ export class KeyRun {
   /** Makes room for so many bytes, in memory that nobody else reads. */
   #reserve(bytes: number): void {
     if (this.#isOwn && bytes <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(bytes * 2, 64));
+    // A little room only: thousands of runs may change before they are written.
+    const larger = Buffer.allocUnsafeSlow(bytes + Math.max(64, bytes >> 3));
     this.#bytes.copy(larger, 0, 0, this.#end);
     this.#bytes = larger;
     this.#isOwn = true;

@@ -294,6 +294,16 @@ export function isU32(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff;
 }
 
+/**
+ * A copy for keeping: what the pool of small buffers gives would keep kilobytes of its neighbours in memory as long as it is
+ * kept itself.
+ */
+export function ownBuffer(bytes: Uint8Array): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  own.set(bytes);
+  return own;
+}
+
 /** 4 bytes that sort like the number. */
 export function heightBytes(height: number): Buffer {
   const bytes = Buffer.allocUnsafe(HEIGHT_BYTES);

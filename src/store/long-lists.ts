@@ -83,16 +83,20 @@ export class LongLists {
     }
   }
 
-  /** Sorts lists that have just become long, with all they hold. */
+  /** Sorts lists that have just become long, with all they hold: one order after the other, as neighbours are written fastest. */
   #begin(keys: KeyValueWriter, lists: readonly Buffer[]): void {
     for (const list of lists) {
-      for (const key of Array.from(keys.keys(prefixRange(list)))) {
+      const members = Array.from(keys.keys(prefixRange(list)), (key) => {
         const place = placeAtEnd(key);
-        const transaction = this.#source.transaction(place);
-        this.#put(keys, list, transaction, place);
+        return { place, transaction: this.#source.transaction(place) };
+      });
+      for (const sort of sortsOf(list)) {
+        for (const { place, transaction } of members) keys.put(keyOf(list, sort, transaction, place), EMPTY, true);
+      }
+      if (list[0] !== TABLES.transactionsBySender.number) continue;
+      for (const { place, transaction } of members) {
         const isToSelf = recipientOf(transaction) === transaction.senderId;
-        const isSender = list[0] === TABLES.transactionsBySender.number;
-        if (isSender && isToSelf) this.#put(keys, selfListKey(transaction.senderId), transaction, place);
+        if (isToSelf) this.#put(keys, selfListKey(transaction.senderId), transaction, place);
       }
     }
   }
@@ -107,8 +111,11 @@ export class LongLists {
 }
 
 function keysOf(list: Buffer, transaction: Transaction, place: TransactionPlace): readonly Buffer[] {
-  const tail = placeBytes(place);
-  return sortsOf(list).map((sort) => longListEntry(list, sort, sortValueBytes(transaction, sort), tail));
+  return sortsOf(list).map((sort) => keyOf(list, sort, transaction, place));
+}
+
+function keyOf(list: Buffer, sort: ListSort, transaction: Transaction, place: TransactionPlace): Buffer {
+  return longListEntry(list, sort, sortValueBytes(transaction, sort), placeBytes(place));
 }
 
 function end(keys: KeyValueWriter, list: Buffer): void {

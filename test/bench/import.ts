@@ -44,8 +44,10 @@ interface Run {
   readonly transactions: number;
   /** Processor time of the process, all threads. */
   readonly cpuSeconds: number;
-  /** Largest resident memory of the process at the end of each quarter of the time. */
+  /** Largest memory of its own that the process had in each quarter of the time. */
   readonly quartersMegabytes: readonly number[];
+  /** Likewise with the pages of files that it has mapped: those of the store go when somebody else needs the room. */
+  readonly mappedMegabytes: readonly number[];
 }
 
 export async function benchImport({ shortHeight, longHeight, fullHeight }: ImportBenchOptions): Promise<void> {
@@ -81,6 +83,7 @@ export async function benchImport({ shortHeight, longHeight, fullHeight }: Impor
       figure(run.blocks / run.cpuSeconds),
       figure(run.blocks / run.cpuSeconds / (shortRun.blocks / shortRun.cpuSeconds), 2),
       run.quartersMegabytes.map((megabytes) => figure(megabytes)).join(' '),
+      run.mappedMegabytes.map((megabytes) => figure(megabytes)).join(' '),
     ];
     printTable(`Import: one block in ${FULL_EVERY} is full, the others are empty`, [
       [
@@ -91,9 +94,11 @@ export async function benchImport({ shortHeight, longHeight, fullHeight }: Impor
         'blocks per processor second',
         'of the first',
         'MB by quarters of the time',
+        'with mapped files',
       ],
       row(`${shortRun.blocks} blocks`, shortRun),
       row(`${longRun.blocks} blocks`, longRun),
+      row(`${fullRun.blocks} full blocks`, fullRun),
     ]);
 
     const signatures = await signaturesPerSecond();
@@ -138,10 +143,10 @@ async function importFile(folder: string, network: string, name: string): Promis
   const child = spawn(process.execPath, [EXECUTABLE, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
-  const samples: number[] = [];
+  const samples: { readonly own: number; readonly mapped: number }[] = [];
   let cpuSeconds = 0;
   const timer = setInterval(() => {
-    samples.push(residentMegabytesOf(child));
+    samples.push({ own: megabytesOf(child, 'RssAnon'), mapped: megabytesOf(child, 'VmRSS') });
     cpuSeconds = cpuSecondsOf(child) ?? cpuSeconds;
   }, 100);
   const [code] = (await once(child, 'close')) as [number | null];
@@ -153,7 +158,8 @@ async function importFile(folder: string, network: string, name: string): Promis
     blocks: Number(found[1]),
     transactions: Number(found[2]),
     cpuSeconds,
-    quartersMegabytes: quarters(samples),
+    quartersMegabytes: quarters(samples.map(({ own }) => own)),
+    mappedMegabytes: quarters(samples.map(({ mapped }) => mapped)),
   };
 }
 
@@ -184,8 +190,8 @@ async function signaturesPerSecond(): Promise<{ readonly perSecond: number; read
   return { perSecond: answers.length / seconds, cpuMs: (user + system) / 1000 / answers.length };
 }
 
-/** What an import of full blocks hands to the disk for each (measured: 138 MB for 3,000): pages that many of them share. */
-const COMMIT_BYTES = BLOCKS_PER_COMMIT * 46_000;
+/** What an import of full blocks hands to the disk for each (measured: 66 MB for 2,040): pages that many of them share. */
+const COMMIT_BYTES = BLOCKS_PER_COMMIT * 32_000;
 /** Places for commits in the file, one after the other, as a store that grows has them. */
 const COMMIT_PLACES = 10;
 
@@ -264,9 +270,9 @@ function cpuSecondsOf({ pid }: ChildProcess): number | undefined {
   }
 }
 
-function residentMegabytesOf({ pid }: ChildProcess): number {
+function megabytesOf({ pid }: ChildProcess, what: 'RssAnon' | 'VmRSS'): number {
   try {
-    const line = /^RssAnon:\s+([0-9]+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    const line = new RegExp(`^${what}:\\s+([0-9]+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
     return (Number(line?.[1] ?? 0) * 1024) / 1_000_000;
   } catch {
     return 0;
