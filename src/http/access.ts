@@ -1,6 +1,7 @@
 /** Who may ask: lists of addresses and networks, and the rules in front of every path. */
 
 import { BlockList, isIP } from 'node:net';
+import { hostname as machineName } from 'node:os';
 import type { Request, RequestHandler } from 'express';
 import { SILENT, type Observer } from '../ports/observer.ts';
 import type { HttpOptions } from './options.ts';
@@ -56,7 +57,10 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   };
   const isConcealed = noticeProxies(options);
   /** Addresses say who asks only when nothing between stands in for somebody else. */
-  const isItself = (request: Request) => !isConcealed(request) && !isOfForeignPage(request, options.cors.origin);
+  const isItself = (request: Request) =>
+    !isConcealed(request) &&
+    !isOfForeignPage(request, options.cors.origin) &&
+    (options.trustProxy || !isUnderForeignName(request));
   return {
     check: (route, request) => {
       if (route.access === undefined) return;
@@ -96,6 +100,21 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
   const page = URL.canParse(origin) ? new URL(origin) : undefined;
   return page === undefined || (page.host !== host && !LOOPBACK_NAMES.has(page.hostname));
 }
+
+/**
+ * Whether this machine asks itself by a name that anybody can own. A page whose name was pointed at this machine after it was
+ * loaded asks so, and its browser takes the node for the page's own site.
+ */
+function isUnderForeignName({ headers, socket }: Request): boolean {
+  if (!isLoopback(socket.remoteAddress)) return false;
+  const { host = '' } = headers;
+  const { hostname } = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : { hostname: '' };
+  const isOwn = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 || !hostname.includes('.') || OWN_NAME.test(hostname);
+  return !isOwn && hostname !== machineName().toLowerCase();
+}
+
+/** Endings that no registry of names gives away. */
+const OWN_NAME = /\.(?:localhost|local|internal|home\.arpa)$/;
 
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 

@@ -105,7 +105,7 @@ function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]>
 
 function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, parts: AppParts): RequestHandler {
   return async (request, response) => {
-    const route = routes.find(({ method }) => method === request.method);
+    const route = routeFor(request.method, routes);
     // Preflight requests end in the CORS step, unless CORS is off.
     if (route === undefined) throw methodNotAllowed();
     const checked = checkRequest(route, rawRequestOf(request));
@@ -176,10 +176,17 @@ function rawRequestOf(request: Request): RawRequest {
 function refuseOtherMethods(routes: readonly Route[]): RequestHandler {
   const allowed = routes.map(({ method }) => method);
   return (request, response, next) => {
-    if (request.method === 'OPTIONS' || allowed.some((method) => method === request.method)) return next();
+    if (request.method === 'OPTIONS' || routeFor(request.method, routes) !== undefined) return next();
     response.setHeader('Allow', allowed.join(', '));
     throw methodNotAllowed();
   };
+}
+
+/** The routes of the family do not know HEAD; what watchers of services ask does. */
+function routeFor(asked: string, routes: readonly Route[]): Route | undefined {
+  const isFor = ({ method, kind }: Route) =>
+    method === asked || (asked === 'HEAD' && method === 'GET' && kind === 'plain');
+  return routes.find(isFor);
 }
 
 function methodNotAllowed(): Problem {

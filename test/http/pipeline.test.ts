@@ -1,6 +1,7 @@
-import { createServer, request as httpRequest } from 'node:http';
+import { createServer, request as httpRequest, type RequestOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import test from 'ava';
+import { hostname as machineName } from 'node:os';
+import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import { SILENT, type LogFields, type Observer } from '../../src/ports/observer.ts';
@@ -223,6 +224,27 @@ test('a page of another site is not told what is for this machine alone, whoever
   t.is((await named(RESERVED[0] ?? '', { headers: { origin: 'https://admin.test' } })).status, 200);
 });
 
+test('a name that anybody can own, pointed at this machine, opens nothing that is for this machine alone', async (t) => {
+  const statusOf = await serveBare(t);
+  for (const path of RESERVED) {
+    for (const host of ['elsewhere.test', 'elsewhere.test:4000', '127.0.0.1.elsewhere.test', 'a.localhost.test']) {
+      t.is(await statusOf(path, { headers: { host } }), 403, `${path} ${host}`);
+    }
+    for (const host of ['localhost', '[::1]:4000', 'node-1', 'node.internal', `${machineName()}:4000`]) {
+      t.is(await statusOf(path, { headers: { host } }), 200, `${path} ${host}`);
+    }
+  }
+  t.is(await statusOf('/api/accounts', { headers: { host: 'elsewhere.test' } }), 200);
+});
+
+test('whether a node lives can be asked by the head alone', async (t) => {
+  const statusOf = await serveBare(t);
+  for (const path of ['/healthz', '/readyz', '/metrics']) {
+    t.is(await statusOf(path, { method: 'HEAD' }), await statusOf(path), path);
+  }
+  t.is(await statusOf('/api/accounts', { method: 'HEAD' }), 405);
+});
+
 test('past the limit of a window a client gets 429, shared by all routes and not counting unknown paths', async (t) => {
   const ask = await serve(t, fakeNode(3), { limits: { ...limits, max: 2 } });
   t.is((await ask('/api/accounts')).headers.get('x-ratelimit-remaining'), '1');
@@ -311,3 +333,19 @@ test('closing does not wait for a request that hangs', async (t) => {
   await server.close();
   t.truthy(await cut);
 });
+
+/** A node for requests that clients of the interface never send. */
+async function serveBare(t: ExecutionContext) {
+  const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1' });
+  const { port } = await server.start();
+  t.teardown(() => server.close());
+  return (path: string, options: RequestOptions = {}) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const sent = httpRequest({ hostname: '127.0.0.1', port, path, ...options }, (response) => {
+        response.resume();
+        response.on('end', () => resolve(response.statusCode));
+      });
+      sent.on('error', reject);
+      sent.end();
+    });
+}
