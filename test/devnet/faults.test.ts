@@ -52,7 +52,7 @@ for (const name of ['devnet', 'devnet-gen2']) {
       // A machine that stands still for seconds is a fault, and is told of rightly.
       const isNothing = async (): Promise<boolean> =>
         (await codesOf(t, node, net)).every((code) => code === 'MACHINE_TOO_SLOW' && !isMachineSteady);
-      await waitFor(`nothing to find on node ${node.plan.index}`, isNothing, 10_000);
+      t.true(await waitFor(`nothing to find on node ${node.plan.index}`, isNothing, 10_000));
     }
   });
 }
@@ -146,6 +146,8 @@ test.serial('a network folder with other rewards: blocks are refused, and the no
   const peers = { p2p: { fixedPeers: [`127.0.0.1:${astray.wsPort}`] } };
   const lonely = await startOne(t, { config: { ...peers, forging: { ...forging, consensusMin: 0 } } });
   await named(t, lonely.url, 'CONSENSUS_LOW', ['CONSENSUS_LOW', 'SYNC_FAILS']);
+  // Its only peer breaks off whatever it is asked for.
+  await named(t, lonely.url, 'SYNC_FAILS', ['CONSENSUS_LOW', 'SYNC_FAILS']);
   await lonely.end();
   const careful = await startOne(t, { config: { ...peers, forging: { ...forging, consensusMin: 51 } } });
   await named(t, careful.url, 'SLOTS_MISSED', ['SLOTS_MISSED', 'CONSENSUS_LOW', 'SYNC_FAILS']);
