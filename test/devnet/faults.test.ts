@@ -21,6 +21,7 @@ import type { Untyped } from '../support/untyped.ts';
 const NAMED_WITHIN_MS = 10_000;
 /** For a fault to show itself: some blocks, on a busy machine. */
 const SHOWS_WITHIN_MS = 90_000;
+const STARTS_WITHIN_MS = 90_000;
 const ROOM_BYTES = 1e12;
 
 /** A gap between two turns of this process that says that the machine itself stood still. */
@@ -208,7 +209,7 @@ async function startOne(t: ExecutionContext, options: OneOptions): Promise<OneNo
     await end(child);
   });
   const url = `http://127.0.0.1:${http}`;
-  await waitFor(`a node with ${JSON.stringify(options)}`, () => fetch(url), 30_000);
+  await waitFor(`a node with ${JSON.stringify(options)}`, () => fetch(url), STARTS_WITHIN_MS);
   return { url, wsPort: ws, end: () => end(child) };
 }
 
