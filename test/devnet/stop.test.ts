@@ -10,11 +10,13 @@ import { contradictions, startTestDevnet, waitFor, type TestDevnet, type TestNod
 
 const STOP_MS_MAX = 3000;
 const KEPT_ALIVE = 5;
+/** Far more than a start takes: a machine with other work to do is no fault of the node. */
+const START_MS_MAX = 90_000;
 
 let devnet: TestDevnet;
 
 test.before(async (t) => {
-  t.timeout(120_000);
+  t.timeout(240_000);
   devnet = await startTestDevnet({ nodes: 2 });
   await nodeAt(1).stop();
 });
@@ -22,7 +24,7 @@ test.after.always(() => devnet.close());
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test.serial(`${signal} ends a node that forges, has peers and is read within three seconds`, async (t) => {
-    t.timeout(120_000);
+    t.timeout(240_000);
     const { child, output, isClosed } = await busyNode(t);
     const { height } = await nodeAt(1).client.status();
     const startedMs = Date.now();
@@ -33,7 +35,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     t.notRegex(output(), /ERROR|did not stop in time/);
 
     const again = startAlone(t);
-    t.true((await waitFor('the node', () => nodeAt(1).client.status(), 30_000)).height >= height);
+    t.true((await waitFor('the node', () => nodeAt(1).client.status(), START_MS_MAX)).height >= height);
     again.child.kill('SIGKILL');
     await once(again.child, 'exit');
     t.deepEqual(contradictions(devnet), []);
@@ -41,7 +43,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 test.serial('a second signal ends a node at once, and what is on the disk is whole', async (t) => {
-  t.timeout(120_000);
+  t.timeout(240_000);
   const { child } = await busyNode(t);
   const { height } = await nodeAt(1).client.status();
   const startedMs = Date.now();
@@ -51,7 +53,7 @@ test.serial('a second signal ends a node at once, and what is on the disk is who
   t.true(Date.now() - startedMs < STOP_MS_MAX);
 
   const again = startAlone(t);
-  t.true((await waitFor('the node', () => nodeAt(1).client.status(), 30_000)).height >= height);
+  t.true((await waitFor('the node', () => nodeAt(1).client.status(), START_MS_MAX)).height >= height);
   again.child.kill('SIGTERM');
   t.deepEqual(await once(again.child, 'exit'), [0, null], again.output());
   t.deepEqual(contradictions(devnet), []);
@@ -77,7 +79,7 @@ function startAlone(t: ExecutionContext): { readonly child: ChildProcess; readon
 async function busyNode(t: ExecutionContext) {
   const { child, output } = startAlone(t);
   const { client, plan } = nodeAt(1);
-  await waitFor('the node', () => client.status(), 30_000);
+  await waitFor('the node', () => client.status(), START_MS_MAX);
   await waitFor('a block of its own', async () => output().includes('forged a block'), 60_000);
   const peers = await waitFor('a peer', async () => (await client.status()).consensus > 0, 30_000);
   t.true(peers);

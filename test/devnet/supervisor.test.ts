@@ -10,6 +10,8 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const NODES = 2;
+/** Far more than a start takes: a machine with other work to do is no fault of the node. */
+const START_MS_MAX = 90_000;
 
 test.serial(
   'until a height, the JSON on the standard output is the nodes’ common block and nothing else',
@@ -77,7 +79,7 @@ test.serial('a devnet with its own block time writes a network folder that start
   const node = spawn(process.execPath, [CLI_ENTRY, 'start', '--network', folder, ...flags], { stdio: 'ignore' });
   t.teardown(() => node.kill('SIGKILL'));
   const client = nodeClient(`http://127.0.0.1:${http}`);
-  t.is((await waitFor('the node', () => client.status(), 20_000)).height, 1);
+  t.is((await waitFor('the node', () => client.status(), START_MS_MAX)).height, 1);
 
   const ended = once(node, 'exit');
   const stopMs = Date.now();
@@ -114,7 +116,7 @@ async function startDevnet(
   more: readonly string[] = [],
   data: string = temporaryFolder(t),
 ): Promise<RunningDevnet> {
-  t.timeout(120_000);
+  t.timeout(240_000);
   const ports = await freePortRanges(NODES);
   const flags = ['--nodes', `${NODES}`, '--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`, '--data-dir', data];
   const supervisor = spawn(process.execPath, [CLI_ENTRY, 'devnet', ...flags, ...more], {
@@ -125,7 +127,7 @@ async function startDevnet(
   supervisor.stderr?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
   for (let index = 0; index < NODES; index++) {
     const client = nodeClient(`http://127.0.0.1:${ports.http + index}`);
-    await waitFor(`node ${index}`, () => client.status(), 30_000);
+    await waitFor(`node ${index}`, () => client.status(), START_MS_MAX);
   }
   const pids = Array.from({ length: NODES }, (_, index) => {
     const claims = readdirSync(join(data, `node-${index}`, 'devnet', 'chain')).map((name) =>
