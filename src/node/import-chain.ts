@@ -1,6 +1,7 @@
 /** Takes the blocks of a file into a store, each verified as if a peer had sent it. */
 
 import { availableParallelism } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Chain } from '../engine/chain.ts';
 import { BranchRejected } from '../engine/commit.ts';
@@ -16,7 +17,7 @@ import type { ChainFile, FileLine } from './chain-file.ts';
  */
 export const BLOCKS_PER_COMMIT = 340;
 /** Groups that are being read, wait or are applied, each after the one before. */
-const GROUPS_AHEAD_MAX = 3;
+const GROUPS_AHEAD_MAX = 5;
 /** Lines that a thread reads at once: some ten milliseconds of work where blocks are full. */
 const LINES_PER_JOB = 10;
 
@@ -133,9 +134,16 @@ class ImportRun {
     this.#underWay.push(done);
   }
 
-  /** @param before resolves when the group below is on the disk */
+  /**
+   * Applies a group, or nothing of it once the import is to end.
+   *
+   * @param before resolves when the group below is on the disk
+   */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
+    // Applying keeps this thread to itself: what was read meanwhile goes to the other threads first.
+    await nextTurn();
+    if (this.#options.signal?.aborted === true) return;
     const group: TakenLine[] = [];
     for (const job of jobs) {
       const blocks = await job.blocks;

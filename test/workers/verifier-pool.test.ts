@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { getPriority, platform, tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
@@ -145,4 +145,16 @@ test('closing waits for the checks in flight, and a closed pool still answers', 
   await inFlight;
   await expectRightAnswers(t, pool, questions(100, 'closed'));
   t.deepEqual(codes, []);
+});
+
+// Before the others of this file, which start threads too.
+test.serial('threads stand behind the one that asks where a system ranks threads', async (t) => {
+  const verifier = createVerifierPool({ threads: 2, cacheEntriesMax: 10 });
+  t.teardown(() => verifier.close());
+  const own = getPriority();
+  await expectRightAnswers(t, verifier, questions(300, 'rank'));
+  t.is(getPriority(), own);
+  if (platform() !== 'linux') return;
+  const behind = readdirSync('/proc/self/task').filter((id) => getPriority(Number(id)) > own);
+  t.is(behind.length, 2);
 });
