@@ -28,8 +28,8 @@ export class BranchChanges {
   /** @param reverted blocks that were taken back as one unit, in any order */
   note(reverted: readonly Block[]): void {
     if (reverted.length === 0) return;
-    const commonHeight = Math.min(...reverted.map(({ height }) => height)) - 1;
-    const change = { timeMs: this.#clock.nowMs(), commonHeight, revertedBlocks: reverted.length };
+    const lowest = reverted.reduce((least, { height }) => Math.min(least, height), Infinity);
+    const change = { timeMs: this.#clock.nowMs(), commonHeight: lowest - 1, revertedBlocks: reverted.length };
     this.#count += 1;
     this.#latest = [change, ...this.#latest].slice(0, LATEST_MAX);
   }

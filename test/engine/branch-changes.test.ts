@@ -38,3 +38,10 @@ test('all changes are counted, and only the latest twenty kept', (t) => {
   t.is(changes.latest[0]?.commonHeight, 50);
   t.is(changes.latest[19]?.commonHeight, 31);
 });
+
+test('a branch of any length can be taken back', (t) => {
+  const changes = scene();
+  const heights = Array.from({ length: 200_000 }, (_, index) => 200_002 - index);
+  changes.note(heights.map((height) => ({ height }) as Block));
+  t.like(changes.latest[0], { commonHeight: 2, revertedBlocks: 200_000 });
+});

@@ -15,6 +15,8 @@ const FREE_MS = 12_000;
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;
+/** What may be saved up: else a peer that was quick for a whole chain could afterwards be as slow as it likes for a day. */
+const SAVED_MS_MAX = 60_000;
 
 export class Patience {
   readonly #clock: Pick<Clock, 'nowMs'>;
@@ -40,9 +42,10 @@ export class Patience {
     }
   }
 
-  /** These came. @throws ProtocolError `SYNC_TOO_SLOW` when all that came so far took too long */
+  /** These came. @throws ProtocolError `SYNC_TOO_SLOW` when what came so far took too long */
   reward(blocks: readonly Block[]): void {
     for (const { transactions } of blocks) this.#earnedMs += PER_BLOCK_MS + transactions.length * PER_TRANSACTION_MS;
     if (this.#waitedMs > this.#earnedMs) throw new ProtocolError('SYNC_TOO_SLOW', { waitedMs: this.#waitedMs });
+    this.#earnedMs = Math.min(this.#earnedMs, this.#waitedMs + SAVED_MS_MAX);
   }
 }
