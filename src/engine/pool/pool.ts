@@ -9,7 +9,7 @@ import type { PoolEntry, PoolState, SubmitResult } from '../../ports/node-api.ts
 import type { Observer } from '../../ports/observer.ts';
 import type { Block, MemberSignature, Transaction, TransactionId } from '../../protocol/types.ts';
 import { transactionError, TransactionRejected, type TransactionError } from '../../protocol/verdict.ts';
-import { admitFromClient, admitFromPeer, isFaultOfSender } from './admission.ts';
+import { admitFromClient, admitFromPeer, isFaultOfSender, type Looks } from './admission.ts';
 import type { PoolContext } from './checks.ts';
 import { addMemberSignature, memberSignatureFromJson } from './member-signatures.ts';
 import { POOL_STATES, PoolQueues, type Pooled } from './queues.ts';
@@ -61,6 +61,8 @@ export class TransactionPool {
   readonly #limits: PoolLimits;
   readonly #queues: PoolQueues;
   readonly #stepEvents: StepEvents;
+  /** Between two steps, as many as a step looks at. */
+  readonly #looks: Looks;
 
   constructor(dependencies: PoolDependencies) {
     this.#context = dependencies;
@@ -68,6 +70,7 @@ export class TransactionPool {
     this.#events = dependencies.events;
     this.#limits = { ...DEFAULT_LIMITS, ...dependencies.limits };
     this.#queues = new PoolQueues(this.#limits.perQueueMax);
+    this.#looks = { left: this.#limits.releaseLimit };
     this.#stepEvents = {
       dropped: (transaction, errors) => this.#noteDropped(transaction, errors),
       verified: (transaction) => this.#events.verified(transaction),
@@ -95,7 +98,7 @@ export class TransactionPool {
     const refused: TransactionRejected[] = [];
     for (const json of jsons) {
       try {
-        const { transaction } = admitFromPeer(this.#context, this.#queues, json);
+        const { transaction } = admitFromPeer(this.#context, this.#queues, this.#looks, json);
         accepted.push(transaction.id);
         this.#events.received?.(transaction);
       } catch (error) {
@@ -123,6 +126,7 @@ export class TransactionPool {
   /** Moves transactions on: validate, verify, process. Due every few seconds and right before forging. */
   step(): void {
     const { releaseLimit } = this.#limits;
+    this.#looks.left = releaseLimit;
     validateReceived(this.#context, this.#queues, releaseLimit, this.#stepEvents);
     verifyValidated(this.#context, this.#queues, releaseLimit, this.#stepEvents);
     fillReady(this.#context, this.#queues, this.#stepEvents);

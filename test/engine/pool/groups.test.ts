@@ -79,6 +79,30 @@ test('a copy that somebody spoilt with a signature does not keep the good one ou
   }
 });
 
+test("between two steps no more copies with signatures of nobody's are looked at than a step looks at", (t) => {
+  const world = new PoolWorld();
+  const fifteen = Array.from({ length: 15 }, (_, index) => person(`member ${index}`));
+  world.setAccount(alice, { group: { min: 15, lifetime: 1, members: fifteen.map(({ publicKey }) => publicKey) } });
+  const json = world.transfer(alice, stranger);
+  let made = 0;
+  const spoilt = () => ({
+    ...json,
+    signatures: fifteen.map(() => (made += 1).toString(16).padStart(128, '0')),
+  });
+  const flood = (): void => {
+    for (let messages = 0; messages < 4; messages += 1) world.pool.receive(Array.from({ length: 25 }, spoilt));
+  };
+  flood();
+  t.true(world.checks <= 26 + 25 * 15 * 15, `${world.checks} checks`);
+  for (let step = 0; step < 3; step += 1) world.pool.step();
+  t.is(world.pool.sizes().received + world.pool.sizes().validated + world.pool.sizes().verified, 0);
+  const signatures = fifteen.map((member) => world.signatureOf(member, json).signature);
+  const before = world.checks;
+  const report = world.pool.receive([spoilt(), { ...json, signatures }]);
+  t.true(world.checks - before > 15 * 15, 'they are looked at again after a step');
+  t.deepEqual(report.accepted, [json['id']]);
+});
+
 test('a registration waits for all members', (t) => {
   const world = new PoolWorld();
   world.setAccount(alice);
