@@ -123,6 +123,17 @@ test('a node without peers whose chain stands still is not ready, and beside a p
   t.is((await ask('/readyz')).status, 200);
 });
 
+test('a node that was started without peers and forges nothing keeps what it has, and is ready', async (t) => {
+  const fake = fakeNode(3);
+  const ask = await serve(t, fake);
+  const status = fake.api.status();
+  fake.api.status = () => ({ ...status, isAlone: true, secondsSinceEpoch: 1_000_000, networkHeight: 0 });
+  fake.api.forgingDelegates = () => [{ publicKey: 'ab'.repeat(32), forging: false }];
+  t.is((await ask('/readyz')).status, 200);
+  fake.api.forgingDelegates = () => [{ publicKey: 'ab'.repeat(32), forging: true }];
+  t.is((await ask('/readyz')).status, 503);
+});
+
 test('the description names every route, and the page for people needs nothing from elsewhere', async (t) => {
   for (const generation of [2, 3] as const) {
     const ask = await serve(t, fakeNode(generation));

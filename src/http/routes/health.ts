@@ -46,8 +46,10 @@ export const READINESS_ROUTE: Route = {
 };
 
 function obstacle(api: NodeApi): string | undefined {
-  const { syncing, height, networkHeight, secondsSinceEpoch } = api.status();
+  const { syncing, height, networkHeight, secondsSinceEpoch, isAlone } = api.status();
   if (syncing) return `The node synchronises with its peers: height ${height} of ${networkHeight}.`;
+  // Started without peers and forging nothing, it is there for the chain that it has.
+  if (isAlone === true && !api.forgingDelegates().some(({ forging }) => forging)) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
   // Beside peers a tip of any age is the network's: it may stand still.
   if (ageS > TIP_AGE_SLOTS_MAX * api.params.blockTimeS && !api.peers().some(({ state }) => state === 'connected')) {
