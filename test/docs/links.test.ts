@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import test from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
 
@@ -42,6 +42,16 @@ test('every page of the documentation can be reached from the README', (t) => {
     PAGES.filter((page) => !reached.has(page) && page !== 'CHANGELOG.md'),
     [],
   );
+});
+
+test('no two decisions have the same number', (t) => {
+  const numbers = PAGES.filter((page) => dirname(page) === join('docs', 'decisions')).map((page) => {
+    const number = basename(page).slice(0, 4);
+    t.is(/^# ([0-9]+)\. /.exec(readFileSync(join(ROOT, page), 'utf8'))?.[1], String(Number(number)), page);
+    return number;
+  });
+  t.true(numbers.length > 4);
+  t.deepEqual([...new Set(numbers)], numbers);
 });
 
 test('every file of the sources that the documentation names is there', (t) => {
