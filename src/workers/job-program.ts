@@ -1,13 +1,13 @@
 /** What every program of a thread does: takes jobs, posts back their answers. */
 
 import { readlinkSync } from 'node:fs';
-import { setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 import { basename } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import type { JobMessage } from './job-thread.ts';
 
 /** Enough that the thread that asks gets nearly all of a core while these share what is left. */
-const NICENESS = 10;
+const STEPS_BACK = 10;
 
 /** @param work its result lies in memory of its own */
 export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>): void {
@@ -24,7 +24,9 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
  */
 function stepBack(): void {
   try {
-    setPriority(Number(basename(readlinkSync('/proc/thread-self'))), NICENESS);
+    const thread = Number(basename(readlinkSync('/proc/thread-self')));
+    // From where the one that asks stands: the whole process may have been put back already.
+    setPriority(thread, Math.min(getPriority(thread) + STEPS_BACK, constants.priority.PRIORITY_LOW));
   } catch {
     // No such file, or no such right: the work is the same.
   }

@@ -21,8 +21,8 @@ export class JobThread {
   #weightWaiting = 0;
   #nextId = 0;
   #alive = true;
-  /** Called when the last open job is settled, once the thread is to end. */
-  #onIdle: (() => void) | undefined;
+  /** Called when the last open job is settled, once the thread is to end; by each who asked it to. */
+  readonly #onIdle: (() => void)[] = [];
 
   /**
    * @param workerData what the program is told when it starts
@@ -66,7 +66,7 @@ export class JobThread {
   async close(): Promise<void> {
     if (this.#alive && this.#jobs.size > 0) {
       await new Promise<void>((resolve) => {
-        this.#onIdle = resolve;
+        this.#onIdle.push(resolve);
       });
     }
     this.#alive = false;
@@ -81,7 +81,7 @@ export class JobThread {
     job.settle(answer);
     if (this.#jobs.size > 0) return;
     this.#worker.unref();
-    this.#onIdle?.();
+    for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
   #lose(reason: string): void {

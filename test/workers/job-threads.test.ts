@@ -1,0 +1,61 @@
+import test from 'ava';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { SILENT } from '../../src/ports/observer.ts';
+import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
+import { packParts, unpackBlock, unpackParts } from '../../src/protocol/block/packed-block.ts';
+import { NO_EXCEPTIONS, type ChainParams, type Exceptions } from '../../src/protocol/params.ts';
+import { JobThreads, programBeside } from '../../src/workers/job-threads.ts';
+import { madeChain } from '../support/chain-folder.ts';
+
+const { maker, blocks } = madeChain(12);
+const lines = blocks.map((block) => Buffer.from(lineOfBlock(block, maker.rules.codec)));
+
+/** Threads that read lines, and what is told of them. */
+function readers(params: ChainParams): { readonly threads: JobThreads; readonly told: string[] } {
+  const told: string[] = [];
+  const threads = new JobThreads({
+    threads: 1,
+    program: programBeside(new URL('../../src/workers/line-reader.js', import.meta.url).href, 'line-worker'),
+    workerData: { params, knownHeight: 1 },
+    waitingMax: Number.POSITIVE_INFINITY,
+    observer: { ...SILENT, log: (_level, code, _message, data) => told.push(`${code} ${JSON.stringify(data)}`) },
+  });
+  return { threads, told };
+}
+
+test('a thread reads lines by itself: nobody has to do it in its stead', async (t) => {
+  const { threads, told } = readers(maker.rules.params);
+  const answer = await threads.ask(packParts(lines), 1);
+  t.deepEqual(told, []);
+  const read = unpackParts(Buffer.from(answer ?? []));
+  t.deepEqual(
+    read.map((packed) => (packed.length === 0 ? undefined : unpackBlock(packed, maker.rules.codec))),
+    [undefined, ...blocks.slice(1)],
+  );
+  await threads.close();
+});
+
+for (const name of ['devnet', 'devnet-gen2']) {
+  test(`a thread takes the parameters of ${name}, and known deviations too`, async (t) => {
+    const exceptions: Exceptions = {
+      ...NO_EXCEPTIONS,
+      signatures: new Set(['1']),
+      duplicatedSignatures: new Map([['2', ['aa']]]),
+      rounds: new Map([[5, { rewardsFactor: 2, feesFactor: 1, feesBonus: 10n }]]),
+    };
+    const { threads, told } = readers({ ...loadNetwork(packagedNetworkDirectory(name)).params, exceptions });
+    const answer = await threads.ask(packParts([Buffer.from('{}')]), 1);
+    t.deepEqual(told, []);
+    // One line, of which nothing is made.
+    t.deepEqual(answer, Uint8Array.of(0, 0, 0, 0));
+    await threads.close();
+  });
+}
+
+test('threads that are closed twice while they work are closed for both who ask', async (t) => {
+  t.timeout(60_000);
+  const { threads } = readers(maker.rules.params);
+  const answer = threads.ask(packParts(lines), 1);
+  await Promise.all([threads.close(), threads.close()]);
+  t.not(await answer, undefined);
+});
