@@ -124,7 +124,9 @@ export class Live {
       ]);
       const blocks = joined(newest.data, older.data);
       this.#set({ constants: constants.data, blocks, peers: peers.data });
-      await Promise.all([this.#loadStatus(), this.#loadForgers(), this.#loadDecisions()]);
+      // The length of a slot is reckoned from the status and the forgers.
+      await this.#loadStatus();
+      await Promise.all([this.#loadForgers(), this.#loadDecisions()]);
       this.#follow();
     } catch {
       this.#set({ connection: 'lost' });
