@@ -3,7 +3,7 @@
  * has come through: a signature for a block that cannot be kept would bind its delegate for nothing.
  */
 
-import { ProtocolError } from '../primitives/errors.ts';
+import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
@@ -59,19 +59,19 @@ export class DiskWatch {
       this.#failure = undefined;
       observer.log('info', 'STORE_WRITES_AGAIN', 'the disk takes what is written again');
     } catch (error) {
-      if (!isWriteFailure(error)) throw error;
-      this.#note(error);
+      // However it says so: what was changed before the trial is on disk, and must not look as if it were not.
+      this.#note(messageOf(error));
     }
   }
 
   #fails(error: ProtocolError): void {
-    this.#note(error);
+    this.#note(error.message);
     const remedy = 'blocks cannot be kept: make room on the disk or repair it, and the node goes on by itself';
     this.#dependencies.observer.log('error', error.code, remedy, { reason: error.message });
   }
 
-  #note({ message }: ProtocolError): void {
-    this.#failure = { reason: message, seenMs: this.#dependencies.clock.nowMs() };
+  #note(reason: string): void {
+    this.#failure = { reason, seenMs: this.#dependencies.clock.nowMs() };
   }
 }
 

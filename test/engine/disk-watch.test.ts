@@ -1,0 +1,67 @@
+import test from 'ava';
+import { DiskWatch } from '../../src/engine/disk-watch.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+import { SILENT } from '../../src/ports/observer.ts';
+import type { ChainWriter } from '../../src/ports/store.ts';
+
+function scene() {
+  const world = { nowMs: 0, failure: undefined as Error | undefined, trials: 0 };
+  const watch = new DiskWatch({
+    store: {
+      transact: (work) => {
+        world.trials += 1;
+        if (world.failure !== undefined) throw world.failure;
+        return work({ setNote: () => undefined } as unknown as ChainWriter);
+      },
+    },
+    clock: { nowMs: () => world.nowMs },
+    observer: SILENT,
+  });
+  const fail = (): void => {
+    watch.watch(() => {
+      throw full();
+    });
+  };
+  return { world, watch, fail };
+}
+
+function full(): ProtocolError {
+  return new ProtocolError('STORE_WRITE_FAILED', {}, 'no space left');
+}
+
+test('a write that failed is thrown on, and is an obstacle until a trial comes through', (t) => {
+  const { world, watch, fail } = scene();
+  t.is(watch.obstacle(), undefined);
+  t.throws(fail, { message: 'no space left' });
+  world.failure = full();
+  t.is(watch.obstacle(), 'no space left');
+  t.is(world.trials, 0, 'no trial so soon');
+  world.nowMs = 2000;
+  t.is(watch.obstacle(), 'no space left');
+  t.is(world.trials, 1);
+  world.failure = undefined;
+  world.nowMs = 4000;
+  t.is(watch.obstacle(), undefined);
+});
+
+test('what is no write failure is thrown on, and no obstacle', (t) => {
+  const { watch } = scene();
+  const refuse = (): void =>
+    watch.watch(() => {
+      throw new Error('refused');
+    });
+  t.throws(refuse, { message: 'refused' });
+  t.is(watch.obstacle(), undefined);
+});
+
+test('a change that is on disk stands whatever becomes of the trial after it', (t) => {
+  const { world, watch, fail } = scene();
+  t.throws(fail);
+  world.nowMs = 5000;
+  world.failure = new Error('the library says something else');
+  t.is(
+    watch.watch(() => 'changed'),
+    'changed',
+  );
+  t.is(watch.obstacle(), 'the library says something else');
+});
