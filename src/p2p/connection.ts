@@ -28,6 +28,8 @@ export const REQUESTS_PER_PEER_MAX = 32;
  * calls as this can fall into one of theirs, and answers and messages come on top.
  */
 const CALLS_PER_SECOND_MAX = 40;
+/** Of a push, and more than it has: each push must not give a silent peer the room of a whole frame. */
+const ACKNOWLEDGEMENT_BYTES = 1_000;
 /** The latency probe waits 20 to 60 s. */
 const PROBE_MIN_MS = 20_000;
 const PROBE_SPREAD_MS = 40_001;
@@ -128,7 +130,7 @@ export class PeerConnection implements Connection {
     if (early) this.#link?.sendEarly(push);
     else if (!push.call) this.#link?.emit(push);
     // The acknowledgement of a push says nothing; a missing one neither.
-    else void this.#link?.call(push, this.#context.requestTimeoutMs).catch(() => undefined);
+    else void this.#link?.call(push, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES).catch(() => undefined);
   }
 
   /**

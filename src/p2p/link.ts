@@ -119,16 +119,21 @@ export class Link {
     for (const event of events) void this.#serveEvents(event, on);
   }
 
-  /** Sends a call and waits for its answer. @throws ProtocolError `CALL_FAILED` */
-  async call(outgoing: Outgoing, timeoutMs: number): Promise<unknown> {
+  /**
+   * Sends a call and waits for its answer.
+   *
+   * @param answerBytes what the peer may send for it beyond what it may send unasked; a frame unless told
+   * @throws ProtocolError `CALL_FAILED`
+   */
+  async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number): Promise<unknown> {
     this.#refuseWhenClosed();
-    this.gate.unasked.asked();
+    this.gate.unasked.asked(answerBytes);
     try {
       return await this.#socket.invoke(outgoing.event, outgoing.data, { ackTimeout: timeoutMs });
     } catch (error) {
       throw new ProtocolError('CALL_FAILED', { reason: messageOf(error) }, messageOf(error), { cause: error });
     } finally {
-      this.gate.unasked.settled();
+      this.gate.unasked.settled(answerBytes);
     }
   }
 

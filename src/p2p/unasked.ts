@@ -28,7 +28,8 @@ export class UnaskedCrowd {
 export class UnaskedBytes {
   readonly #crowd: UnaskedCrowd;
   readonly #window = new RateWindow(WINDOW_MS);
-  #openQuestions = 0;
+  /** Bytes that the answers to all open questions may have. */
+  #openRoom = 0;
   /** Bytes that may still come as answers. */
   #answerRoom = 0;
 
@@ -36,16 +37,16 @@ export class UnaskedBytes {
     this.#crowd = crowd;
   }
 
-  /** The peer was asked something. */
-  asked(): void {
-    this.#openQuestions += 1;
-    this.#answerRoom += FRAME_BYTES_MAX;
+  /** The peer was asked something. @param answerBytes what the answer may have */
+  asked(answerBytes = FRAME_BYTES_MAX): void {
+    this.#openRoom += answerBytes;
+    this.#answerRoom += answerBytes;
   }
 
   /** A question was answered, or is not waited for any more. */
-  settled(): void {
-    this.#openQuestions -= 1;
-    this.#answerRoom = Math.min(this.#answerRoom, this.#openQuestions * FRAME_BYTES_MAX);
+  settled(answerBytes = FRAME_BYTES_MAX): void {
+    this.#openRoom -= answerBytes;
+    this.#answerRoom = Math.min(this.#answerRoom, this.#openRoom);
   }
 
   /** Counts a frame. @returns unasked bytes of the window before and with it */

@@ -36,6 +36,17 @@ test('room that no answer took is gone when the question is settled', (t) => {
   t.is(bytes.take(MB, 0).total, MB);
 });
 
+test('a push leaves room for no more than its acknowledgement, also beside a question', (t) => {
+  const bytes = new UnaskedBytes();
+  bytes.asked(1000);
+  t.is(bytes.take(MB, 0).total, MB - 1000);
+  bytes.asked();
+  bytes.settled(1000);
+  t.is(bytes.take(FRAME_BYTES_MAX, 0).total, MB - 1000);
+  bytes.settled();
+  t.is(bytes.take(10, 0).total, MB - 990);
+});
+
 test('where all peers together send too much, only those are read that sent little of it', (t) => {
   const crowd = new UnaskedCrowd();
   const modest = new UnaskedBytes(crowd);
