@@ -191,6 +191,7 @@ class ImportRun {
   #refuseUnlinked(block: Block): void {
     const { genesis } = this.#options;
     const unlinked = (message: string): BlockRejected => new BlockRejected('BLOCK_PREVIOUS_INVALID', message);
+    if (block.height < 1) throw unlinked('a chain begins at height 1');
     if (block.height === 1) {
       if (block.id === genesis.id && block.payloadHash === genesis.payloadHash) return;
       throw unlinked(`it is not the network's genesis block ${genesis.id}`);

@@ -152,6 +152,14 @@ test('a missing, repeated or foreign block is refused as one that does not follo
   }
 });
 
+test('a block below the first is refused, though it names none before it and the chain is higher', async (t) => {
+  const { id: _id, previousBlockId: _previous, ...below } = JSON.parse(lines[1] ?? '') as Record<string, unknown>;
+  const { file, place } = fileOf(t, [JSON.stringify({ ...below, height: 0 }), ...lines]);
+  const { error, height } = await run(place, file);
+  t.regex(error?.message ?? '', /line 1: block at height 0 is refused: a chain begins at height 1/);
+  t.is(height, 1);
+});
+
 test("a file of another network is refused at its genesis block, and another chain of one's own where they part", async (t) => {
   const other = makeNetwork({ accounts: 3 });
   const { file, place } = fileOf(t, [lineOfBlock(other.genesis, maker.rules.codec)]);
