@@ -10,8 +10,11 @@ import type { ChainStore } from '../ports/store.ts';
 
 /** Between two trials of a disk that has failed. */
 const TRIAL_INTERVAL_MS = 2000;
-/** More than a block takes, in pieces that take a page each, as most of a block does. */
-const TRIAL_NOTES = Array.from({ length: 64 }, (_, index) => `disk/trial/${index}`);
+/**
+ * More than a block takes, in pieces that take a page each, as most of a block does. A full block of transfers between busy
+ * addresses changes some hundred runs of keys, of up to two pages each.
+ */
+const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}`);
 const TRIAL_NOTE_BYTES = 4000;
 
 export interface DiskWatchDependencies {
