@@ -1,81 +1,67 @@
-import { createHash } from 'node:crypto';
 import test from 'ava';
 import { DiskWatch } from '../../src/engine/disk-watch.ts';
-import { addressOf } from '../../src/crypto/keys.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { SILENT } from '../../src/ports/observer.ts';
-import type { Block, Transaction } from '../../src/protocol/types.ts';
-import { KeyValueChainStore } from '../../src/store/chain-store.ts';
-import { CountedKeyValue } from '../../src/store/counted.ts';
-import type { KeyValue } from '../../src/store/key-value.ts';
-import { MemoryKeyValue } from '../../src/store/memory.ts';
-import { madeChain } from '../support/chain-folder.ts';
+import type { ChainWriter } from '../../src/ports/store.ts';
 
-/** Keys in memory, and how many bytes the last transaction wrote. */
-class Metered extends MemoryKeyValue {
-  bytes = 0;
-
-  override transact: KeyValue['transact'] = (work) => {
-    this.bytes = 0;
-    return super.transact((writer) =>
-      work({
-        ...writer,
-        put: (key, value) => {
-          this.bytes += key.length + value.length;
-          writer.put(key, value);
-        },
-      }),
-    );
+function scene() {
+  const world = { nowMs: 0, failure: undefined as Error | undefined, trials: 0 };
+  const watch = new DiskWatch({
+    store: {
+      transact: (work) => {
+        world.trials += 1;
+        if (world.failure !== undefined) throw world.failure;
+        return work({ setNote: () => undefined } as unknown as ChainWriter);
+      },
+    },
+    clock: { nowMs: () => world.nowMs },
+    observer: SILENT,
+  });
+  const fail = (): void => {
+    watch.watch(() => {
+      throw full();
+    });
   };
+  return { world, watch, fail };
 }
 
-test('what is tried on a disk that failed takes more than a full block of a chain with many transactions', (t) => {
-  const { maker, blocks } = madeChain(3);
-  const [genesis, , third] = blocks as [Block, Block, Block];
-  const [transfer] = third.transactions as [Transaction];
-  const disk = new Metered();
-  const store = new KeyValueChainStore(new CountedKeyValue(disk), maker.rules.codec, 100);
-  store.transact((writer) => writer.append(genesis, () => undefined));
-  const keys = Array.from({ length: 800 }, (_, index) => createHash('sha256').update(`${index}`).digest('hex'));
-  let parent: Block = genesis;
-  for (let height = 2; height <= 160; height += 1) {
-    const transactions = Array.from({ length: 25 }, (_, index): Transaction => {
-      const drawn = createHash('sha256').update(`${height} ${index}`).digest();
-      const senderPublicKey = keys[drawn.readUInt32LE(0) % keys.length] ?? '';
-      const recipientId = addressOf(keys[drawn.readUInt32LE(4) % keys.length] ?? '');
-      const id = drawn.readBigUInt64LE(8).toString();
-      const amount = BigInt(drawn.readUInt32LE(16));
-      const payload = { ...transfer.payload, recipientId, amount } as Transaction['payload'];
-      return { ...transfer, id, senderPublicKey, senderId: addressOf(senderPublicKey), payload };
-    });
-    const block = {
-      ...third,
-      id: `${height}`,
-      height,
-      previousBlockId: parent.id,
-      timestamp: height * 10,
-      transactions,
-    };
-    store.transact((writer) => writer.append(block, () => undefined));
-    parent = block;
-  }
-  const blockBytes = disk.bytes;
+function full(): ProtocolError {
+  return new ProtocolError('STORE_WRITE_FAILED', {}, 'no space left');
+}
 
-  let nowMs = 0;
-  const watch = new DiskWatch({ store, clock: { nowMs: () => nowMs }, observer: SILENT });
-  t.throws(() =>
-    watch.watch(() => {
-      throw new ProtocolError('STORE_WRITE_FAILED', {}, 'full');
-    }),
-  );
-  const tried: number[] = [];
-  nowMs = 10_000;
-  const { transact } = store;
-  store.transact = (work) => {
-    const result = transact.call(store, work) as ReturnType<typeof work>;
-    tried.push(disk.bytes);
-    return result;
-  };
+test('a write that failed is thrown on, and is an obstacle until a trial comes through', (t) => {
+  const { world, watch, fail } = scene();
   t.is(watch.obstacle(), undefined);
-  t.true(Math.max(...tried) > 2 * blockBytes, `${tried.join()} bytes are tried, a block takes ${blockBytes}`);
+  t.throws(fail, { message: 'no space left' });
+  world.failure = full();
+  t.is(watch.obstacle(), 'no space left');
+  t.is(world.trials, 0, 'no trial so soon');
+  world.nowMs = 2000;
+  t.is(watch.obstacle(), 'no space left');
+  t.is(world.trials, 1);
+  world.failure = undefined;
+  world.nowMs = 4000;
+  t.is(watch.obstacle(), undefined);
+});
+
+test('what is no write failure is thrown on, and no obstacle', (t) => {
+  const { watch } = scene();
+  const refuse = (): void =>
+    watch.watch(() => {
+      throw new Error('refused');
+    });
+  t.throws(refuse, { message: 'refused' });
+  t.is(watch.obstacle(), undefined);
+});
+
+test('a change that is on disk stands whatever becomes of the trial after it', (t) => {
+  const { world, watch, fail } = scene();
+  t.throws(fail);
+  world.nowMs = 5000;
+  world.failure = new Error('the library says something else');
+  t.is(
+    watch.watch(() => 'changed'),
+    'changed',
+  );
+  t.is(watch.obstacle(), 'the library says something else');
 });
