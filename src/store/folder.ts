@@ -28,14 +28,15 @@ const ROOM_BYTES = 64 * 1024;
 /**
  * Tries to write to a folder. Where a mapped file finds no room the system ends the process with a signal, so it is asked first.
  *
+ * @param bytes how much there should be room for
  * @throws Error of the system, as `ENOSPC`
  */
-export function checkRoom(directory: string): void {
+export function checkRoom(directory: string, bytes = ROOM_BYTES): void {
   const file = join(directory, `.room.${process.pid}`);
   try {
     const descriptor = openSync(file, 'w', 0o600);
     try {
-      writeFileSync(descriptor, Buffer.alloc(ROOM_BYTES));
+      writeFileSync(descriptor, Buffer.alloc(bytes));
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);

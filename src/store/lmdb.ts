@@ -13,6 +13,8 @@ import { takeLock, type ProcessLock } from './process-lock.ts';
 const DATA_FILE = 'data.mdb';
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
+/** What there has to be room for before a store is written to again whose disk has failed: more than a block takes. */
+const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 
 /**
  * Opens the folder, creating it where `create` allows, and holds it until `close`.
@@ -34,7 +36,7 @@ export function openLmdb(directory: string, create: boolean, durable = true): Ke
   try {
     refuseDamagedFile(directory, dataFile);
     refuseFullDisk(directory);
-    return new LmdbKeyValue(openEnvironment(directory, { noSync: !durable }), lock);
+    return new LmdbKeyValue(openEnvironment(directory, { noSync: !durable }), directory, lock);
   } catch (error) {
     lock.release();
     throw error instanceof ProtocolError ? error : unreadable(directory, messageOf(error), error);
@@ -130,14 +132,18 @@ export function openEnvironment(
 
 class LmdbKeyValue implements KeyValue {
   readonly #database: Database<Buffer, Buffer>;
+  readonly #directory: string;
   readonly #lock: ProcessLock;
   readonly #writer: KeyValueWriter;
   readonly #snapshots = new Set<LmdbSnapshot>();
   #writing = false;
+  /** Whether the last transaction could not be written. */
+  #hasFailed = false;
   #closed = false;
 
-  constructor(database: Database<Buffer, Buffer>, lock: ProcessLock) {
+  constructor(database: Database<Buffer, Buffer>, directory: string, lock: ProcessLock) {
     this.#database = database;
+    this.#directory = directory;
     this.#lock = lock;
     this.#writer = {
       get: (key) => this.get(key),
@@ -174,6 +180,9 @@ class LmdbKeyValue implements KeyValue {
 
   transact<T>(work: (writer: KeyValueWriter) => T): T {
     assert(!this.#writing, 'transactions are not nested');
+    // A failed write leaves the library's memory in disorder now and then, until after some it ends the process: so it is not
+    // asked again before a plain file has found room.
+    if (this.#hasFailed) this.#checkRoom();
     let done: { readonly result: T } | undefined;
     this.#writing = true;
     try {
@@ -183,17 +192,22 @@ class LmdbKeyValue implements KeyValue {
       });
     } catch (error) {
       if (done === undefined) throw error;
-      throw new ProtocolError(
-        'STORE_WRITE_FAILED',
-        {},
-        `The chain store could not be written: ${messageOf(error)}. Check the free space and the health of its disk.`,
-        { cause: error },
-      );
+      this.#hasFailed = true;
+      throw writeFailed(error);
     } finally {
       this.#writing = false;
     }
     assert(done !== undefined, 'a committed transaction has run');
+    this.#hasFailed = false;
     return done.result;
+  }
+
+  #checkRoom(): void {
+    try {
+      checkRoom(this.#directory, ROOM_AGAIN_BYTES);
+    } catch (error) {
+      throw writeFailed(error);
+    }
   }
 
   snapshot(): KeyValue {
@@ -212,6 +226,15 @@ class LmdbKeyValue implements KeyValue {
     await this.#database.close();
     this.#lock.release();
   }
+}
+
+function writeFailed(error: unknown): ProtocolError {
+  return new ProtocolError(
+    'STORE_WRITE_FAILED',
+    {},
+    `The chain store could not be written: ${messageOf(error)}. Check the free space and the health of its disk.`,
+    { cause: error },
+  );
 }
 
 /** One read transaction from beginning to end. */

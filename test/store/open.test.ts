@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import test from 'ava';
@@ -163,6 +163,43 @@ test.serial(
       t.deepEqual(readdirSync(join(directory, 'new')), []);
       await (await openIn(join(directory, 'old'))).close();
       await (await openIn(join(directory, 'new'))).close();
+    });
+  },
+);
+
+test.serial(
+  'after a write that found no room nothing is written before there is some, and then all goes on',
+  async (t) => {
+    await inFolder(async (directory) => {
+      const keys = openLmdb(directory, true);
+      const key = tablePrefix('notes');
+      keys.transact((writer) => writer.put(key, Buffer.from('before')));
+      const write = (value: Buffer): boolean => {
+        let isAsked = false;
+        keys.transact((writer) => {
+          isAsked = true;
+          writer.put(key, value);
+        });
+        return isAsked;
+      };
+      limitFileSize(process.pid, statSync(join(directory, 'data.mdb')).size);
+      try {
+        t.throws(() => write(Buffer.alloc(1_000_000)), { code: 'STORE_WRITE_FAILED' });
+        let isAsked = false;
+        const error = t.throws(() => keys.transact(() => (isAsked = true)), { code: 'STORE_WRITE_FAILED' });
+        t.regex(error?.message ?? '', /could not be written: .*Check the free space/);
+        t.false(isAsked);
+        t.deepEqual(keys.get(key), Buffer.from('before'));
+      } finally {
+        limitFileSize(process.pid, undefined);
+      }
+      t.true(write(Buffer.from('after')));
+      t.deepEqual(keys.get(key), Buffer.from('after'));
+      t.deepEqual(
+        readdirSync(directory).filter((name) => name.startsWith('.room')),
+        [],
+      );
+      await keys.close();
     });
   },
 );
