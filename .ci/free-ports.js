@@ -5,12 +5,12 @@
 import { createServer } from 'node:net';
 
 const count = Number(process.argv[2] ?? 1);
-/** Below the range that systems give to outgoing connections, so that none takes a port between here and its use. */
+/** Below the ranges that systems give to outgoing connections, so that none takes a port between here and its use. */
 const FIRST = 10_000;
-const LAST = 30_000;
+const LAST = 16_000;
 
 const found = [];
-for (let port = FIRST + (process.pid % 500) * 20; found.length < 2 && port + count <= LAST; port += count) {
+for (let port = FIRST + (process.pid % 250) * 20; found.length < 2 && port + count <= LAST; port += count) {
   if (await allFree(port)) found.push(port);
 }
 if (found.length < 2) throw new Error(`no two runs of ${count} free ports between ${FIRST} and ${LAST}`);

@@ -2,11 +2,11 @@
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from '../support/ports.ts';
 
 const NODES = 4;
 const DEADLINE_MS = 30_000;
@@ -20,7 +20,7 @@ export interface DevnetFigures {
 
 export async function measureDevnet(): Promise<DevnetFigures> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-bench-devnet-'));
-  const base = await freePortBase();
+  const base = await freePorts(2 * NODES);
   const startedMs = performance.now();
   const supervisor = spawn(
     process.execPath,
@@ -57,16 +57,6 @@ async function answering(url: string): Promise<void> {
     await sleep(20);
   }
   throw new Error(`${url} does not answer`);
-}
-
-/** First of a run of ports that are free now. */
-async function freePortBase(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return Math.min(port, 65_000);
 }
 
 function childrenOf(pid: number): readonly number[] {

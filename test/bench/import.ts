@@ -23,7 +23,7 @@ import { utf8 } from '../../src/primitives/bytes.ts';
 import type { SignatureCheck } from '../../src/protocol/types.ts';
 import { createVerifierPool } from '../../src/workers/verifier-pool.ts';
 import { writeNetworkFolder } from '../support/chain-folder.ts';
-import { freePortRanges } from '../support/cli.ts';
+import { freePortRanges } from '../support/ports.ts';
 import { writeLongChain } from './long-chain.ts';
 import { figure, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
 

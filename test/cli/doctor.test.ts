@@ -14,6 +14,7 @@ import { openLmdb } from '../../src/store/lmdb.ts';
 import { madeChain, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
 import { takePort } from '../support/cli.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
+import { freePort } from '../support/ports.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const NAMED_WITHIN_MS = 10_000;
@@ -75,7 +76,7 @@ async function scene(t: ExecutionContext, answers: Record<string, Untyped> | 'si
   const dataDir = join(folder, 'data');
   const place = placeIn(dataDir, network);
   await storeChain(place, blocks);
-  const ports = { http: await freePort(t), ws: await freePort(t) };
+  const ports = { http: await freePort(), ws: await freePort() };
   const config = join(folder, 'config.json5');
   writeFileSync(
     config,
@@ -84,7 +85,7 @@ async function scene(t: ExecutionContext, answers: Record<string, Untyped> | 'si
   return {
     folder,
     place,
-    url: answers === 'silent' ? `http://127.0.0.1:${await freePort(t)}` : await scripted(t, answers),
+    url: answers === 'silent' ? `http://127.0.0.1:${await freePort()}` : await scripted(t, answers),
     network: writeNetworkFolder(join(folder, 'net'), network),
     dataDir,
     config,
@@ -92,13 +93,6 @@ async function scene(t: ExecutionContext, answers: Record<string, Untyped> | 'si
     lookAgainMs: 5,
     freeBytesOf: () => 1e12,
   };
-}
-
-async function freePort(t: ExecutionContext): Promise<number> {
-  const server = createServer();
-  const url = await listen(t, server);
-  await new Promise((done) => server.close(done));
-  return Number(url.split(':')[2]);
 }
 
 /** The codes that are found, within the time that an operator waits. */

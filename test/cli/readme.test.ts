@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
-import { freePortRanges } from '../support/cli.ts';
+import { freePortRanges } from '../support/ports.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const README = readFileSync(join(packageDirectory(), 'README.md'), 'utf8');

@@ -1,7 +1,8 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { freePortRanges, isProblemLine, runCli, takePort } from '../support/cli.ts';
+import { isProblemLine, runCli, takePort } from '../support/cli.ts';
+import { freePortRanges } from '../support/ports.ts';
 import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
 
 test('start on a taken HTTP or peer port names it and writes nothing', async (t) => {

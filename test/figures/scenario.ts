@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { packageDirectory } from '../../src/config/package.ts';
 import { panelQueries, variables } from '../deploy/grafana.ts';
-import { freePortRanges } from '../support/cli.ts';
+import { freePortRanges } from '../support/ports.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 

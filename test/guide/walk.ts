@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeClient } from '../../src/cli/node-client.ts';
 import type { Generation } from '../../src/protocol/params.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
-import { CLI_ENTRY, freePortRanges } from '../support/cli.ts';
+import { CLI_ENTRY } from '../support/cli.ts';
+import { freePortRanges } from '../support/ports.ts';
 import { stepsOf, type Step } from './page.ts';
 
 export interface WalkOptions {

@@ -7,7 +7,7 @@ import type { ForgerEntry } from '../../src/config/network.ts';
 import { CLI_ENTRY } from '../support/cli.ts';
 import { ask, statusOf } from './http.ts';
 import { realFile } from './install.ts';
-import { freePort } from './ports.ts';
+import { freePort } from '../support/ports.ts';
 import type { RunningProcess } from './processes.ts';
 import { BLOCK_TIME_S, type World } from './world.ts';
 

@@ -10,7 +10,7 @@ import { loadNetwork, type ForgerEntry, type Network } from '../../src/config/ne
 import type { Generation } from '../../src/protocol/params.ts';
 import type { RealRelease } from './install.ts';
 import type { InteropNode } from './nodes.ts';
-import { freePort } from './ports.ts';
+import { freePort } from '../support/ports.ts';
 import { startPostgres, type Postgres, type PostgresPlace } from './postgres.ts';
 import { Processes } from './processes.ts';
 

@@ -1,30 +1,17 @@
 /** The peers of a devnet: real transports on one machine, each with a manager that insists on all others. */
 
-import { createServer } from 'node:net';
-
 import test from 'ava';
 
 import { PeerManager } from '../../src/engine/peers/manager.ts';
 import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
 import { createTransport, type ListeningTransport } from '../../src/p2p/transport.ts';
 import { SILENT } from '../../src/ports/observer.ts';
+import { freePorts } from '../support/ports.ts';
 import { clock, HOST, NETWORK, nodeInfo, pause, random, until } from './support.ts';
 
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((settle) => server.listen(0, HOST, settle));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((settle) => server.close(settle))));
-  return ports;
-}
-
 test('nodes that start one after the other on one machine all know each other soon, and stay so', async (t) => {
-  const ports = await freePorts(4);
+  const first = await freePorts(4);
+  const ports = [first, first + 1, first + 2, first + 3];
   const transports: ListeningTransport[] = [];
   const managers: PeerManager[] = [];
   let losses = 0;

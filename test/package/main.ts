@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageDirectory } from '../../src/config/package.ts';
-import { freePortRanges } from '../support/cli.ts';
+import { freePortRanges } from '../support/ports.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-package-'));
 const MINUTES_MS = 60_000;

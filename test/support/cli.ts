@@ -49,36 +49,11 @@ export function isProblemLine(stderr: string): boolean {
   return /^bloomery: [^\n]+\n$/.test(stderr) && !stderr.includes('    at ');
 }
 
-/** Ports that were free a moment ago, `count` in a row, twice. */
-export async function freePortRanges(count: number): Promise<{ readonly http: number; readonly ws: number }> {
-  const http = await freeRange(2 * count);
-  return { http, ws: http + count };
-}
-
 /** Keeps a port of the loopback address taken until the test ends. */
 export async function takePort(t: ExecutionContext): Promise<number> {
   const server = await listen(0);
   t.teardown(() => void server.close());
   return portOf(server);
-}
-
-const RANGE_ATTEMPTS_MAX = 50;
-
-async function freeRange(count: number): Promise<number> {
-  for (let attempt = 0; attempt < RANGE_ATTEMPTS_MAX; attempt++) {
-    // Below the range from which the system takes ports for outgoing connections.
-    const first = 10_000 + Math.floor(Math.random() * 20_000);
-    const servers: Server[] = [];
-    try {
-      for (let port = first; port < first + count; port++) servers.push(await listen(port));
-      return first;
-    } catch {
-      // Taken: try elsewhere.
-    } finally {
-      await Promise.all(servers.map((server) => new Promise<unknown>((done) => server.close(done))));
-    }
-  }
-  throw new Error(`no ${count} free ports in a row`);
 }
 
 function listen(port: number): Promise<Server> {

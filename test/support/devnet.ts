@@ -11,7 +11,8 @@ import { nodeClient, type NodeClient, type NodeState } from '../../src/cli/node-
 import { loadNetwork, packagedNetworkDirectory, type Network } from '../../src/config/network.ts';
 import { contradictionOf } from '../../src/protocol/gen3/bft.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
-import { CLI_ENTRY, freePortRanges } from './cli.ts';
+import { CLI_ENTRY } from './cli.ts';
+import { freePortRanges } from './ports.ts';
 import { INNER_HOST, LoopbackWires } from './loopback-wires.ts';
 
 export interface TestNode {
