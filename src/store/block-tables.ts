@@ -12,22 +12,15 @@ import { afterPrefix, prefixRange, type KeyValueReader, type KeyValueWriter } fr
 import { LongLists } from './long-lists.ts';
 import {
   addressListKey,
-  EMPTY,
-  heightAtEnd,
-  heightBytes,
   heightKey,
   idKey,
-  isU16,
-  isU32,
   listItemKey,
   listPlaceKey,
-  ownBuffer,
-  placeAtEnd,
-  placeBytes,
   placeKey,
   publicKeyKey,
   typeListKey,
 } from './layout.ts';
+import { EMPTY, heightAtEnd, heightBytes, isU16, isU32, ownBuffer, placeAtEnd, placeBytes } from './ordered-bytes.ts';
 
 /**
  * Transactions of a block that are one value. All of a usual block are: it is written and read as a whole. A genesis block may

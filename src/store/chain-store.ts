@@ -14,7 +14,8 @@ import { StateOverlay, type Account, type Delegate, type StateWriter } from '../
 import type { Address, Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
 import { BlockTables } from './block-tables.ts';
 import { prefixRange, type KeyValue, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
-import { heightAtEnd, heightKey, isU32, STATE_TABLES, tablePrefix, textKey } from './layout.ts';
+import { heightKey, STATE_TABLES, tablePrefix, textKey } from './layout.ts';
+import { heightAtEnd, isU32 } from './ordered-bytes.ts';
 import { StateTables } from './state-tables.ts';
 import { decodeUndo, encodeUndo } from './undo.ts';
 

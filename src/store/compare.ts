@@ -2,7 +2,8 @@
 
 import { CountedKeyValue } from './counted.ts';
 import type { KeyValueEntry, KeyValueReader } from './key-value.ts';
-import { heightAtEnd, META_ACCOUNTS, TABLES, textKey, type TableName } from './layout.ts';
+import { META_ACCOUNTS, TABLES, textKey, type TableName } from './layout.ts';
+import { heightAtEnd } from './ordered-bytes.ts';
 import { decodeUndo } from './undo.ts';
 
 export interface Difference {

@@ -6,18 +6,8 @@
 import type { TransactionPlace } from '../ports/store.ts';
 import type { Account } from '../protocol/state.ts';
 import type { Address, BlockHeader, Transaction } from '../protocol/types.ts';
-import {
-  amountKey,
-  heightBytes,
-  orderedBigint,
-  placeBytes,
-  publicKeyKey,
-  TABLES,
-  timestampBytes,
-  timestampKey,
-  typeBytes,
-  type ListSort,
-} from './layout.ts';
+import { amountKey, publicKeyKey, TABLES, timestampKey, type ListSort } from './layout.ts';
+import { heightBytes, orderedBigint, placeBytes, timestampBytes, typeBytes } from './ordered-bytes.ts';
 
 /** Keys, without values, that a block has. */
 export function blockEntries(header: BlockHeader): readonly Buffer[] {

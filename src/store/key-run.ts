@@ -4,7 +4,7 @@
  * own tree takes to find a place for each.
  */
 
-import { EMPTY } from './layout.ts';
+import { EMPTY } from './ordered-bytes.ts';
 
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;

@@ -8,17 +8,8 @@ import type { TransactionPlace } from '../ports/store.ts';
 import type { Address, Transaction } from '../protocol/types.ts';
 import { recipientOf, sortValueBytes } from './indexes.ts';
 import { prefixRange, type KeyValueWriter } from './key-value.ts';
-import {
-  addressListKey,
-  EMPTY,
-  longListEntry,
-  placeAtEnd,
-  placeBytes,
-  selfListKey,
-  TABLES,
-  typeListKey,
-  type ListSort,
-} from './layout.ts';
+import { addressListKey, longListEntry, selfListKey, TABLES, typeListKey, type ListSort } from './layout.ts';
+import { EMPTY, placeAtEnd, placeBytes } from './ordered-bytes.ts';
 
 /** A list with more items is long. */
 export const SHORT_LIST_ITEMS_MAX = 256;

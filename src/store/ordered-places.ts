@@ -9,21 +9,23 @@ import { amountOf } from './indexes.ts';
 import { afterPrefix, prefixRange, type KeyValueReader } from './key-value.ts';
 import {
   addressListKey,
-  isU16,
-  isU32,
   listPlaceKey,
   longListKey,
+  selfListKey,
+  tablePrefix,
+  typeListKey,
+  type TableName,
+} from './layout.ts';
+import {
+  isU16,
+  isU32,
   orderedBigint,
   orderedBigintBytes,
   placeAtEnd,
   placeBytes,
-  selfListKey,
-  tablePrefix,
   timestampBytes,
   typeBytes,
-  typeListKey,
-  type TableName,
-} from './layout.ts';
+} from './ordered-bytes.ts';
 import { OrderedKeys, type ValueBounds, type ValueEnd } from './ordered-keys.ts';
 
 export type TransactionSort = TransactionQuery['sort']['field'];

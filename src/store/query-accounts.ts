@@ -18,7 +18,8 @@ import { emptyAccount, type Account } from '../protocol/state.ts';
 import type { Address, PublicKey } from '../protocol/types.ts';
 import type { StoredChain } from './chain-store.ts';
 import { afterPrefix, prefixRange } from './key-value.ts';
-import { orderedBigint, orderedBigintAt, orderedBigintBytes, publicKeyKey, tablePrefix } from './layout.ts';
+import { publicKeyKey, tablePrefix } from './layout.ts';
+import { orderedBigint, orderedBigintAt, orderedBigintBytes } from './ordered-bytes.ts';
 import { PIECE_ITEMS, sortInPieces, type LongWork, type Pause } from './long-work.ts';
 import { OrderedKeys } from './ordered-keys.ts';
 import {

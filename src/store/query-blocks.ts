@@ -9,7 +9,8 @@ import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 import { generatorBlock, generatorBlocks } from './block-tables.ts';
 import type { StoredChain } from './chain-store.ts';
 import { afterPrefix, prefixRange } from './key-value.ts';
-import { heightAtEnd, heightBytes, isU32, orderedBigint, publicKeyKey, tablePrefix } from './layout.ts';
+import { publicKeyKey, tablePrefix } from './layout.ts';
+import { heightAtEnd, heightBytes, isU32, orderedBigint } from './ordered-bytes.ts';
 import { type LongWork, type Pause } from './long-work.ts';
 import { compareValues, directed, emptyPage, listPage, lowest, type Compare, type CursorRules } from './pages.ts';
 

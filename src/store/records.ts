@@ -6,7 +6,7 @@
 import { assert } from '../primitives/errors.ts';
 import type { Account, Delegate, MultisignatureGroup } from '../protocol/state.ts';
 import type { Address, PublicKey } from '../protocol/types.ts';
-import { EMPTY, sizeOfBigint, writeBigint } from './layout.ts';
+import { EMPTY, sizeOfBigint, writeBigint } from './ordered-bytes.ts';
 
 const KEY_BYTES = 32;
 

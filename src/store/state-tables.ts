@@ -9,17 +9,8 @@ import type { Account, Delegate, StateChanges } from '../protocol/state.ts';
 import type { Address, PublicKey } from '../protocol/types.ts';
 import { accountEntryChanges, sameTexts } from './indexes.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
-import {
-  EMPTY,
-  heightKey,
-  isU32,
-  ledgerKey,
-  META_ACCOUNTS,
-  publicKeyKey,
-  tablePrefix,
-  TABLES,
-  textKey,
-} from './layout.ts';
+import { heightKey, ledgerKey, META_ACCOUNTS, publicKeyKey, tablePrefix, TABLES, textKey } from './layout.ts';
+import { EMPTY, isU32 } from './ordered-bytes.ts';
 import { decodeAccount, decodeDelegate, decodeKeys, encodeAccount, encodeDelegate, encodeKeys } from './records.ts';
 import type { Overwritten } from './undo.ts';
 

@@ -8,18 +8,8 @@ import { listLength, transactionTotal } from './block-tables.ts';
 import type { StoredChain } from './chain-store.ts';
 import { amountOf, dataKey, dataOf, recipientOf } from './indexes.ts';
 import { afterPrefix, prefixRange, type KeyRange } from './key-value.ts';
-import {
-  addressListKey,
-  amountKey,
-  heightAtEnd,
-  isU16,
-  orderedBigint,
-  placeAtEnd,
-  tablePrefix,
-  timestampBytes,
-  timestampKey,
-  typeListKey,
-} from './layout.ts';
+import { addressListKey, amountKey, tablePrefix, timestampKey, typeListKey } from './layout.ts';
+import { heightAtEnd, isU16, orderedBigint, placeAtEnd, timestampBytes } from './ordered-bytes.ts';
 import { LikePattern } from './like.ts';
 import type { ValueBounds } from './ordered-keys.ts';
 import type { ListFilter } from './ordered-places.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 
 import { AssertionFailed } from '../../src/primitives/errors.ts';
 import { emptyAccount, type Account, type Delegate } from '../../src/protocol/state.ts';
-import { orderedBigint, orderedBigintBytes } from '../../src/store/layout.ts';
+import { orderedBigint, orderedBigintBytes } from '../../src/store/ordered-bytes.ts';
 import {
   decodeAccount,
   decodeDelegate,
