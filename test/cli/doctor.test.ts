@@ -282,6 +282,31 @@ test.serial(
   },
 );
 
+test.serial(
+  'a delegate that has one slot in a round is judged by its last rounds, many of them by their last slots',
+  async (t) => {
+    const twice = (code: string): object => {
+      const time = (minutesAgo: number): string => new Date(NOW_MS - minutesAgo * 60_000).toISOString();
+      const missing = { room: 'forge', code, message: 'said', fields: missed };
+      return {
+        'node/decisions': [18, 36].map((minutes, index) => ({ number: 2 - index, time: time(minutes), ...missing })),
+      };
+    };
+    const keys = [KEY, 'cd'.repeat(32)];
+    const many = {
+      'node/status/forging': keys.map((publicKey) => ({ publicKey, forging: true })),
+      'delegates/forgers': keys.map((publicKey) => ({ publicKey, username: 'a', nextSlot: 10_001 })),
+    };
+    for (const [code, fault] of [
+      ['FORGING_PAUSED', 'SLOTS_MISSED'],
+      ['FORGING_SLOT_SLEPT', 'MACHINE_TOO_SLOW'],
+    ] as const) {
+      t.deepEqual(await found(t, await scene(t, { ...healthy(), ...twice(code) })), [fault]);
+      t.deepEqual(await found(t, await scene(t, { ...healthy(), ...many, ...twice(code) })), []);
+    }
+  },
+);
+
 test.serial('every fault of the catalogue has been induced', (t) => {
   const never = Object.keys(FAULTS).filter((code) => !induced.has(code as FaultCode));
   t.deepEqual(never, []);

@@ -6,6 +6,7 @@ import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
 import { nodeAsker } from '../ask-node.ts';
 import type { DecisionState, NodeState, PeerVerdictState } from '../node-client.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';
+import { earlierHeight, standstillS, type BlockState, type RecentBlocks } from './standstill.ts';
 
 export interface NodeRequest {
   readonly url: string;
@@ -35,7 +36,7 @@ interface Seen {
   readonly constants: Constants;
   /** Several, oldest first: what may be so for a moment counts when it is so each time. */
   readonly looks: readonly Look[];
-  readonly tipTimestamp: number;
+  readonly blocks: RecentBlocks;
   readonly peers: readonly PeerVerdictState[];
   readonly decisions: readonly DecisionState[];
   readonly forging: readonly { readonly publicKey: string; readonly forging: boolean }[];
@@ -46,13 +47,15 @@ interface Seen {
 const LOOKS = 3;
 const LOOK_AGAIN_MS = 700;
 const LAG_BLOCKS_MAX = 2;
-const TIP_AGE_SLOTS_MAX = 10;
 /** Blocks are final after some 150 to 200 more when all delegates take part. */
 const UNFINAL_BLOCKS_MAX = 404;
 const CONSENSUS_MIN = 51;
 /** What happened within this time counts, from so many times on: once is chance. */
 const RECENT_MS = 15 * 60_000;
 const TIMES_MIN = 3;
+/** A delegate has one slot in a round, so a node of one or two is judged by rounds. */
+const RECENT_ROUNDS = 3;
+const TIMES_MIN_PER_DELEGATE = 2;
 const CLOSE_OTHER_NETWORK = 4104;
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 const WRITE_FAILURES = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
@@ -60,7 +63,7 @@ const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
 /** What follows from a fault by itself: telling it too would lead away from the cause. */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   // Blocks of the present lie in its future.
-  CLOCK_OFF: ['NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS'],
+  CLOCK_OFF: ['NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
   WRITES_FAIL: ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'],
   BLOCKS_REFUSED: ['CONSENSUS_LOW', 'SYNC_FAILS'],
   NODE_LAGS: ['CONSENSUS_LOW'],
@@ -97,7 +100,7 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
     ask<DecisionState[]>('node/decisions?limit=500'),
     ask<Seen['forging']>('node/status/forging'),
     ask<{ publicKey: string; nextSlot: number }[]>('delegates/forgers?limit=101'),
-    ask<{ timestamp: number }[]>('blocks?limit=1'),
+    ask<BlockState[]>('blocks?limit=1'),
   ]);
   const looks: Look[] = [first];
   while (looks.length < LOOKS) {
@@ -105,10 +108,12 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
     looks.push(await ask<Look>('node/status'));
   }
   const nextSlot = forgers[0]?.nextSlot ?? 0;
+  const [tip] = blocks;
+  const [earlier] = tip === undefined ? [] : await ask<BlockState[]>(`blocks?height=${earlierHeight(tip.height)}`);
   return {
     constants,
     looks,
-    tipTimestamp: blocks[0]?.timestamp ?? 0,
+    blocks: { tip, earlier },
     peers,
     decisions,
     forging,
@@ -118,9 +123,9 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
   };
 }
 
-function judgeChain({ constants, looks, tipTimestamp, blockTimeS, forging }: Seen): readonly Finding[] {
+function judgeChain({ constants, looks, blocks, blockTimeS, forging }: Seen): readonly Finding[] {
   const findings: Finding[] = [];
-  const [state] = looks;
+  const state = looks.at(-1);
   if (state === undefined) return findings;
   const { height, networkHeight, chainMaxHeightFinalized: finalized, clockOffsetMs } = state;
   if (clockOffsetMs !== undefined) {
@@ -130,11 +135,11 @@ function judgeChain({ constants, looks, tipTimestamp, blockTimeS, forging }: See
   const isBehind = looks.every((each) => each.networkHeight - each.height > LAG_BLOCKS_MAX);
   if (isBehind && looks.every(({ syncing }) => !syncing))
     findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
-  const tipAgeS = state.secondsSinceEpoch - tipTimestamp;
   // A node that was started without peers and forges nothing keeps what it has.
   const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
-  if (!isBehind && !isArchive && tipAgeS > TIP_AGE_SLOTS_MAX * blockTimeS)
-    findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${tipAgeS} s old`));
+  const ageS = standstillS(blocks, state, blockTimeS);
+  if (ageS !== undefined && !isBehind && !isArchive)
+    findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${ageS} s old`));
   // Generation 2 knows no finality of this kind.
   if (constants.protocolVersion.startsWith('2') && height - finalized > UNFINAL_BLOCKS_MAX)
     findings.push(finding('FINALITY_LAGS', `height ${height}, final up to ${finalized}`));
@@ -166,10 +171,13 @@ function evidenceOfNone(peers: readonly PeerVerdictState[]): string {
   return failed === undefined ? none : `${none}; ${failed.ip}:${failed.wsPort ?? '?'}: ${failed.reason}`;
 }
 
-function judgeDecisions({ looks, decisions }: Seen): readonly Finding[] {
+function judgeDecisions(seen: Seen): readonly Finding[] {
+  const { looks, decisions } = seen;
   const nowMs = looks[0]?.currentTime ?? 0;
   const recent = decisions.filter(({ time }) => nowMs - Date.parse(time) < RECENT_MS);
   const of = (wanted: (decision: DecisionState) => boolean): readonly DecisionState[] => recent.filter(wanted);
+  const own = ownSlots(seen);
+  const ownRecent = decisions.filter(({ time }) => nowMs - Date.parse(time) < own.recentMs);
   const findings: Finding[] = [];
   const tell = (code: Finding['code'], found: readonly DecisionState[], timesMin: number): void => {
     const [latest] = found;
@@ -189,10 +197,10 @@ function judgeDecisions({ looks, decisions }: Seen): readonly Finding[] {
   );
   tell(
     'MACHINE_TOO_SLOW',
-    of(({ code }) => code === 'FORGING_SLOT_SLEPT'),
-    TIMES_MIN,
+    ownRecent.filter(({ code }) => code === 'FORGING_SLOT_SLEPT'),
+    own.timesMin,
   );
-  tell('SLOTS_MISSED', of(isMissedSlot), TIMES_MIN);
+  tell('SLOTS_MISSED', ownRecent.filter(isMissedSlot), own.timesMin);
   tell(
     'SYNC_FAILS',
     of((decision) => decision.room === 'sync' && decision.code.startsWith('SYNC_') && !isWriteFailure(decision)),
@@ -205,6 +213,15 @@ function judgeDecisions({ looks, decisions }: Seen): readonly Finding[] {
     TIMES_MIN,
   );
   return findings;
+}
+
+/** How far back missed slots count, and how many of them: who has few delegates has few slots. */
+function ownSlots({ forging, active, blockTimeS }: Seen) {
+  const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;
+  return {
+    recentMs: Math.max(RECENT_MS, RECENT_ROUNDS * ACTIVE_DELEGATES * blockTimeS * 1000),
+    timesMin: delegates === 0 ? TIMES_MIN : Math.min(TIMES_MIN, TIMES_MIN_PER_DELEGATE * delegates),
+  };
 }
 
 function isMissedSlot(decision: DecisionState): boolean {
