@@ -1,18 +1,14 @@
 /** The catalogue of faults: each is induced, and must be named; a healthy node must not be alarmed about. */
 
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { FAULTS, type FaultCode } from '../../src/cli/doctor/catalogue.ts';
 import { examine, type ExamineRequest } from '../../src/cli/doctor/examine.ts';
 import { packageDirectory } from '../../src/config/package.ts';
-import { chainDirectory } from '../../src/node/chain-tool.ts';
-import { openJournal } from '../../src/node/journal-file.ts';
-import { LAYOUT_VERSION, textKey, META_LAYOUT, META_NETWORK, META_PARAMS, TABLES } from '../../src/store/layout.ts';
-import { openLmdb } from '../../src/store/lmdb.ts';
 import { madeChain, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
-import { takePort } from '../support/cli.ts';
+import { diskFaults, type DiskScene } from '../support/disk-faults.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { freePort } from '../support/ports.ts';
 import type { Untyped } from '../support/untyped.ts';
@@ -65,9 +61,8 @@ function scripted(t: ExecutionContext, answers: Record<string, Untyped>): Promis
   return listen(t, server);
 }
 
-interface Scene extends ExamineRequest {
+interface Scene extends DiskScene {
   readonly folder: string;
-  readonly place: ReturnType<typeof placeIn>;
 }
 
 /** A node whose folder and answers are whole. */
@@ -121,73 +116,6 @@ test('nothing is found on a healthy node, with and without its folder', async (t
     [],
   );
 });
-
-/** Faults of the folder, each made on the disk. */
-const diskFaults: Partial<Record<FaultCode, (its: Scene, t: ExecutionContext) => unknown>> = {
-  NETWORK_FOLDER_WRONG: ({ network: folder }) => writeFileSync(join(folder ?? '', 'network.json'), '{'),
-  CONFIG_WRONG: ({ config }) => writeFileSync(config ?? '', '{ http: { prt: 1 } }'),
-  FORGING_KEY_WRONG: ({ config }) =>
-    writeFileSync(
-      config ?? '',
-      JSON.stringify({
-        forging: {
-          force: true,
-          defaultPassword: 'wrong',
-          delegates: [
-            {
-              publicKey: KEY,
-              encryptedPassphrase:
-                `iterations=1&cipherText=${'ab'.repeat(60)}&iv=${'cd'.repeat(12)}&salt=${'ef'.repeat(16)}` +
-                `&tag=${'01'.repeat(16)}&version=1`,
-            },
-          ],
-        },
-      }),
-    ),
-  FORGING_OPEN_TO_STRANGERS: ({ config }) =>
-    writeFileSync(config ?? '', '{ http: { port: 0, forgingWhitelist: ["0.0.0.0/0"] }, p2p: { port: 0 } }'),
-  DATA_FOLDER_UNWRITABLE: ({ place }) => {
-    rmSync(place.dataDirectory, { recursive: true });
-    writeFileSync(place.dataDirectory, 'a file where a folder should be');
-  },
-  DISK_NEARLY_FULL: (its) => Object.assign(its, { freeBytesOf: () => 5e8 }),
-  STORE_DAMAGED: ({ place }) => {
-    const file = join(chainDirectory(place), 'data.mdb');
-    writeFileSync(file, readFileSync(file).subarray(0, 6000));
-  },
-  STORE_OF_OTHER_LAYOUT: (its) => mark(its, META_LAYOUT, String(LAYOUT_VERSION + 1)),
-  STORE_OF_OTHER_NETWORK: (its) => mark(its, META_NETWORK, 'another network'),
-  STORE_OF_OTHER_PARAMS: (its) => mark(its, META_PARAMS, '{}'),
-  STORE_CHAIN_BROKEN: async ({ place }) => {
-    const store = openLmdb(chainDirectory(place), false);
-    const key = Buffer.alloc(5);
-    key.writeUInt8(TABLES.headers.number, 0);
-    key.writeUInt32BE(30, 1);
-    store.transact((writer) => writer.remove(key));
-    await store.close();
-  },
-  JOURNAL_DAMAGED: ({ place }) => appendFileSync(join(place.dataDirectory, 'forging-journal'), 'no line\nno line\n'),
-  PORT_TAKEN: async ({ config }, t) =>
-    writeFileSync(
-      config ?? '',
-      JSON.stringify({ http: { port: await takePort(t), host: '127.0.0.1' }, p2p: { port: 0 } }),
-    ),
-  NODE_SILENT: ({ place }, t) => {
-    const journal = openJournalElsewhere(place.dataDirectory);
-    t.teardown(() => journal.close());
-  },
-  NODE_NOT_RUNNING: () => undefined,
-};
-
-function openJournalElsewhere(dataDirectory: string) {
-  return openJournal(join(dataDirectory, 'forging-journal'));
-}
-
-async function mark({ place }: Scene, name: string, value: string): Promise<void> {
-  const store = openLmdb(chainDirectory(place), false);
-  store.transact((writer) => writer.put(textKey('meta', name), Buffer.from(value)));
-  await store.close();
-}
 
 for (const [code, induce] of Object.entries(diskFaults)) {
   test.serial(`${code} is named when it is made on the disk`, async (t) => {

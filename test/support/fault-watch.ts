@@ -1,0 +1,107 @@
+/** How soon the doctor names the faults that are made on real nodes, and whether the machine let it. */
+
+import { availableParallelism, loadavg } from 'node:os';
+import type { ExecutionContext } from 'ava';
+import { FAULTS, type FaultCode } from '../../src/cli/doctor/catalogue.ts';
+import { examine, type ExamineRequest } from '../../src/cli/doctor/examine.ts';
+import { waitFor } from './devnet.ts';
+
+export interface NamedOptions {
+  /** What may be named beside them, as it follows from the same cause. */
+  readonly beside?: readonly FaultCode[];
+  /** Unix time in milliseconds at which the fault came about; now unless given. */
+  readonly sinceMs?: number;
+  /** For a fault that consists of slots: milliseconds that had to pass before anybody could have named it. */
+  readonly unavoidableMs?: number;
+}
+
+/** What an operator waits. */
+export const NAMED_WITHIN_MS = 10_000;
+/** Of the faults, how many are named within it. */
+const SHARE_NAMED_SOON = 0.95;
+/** For a fault to show itself: some blocks, on a busy machine. */
+const SHOWS_WITHIN_MS = 90_000;
+const ROOM_BYTES = 1e12;
+const TURN_MS = 100;
+/** A gap between two turns of this process that says that the machine itself stood still. */
+const PAUSE_MS = 1500;
+/** Beyond it, times tell of the other work of the machine. */
+const LOAD_PER_PROCESSOR_MAX = 1.5;
+
+export class FaultWatch {
+  readonly #tookMs = new Map<FaultCode, number>();
+  #isSteady = true;
+
+  constructor() {
+    let lastTurnMs = Date.now();
+    const turns = setInterval(() => {
+      if (Date.now() - lastTurnMs > PAUSE_MS) this.#isSteady = false;
+      lastTurnMs = Date.now();
+    }, TURN_MS);
+    turns.unref();
+  }
+
+  /** False once the machine stood still for seconds: that is a fault too, and is told of rightly. */
+  get isMachineSteady(): boolean {
+    return this.#isSteady;
+  }
+
+  /** What the doctor names, in one examination that takes no longer than an operator waits. */
+  async found(t: ExecutionContext, request: Partial<ExamineRequest> & { readonly url: string }) {
+    const startedMs = Date.now();
+    const findings = await examine({ environment: {}, freeBytesOf: () => ROOM_BYTES, ...request });
+    t.true(Date.now() - startedMs < NAMED_WITHIN_MS);
+    return findings.map(({ code }) => code);
+  }
+
+  /** Resolves when all of the faults were named, each rightly: at once with nothing that is not so. */
+  async named(
+    t: ExecutionContext,
+    request: Partial<ExamineRequest> & { readonly url: string },
+    codes: readonly FaultCode[],
+    options: NamedOptions = {},
+  ): Promise<void> {
+    const { beside = [], sinceMs = Date.now(), unavoidableMs } = options;
+    const missing = new Set(codes);
+    let last: readonly FaultCode[] = [];
+    let lookMs = 0;
+    const areNamed = async (): Promise<boolean> => {
+      const lookedAtMs = Date.now();
+      last = await this.found(t, request);
+      lookMs = Math.max(lookMs, Date.now() - lookedAtMs);
+      if (last.some((code) => !codes.includes(code) && !beside.includes(code))) return false;
+      for (const code of last) if (missing.delete(code)) this.note(t, code, Date.now() - sinceMs);
+      return missing.size === 0;
+    };
+    try {
+      await waitFor(codes.join(', '), areNamed, SHOWS_WITHIN_MS);
+    } catch (error) {
+      throw new Error(`${[...missing].join(', ')} not named alone: ${last.join(', ')}`, { cause: error });
+    }
+    // An examination that began a moment too early ends before the next one may begin.
+    if (unavoidableMs === undefined || !this.#isSteady) return;
+    const tookMs = Date.now() - sinceMs;
+    t.true(tookMs <= unavoidableMs + 2 * lookMs + PAUSE_MS, `${tookMs} ms, ${unavoidableMs} ms of them for slots`);
+  }
+
+  note(t: ExecutionContext, code: FaultCode, tookMs: number): void {
+    this.#tookMs.set(code, tookMs);
+    t.log(`${code} after ${tookMs} ms`);
+  }
+
+  /** Says how many faults of the catalogue were named, and how many of them soon. */
+  conclude(t: ExecutionContext): void {
+    const count = Object.keys(FAULTS).length;
+    const soon = [...this.#tookMs.values()].filter((tookMs) => tookMs <= NAMED_WITHIN_MS).length;
+    const load = (loadavg()[0] ?? 0) / availableParallelism();
+    t.log(
+      `${this.#tookMs.size} of ${count} faults were named, ${soon} of ${count} within ${NAMED_WITHIN_MS / 1000} s; ` +
+        `load of each processor ${load.toFixed(1)}`,
+    );
+    t.deepEqual(
+      Object.keys(FAULTS).filter((code) => !this.#tookMs.has(code as FaultCode)),
+      [],
+    );
+    if (this.#isSteady && load <= LOAD_PER_PROCESSOR_MAX) t.true(soon >= SHARE_NAMED_SOON * count);
+  }
+}

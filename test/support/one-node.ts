@@ -1,0 +1,76 @@
+/** A single node as a real process, as an operator starts it. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { CLI_ENTRY } from './cli.ts';
+import { waitFor } from './devnet.ts';
+import { temporaryFolder } from './network-folder.ts';
+import { freePortRanges } from './ports.ts';
+import type { Untyped } from './untyped.ts';
+
+export interface OneNode {
+  readonly url: string;
+  readonly wsPort: number;
+  /** Where it lies: address, folders of its network and its data, configuration file. */
+  readonly place: { readonly url: string; readonly network: string; readonly dataDir: string; readonly config: string };
+  readonly process: ChildProcess;
+  /** Resolves when the process is gone. */
+  readonly ended: Promise<unknown>;
+}
+
+export interface OneNodeOptions {
+  /** Folder. */
+  readonly network?: string;
+  readonly fixedPeers?: readonly string[];
+  /** Folder with a chain; an empty one unless given. */
+  readonly dataDir?: string;
+  /** Forges nothing unless it says so. */
+  readonly config?: Untyped;
+  readonly flags?: readonly string[];
+  /** By which its clock is ahead. */
+  readonly clockOffsetMs?: number;
+}
+
+const STARTS_WITHIN_MS = 90_000;
+
+/** Resolves when it answers. It ends with the test. */
+export async function startOneNode(
+  t: ExecutionContext,
+  options: OneNodeOptions & Required<Pick<OneNodeOptions, 'network' | 'fixedPeers'>>,
+): Promise<OneNode> {
+  const { network, fixedPeers, config: settings = {}, flags = [], clockOffsetMs = 0 } = options;
+  const folder = temporaryFolder(t);
+  const { http, ws } = await freePortRanges(1);
+  const config = join(folder, 'config.json');
+  writeFileSync(
+    config,
+    JSON.stringify({
+      // The network has delegates for everybody.
+      forging: { enabled: false },
+      ...settings,
+      http: { port: http, host: '127.0.0.1', ...settings.http },
+      p2p: { port: ws, host: '127.0.0.1', fixedPeers },
+      verifier: { threads: 0 },
+    }),
+  );
+  const dataDir = options.dataDir ?? join(folder, 'data');
+  mkdirSync(dataDir, { recursive: true });
+  const log = openSync(join(folder, 'log'), 'a');
+  const shift = `const now = Date.now; Date.now = () => now() + ${clockOffsetMs};`;
+  const preload = clockOffsetMs === 0 ? [] : ['--import', `data:text/javascript,${encodeURIComponent(shift)}`];
+  const args = ['start', '--network', network, '--data-dir', dataDir, '--config', config, ...flags];
+  const child = spawn(process.execPath, [...preload, CLI_ENTRY, ...args], { stdio: ['ignore', 'ignore', log] });
+  closeSync(log);
+  const ended = once(child, 'exit');
+  t.teardown(async () => {
+    if (!t.passed) t.log(readFileSync(join(folder, 'log'), 'utf8').slice(-2500));
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const url = `http://127.0.0.1:${http}`;
+  await waitFor(`a node with ${JSON.stringify(options)}`, () => fetch(url), STARTS_WITHIN_MS);
+  return { url, wsPort: ws, place: { url, network, dataDir, config }, process: child, ended };
+}

@@ -1,0 +1,51 @@
+/** A node whose network has too few delegates for finality: what takes half an hour of slots, made in seconds. */
+
+import { join } from 'node:path';
+import { encryptPassphrase } from '../../src/crypto/keys.ts';
+import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
+import type { Block } from '../../src/protocol/types.ts';
+import { placeIn, storeChain, writeNetworkFolder } from './chain-folder.ts';
+import { ChainMaker, makeNetwork, publicKeyOf } from './chain-maker.ts';
+
+export interface UnfinalChain {
+  /** Folders of the network and of the node's data. */
+  readonly network: string;
+  readonly dataDir: string;
+  /** Section of the configuration with which the delegates that take part go on. */
+  readonly forging: object;
+}
+
+/** Finality takes 68. */
+const DELEGATES_ON = 60;
+const PASSWORD = 'a password';
+
+/**
+ * Writes network, chain and record of signatures as a node of these delegates leaves them that was stopped just now.
+ *
+ * @param height of the chain
+ */
+export async function writeUnfinalChain(folder: string, height: number): Promise<UnfinalChain> {
+  const made = makeNetwork();
+  const delegates = made.delegates.slice(0, DELEGATES_ON);
+  const maker = new ChainMaker({ ...made, delegates });
+  const blocks: Block[] = [made.genesis];
+  while (blocks.length < height) blocks.push(maker.forge());
+  // The bytes of blocks count from the epoch alone, so the chain ends whenever the epoch has it end.
+  const epochMs = Math.floor(Date.now() / 1000 - maker.tip.timestamp - made.params.blockTimeS) * 1000;
+  const network = { ...made, params: { ...made.params, epochMs } };
+  const dataDir = join(folder, 'data');
+  const place = placeIn(dataDir, network);
+  await storeChain(place, blocks);
+  const journal = openJournal(journalFileOf(place.dataDirectory));
+  for (const block of blocks.slice(1)) journal.record(block.generatorPublicKey, { ...block, blockId: block.id });
+  journal.close();
+  const entries = delegates.map(async (keyPair, index) => ({
+    publicKey: publicKeyOf(keyPair),
+    // The chain maker makes its keys as wallets do, of these words.
+    encryptedPassphrase: await encryptPassphrase(`delegate ${index + 1}`, PASSWORD, ENCRYPTION),
+  }));
+  const forging = { force: true, defaultPassword: PASSWORD, delegates: await Promise.all(entries) };
+  return { network: writeNetworkFolder(join(folder, 'network'), network), dataDir, forging };
+}
+
+const ENCRYPTION = { iterations: 1, salt: Buffer.alloc(16, 1), iv: Buffer.alloc(12, 1) };
