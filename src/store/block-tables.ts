@@ -6,75 +6,35 @@ import { assert } from '../primitives/errors.ts';
 import type { TransactionPlace } from '../ports/store.ts';
 import { packTransactions, unpackTransaction, unpackTransactions } from '../protocol/block/packed-block.ts';
 import type { Codec } from '../protocol/rules.ts';
-import type { Address, Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
-import { blockEntries, recipientOf, transactionEntries } from './indexes.ts';
+import type { Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
+import type { CountedWriter } from './counted.ts';
+import { blockEntries } from './indexes.ts';
 import { afterPrefix, prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
-import { LongLists } from './long-lists.ts';
-import {
-  addressListKey,
-  heightKey,
-  idKey,
-  listItemKey,
-  listPlaceKey,
-  placeKey,
-  publicKeyKey,
-  typeListKey,
-} from './layout.ts';
+import { TRANSACTIONS_PER_VALUE, TransactionLists } from './transaction-lists.ts';
+import { heightKey, idKey, listItemKey, placeKey, publicKeyKey } from './layout.ts';
 import { EMPTY, heightAtEnd, heightBytes, isU16, isU32, ownBuffer, placeAtEnd, placeBytes } from './ordered-bytes.ts';
 
-/**
- * Transactions of a block that are one value. All of a usual block are: it is written and read as a whole. A genesis block may
- * hold tens of thousands, and reading one of them should not take all from the disk.
- */
-const TRANSACTIONS_PER_VALUE = 256;
-
-/** Addresses whose lists are known in memory: those that were lately used. */
-const ADDRESSES_CACHED_MAX = 4096;
-/** Likewise of delegates that forge: more than any round has. */
+/** Delegates whose lists are known in memory: more than any round has. */
 const GENERATORS_CACHED_MAX = 512;
-/** Likewise of types: more than any generation has. */
-const TYPES_CACHED_MAX = 64;
-
-/** A list with its length, counted up and down in place. Each is in one cache only, so that no two lengths can differ. */
+/** The list of a generator, its length counted up and down in place. */
 interface List {
   readonly prefix: Buffer;
   items: number;
 }
 
-interface ListsOfAddress {
-  readonly sent: List;
-  readonly received: List;
-}
-
 export class BlockTables {
   readonly #keys: KeyValueReader;
   readonly #codec: Codec;
-  readonly #addresses = new LruMap<Address, ListsOfAddress>(ADDRESSES_CACHED_MAX);
   readonly #generators = new LruMap<PublicKey, List>(GENERATORS_CACHED_MAX);
-  readonly #types = new LruMap<number, List>(TYPES_CACHED_MAX);
   /** Transactions up to a height: a block needs those up to its parent. */
   #total: { readonly height: number; readonly transactions: number } | undefined;
-  readonly #longLists: LongLists;
+  readonly #lists: TransactionLists;
 
   /** @param shortListMax items of a list that is not kept sorted */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
     this.#codec = codec;
-    this.#longLists = new LongLists(
-      {
-        typeLength: (type) => this.#ofType(type).items,
-        addressLength: (address) => {
-          const { sent, received } = this.#ofAddress(address);
-          return sent.items + received.items;
-        },
-        transaction: (place) => {
-          const transaction = this.transaction(place);
-          assert(transaction !== undefined, 'a list names transactions that are stored');
-          return transaction;
-        },
-      },
-      shortListMax,
-    );
+    this.#lists = new TransactionLists(keys, codec, shortListMax);
   }
 
   block(header: BlockHeader): Block {
@@ -105,9 +65,8 @@ export class BlockTables {
 
   /** Drops what is in memory after a failed transaction. */
   forget(): void {
-    this.#addresses.clear();
+    this.#lists.forget();
     this.#generators.clear();
-    this.#types.clear();
     this.#total = undefined;
   }
 
@@ -130,18 +89,19 @@ export class BlockTables {
     for (const [index, transaction] of transactions.entries()) {
       const place = { height, index };
       keys.put(idKey('transactionIds', transaction.id), placeBytes(place));
-      for (const entry of transactionEntries(transaction, place)) keys.put(entry, EMPTY, true);
-      for (const list of this.#listsWith(transaction)) {
-        keys.put(listPlaceKey(list.prefix, place), EMPTY, true);
-        list.items += 1;
-      }
-      this.#longLists.add(keys, transaction, place);
+      this.#lists.add(keys, transaction, place);
     }
     return header;
   }
 
+  /** Writes what the appended blocks have left behind. */
+  flush(keys: CountedWriter): void {
+    this.#lists.flush(keys);
+  }
+
   /** Removes the highest block with all its entries. */
-  removeLast(keys: KeyValueWriter, block: Block): void {
+  removeLast(keys: CountedWriter, block: Block): void {
+    this.#lists.flush(keys);
     const { height } = block;
     keys.remove(heightKey('headers', height));
     keys.remove(idKey('blockIds', block.id));
@@ -155,12 +115,7 @@ export class BlockTables {
     for (const [index, transaction] of block.transactions.entries()) {
       const place = { height, index };
       keys.remove(idKey('transactionIds', transaction.id));
-      for (const entry of transactionEntries(transaction, place)) keys.remove(entry, true);
-      for (const list of this.#listsWith(transaction)) {
-        keys.remove(listPlaceKey(list.prefix, place), true);
-        list.items -= 1;
-      }
-      this.#longLists.remove(keys, transaction, place);
+      this.#lists.remove(keys, transaction, place);
     }
   }
 
@@ -178,24 +133,6 @@ export class BlockTables {
     list.items += 1;
   }
 
-  /** Lists, in the order of the chain, that a transaction stands in. */
-  #listsWith(transaction: Transaction): readonly List[] {
-    const type = this.#ofType(transaction.type);
-    const { sent } = this.#ofAddress(transaction.senderId);
-    const recipientId = recipientOf(transaction);
-    return recipientId === undefined ? [type, sent] : [type, sent, this.#ofAddress(recipientId).received];
-  }
-
-  #ofAddress(address: Address): ListsOfAddress {
-    const cached = this.#addresses.get(address);
-    if (cached !== undefined) return cached;
-    const sent = this.#read(addressListKey('transactionsBySender', address));
-    const received = this.#read(addressListKey('transactionsByRecipient', address));
-    const lists = { sent, received };
-    this.#addresses.set(address, lists);
-    return lists;
-  }
-
   #ofGenerator(publicKey: PublicKey): List {
     const cached = this.#generators.get(publicKey);
     if (cached !== undefined) return cached;
@@ -203,18 +140,6 @@ export class BlockTables {
     const list = { prefix: ownBuffer(prefix), items: generatorBlocks(this.#keys, publicKey) };
     this.#generators.set(publicKey, list);
     return list;
-  }
-
-  #ofType(type: number): List {
-    const cached = this.#types.get(type);
-    if (cached !== undefined) return cached;
-    const list = this.#read(typeListKey(type));
-    this.#types.set(type, list);
-    return list;
-  }
-
-  #read(prefix: Buffer): List {
-    return { prefix: ownBuffer(prefix), items: listLength(this.#keys, prefix) };
   }
 }
 
@@ -224,11 +149,6 @@ function* partsOf(transactions: readonly Transaction[]): Iterable<{ index: numbe
     const isWhole = transactions.length <= TRANSACTIONS_PER_VALUE;
     yield { index, part: isWhole ? transactions : transactions.slice(index, index + TRANSACTIONS_PER_VALUE) };
   }
-}
-
-/** Number of items of a list of transactions. */
-export function listLength(keys: KeyValueReader, list: Buffer): number {
-  return keys.count(prefixRange(list));
 }
 
 /** Number of blocks of a generator. */

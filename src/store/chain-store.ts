@@ -13,7 +13,8 @@ import type { Codec } from '../protocol/rules.ts';
 import { StateOverlay, type Account, type Delegate, type StateWriter } from '../protocol/state.ts';
 import type { Address, Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
 import { BlockTables } from './block-tables.ts';
-import { prefixRange, type KeyValue, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
+import type { CountedKeyValue, CountedWriter } from './counted.ts';
+import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
 import { heightKey, STATE_TABLES, tablePrefix, textKey } from './layout.ts';
 import { heightAtEnd, isU32 } from './ordered-bytes.ts';
 import { StateTables } from './state-tables.ts';
@@ -26,7 +27,7 @@ const HEADERS_CACHED_MAX = 1024;
 export interface StoredChain extends ChainStore {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
-  /** Items of a list of transactions that is not kept sorted (long-lists.ts). */
+  /** Items of a list of transactions that is not kept sorted (transaction-lists.ts). */
   readonly shortListMax: number;
   /** The store as of now, for reading, until its `close` or that of this one. */
   snapshot(): StoredChain;
@@ -36,7 +37,7 @@ export class KeyValueChainStore implements StoredChain {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
   readonly shortListMax: number;
-  readonly #keyValue: KeyValue;
+  readonly #keyValue: CountedKeyValue;
   readonly #state: StateTables;
   readonly #blocks: BlockTables;
   readonly #headers = new LruMap<number, BlockHeader>(HEADERS_CACHED_MAX);
@@ -48,7 +49,7 @@ export class KeyValueChainStore implements StoredChain {
   /** Transactions that were looked for and not found while it is applied. */
   readonly #absent = new Set<TransactionId>();
 
-  constructor(keyValue: KeyValue, codec: Codec, shortListMax: number) {
+  constructor(keyValue: CountedKeyValue, codec: Codec, shortListMax: number) {
     this.#keyValue = keyValue;
     this.tables = keyValue;
     this.codec = codec;
@@ -141,6 +142,7 @@ export class KeyValueChainStore implements StoredChain {
         const result = work(this.#writer(writer));
         assert(!isThenable(result), 'a transaction of the store is synchronous');
         this.#state.flush(writer);
+        this.#blocks.flush(writer);
         for (const [height, bytes] of this.#unsavedUndo) writer.put(heightKey('undo', height), bytes);
         this.#unsavedUndo.clear();
         return result;
@@ -195,7 +197,7 @@ export class KeyValueChainStore implements StoredChain {
 
   // ---- writing --------------------------------------------------------------------------------------------------------
 
-  #writer(keys: KeyValueWriter): ChainWriter {
+  #writer(keys: CountedWriter): ChainWriter {
     const applied = (): StateWriter => {
       assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be taken back');
       return this.#overlay;
@@ -248,7 +250,7 @@ export class KeyValueChainStore implements StoredChain {
     this.#tip = header;
   }
 
-  #revert(keys: KeyValueWriter): Block {
+  #revert(keys: CountedWriter): Block {
     assert(this.#overlay === undefined, 'nothing is reverted while a block is applied');
     const tip = this.#tip;
     if (tip === undefined || tip.height === 1) {

@@ -6,6 +6,7 @@
 
 import { LruMap } from '../primitives/bounded.ts';
 import { assert } from '../primitives/errors.ts';
+import type { KeyRun } from './key-run.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from './key-value.ts';
 import { TABLES, type TableName } from './layout.ts';
 import { EMPTY } from './ordered-bytes.ts';
@@ -32,6 +33,15 @@ export const COUNTED_TABLES: readonly TableName[] = [
 
 /** Runs that are kept in memory as keys, about 8 KB each. */
 const RUNS_READ_MAX = 512;
+
+export interface CountedWriter extends KeyValueWriter {
+  /**
+   * Adds keys without values: for many, much faster than one after the other.
+   *
+   * @param keys of one counted table, ascending; their memory may be used again afterwards
+   */
+  putSorted(keys: KeyRun): void;
+}
 
 export class CountedKeyValue implements KeyValue {
   readonly #inner: KeyValue;
@@ -71,7 +81,7 @@ export class CountedKeyValue implements KeyValue {
     }, 0);
   }
 
-  transact<T>(work: (writer: KeyValueWriter) => T): T {
+  transact<T>(work: (writer: CountedWriter) => T): T {
     try {
       return this.#inner.transact((writer) => {
         const result = work(this.#counting(writer));
@@ -85,7 +95,7 @@ export class CountedKeyValue implements KeyValue {
     }
   }
 
-  snapshot(): KeyValue {
+  snapshot(): CountedKeyValue {
     return new CountedKeyValue(this.#inner.snapshot());
   }
 
@@ -102,7 +112,7 @@ export class CountedKeyValue implements KeyValue {
     return undefined;
   }
 
-  #counting(writer: KeyValueWriter): KeyValueWriter {
+  #counting(writer: KeyValueWriter): CountedWriter {
     return {
       get: (key) => this.get(key),
       entries: (range) => this.entries(range),
@@ -116,6 +126,12 @@ export class CountedKeyValue implements KeyValue {
         }
         assert(value.length === 0, 'a counted key has no value');
         runs.add(key);
+      },
+      putSorted: (keys) => {
+        if (keys.size === 0) return;
+        const runs = this.#runsOf(keys.key(0)[0]);
+        assert(runs !== undefined, 'sorted keys are of a counted table');
+        runs.addSorted(keys);
       },
       remove: (key) => {
         const runs = this.#runsOf(key[0]);

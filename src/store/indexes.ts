@@ -21,17 +21,20 @@ export function blockEntries(header: BlockHeader): readonly Buffer[] {
   ];
 }
 
-/** Keys, without values, that a transaction has. */
+/** Keys, without values, of a transaction among all others. */
 export function transactionEntries(transaction: Transaction, place: TransactionPlace): readonly Buffer[] {
   const tail = placeBytes(place);
-  const entries = [
+  return [
     amountKey('transactionsByAmount', amountOf(transaction), tail),
     amountKey('transactionsByFee', transaction.fee, tail),
     timestampKey(transaction.timestamp, tail),
   ];
+}
+
+/** Key, without value, of the data of a transfer that has some. */
+export function transactionDataEntry(transaction: Transaction, place: TransactionPlace): Buffer | undefined {
   const data = dataOf(transaction);
-  if (data !== undefined) entries.push(Buffer.concat([dataKey(data), tail]));
-  return entries;
+  return data === undefined ? undefined : Buffer.concat([dataKey(data), placeBytes(place)]);
 }
 
 /** Prefix of transfers whose data begins with these bytes. */

@@ -13,7 +13,7 @@ const LENGTH_BYTES = 2;
 export class KeyRun {
   #bytes: Buffer;
   /** Where each key ends; the next begins there. */
-  readonly #ends: number[];
+  #ends: number[];
   /** False as long as the bytes are those of a value that was read. */
   #isOwn = false;
 
@@ -40,6 +40,16 @@ export class KeyRun {
     return new KeyRun(packed.subarray(Math.min(from, packed.length)), ends);
   }
 
+  /**
+   * Keys one behind the other.
+   *
+   * @param bytes stay as they are as long as the run is in use
+   * @param ends where each key ends, ascending
+   */
+  static of(bytes: Buffer, ends: number[]): KeyRun {
+    return new KeyRun(bytes, ends);
+  }
+
   get size(): number {
     return this.#ends.length;
   }
@@ -62,9 +72,9 @@ export class KeyRun {
     return key;
   }
 
-  /** Keys below a bound. */
-  rank(bound: Uint8Array): number {
-    let low = 0;
+  /** Keys below a bound. @param from as many are known to be */
+  rank(bound: Uint8Array, from = 0): number {
+    let low = from;
     let high = this.#ends.length;
     // Most keys come in their order, so that the end is the place of a new one.
     if (high > 0 && this.#compare(high - 1, bound) < 0) return high;
@@ -95,6 +105,41 @@ export class KeyRun {
     return true;
   }
 
+  /**
+   * Adds the keys of another run from one position to below another. Some dozens at once cost little more than one alone.
+   *
+   * @returns how many were not there
+   */
+  addAll(other: KeyRun, from: number, to: number): number {
+    const sizeBefore = this.size;
+    const bytes = Buffer.allocUnsafeSlow(this.#end + other.#from(to) - other.#from(from));
+    const ends: number[] = [];
+    let written = 0;
+    const take = (run: KeyRun, first: number, last: number): void => {
+      const start = run.#from(first);
+      const end = run.#from(last);
+      run.#bytes.copy(bytes, written, start, end);
+      for (let index = first; index < last; index += 1) ends.push((run.#ends[index] ?? 0) - start + written);
+      written += end - start;
+    };
+    let at = 0;
+    for (let next = from; next < to;) {
+      const rank = this.#rankOf(other, next, at);
+      if (rank > at) take(this, at, rank);
+      at = rank;
+      let last = at < sizeBefore ? next : to;
+      let order = -1;
+      while (last < to && (order = KeyRun.#compareIn(other, last, this, at)) < 0) last += 1;
+      if (last > next) take(other, next, last);
+      next = last < to && order === 0 ? last + 1 : last;
+    }
+    if (at < sizeBefore) take(this, at, sizeBefore);
+    this.#bytes = bytes;
+    this.#ends = ends;
+    this.#isOwn = true;
+    return ends.length - sizeBefore;
+  }
+
   /** @returns false when it is not there */
   remove(key: Uint8Array): boolean {
     const at = this.rank(key);
@@ -123,8 +168,9 @@ export class KeyRun {
     return runs;
   }
 
+  /** The value, whose memory is the run's own from then on. */
   packed(): Buffer {
-    const packed = Buffer.allocUnsafe(this.bytes);
+    const packed = Buffer.allocUnsafeSlow(this.bytes);
     packed.writeUInt16LE(this.size, 0);
     let at = COUNT_BYTES;
     let from = 0;
@@ -134,7 +180,23 @@ export class KeyRun {
       at += LENGTH_BYTES;
     }
     this.#bytes.copy(packed, at, 0, from);
+    // A piece of what was cut would keep the whole in memory.
+    this.#bytes = packed.subarray(at);
+    this.#isOwn = false;
     return packed;
+  }
+
+  /** Keys of this run below one of another. */
+  #rankOf(other: KeyRun, index: number, from: number): number {
+    let low = from;
+    let high = this.#ends.length;
+    if (high > low && KeyRun.#compareIn(this, high - 1, other, index) < 0) return high;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (KeyRun.#compareIn(this, middle, other, index) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   #from(at: number): number {
@@ -156,6 +218,22 @@ export class KeyRun {
       if (difference !== 0) return difference;
     }
     return length - other.length;
+  }
+
+  /** Below zero when the key of `a` is the smaller one. */
+  static #compareIn(a: KeyRun, atA: number, b: KeyRun, atB: number): number {
+    const bytesA = a.#bytes;
+    const bytesB = b.#bytes;
+    const fromA = a.#from(atA);
+    const fromB = b.#from(atB);
+    const lengthA = (a.#ends[atA] ?? fromA) - fromA;
+    const lengthB = (b.#ends[atB] ?? fromB) - fromB;
+    const common = Math.min(lengthA, lengthB);
+    for (let i = 0; i < common; i += 1) {
+      const difference = (bytesA[fromA + i] ?? 0) - (bytesB[fromB + i] ?? 0);
+      if (difference !== 0) return difference;
+    }
+    return lengthA - lengthB;
   }
 
   #shift(from: number, by: number): void {

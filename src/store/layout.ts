@@ -244,7 +244,7 @@ export function selfListKey(address: Address): Buffer {
 }
 
 /** The number is no table's: it stands inside the keys of long lists. */
-const SELF_LIST = 56;
+export const SELF_LIST = 56;
 
 /** Sorts of long lists. A number is never used for another. */
 export const LIST_SORTS = { amount: 1, fee: 2, timestamp: 3, type: 4 } as const;

@@ -16,7 +16,7 @@ import {
   textKey,
 } from './layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
-import { SHORT_LIST_ITEMS_MAX } from './long-lists.ts';
+import { SHORT_LIST_ITEMS_MAX } from './transaction-lists.ts';
 import { MemoryKeyValue } from './memory.ts';
 import { paramsPin, pinDifferences } from './params-pin.ts';
 

@@ -4,7 +4,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 import type { Cursor, Direction, PageRequest, TransactionQuery } from '../ports/queries.ts';
 import type { TransactionPlace } from '../ports/store.ts';
 import type { Transaction } from '../protocol/types.ts';
-import { listLength } from './block-tables.ts';
+import { listLength } from './transaction-lists.ts';
 import { amountOf } from './indexes.ts';
 import { afterPrefix, prefixRange, type KeyValueReader } from './key-value.ts';
 import {

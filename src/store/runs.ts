@@ -100,6 +100,20 @@ export class Runs {
     if (keys.bytes > RUN_BYTES_MAX) this.#cut(this.#latest, keys);
   }
 
+  /** Adds keys, each run's together. @param keys ascending */
+  addSorted(keys: KeyRun): void {
+    for (let from = 0; from < keys.size;) {
+      const run = this.#runToChange(keys.key(from));
+      const next = this.#runs[this.#latest + 1];
+      const to = next === undefined ? keys.size : keys.rank(next.start, from);
+      const changed = this.#change(run);
+      run.size += changed.addAll(keys, from, to);
+      if (changed.bytes > RUN_BYTES_MAX) this.#cut(this.#latest, changed);
+      from = to;
+    }
+    this.#before = undefined;
+  }
+
   remove(key: Uint8Array): void {
     const run = this.#runToChange(key);
     if (!this.#change(run).remove(key)) return;

@@ -4,7 +4,7 @@ import { addressOf } from '../crypto/keys.ts';
 import type { TransactionQuery } from '../ports/queries.ts';
 import type { TransactionPlace } from '../ports/store.ts';
 import type { Transaction } from '../protocol/types.ts';
-import { listLength, transactionTotal } from './block-tables.ts';
+import { transactionTotal } from './block-tables.ts';
 import type { StoredChain } from './chain-store.ts';
 import { amountOf, dataKey, dataOf, recipientOf } from './indexes.ts';
 import { afterPrefix, prefixRange, type KeyRange } from './key-value.ts';
@@ -13,6 +13,7 @@ import { heightAtEnd, isU16, orderedBigint, placeAtEnd, timestampBytes } from '.
 import { LikePattern } from './like.ts';
 import type { ValueBounds } from './ordered-keys.ts';
 import type { ListFilter } from './ordered-places.ts';
+import { listLength } from './transaction-lists.ts';
 
 export type Claim = (transaction: Transaction, place: TransactionPlace) => boolean;
 

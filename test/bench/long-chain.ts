@@ -12,12 +12,23 @@ import type { SignedHeader } from '../../src/protocol/rules.ts';
 import { slotAt, slotStartS } from '../../src/protocol/slots.ts';
 import type { Block, Transaction } from '../../src/protocol/types.ts';
 import { openChainStore } from '../../src/store/open.ts';
-import { ChainMaker, makeNetwork, makeTransaction, publicKeyOf, type TestNetwork } from '../support/chain-maker.ts';
-import { addressOfPair } from '../support/chain-maker.ts';
+import type { KeyPair } from '../../src/protocol/types.ts';
+import {
+  addressOfPair,
+  ChainMaker,
+  keyPairOf,
+  LSK,
+  makeNetwork,
+  makeTransaction,
+  publicKeyOf,
+  type TestNetwork,
+} from '../support/chain-maker.ts';
 import { TRANSFERS_PER_BLOCK } from './stage.ts';
 
-/** Enough that an account seldom occurs twice in a block, few enough that making the genesis block takes moments. */
+/** Funded in the genesis block: enough that one seldom occurs twice in a block, few enough that it is made in moments. */
 const ACCOUNTS = 500;
+/** What an address gets that no block named before: fees for as many transfers as it will make. */
+const FIRST_AMOUNT = 5n * LSK;
 const BLOCKS_PER_COMMIT = 100;
 
 export interface LongChain {
@@ -33,11 +44,14 @@ export interface LongChainOptions {
   readonly height: number;
   /** One in so many blocks is full of transfers, the others are empty. */
   readonly fullEvery: number;
+  /** Addresses that send and receive, 500 unless told. The first transfers go to those that the genesis block does not fund. */
+  readonly addresses?: number;
   /** Told of each block with the line that it is in the file. */
   readonly onBlock?: (height: number, line: string) => void;
 }
 
-export async function writeLongChain({ file, height, fullEvery, onBlock }: LongChainOptions): Promise<LongChain> {
+export async function writeLongChain(options: LongChainOptions): Promise<LongChain> {
+  const { file, height, fullEvery, onBlock } = options;
   const network = makeNetwork({ accounts: ACCOUNTS });
   const { rules } = new ChainMaker(network);
   const { codec } = rules;
@@ -52,7 +66,7 @@ export async function writeLongChain({ file, height, fullEvery, onBlock }: LongC
     const store = await openChainStore({ directory, codec, params: network.params, durable: false });
     openGenesis(store, rules, network.genesis);
     await write([network.genesis]);
-    const forger = new Forger(network, rules);
+    const forger = new Forger(network, rules, options.addresses ?? ACCOUNTS);
     let transactions = 0;
     for (let at = 1; at < height;) {
       const count = Math.min(BLOCKS_PER_COMMIT, height - at);
@@ -77,14 +91,15 @@ class Forger {
   readonly #rules: ChainMaker['rules'];
   readonly #keyPairs: ReadonlyMap<string, TestNetwork['funder']>;
   readonly #signed = new Map<string, SignedHeader>();
-  readonly #addresses: readonly string[];
+  readonly #accounts: readonly { readonly keyPair: KeyPair; readonly address: string }[];
   #transfers = 0;
 
-  constructor(network: TestNetwork, rules: ChainMaker['rules']) {
+  constructor(network: TestNetwork, rules: ChainMaker['rules'], addresses: number) {
     this.#network = network;
     this.#rules = rules;
     this.#keyPairs = new Map(network.delegates.map((keyPair) => [publicKeyOf(keyPair), keyPair]));
-    this.#addresses = network.accounts.map(addressOfPair);
+    const others = Array.from({ length: addresses - ACCOUNTS }, (_, index) => keyPairOf(`address ${index}`));
+    this.#accounts = [...network.accounts, ...others].map((keyPair) => ({ keyPair, address: addressOfPair(keyPair) }));
   }
 
   next(writer: ChainWriter, isFull: boolean): Block {
@@ -108,9 +123,11 @@ class Forger {
   #transfer(timestamp: number): Transaction {
     const number = this.#transfers;
     this.#transfers += 1;
-    const sender = this.#network.accounts[number % ACCOUNTS]!;
-    const recipientId = this.#addresses[(number * 7 + 3) % ACCOUNTS]!;
-    const payload = { kind: 'transfer', amount: 1000n + BigInt(number), recipientId } as const;
-    return makeTransaction(this.#network.params, sender, payload, { timestamp });
+    const newcomer = this.#accounts[ACCOUNTS + number];
+    const sender = this.#accounts[number % (newcomer === undefined ? this.#accounts.length : ACCOUNTS)]!;
+    const recipient = newcomer ?? this.#accounts[(number * 7 + 3) % this.#accounts.length]!;
+    const amount = newcomer === undefined ? 1000n + BigInt(number) : FIRST_AMOUNT;
+    const payload = { kind: 'transfer', amount, recipientId: recipient.address } as const;
+    return makeTransaction(this.#network.params, sender.keyPair, payload, { timestamp });
   }
 }

@@ -1,7 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { CountedKeyValue } from '../../src/store/counted.ts';
-import { prefixRange, type KeyRange } from '../../src/store/key-value.ts';
+import { KeyRun } from '../../src/store/key-run.ts';
+import { prefixRange, type KeyRange, type KeyValueWriter } from '../../src/store/key-value.ts';
 import { TABLES, tablePrefix } from '../../src/store/layout.ts';
 import { MemoryKeyValue } from '../../src/store/memory.ts';
 
@@ -15,11 +16,24 @@ function keyOf(number: number): Buffer {
   return key;
 }
 
+/** Keys in one piece of memory. */
+function runOf(memory: Buffer, keys: readonly Buffer[]): KeyRun {
+  let end = 0;
+  return KeyRun.of(
+    memory,
+    keys.map(({ length }) => (end += length)),
+  );
+}
+
 /** Writes numbers from `from` on: many at once, so that runs are cut; or removes them. */
 const step = fc.record({
   from: fc.nat(3000),
   count: fc.integer({ min: 1, max: 1500 }),
   remove: fc.boolean(),
+  /** Distance of the numbers: with more than one they come between those that are there. */
+  by: fc.integer({ min: 1, max: 3 }),
+  /** Handed over as one, by counted keys. */
+  sorted: fc.boolean(),
   fail: fc.boolean(),
 });
 
@@ -36,20 +50,31 @@ test('counted keys answer ranges, offsets and counts as plain ones do, also when
       const disk = new MemoryKeyValue();
       const counted = new CountedKeyValue(disk);
       const plain = new MemoryKeyValue();
-      for (const { from, count, remove, fail } of steps) {
-        for (const keys of [counted, plain]) {
-          const work = () =>
-            keys.transact((writer) => {
-              for (let number = from; number < from + count; number += 1) {
-                if (remove) writer.remove(keyOf(number));
-                else writer.put(keyOf(number), EMPTY);
-              }
-              if (fail) throw new Error('no');
-            });
-          if (fail) t.throws(work);
-          else work();
+      for (const { from, count, remove, by, sorted, fail } of steps) {
+        const keys = Array.from({ length: count }, (_, index) => keyOf(from + index * by));
+        const write = (writer: KeyValueWriter): void => {
+          for (const key of keys) {
+            if (remove) writer.remove(key);
+            else writer.put(key, EMPTY);
+          }
+          if (fail) throw new Error('no');
+        };
+        const work = [
+          () =>
+            counted.transact((writer) => {
+              if (!sorted || remove || fail) return write(writer);
+              const memory = Buffer.concat(keys);
+              writer.putSorted(runOf(memory, keys));
+              memory.fill(0);
+            }),
+          () => plain.transact(write),
+        ];
+        for (const each of work) {
+          if (fail) t.throws(each);
+          else each();
         }
       }
+      t.is(counted.wrongRun(), undefined);
       for (const subject of [counted, new CountedKeyValue(disk)]) {
         for (const { from, span, offset, reverse } of questions) {
           const range: KeyRange = { gte: keyOf(from), lt: keyOf(from + span), offset, reverse, limit: 5 };
