@@ -101,7 +101,7 @@ test('a data directory where no folder can be made is refused at once', async (t
   ]) {
     const ports = await freePortRanges(1);
     const args = [...command, '--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`, '--data-dir', '/proc/foo'];
-    const { code, stdout, stderr } = await runCli(args, { timeoutMs: 15_000 });
+    const { code, stdout, stderr } = await runCli(args, { timeoutMs: 100_000 });
     t.is(code, 1);
     t.is(stdout, '');
     t.true(isProblemLine(stderr), stderr);

@@ -23,6 +23,9 @@ export interface CliOptions {
   readonly timeoutMs?: number;
 }
 
+/** Far beyond what any command takes, on a machine that is several times slower too. */
+const TIMEOUT_MS = 100_000;
+
 /** Runs a command to its end. `BLOOMERY_HOME` is an empty folder unless given. */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const home = mkdtempSync(join(tmpdir(), 'bloomery-home-'));
@@ -30,7 +33,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
     env: { PATH: process.env['PATH'], HOME: home, BLOOMERY_HOME: home, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 30_000);
+  const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? TIMEOUT_MS);
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
