@@ -17,6 +17,8 @@ export interface Status {
     readonly validated: number;
     readonly received: number;
   };
+  /** Told when the node was started without peers. */
+  readonly isAlone?: true;
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
   /** Absent while there were none since the node started. */
   readonly branchChanges?: { readonly count: number; readonly latest: readonly BranchChange[] };

@@ -10,13 +10,15 @@ import { Answered, Facts, Go, Id, More, Pages, Table } from './parts.tsx';
 import { TransactionTable } from './transactions.tsx';
 
 const PAGE_ROWS = 25;
+/** As many as forge. */
+const PAGE_DELEGATES = 101;
 const VOTES_MAX = 101;
 const VOTERS_SHOWN = 25;
 
 export function Accounts({ page }: Place) {
   const { status } = useLive();
   const asked = useAnswer<Account[]>(
-    `accounts?limit=${PAGE_ROWS}&offset=${(page - 1) * PAGE_ROWS}&sort=balance:desc`,
+    `accounts?limit=${PAGE_ROWS + 1}&offset=${(page - 1) * PAGE_ROWS}&sort=balance:desc`,
     status?.height,
   );
   return (
@@ -27,7 +29,7 @@ export function Accounts({ page }: Place) {
           <>
             <Table
               caption="Accounts by balance"
-              rows={accounts}
+              rows={accounts.slice(0, PAGE_ROWS)}
               keyOf={({ address }) => address}
               empty="No accounts."
               columns={[
@@ -39,12 +41,13 @@ export function Accounts({ page }: Place) {
                 {
                   name: 'Delegate',
                   onPhone: 'below',
-                  cell: ({ delegate }) => (delegate === undefined ? '–' : <DelegateName name={delegate.username} />),
+                  cell: ({ delegate }) =>
+                    delegate === undefined ? <span class="wide">–</span> : <DelegateName name={delegate.username} />,
                 },
                 { name: 'Balance', isFigure: true, onPhone: 'below-end', cell: ({ balance }) => amountText(balance) },
               ]}
             />
-            <Pages view="accounts" page={page} isLast={accounts.length < PAGE_ROWS} />
+            <Pages view="accounts" page={page} isLast={accounts.length <= PAGE_ROWS} />
           </>
         )}
       </Answered>
@@ -95,7 +98,7 @@ function AccountFacts({ account, page }: { account: Account; page: number }) {
                   'nobody'
                 ) : (
                   <More summary={countOf(votesUsed, 'delegate')}>
-                    {names.map(({ username }) => (
+                    {[...names].sort(byName).map(({ username }) => (
                       <DelegateName key={username} name={username} />
                     ))}
                   </More>
@@ -119,6 +122,11 @@ function AccountFacts({ account, page }: { account: Account; page: number }) {
   );
 }
 
+/** As people count: the ninth before the tenth. */
+function byName(a: { readonly username: string }, b: { readonly username: string }): number {
+  return a.username.localeCompare(b.username, 'en', { numeric: true });
+}
+
 function DelegateName({ name }: { name: string }) {
   return (
     <Go view="delegates" item={name}>
@@ -129,7 +137,11 @@ function DelegateName({ name }: { name: string }) {
 
 export function Delegates({ page }: Place) {
   const { status } = useLive();
-  const asked = useAnswer<Delegate[]>(`delegates?limit=101&offset=${(page - 1) * 101}&sort=rank:asc`, status?.height);
+  const question = `delegates?sort=rank:asc&limit=${PAGE_DELEGATES}&offset=`;
+  const asked = useAnswer<Delegate[]>(`${question}${(page - 1) * PAGE_DELEGATES}`, status?.height);
+  // The node gives no more at once.
+  const beyond = useAnswer<Delegate[]>(`${question}${page * PAGE_DELEGATES}`, page);
+  const isLast = beyond.kind !== 'answered' || beyond.answer.data.length === 0;
   return (
     <>
       <h1>Delegates</h1>
@@ -155,12 +167,12 @@ export function Delegates({ page }: Place) {
                 },
                 { name: 'Forged', isFigure: true, cell: ({ producedBlocks }) => countText(producedBlocks) },
                 { name: 'Missed', isFigure: true, cell: ({ missedBlocks }) => countText(missedBlocks) },
-                { name: 'Productivity', isFigure: true, isWide: true, cell: ({ productivity }) => `${productivity} %` },
+                { name: 'Productivity', isFigure: true, isWide: true, cell: (delegate) => productivityOf(delegate) },
                 { name: 'Approval', isFigure: true, isWide: true, cell: ({ approval }) => `${approval} %` },
                 { name: 'Vote weight', isFigure: true, isWide: true, cell: ({ voteWeight }) => amountText(voteWeight) },
               ]}
             />
-            <Pages view="delegates" page={page} isLast={delegates.length < 101} />
+            <Pages view="delegates" page={page} isLast={isLast} />
           </>
         )}
       </Answered>
@@ -187,8 +199,13 @@ export function DelegateView({ item }: { item: string }) {
   );
 }
 
+/** Of a delegate that has had no turn yet there is none. */
+function productivityOf({ producedBlocks, missedBlocks, productivity }: Delegate): string {
+  return producedBlocks + missedBlocks === 0 ? '–' : `${productivity} %`;
+}
+
 function DelegateFacts({ delegate }: { delegate: Delegate }) {
-  const { account, username, rank, voteWeight, approval, producedBlocks, missedBlocks, productivity } = delegate;
+  const { account, username, rank, voteWeight, approval, producedBlocks, missedBlocks } = delegate;
   const { status } = useLive();
   const voters = useAnswer<Voters>(
     `voters?username=${encodeURIComponent(username)}&limit=${VOTERS_SHOWN}&sort=balance:desc`,
@@ -201,7 +218,7 @@ function DelegateFacts({ delegate }: { delegate: Delegate }) {
           ['Rank', rank ?? 'none yet'],
           ['Vote weight', `${amountText(voteWeight)} (${approval} % of the supply)`],
           ['Forged', countOf(producedBlocks, 'block')],
-          ['Missed', `${countOf(missedBlocks, 'block')} (productivity ${productivity} %)`],
+          ['Missed', `${countOf(missedBlocks, 'block')} (productivity ${productivityOf(delegate)})`],
           ['Rewards', amountText(delegate.rewards)],
           ['Next slot', <NextSlot key="slot" publicKey={account.publicKey} />],
           ['Account', <Id key="account" view="accounts" item={account.address} isWhole />],
@@ -214,6 +231,7 @@ function DelegateFacts({ delegate }: { delegate: Delegate }) {
                   'none'
                 ) : (
                   <More
+                    isLong
                     summary={`${countOf(votes, 'account')}${votes > list.length ? `, the ${list.length} richest` : ''}`}
                   >
                     {list.map(({ address, balance }) => (

@@ -46,7 +46,7 @@ export function Blocks({ page }: Place) {
         {(blocks) => (
           <>
             <BlockTable blocks={blocks} />
-            <Pages view="blocks" page={page} isLast={blocks.length < PAGE_ROWS} />
+            <Pages view="blocks" page={page} isLast={(blocks.at(-1)?.height ?? 1) === 1} />
           </>
         )}
       </Answered>

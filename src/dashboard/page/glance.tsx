@@ -65,18 +65,21 @@ function Figures({ live }: { live: LiveState }) {
   const { height, chainMaxHeightFinalized: finalized, networkHeight, transactions, branchChanges } = status;
   const pool = transactions.ready + transactions.verified + transactions.pending;
   const lag = Math.max(0, networkHeight - height);
+  const target = Math.max(height, status.syncProgress?.targetHeight ?? networkHeight);
   const tip = blocks[0];
   const tipMs =
     constants === undefined || tip === undefined ? undefined : Date.parse(constants.epoch) + tip.timestamp * 1000;
-  const isStale = tipMs !== undefined && now - tipMs > STALE_SLOTS * blockTimeS * 1000;
+  const isStale = tipMs !== undefined && !status.syncing && now - tipMs > STALE_SLOTS * blockTimeS * 1000;
   const connected = peers.filter(isConnected).length;
+  // The share is one of late: who has lost all peers has lost their consent.
+  const agreeing = connected === 0 ? 0 : consensus;
   const forgingHere = forging?.filter((delegate) => delegate.forging).length;
   const waiting = forging?.filter((delegate) => delegate.waiting !== undefined).length ?? 0;
   return (
     <ul class="figures" aria-label="Key figures">
       <Figure name="Height" value={countText(height)} isBad={isStale}>
         {tipMs === undefined ? '' : sinceText(tipMs, now)}
-        {status.syncing ? `, catching up with ${countText(networkHeight)}` : lag > 1 ? `, ${lag} behind` : ''}
+        {status.syncing ? `, catching up with ${countText(target)}` : lag > 1 ? `, ${lag} behind` : ''}
       </Figure>
       {constants !== undefined && hasFinality(constants) && (
         <Figure name="Finalized" value={countText(finalized)}>
@@ -86,8 +89,8 @@ function Figures({ live }: { live: LiveState }) {
       <Figure name="Round" value={countText(roundOf(height + 1))}>
         slots of {blockTimeS} s
       </Figure>
-      <Figure name="Peers" value={countText(connected)} isBad={connected > 0 && consensus < CONSENSUS_MIN}>
-        {connected === 0 ? 'connected' : `${consensus} % at our tip`}
+      <Figure name="Peers" value={countText(connected)} isBad={status.isAlone !== true && agreeing < CONSENSUS_MIN}>
+        {status.isAlone === true ? 'none wanted' : connected === 0 ? 'none connected' : `${consensus} % at our tip`}
       </Figure>
       <Figure name="Pool" value={countText(pool)}>
         {countText(transactions.confirmed)} in the chain

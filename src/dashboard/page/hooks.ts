@@ -29,10 +29,12 @@ export function useNow(): number {
 
 /** The present round as of now; undefined until the node told of it. */
 export function useRound(): Round | undefined {
-  const { blocks, forgers, blockTimeS, constants } = useLive();
+  const { blocks, forgers, blockTimeS, constants, status } = useLive();
   const now = useNow();
   if (constants === undefined || forgers.length === 0) return undefined;
-  const currentSlot = Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS);
+  // Of a node that catches up the round is that of its newest block: what came after is not missed, only unknown here.
+  const currentSlot =
+    status?.syncing === true ? 0 : Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS);
   return roundSlots({ blocks, forgers, blockTimeS, currentSlot });
 }
 

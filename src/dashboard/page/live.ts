@@ -15,6 +15,7 @@ import type {
   Transaction,
 } from '../answers.ts';
 import { isConnected } from '../answers.ts';
+import { hasGap, withAnswered, withApplied } from '../block-list.ts';
 import { steadyPercent, withSample, type Sample } from '../steady.ts';
 import { ask, askIfAllowed } from './ask.ts';
 
@@ -72,7 +73,6 @@ const EMPTY: LiveState = {
 };
 
 const PAGE_BLOCKS = 100;
-const BLOCKS_MAX = 400;
 const ARRIVALS_MAX = 20;
 const POLL_MS = 3000;
 const RETRY_MS = 3000;
@@ -87,6 +87,7 @@ export class Live {
   readonly #samples = new Map<string, readonly Sample[]>();
   #isLoading = false;
   #isPolling = false;
+  #isFilling = false;
 
   get state(): LiveState {
     return this.#state;
@@ -115,14 +116,12 @@ export class Live {
     if (this.#isLoading) return;
     this.#isLoading = true;
     try {
-      const [constants, newest, older, peers] = await Promise.all([
+      const [constants, blocks, peers] = await Promise.all([
         ask<Constants>('node/constants'),
-        ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}`),
-        ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}&offset=${PAGE_BLOCKS}`),
+        latestBlocks(),
         ask<Peer[]>('peers?limit=100'),
         this.#loadForging(),
       ]);
-      const blocks = joined(newest.data, older.data);
       this.#set({ constants: constants.data, blocks, peers: peers.data });
       // The length of a slot is reckoned from the status and the forgers.
       await this.#loadStatus();
@@ -204,7 +203,6 @@ export class Live {
 
   #follow(): void {
     this.#events?.close();
-    const [tip] = this.#state.blocks;
     const events = new EventSource('/api/events');
     this.#events = events;
     const on = <Data>(name: string, react: (data: Data) => void): void => {
@@ -213,7 +211,7 @@ export class Live {
     events.addEventListener('open', () => {
       this.#set({ connection: 'live' });
       void this.#poll();
-      void this.#fillGap(tip);
+      void this.#fillGap();
     });
     events.addEventListener('error', () => {
       this.#set({ connection: 'lost' });
@@ -237,18 +235,26 @@ export class Live {
     on('log/gap', () => void this.#load());
   }
 
-  /** Blocks that came between the first answers and the opening of the stream. */
-  async #fillGap(tip: Block | undefined): Promise<void> {
-    const { data } = await ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}`).catch(() => ({ data: [] }));
-    if (tip !== undefined && data.length > 0) this.#set({ blocks: joined(data, this.#state.blocks) });
+  /** Blocks that came while no stream was open. */
+  async #fillGap(): Promise<void> {
+    if (this.#isFilling) return;
+    this.#isFilling = true;
+    try {
+      const answer = await latestBlocks();
+      this.#set({ blocks: withAnswered(this.#state.blocks, answer) });
+    } catch {
+      // The next block shows that something is missing still.
+    } finally {
+      this.#isFilling = false;
+    }
   }
 
   #applied(block: Block): void {
-    const { status, blocks } = this.#state;
-    const kept = blocks.filter(({ height }) => height < block.height);
-    const change: Partial<LiveState> = { blocks: [block, ...kept].slice(0, BLOCKS_MAX) };
+    const { status } = this.#state;
+    const blocks = withApplied(this.#state.blocks, block);
     const counted = status && { ...status, height: block.height };
-    this.#set(counted === undefined ? change : { ...change, status: counted });
+    this.#set(counted === undefined ? { blocks } : { blocks, status: counted });
+    if (hasGap(blocks)) void this.#fillGap();
   }
 
   #removed(block: Block): void {
@@ -256,10 +262,12 @@ export class Live {
   }
 }
 
-/** Newest first, each height once; the first list wins. */
-function joined(newer: readonly Block[], older: readonly Block[]): readonly Block[] {
-  const lowest = newer.at(-1)?.height ?? Infinity;
-  return [...newer, ...older.filter(({ height }) => height < lowest)].slice(0, BLOCKS_MAX);
+/** Newest first, of the present round and the one before. */
+async function latestBlocks(): Promise<readonly Block[]> {
+  const newer = await ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}`);
+  // Asked for afterwards: with a block that came meanwhile the pages overlap, and leave no gap.
+  const older = await ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}&offset=${PAGE_BLOCKS}`);
+  return withAnswered(older.data, newer.data);
 }
 
 /**

@@ -54,7 +54,7 @@ export function NodesTable() {
           name: 'Consensus',
           isFigure: true,
           isWide: true,
-          cell: ({ consensus }) => (consensus === undefined ? '–' : `${consensus} %`),
+          cell: ({ status, consensus }) => (status === undefined || consensus === undefined ? '–' : `${consensus} %`),
         },
         {
           name: 'Pool',

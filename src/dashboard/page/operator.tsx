@@ -1,10 +1,11 @@
 /** What only the operator may see: forging on this node, and what it decided and why. */
 
 import type { Decision, ForgingDelegate } from '../answers.ts';
-import { dateText, sinceText, timeText, untilText } from '../format.ts';
+import { runsOf, type Run } from '../decisions.ts';
+import { countText, dateText, sinceText, timeText, untilText } from '../format.ts';
 import { turnsOf } from '../round.ts';
 import { useLive, useNow, useRound, useSlotStart } from './hooks.ts';
-import { DelegateLink, Table } from './parts.tsx';
+import { DelegateLink, More, Table } from './parts.tsx';
 
 export function Forging() {
   const { forging, forgers } = useLive();
@@ -61,10 +62,11 @@ function ForgingState({ delegate: { forging, waiting } }: { delegate: ForgingDel
 
 /** When a delegate has its slot of the present round, as far as that is known. */
 export function NextSlot({ publicKey }: { publicKey: string }) {
-  const { forgers } = useLive();
+  const { forgers, status } = useLive();
   const turn = useTurns().get(publicKey);
   const startOf = useSlotStart();
   const now = useNow();
+  if (status?.syncing === true) return <>unknown while catching up</>;
   if (turn !== undefined) {
     const startMs = startOf(turn);
     return (
@@ -92,24 +94,43 @@ export function Decisions() {
       ) : (
         <Table
           caption="What the node refused, dropped or missed, and why"
-          rows={decisions}
-          keyOf={({ number }) => String(number)}
+          rows={runsOf(decisions)}
+          keyOf={({ earlier, latest }) => String((earlier.at(-1) ?? latest).number)}
           empty="Nothing was refused, dropped or missed since the node started."
           columns={[
             {
               name: 'When',
               onPhone: 'end',
-              cell: ({ time }) => (
+              cell: ({ latest: { time } }) => (
                 <time dateTime={time} title={`${dateText(Date.parse(time))} UTC`}>
                   {sinceText(Date.parse(time), now)}
                 </time>
               ),
             },
-            { name: 'Part', cell: ({ room }) => room },
-            { name: 'Code', onPhone: 'start', cell: ({ code }) => <code>{code}</code> },
-            { name: 'What', isText: true, onPhone: 'below-all', cell: (decision) => sentenceOf(decision) },
+            { name: 'Part', cell: ({ latest }) => latest.room },
+            { name: 'Code', onPhone: 'start', cell: ({ latest }) => <code>{latest.code}</code> },
+            { name: 'What', isText: true, onPhone: 'below-all', cell: (run) => <What run={run} now={now} /> },
           ]}
         />
+      )}
+    </>
+  );
+}
+
+function What({ run: { latest, earlier }, now }: { run: Run; now: number }) {
+  const since = ({ time }: Decision): string => sinceText(Date.parse(time), now);
+  const first = earlier.at(-1);
+  return (
+    <>
+      {sentenceOf(latest)}
+      {first !== undefined && (
+        <More isLong summary={`and ${countText(earlier.length)} more like it, the first ${since(first)}`}>
+          {earlier.map((decision) => (
+            <span key={decision.number}>
+              {since(decision)}: {sentenceOf(decision)}
+            </span>
+          ))}
+        </More>
       )}
     </>
   );

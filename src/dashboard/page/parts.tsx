@@ -169,11 +169,20 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ComponentC
 }
 
 /** A list that may be long, behind what it comes to. */
-export function More({ summary, children }: { summary: string; children: ComponentChildren }) {
+export function More({
+  summary,
+  isLong = false,
+  children,
+}: {
+  summary: string;
+  /** Whether its entries are more than names. */
+  isLong?: boolean;
+  children: ComponentChildren;
+}) {
   return (
     <details>
       <summary>{summary}</summary>
-      <div class="more">{children}</div>
+      <div class={isLong ? 'more long' : 'more'}>{children}</div>
     </details>
   );
 }

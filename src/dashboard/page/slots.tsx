@@ -9,7 +9,7 @@ import { useLive, useRound } from './hooks.ts';
 const KEY_STEPS: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 };
 
 export function RoundPanel() {
-  const { blockTimeS, forging } = useLive();
+  const { blockTimeS, forging, status } = useLive();
   const round = useRound();
   const [chosen, choose] = useState<number | undefined>(undefined);
   const list = useRef<HTMLOListElement>(null);
@@ -37,8 +37,14 @@ export function RoundPanel() {
       <p class="round-line">
         <span class="key forged">{round.forged} forged</span>
         <span class="key missed">{round.missed} missed</span>
-        <span class="key now">now: {present?.forger?.username ?? 'unknown'}</span>
-        <span class="key next">next: {next?.forger?.username ?? 'unknown'}</span>
+        {status?.syncing === true ? (
+          <span class="quiet">as of the newest block here</span>
+        ) : (
+          <>
+            <span class="key now">now: {present?.forger?.username ?? 'unknown'}</span>
+            <span class="key next">next: {next?.forger?.username ?? 'unknown'}</span>
+          </>
+        )}
         {own.size > 0 && <span class="key own">forged here</span>}
       </p>
       <ol

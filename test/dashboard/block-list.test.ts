@@ -1,0 +1,44 @@
+import test from 'ava';
+import { hasGap, withAnswered, withApplied } from '../../src/dashboard/block-list.ts';
+
+function block(height: number, branch = 'a') {
+  return { height, id: `${branch}${height}`, previousBlockId: `${branch}${height - 1}` };
+}
+
+/** Blocks from one height down to another, of a branch. */
+function chain(from: number, to: number, branch = 'a') {
+  return Array.from({ length: from - to + 1 }, (_, index) => block(from - index, branch));
+}
+const heights = (blocks: readonly { readonly height: number }[]) => blocks.map(({ height }) => height);
+
+test('a block that the stream told of while an answer was on its way stays', (t) => {
+  const told = withApplied(chain(15, 1), block(16));
+  t.deepEqual(heights(withAnswered(told, chain(15, 1))), heights(chain(16, 1)));
+  t.deepEqual(heights(withAnswered(told, chain(17, 8))), heights(chain(17, 1)));
+});
+
+test('a block that the stream did not tell of is missed, and filled in by an answer', (t) => {
+  const missing = withApplied(chain(15, 1), block(17));
+  t.true(hasGap(missing));
+  const filled = withAnswered(missing, chain(17, 1));
+  t.false(hasGap(filled));
+  t.deepEqual(heights(filled), heights(chain(17, 1)));
+  t.true(hasGap(withAnswered(missing, chain(15, 1))));
+});
+
+test('blocks of a branch that was left go', (t) => {
+  const parents = chain(9, 1);
+  t.deepEqual(withApplied(chain(12, 1), block(10, 'b')).slice(1), parents);
+  const other = chain(11, 1, 'b');
+  t.deepEqual(withAnswered(chain(12, 1), other), other);
+});
+
+test('a list from long ago, which the answer does not reach, goes', (t) => {
+  t.deepEqual(withAnswered(chain(50, 1), chain(300, 101)), chain(300, 101));
+});
+
+test('no answer changes nothing, and a list without blocks is the answer', (t) => {
+  t.deepEqual(withAnswered(chain(3, 1), []), chain(3, 1));
+  t.deepEqual(withAnswered([], chain(3, 1)), chain(3, 1));
+  t.false(hasGap([]));
+});
