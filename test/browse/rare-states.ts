@@ -1,10 +1,103 @@
-/** Looks at what is rare: branches that were left, lost consensus, delegates that wait. */
+/** Looks at what is rare: branches that were left, lost consensus, delegates that wait, and nodes that cannot take part. */
 
 import { strict as assert } from 'node:assert';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import type { TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
+
+interface Scene {
+  /** What becomes of the data of answers on their way to the page, by path and question. */
+  readonly answers: Readonly<Record<string, (data: Untyped) => Untyped>>;
+  /** Whether nothing happens while one looks. */
+  readonly isStill?: true;
+  /** Alarming figures at a glance. */
+  readonly alarms: number;
+  /** Views, and what must be read there. */
+  readonly views: Readonly<Record<string, readonly (string | RegExp)[]>>;
+}
+
+/** Seconds by which a chain that is caught up with lies in the past. */
+const BEHIND_S = 7200;
+
+const SCENES: Readonly<Record<string, Scene>> = {
+  rare: {
+    answers: {
+      'node/status': (status) => ({
+        ...status,
+        consensus: 33,
+        branchChanges: {
+          count: 3,
+          latest: [
+            { time: at(40), commonHeight: 7, revertedBlocks: 2 },
+            { time: at(4000), commonHeight: 4, revertedBlocks: 1 },
+          ],
+        },
+      }),
+      'node/status/forging': ([waiting, off, ...rest]) => [
+        {
+          ...waiting,
+          waiting: {
+            code: 'FORGING_HAND_OVER',
+            reason: 'a block from after the last signature must be final',
+            until: at(-500),
+          },
+        },
+        { ...off, forging: false },
+        ...rest,
+      ],
+      'node/decisions?limit=100': decisions,
+    },
+    alarms: 2,
+    views: {
+      glance: ['2 blocks above'],
+      forging: [/^waiting$/, /^off$/],
+      decisions: ['BLOCK_SIGNATURE_INVALID', 'and 2 more like it'],
+    },
+  },
+  'catching-up': {
+    answers: {
+      'node/status': (status) => ({
+        ...status,
+        syncing: true,
+        consensus: 0,
+        networkHeight: status.height + 1200,
+        syncProgress: { targetHeight: status.height + 1234, blocksPerS: 250, secondsLeft: 5 },
+      }),
+      'blocks?**': (blocks) => blocks.map((block: Untyped) => ({ ...block, timestamp: block.timestamp - BEHIND_S })),
+    },
+    isStill: true,
+    alarms: 0,
+    views: {
+      glance: ['catching up with', 'as of the newest block here'],
+      forging: ['not known yet'],
+      blocks: ['2 h ago'],
+    },
+  },
+  'no-peers': {
+    answers: {
+      'node/status': (status) => ({ ...status, consensus: 0, networkHeight: 0 }),
+      'peers?limit=100': (peers) => peers.map((peer: Untyped) => ({ ...peer, state: 1 })),
+    },
+    alarms: 1,
+    views: { glance: ['none connected'], peers: ['0 connected, 3 known besides'], nodes: ['no peers on the same'] },
+  },
+  off: {
+    answers: {
+      'node/status/forging': (delegates) => delegates.map((each: Untyped) => ({ ...each, forging: false })),
+      'node/decisions?limit=100': () => [],
+    },
+    alarms: 0,
+    views: { glance: [/^0$/], forging: [/^off$/], decisions: ['Nothing was refused'] },
+  },
+};
+
+/** A stream that opens and tells nothing. */
+const STILL_EVENTS = `globalThis.EventSource = class extends EventTarget {
+  readyState = 1;
+  constructor() { super(); setTimeout(() => this.dispatchEvent(new Event('open')), 10); }
+  close() {}
+};`;
 
 /**
  * What a healthy devnet does not show: its answers are changed on their way to the page.
@@ -15,76 +108,73 @@ export async function visitRareStates(
   browser: Browser,
   { devnet, name, directory }: { readonly devnet: TestDevnet; readonly name: string; readonly directory: string },
 ): Promise<number> {
-  const context = await browser.newContext(LOOKS[name] ?? {});
-  const page = await context.newPage();
-  const problems = problemsOf(page);
-  const change = (path: string, edit: (data: Untyped) => Untyped): Promise<unknown> =>
-    page.route(`**/api/${path}`, async (route) => {
-      const answer: Untyped = await (await route.fetch()).json();
-      await route.fulfill({ json: { ...answer, data: edit(answer.data) } });
-    });
-  const now = Date.now();
-  const at = (secondsAgo: number): string => new Date(now - secondsAgo * 1000).toISOString();
-  await change('node/status', (status) => ({
-    ...status,
-    consensus: 33,
-    syncing: true,
-    networkHeight: status.height + 1200,
-    branchChanges: {
-      count: 3,
-      latest: [
-        { time: at(40), commonHeight: 7, revertedBlocks: 2 },
-        { time: at(4000), commonHeight: 4, revertedBlocks: 1 },
-      ],
-    },
-  }));
-  await change('node/status/forging', ([waiting, off, ...rest]) => [
+  let taken = 0;
+  for (const [what, scene] of Object.entries(SCENES)) {
+    const context = await browser.newContext(LOOKS[name] ?? {});
+    const page = await context.newPage();
+    const problems = problemsOf(page);
+    if (scene.isStill === true) await page.addInitScript(STILL_EVENTS);
+    for (const [path, edit] of Object.entries(scene.answers)) await change(page, path, edit);
+    const photographs = photographer(page, `${name}-${what}`, directory);
+    for (const [view, texts] of Object.entries(scene.views)) {
+      await page.goto(`${devnet.nodes[0]?.url}/${view === 'glance' ? '' : `#/${view}`}`);
+      for (const text of texts) await page.getByText(text).first().waitFor();
+      if (view === 'glance')
+        assert.equal(await page.locator('.figures .bad').count(), scene.alarms, `${what}: what is alarming stands out`);
+      await photographs.take(view);
+    }
+    taken += photographs.taken();
+    assert.deepEqual(problems, [], `${name}, ${what}: errors in the console`);
+    await page.unrouteAll({ behavior: 'wait' });
+    await context.close();
+  }
+  return taken;
+}
+
+function change(page: Page, path: string, edit: (data: Untyped) => Untyped): Promise<unknown> {
+  return page.route(`**/api/${path}`, async (route) => {
+    const answer: Untyped = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...answer, data: edit(answer.data) } });
+  });
+}
+
+function at(secondsAgo: number): string {
+  return new Date(Date.now() - secondsAgo * 1000).toISOString();
+}
+
+function decisions(): Untyped {
+  return [
+    ...[7, 6, 5].map((number) => ({
+      number,
+      time: at(31 - number),
+      room: 'peers',
+      code: 'PEER_FORGIVEN',
+      message: 'a peer that the operator named broke a rule',
+      fields: { peer: '10.0.0.8:5000', offence: 'PROCEDURE_RATE', detail: 'getTransactions: 5 uses in 10000 ms' },
+    })),
     {
-      ...waiting,
-      waiting: {
-        code: 'FORGING_HAND_OVER',
-        reason: 'a block from after the last signature must be final',
-        until: at(-500),
-      },
+      number: 3,
+      time: at(30),
+      room: 'chain',
+      code: 'BLOCK_SIGNATURE_INVALID',
+      message: 'refused a block',
+      fields: { height: 12, peer: '10.0.0.7:5000' },
     },
-    { ...off, forging: false },
-    ...rest,
-  ]);
-  await change('node/decisions?limit=100', () =>
-    [
-      {
-        room: 'chain',
-        code: 'BLOCK_SIGNATURE_INVALID',
-        message: 'refused a block',
-        fields: { height: 12, peer: '10.0.0.7:5000' },
-      },
-      {
-        room: 'forge',
-        code: 'FORGING_PAUSED',
-        message: 'a slot of ours passes unused',
-        fields: { slot: 165582943, reason: 'no peer has said yet where the network is' },
-      },
-      {
-        room: 'peers',
-        code: 'PEER_DISCONNECTED',
-        message: 'A peer is gone',
-        fields: { peer: '10.0.0.7:5000', code: 4403, reason: 'banned' },
-      },
-    ].map((decision, index) => ({ ...decision, number: 3 - index, time: at(30 + 400 * index) })),
-  );
-  const photographs = photographer(page, `${name}-rare`, directory);
-  await page.goto(`${devnet.nodes[0]?.url}/`);
-  await page.getByText('2 blocks above').waitFor();
-  assert.equal(await page.locator('.figures .bad').count(), 2, 'consensus and waiting stand out');
-  await photographs.take('glance');
-  await page.goto(`${devnet.nodes[0]?.url}/#/forging`);
-  await page.getByText('waiting', { exact: true }).waitFor();
-  await page.getByText('off', { exact: true }).waitFor();
-  await photographs.take('forging');
-  await page.goto(`${devnet.nodes[0]?.url}/#/decisions`);
-  await page.getByText('BLOCK_SIGNATURE_INVALID').waitFor();
-  await photographs.take('decisions');
-  assert.deepEqual(problems, [], `${name}: errors in the console`);
-  await context.close();
-  return photographs.taken();
+    {
+      number: 2,
+      time: at(430),
+      room: 'forge',
+      code: 'FORGING_PAUSED',
+      message: 'a slot of ours passes unused',
+      fields: { slot: 165582943, reason: 'no peer has said yet where the network is' },
+    },
+    {
+      number: 1,
+      time: at(830),
+      room: 'peers',
+      code: 'PEER_DISCONNECTED',
+      message: 'A peer is gone',
+      fields: { peer: '10.0.0.7:5000', code: 4403, reason: 'banned' },
+    },
+  ];
 }

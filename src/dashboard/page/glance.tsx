@@ -71,8 +71,8 @@ function Figures({ live }: { live: LiveState }) {
     constants === undefined || tip === undefined ? undefined : Date.parse(constants.epoch) + tip.timestamp * 1000;
   const isStale = tipMs !== undefined && !status.syncing && now - tipMs > STALE_SLOTS * blockTimeS * 1000;
   const connected = peers.filter(isConnected).length;
-  // The share is one of late: who has lost all peers has lost their consent.
-  const agreeing = connected === 0 ? 0 : consensus;
+  // The share is one of late: who has lost all peers has lost their consent. Who catches up has nobody’s tip yet.
+  const isSplit = status.isAlone !== true && (connected === 0 || (!status.syncing && consensus < CONSENSUS_MIN));
   const forgingHere = forging?.filter((delegate) => delegate.forging).length;
   const waiting = forging?.filter((delegate) => delegate.waiting !== undefined).length ?? 0;
   return (
@@ -89,7 +89,7 @@ function Figures({ live }: { live: LiveState }) {
       <Figure name="Round" value={countText(roundOf(height + 1))}>
         slots of {blockTimeS} s
       </Figure>
-      <Figure name="Peers" value={countText(connected)} isBad={status.isAlone !== true && agreeing < CONSENSUS_MIN}>
+      <Figure name="Peers" value={countText(connected)} isBad={isSplit}>
         {status.isAlone === true ? 'none wanted' : connected === 0 ? 'none connected' : `${consensus} % at our tip`}
       </Figure>
       <Figure name="Pool" value={countText(pool)}>

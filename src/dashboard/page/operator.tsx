@@ -66,7 +66,7 @@ export function NextSlot({ publicKey }: { publicKey: string }) {
   const turn = useTurns().get(publicKey);
   const startOf = useSlotStart();
   const now = useNow();
-  if (status?.syncing === true) return <>unknown while catching up</>;
+  if (status?.syncing === true) return <>not known yet</>;
   if (turn !== undefined) {
     const startMs = startOf(turn);
     return (
