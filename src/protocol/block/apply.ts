@@ -5,7 +5,7 @@ import type { ChainParams } from '../params.ts';
 import { ownerOfSlot } from '../rounds.ts';
 import type { ApplyContext, Rules } from '../rules.ts';
 import { slotAt } from '../slots.ts';
-import type { StateReader, StateWriter } from '../state.ts';
+import { StateOverlay, type StateReader, type StateWriter } from '../state.ts';
 import type { Block, BlockHeader, PublicKey, SignatureOracle, Transaction } from '../types.ts';
 import { BlockRejected, transactionError, type TransactionVerdict } from '../verdict.ts';
 import { transactionsRejected } from './validate.ts';
@@ -13,11 +13,24 @@ import { transactionsRejected } from './validate.ts';
 /** What a generation does with the transactions of a block. */
 export interface TransactionRules {
   verifyTransaction: Rules['verifyTransaction'];
-  /** The spending and sequential rules over a batch, written to `state`: a verdict for each. */
+  /** As `verifyTransaction`, on a scratch copy of the state that shows afterwards what the transaction does by itself. */
+  tryTransaction(
+    state: StateReader,
+    transaction: Transaction,
+    nowS: number,
+    verify: SignatureOracle,
+    scratch: StateOverlay,
+  ): TransactionVerdict;
+  /**
+   * The spending and sequential rules over a batch, written to `state`: a verdict for each.
+   *
+   * @param tried what each does by itself to `state` as it is now
+   */
   applyInSequence(
     state: StateWriter,
     transactions: readonly Transaction[],
     verify: SignatureOracle,
+    tried?: ReadonlyMap<Transaction, StateOverlay>,
   ): { readonly verdicts: readonly TransactionVerdict[] };
 }
 
@@ -104,10 +117,13 @@ export function applyTransactions(
     throw transactionsRejected(block, errors);
   }
   const effective = block.transactions.filter(({ id }) => !params.exceptions.inertTransactions.has(id));
+  const tried = new Map<Transaction, StateOverlay>();
   for (const transaction of effective) {
-    refuse(block, rules.verifyTransaction(state, transaction, context.nowS, context.verify));
+    const scratch = new StateOverlay(state);
+    refuse(block, rules.tryTransaction(state, transaction, context.nowS, context.verify, scratch));
+    tried.set(transaction, scratch);
   }
-  const { verdicts } = rules.applyInSequence(state, effective, context.verify);
+  const { verdicts } = rules.applyInSequence(state, effective, context.verify, tried);
   assert(verdicts.length === effective.length, 'each transaction of a batch has a verdict');
   for (const verdict of verdicts) refuse(block, verdict);
 }

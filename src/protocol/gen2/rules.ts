@@ -17,8 +17,11 @@ export interface Gen2Options {
 export function createGen2Rules(params: ChainParams, options: Gen2Options = {}): Rules {
   const codec = createGen2Codec(params);
   const format = { headerBytes, transactionBytes };
-  const { applyInSequence, applyGenesisTransactions, ...transactionRules } = createTransactionRules(params, codec);
-  const appliers = { ...transactionRules, applyInSequence, applyGenesisTransactions };
+  const { tryTransaction, applyInSequence, applyGenesisTransactions, ...transactionRules } = createTransactionRules(
+    params,
+    codec,
+  );
+  const appliers = { ...transactionRules, tryTransaction, applyInSequence, applyGenesisTransactions };
   const blockRules = createBlockRules(params, format, appliers);
 
   return {

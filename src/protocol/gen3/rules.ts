@@ -25,8 +25,11 @@ export interface Gen3Options {
 export function createGen3Rules(params: ChainParams, options: Gen3Options = {}): Rules {
   const codec = createGen3Codec(params);
   const format = { headerBytes, transactionBytes };
-  const { applyInSequence, applyGenesisTransactions, ...transactionRules } = createTransactionRules(params, codec);
-  const appliers = { ...transactionRules, applyInSequence, applyGenesisTransactions };
+  const { tryTransaction, applyInSequence, applyGenesisTransactions, ...transactionRules } = createTransactionRules(
+    params,
+    codec,
+  );
+  const appliers = { ...transactionRules, tryTransaction, applyInSequence, applyGenesisTransactions };
   const { rewardOwed, ...blockRules } = createBlockRules(params, format, appliers, {
     refuseLeavingForgers: options.refuseLeavingForgers ?? true,
   });

@@ -5,7 +5,7 @@ import { PAYLOAD_BYTES_MAX, type ChainParams } from '../params.ts';
 import type { Rules, TransactionContext } from '../rules.ts';
 import { slotAt } from '../slots.ts';
 import { StateOverlay, writeChanges, type StateReader, type StateWriter } from '../state.ts';
-import type { Block, PayloadKind, SignatureOracle, Transaction } from '../types.ts';
+import type { Address, Block, PayloadKind, SignatureOracle, Transaction } from '../types.ts';
 import { timestampInFuture, transactionError, type TransactionError, type TransactionVerdict } from '../verdict.ts';
 import type { ApplyTransactionContext, Dialect } from './apply-context.ts';
 import { applyTransaction } from './apply.ts';
@@ -50,14 +50,25 @@ export interface TransactionRules extends Pick<
   | 'hasUniqueData'
   | 'selectTransactions'
 > {
+  /** As `verifyTransaction`. @param scratch over `state`; of use to `applyInSequence` when the verdict is `ok` */
+  tryTransaction(
+    state: StateReader,
+    transaction: Transaction,
+    nowS: number,
+    verify: SignatureOracle,
+    scratch: StateOverlay,
+  ): TransactionVerdict;
   /**
    * The spending and sequential rules over a batch in order, written to `state`, weights of delegates included: a verdict
    * for each. What fails leaves no trace.
+   *
+   * @param tried what transactions, each found allowed by itself, do to `state` as it is now
    */
   applyInSequence(
     state: StateWriter,
     transactions: readonly Transaction[],
     verify: SignatureOracle,
+    tried?: ReadonlyMap<Transaction, StateOverlay>,
   ): { readonly verdicts: readonly TransactionVerdict[] };
   /** Applies the content of a genesis block: votes last, nothing refused, nothing verified. */
   applyGenesisTransactions(state: StateWriter, genesis: Block): void;
@@ -90,10 +101,10 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     return parts.isExceptedShape(transaction) ? [] : errors;
   };
 
-  const verifyTransaction: Rules['verifyTransaction'] = (state, transaction, nowS, verify) => {
+  const tryTransaction: TransactionRules['tryTransaction'] = (state, transaction, nowS, verify, scratch) => {
     if (isInert(transaction)) return OK;
     if (state.hasTransaction(transaction.id)) return alreadyConfirmed(transaction);
-    const verdict = applyTransaction(new StateOverlay(state), transaction, contextFor(verify));
+    const verdict = applyTransaction(scratch, transaction, contextFor(verify));
     if (slotAt(transaction.timestamp, params) <= slotAt(nowS, params)) return verdict;
     const late = timestampInFuture(transaction.id);
     return { status: 'fail', errors: verdict.status === 'ok' ? [late] : [...verdict.errors, late] };
@@ -104,8 +115,10 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     transactions: readonly Transaction[],
     verify: SignatureOracle,
     afterEach: (state: StateWriter, transaction: Transaction) => TransactionError | undefined,
+    tried: ReadonlyMap<Transaction, StateOverlay> = NOTHING_TRIED,
   ): TransactionVerdict[] => {
     const context = contextFor(verify);
+    const written = new Set<Address>();
     const overspent = spendingErrors(
       state,
       transactions.filter((transaction) => !isInert(transaction)),
@@ -114,23 +127,27 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       if (isInert(transaction)) return OK;
       const error = overspent.get(transaction);
       if (error !== undefined) return { status: 'fail', errors: [error] };
-      const scratch = new StateOverlay(state);
-      const verdict = applyTransaction(scratch, transaction, context);
+      const known = isApart(transaction, written) ? tried.get(transaction) : undefined;
+      const scratch = known ?? new StateOverlay(state);
+      const verdict = known === undefined ? applyTransaction(scratch, transaction, context) : OK;
       if (verdict.status !== 'ok') return verdict;
       const fault = afterEach(scratch, transaction);
       if (fault !== undefined) return { status: 'fail', errors: [fault] };
-      writeChanges(scratch.changes(), state);
+      const changes = scratch.changes();
+      for (const address of changes.accounts.keys()) written.add(address);
+      writeChanges(changes, state);
       return verdict;
     });
   };
 
-  const applyInSequence: TransactionRules['applyInSequence'] = (state, transactions, verify) => ({
-    verdicts: runBatch(state, transactions, verify, (scratch, transaction) => {
+  const applyInSequence: TransactionRules['applyInSequence'] = (state, transactions, verify, tried) => {
+    const book = (scratch: StateWriter, transaction: Transaction): TransactionError | undefined => {
       const fault = parts.bookingFault?.(scratch, transaction, transactions);
       if (fault === undefined) bookVoteWeight(scratch, transaction, dialect.voteWeight, exceptions);
       return fault;
-    }),
-  });
+    };
+    return { verdicts: runBatch(state, transactions, verify, book, tried) };
+  };
 
   const processTransactions: Rules['processTransactions'] = (state, transactions, verify) => {
     const fresh = transactions.filter((transaction) => !state.hasTransaction(transaction.id));
@@ -145,7 +162,9 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
   return {
     validateTransaction,
     typeErrors,
-    verifyTransaction,
+    verifyTransaction: (state, transaction, nowS, verify) =>
+      tryTransaction(state, transaction, nowS, verify, new StateOverlay(state)),
+    tryTransaction,
     processTransactions,
     primarySignatureChecks: (transaction) => [bytes.primaryCheck(transaction, networkIdentifier)],
     applyInSequence,
@@ -171,6 +190,14 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       return fitting(withVerdictOk(ordered, processTransactions(state, ordered, verify)), bytes);
     },
   };
+}
+
+const NOTHING_TRIED: ReadonlyMap<Transaction, StateOverlay> = new Map<Transaction, StateOverlay>();
+
+/** Whether a transaction meets all that it asks of the state as it was before the accounts of a batch were written. */
+function isApart({ payload, senderId }: Transaction, written: ReadonlySet<Address>): boolean {
+  // A transfer asks for two accounts and nothing else. Others are few, and ask for names, delegates and applications too.
+  return payload.kind === 'transfer' && !written.has(senderId) && !written.has(payload.recipientId);
 }
 
 function notAllowed({ id, type }: Transaction): TransactionError {
