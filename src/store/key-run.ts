@@ -50,6 +50,15 @@ export class KeyRun {
     return new KeyRun(bytes, ends);
   }
 
+  /** @param keys ascending */
+  static from(keys: readonly Uint8Array[]): KeyRun {
+    let end = 0;
+    return new KeyRun(
+      Buffer.concat(keys),
+      keys.map(({ length }) => (end += length)),
+    );
+  }
+
   get size(): number {
     return this.#ends.length;
   }

@@ -7,15 +7,19 @@
 import { LruMap } from '../primitives/bounded.ts';
 import type { Account, Delegate, StateChanges } from '../protocol/state.ts';
 import type { Address, PublicKey } from '../protocol/types.ts';
+import type { CountedWriter } from './counted.ts';
 import { accountEntryChanges, sameTexts } from './indexes.ts';
+import { compareKeys, KeyRun } from './key-run.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
 import { heightKey, ledgerKey, META_ACCOUNTS, publicKeyKey, tablePrefix, TABLES, textKey } from './layout.ts';
 import { EMPTY, isU32 } from './ordered-bytes.ts';
 import { decodeAccount, decodeDelegate, decodeKeys, encodeAccount, encodeDelegate, encodeKeys } from './records.ts';
 import type { Overwritten } from './undo.ts';
 
-/** Accounts in memory. One with all its votes takes about 10 KB, so this is 20 MB at worst. */
-const ACCOUNTS_CACHED_MAX = 2048;
+/** Accounts that vote in memory. One with all its votes takes about 10 KB, so this is 20 MB at worst. */
+const VOTERS_CACHED_MAX = 2048;
+/** Other accounts, about 600 bytes each: as many as a large commit of an import touches. */
+const ACCOUNTS_CACHED_MAX = 16_384;
 /** Delegates in memory, about 500 bytes each. */
 const DELEGATES_CACHED_MAX = 4096;
 /** Round lists in memory: those of the running rounds. */
@@ -38,7 +42,7 @@ interface Unsaved<T> {
 
 export class StateTables {
   readonly #keys: KeyValueReader;
-  readonly #accounts = new LruMap<Address, Held<Account>>(ACCOUNTS_CACHED_MAX);
+  readonly #accounts = new AccountCache();
   readonly #delegates = new LruMap<PublicKey, Held<Delegate>>(DELEGATES_CACHED_MAX);
   readonly #unsavedAccounts = new Map<Address, Unsaved<Account>>();
   /** Only delegates that stand in the tables already, so that a walk over those meets all there are. */
@@ -124,13 +128,20 @@ export class StateTables {
   }
 
   /** Writes what the blocks of a transaction have left behind. */
-  flush(keys: KeyValueWriter): void {
+  flush(keys: CountedWriter): void {
     let newAccounts = 0;
+    const balances: Buffer[] = [];
     for (const [address, { stored, held }] of this.#unsavedAccounts) {
       keys.put(textKey('accounts', address), held.bytes);
-      writeAccountEntries(keys, stored, held.value);
+      const { removed, added } = accountEntryChanges(stored, held.value);
+      for (const key of removed) keys.remove(key, true);
+      for (const key of added) {
+        if (key[0] === TABLES.accountsByBalance.number) balances.push(key);
+        else keys.put(key, EMPTY, true);
+      }
       if (stored === undefined) newAccounts += 1;
     }
+    keys.putSorted(KeyRun.from(balances.sort(compareKeys)));
     this.#unsavedAccounts.clear();
     addToAccountTotal(keys, newAccounts);
     for (const [publicKey, { bytes }] of this.#unsavedDelegates) keys.put(publicKeyKey('delegates', publicKey), bytes);
@@ -140,7 +151,7 @@ export class StateTables {
   }
 
   /** Plays an undo record back, index entries included. */
-  restore(keys: KeyValueWriter, overwritten: readonly Overwritten[]): void {
+  restore(keys: CountedWriter, overwritten: readonly Overwritten[]): void {
     this.flush(keys);
     const accounts = new Map<Address, Account | undefined>();
     for (const { key } of overwritten) {
@@ -232,6 +243,32 @@ export class StateTables {
     if (after?.username === restored?.username) return;
     if (after !== undefined) keys.remove(textKey('usernames', after.username));
     if (restored !== undefined) keys.put(textKey('usernames', restored.username), Buffer.from(publicKey, 'hex'));
+  }
+}
+
+/** Accounts lately used: of those with votes, which are large, fewer than of the others. */
+class AccountCache {
+  readonly #voters = new LruMap<Address, Held<Account>>(VOTERS_CACHED_MAX);
+  readonly #others = new LruMap<Address, Held<Account>>(ACCOUNTS_CACHED_MAX);
+
+  get(address: Address): Held<Account> | undefined {
+    return this.#others.get(address) ?? this.#voters.get(address);
+  }
+
+  set(address: Address, held: Held<Account>): void {
+    const isVoter = held.value.votes.length > 0;
+    (isVoter ? this.#voters : this.#others).set(address, held);
+    (isVoter ? this.#others : this.#voters).delete(address);
+  }
+
+  delete(address: Address): void {
+    this.#voters.delete(address);
+    this.#others.delete(address);
+  }
+
+  clear(): void {
+    this.#voters.clear();
+    this.#others.clear();
   }
 }
 

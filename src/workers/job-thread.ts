@@ -14,6 +14,9 @@ interface OpenJob {
   readonly settle: (answer: Uint8Array | undefined) => void;
 }
 
+/** Of one job next to nothing outlives the next, so that more room for what is new would only be memory in use. */
+const LIMITS = { maxYoungGenerationSizeMb: 12 };
+
 export class JobThread {
   readonly #worker: Worker;
   readonly #jobs = new Map<number, OpenJob>();
@@ -30,7 +33,7 @@ export class JobThread {
    */
   constructor(program: URL, workerData: unknown, onLost: (thread: JobThread, reason: string) => void) {
     this.#onLost = onLost;
-    this.#worker = new Worker(program, { name: 'verify', workerData });
+    this.#worker = new Worker(program, { name: 'verify', workerData, resourceLimits: LIMITS });
     // An idle thread must not keep the process from ending; a thread with a job must.
     this.#worker.unref();
     this.#worker.on('message', ({ id, bytes }: JobMessage) => this.#settle(id, bytes));
