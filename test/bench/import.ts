@@ -32,10 +32,16 @@ const EXECUTABLE = 'bin/bloomery.js';
 const FULL_EVERY = 5;
 const SYNC_MS_MAX = 600_000;
 
+/** Addresses of the chain of full blocks that is like a network's: at its end each has some dozens of transactions. */
+const MANY_ADDRESSES = 20_000;
+
 export interface ImportBenchOptions {
   readonly shortHeight: number;
   readonly longHeight: number;
-  readonly fullHeight: number;
+  /** Of full blocks among many addresses. */
+  readonly manyHeight: number;
+  /** Of full blocks among 500, all of whose lists become long near height 2,600: the most that indexes can cost. */
+  readonly busyHeight: number;
 }
 
 interface Run {
@@ -50,7 +56,8 @@ interface Run {
   readonly mappedMegabytes: readonly number[];
 }
 
-export async function benchImport({ shortHeight, longHeight, fullHeight }: ImportBenchOptions): Promise<void> {
+export async function benchImport(options: ImportBenchOptions): Promise<void> {
+  const { shortHeight, longHeight, manyHeight, busyHeight } = options;
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-bench-import-'));
   try {
     const long = join(folder, 'long.ndjson');
@@ -66,15 +73,17 @@ export async function benchImport({ shortHeight, longHeight, fullHeight }: Impor
     });
     short.end();
     await once(short, 'finish');
-    const full = await writeLongChain({ file: join(folder, 'full.ndjson'), height: fullHeight, fullEvery: 1 });
-    console.log(
-      `\nchains of ${mixed.blocks} and ${full.blocks} blocks made in ${figure((performance.now() - startedMs) / 1000)} s`,
-    );
+    const full = (name: string, height: number) => ({ file: join(folder, `${name}.ndjson`), height, fullEvery: 1 });
+    const many = await writeLongChain({ ...full('many', manyHeight), addresses: MANY_ADDRESSES });
+    const busy = await writeLongChain(full('busy', busyHeight));
+    const blocks = [mixed, many, busy].map((chain) => chain.blocks).join(', ');
+    console.log(`\nchains of ${blocks} blocks made in ${figure((performance.now() - startedMs) / 1000)} s`);
     const network = writeNetworkFolder(join(folder, 'network'), mixed.network);
 
     const shortRun = await importFile(folder, network, 'short');
     const longRun = await importFile(folder, network, 'long');
-    const fullRun = await importFile(folder, network, 'full');
+    const manyRun = await importFile(folder, network, 'many');
+    const busyRun = await importFile(folder, network, 'busy');
     const row = (name: string, run: Run): string[] => [
       name,
       figure(run.blocks / run.seconds),
@@ -98,25 +107,33 @@ export async function benchImport({ shortHeight, longHeight, fullHeight }: Impor
       ],
       row(`${shortRun.blocks} blocks`, shortRun),
       row(`${longRun.blocks} blocks`, longRun),
-      row(`${fullRun.blocks} full blocks`, fullRun),
+      row(`${manyRun.blocks} full blocks, ${figure(MANY_ADDRESSES)} addresses`, manyRun),
+      row(`${busyRun.blocks} full blocks, 500 addresses`, busyRun),
     ]);
 
     const signatures = await signaturesPerSecond();
     const signatureLimit = signatures.perSecond / (TRANSFERS_PER_BLOCK + 1);
-    const cpuMs = { all: (fullRun.cpuSeconds * 1000) / fullRun.blocks, signatures: 0 };
-    cpuMs.signatures = signatures.cpuMs * (TRANSFERS_PER_BLOCK + 1);
     const diskLimit = commitsPerSecond(folder) * BLOCKS_PER_COMMIT;
-    const fullRate = fullRun.blocks / fullRun.seconds;
+    const signaturesMs = signatures.cpuMs * (TRANSFERS_PER_BLOCK + 1);
+    const fullRow = (name: string, run: Run): string[] => {
+      const rate = run.blocks / run.seconds;
+      const blockMs = (run.cpuSeconds * 1000) / run.blocks;
+      const ratios = [rate / signatureLimit, rate / diskLimit].map((ratio) => figure(ratio, 2));
+      return [name, figure(rate), ...ratios, figure(blockMs, 2), figure(signaturesMs / blockMs, 2)];
+    };
     printTable(`Import of full blocks, ${availableParallelism()} cores`, [
-      ['', 'blocks/s', 'import reaches of it'],
-      [`${fullRun.blocks} full blocks imported`, figure(fullRate), ''],
-      ['limit of signatures, all cores', figure(signatureLimit), figure(fullRate / signatureLimit, 2)],
-      [`limit of durable commits of ${BLOCKS_PER_COMMIT} blocks`, figure(diskLimit), figure(fullRate / diskLimit, 2)],
-    ]);
-    printTable('Processor time of a full block, all threads', [
-      ['', 'ms', 'share'],
-      ['imported', figure(cpuMs.all, 2), figure(1, 2)],
-      ['its signatures alone', figure(cpuMs.signatures, 2), figure(cpuMs.signatures / cpuMs.all, 2)],
+      ['', 'blocks/s', 'of signatures', 'of the disk', 'processor ms of a block', 'signatures of it'],
+      fullRow(`${manyRun.blocks} full blocks, ${figure(MANY_ADDRESSES)} addresses`, manyRun),
+      fullRow(`${busyRun.blocks} full blocks, 500 addresses`, busyRun),
+      [
+        'limit of signatures, all cores',
+        figure(signatureLimit),
+        figure(1, 2),
+        '',
+        figure(signaturesMs, 2),
+        figure(1, 2),
+      ],
+      [`limit of durable commits of ${BLOCKS_PER_COMMIT} blocks`, figure(diskLimit), '', figure(1, 2), '', ''],
     ]);
 
     const syncRun = await syncFromPeer(folder, network, shortRun.blocks + 1);
