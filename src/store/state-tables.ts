@@ -19,7 +19,7 @@ import type { Overwritten } from './undo.ts';
 /** Accounts that vote in memory. One with all its votes takes about 10 KB, so this is 20 MB at worst. */
 const VOTERS_CACHED_MAX = 2048;
 /** Other accounts, about 600 bytes each: as many as a large commit of an import touches. */
-const ACCOUNTS_CACHED_MAX = 16_384;
+const ACCOUNTS_CACHED_MAX = 32_768;
 /** Delegates in memory, about 500 bytes each. */
 const DELEGATES_CACHED_MAX = 4096;
 /** Round lists in memory: those of the running rounds. */

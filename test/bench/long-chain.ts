@@ -124,10 +124,19 @@ class Forger {
     const number = this.#transfers;
     this.#transfers += 1;
     const newcomer = this.#accounts[ACCOUNTS + number];
-    const sender = this.#accounts[number % (newcomer === undefined ? this.#accounts.length : ACCOUNTS)]!;
-    const recipient = newcomer ?? this.#accounts[(number * 7 + 3) % this.#accounts.length]!;
+    const few = newcomer !== undefined || this.#accounts.length === ACCOUNTS;
+    const sender = this.#accounts[few ? number % ACCOUNTS : drawn(number * 2, this.#accounts.length)]!;
+    const next = few ? (number * 7 + 3) % ACCOUNTS : drawn(number * 2 + 1, this.#accounts.length);
+    const recipient = newcomer ?? this.#accounts[next]!;
     const amount = newcomer === undefined ? 1000n + BigInt(number) : FIRST_AMOUNT;
     const payload = { kind: 'transfer', amount, recipientId: recipient.address } as const;
     return makeTransaction(this.#network.params, sender.keyPair, payload, { timestamp });
   }
+}
+
+/** A number below a bound, the same each time. In turn, nobody would be met again before all others were. */
+function drawn(number: number, below: number): number {
+  const once = Math.imul(number ^ (number >>> 16), 0x45d9f3b);
+  const twice = Math.imul(once ^ (once >>> 16), 0x45d9f3b);
+  return ((twice ^ (twice >>> 16)) >>> 0) % below;
 }
