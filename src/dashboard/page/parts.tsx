@@ -117,7 +117,7 @@ export function Table<Row>({
 }) {
   const frame = useRef<HTMLDivElement>(null);
   const isScrolling = useOverflow(frame);
-  if (rows.length === 0) return <p class="quiet">{empty}</p>;
+  if (rows.length === 0) return <p class="quiet empty">{empty}</p>;
   const isLined = columns.some(({ onPhone }) => onPhone !== undefined);
   const classOf = ({ isFigure, isWide, isText, isName, onPhone }: Column<Row>): string => {
     const kinds = [isFigure && 'figure', isWide && 'wide', isText && 'text', isName && 'name'];
