@@ -10,6 +10,7 @@ import { PeerFault } from '../../src/ports/transport.ts';
 import {
   closeAll,
   greetedPeer,
+  handClock,
   HOST,
   NETWORK,
   nodeInfo,
@@ -190,7 +191,8 @@ test('more than 25 ids in one pull are refused and cost', async (t) => {
 });
 
 test('a second info or peer list within a second gets no answer and costs once per window', async (t) => {
-  const node = await startNode();
+  const clock = handClock();
+  const node = await startNode({}, { clock });
   const peer = await greetedPeer(node.address.wsPort);
   for (const procedure of ['getNodeInfo', 'getPeers', 'getNodeInfo', 'getPeers', 'getNodeInfo']) {
     peer.say({ event: 'rpc-request', data: { procedure }, cid: 7 });
@@ -201,7 +203,7 @@ test('a second info or peer list within a second gets no answer and costs once p
     node.seen.faults.map(({ fault }) => fault),
     ['PROCEDURE_RATE', 'PROCEDURE_RATE'],
   );
-  await pause(1_050);
+  clock.pass(1_000);
   const place = peer.frames.length;
   peer.say({ event: 'rpc-request', data: { procedure: 'getPeers' }, cid: 8 });
   t.like(await peer.frame(place), { rid: 8 });
@@ -209,7 +211,7 @@ test('a second info or peer list within a second gets no answer and costs once p
 });
 
 test('questions that no node asks so often get no answer above their budget, and cost once per window', async (t) => {
-  const node = await startNode();
+  const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   for (let index = 1; index <= 30; index += 1) {
     peer.say({ event: 'rpc-request', data: { procedure: 'getLastBlock' }, cid: index });
@@ -225,7 +227,7 @@ test('questions that no node asks so often get no answer above their budget, and
 });
 
 test('of blocks that come faster than any are forged, those above the budget are not heard', async (t) => {
-  const node = await startNode();
+  const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   for (let index = 1; index <= 70; index += 1) peer.say(message('postBlock', { block: { id: String(index) } }));
   await until(() => node.seen.faults.length === 1, 'a fault');
@@ -234,7 +236,7 @@ test('of blocks that come faster than any are forged, those above the budget are
 });
 
 test('the fourth announcement within ten seconds is heard, but costs', async (t) => {
-  const node = await startNode();
+  const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   for (const id of ['1', '2', '3', '4', '5']) {
     peer.say(message('postTransactionsAnnouncement', { transactionIds: [id] }));
@@ -248,7 +250,7 @@ test('the fourth announcement within ten seconds is heard, but costs', async (t)
 });
 
 test('frames above a hundred in a second are counted, batches by what is in them', async (t) => {
-  const node = await startNode();
+  const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   for (let index = 0; index < 120; index += 1) peer.say({ event: 'nosuch' });
   await until(() => node.seen.faults.length === 1, 'first fault');
@@ -260,7 +262,7 @@ test('frames above a hundred in a second are counted, batches by what is in them
 });
 
 test('a batch is understood', async (t) => {
-  const node = await startNode();
+  const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const announcement = message('postTransactionsAnnouncement', { transactionIds: ['1'] });
   peer.say([announcement, null, { event: 'nosuch' }, { event: 'ping', cid: 4 }]);
@@ -273,7 +275,7 @@ test('a batch is understood', async (t) => {
 });
 
 test('a flood is cut off', async (t) => {
-  const node = await startNode();
+  const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   for (let index = 0; index < FRAMES_PER_SECOND_CUT + 50; index += 1) peer.say('#2');
   await until(() => peer.closed() !== undefined, 'cut');
@@ -292,7 +294,7 @@ function large(bytes: number): string {
 }
 
 test('what a peer sends unasked beyond some megabytes in ten seconds is not read, and costs once', async (t) => {
-  const node = await startNode();
+  const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const announcement = message('postTransactionsAnnouncement', { transactionIds: ['1'] });
   peer.say(large(2_500_000));
@@ -312,7 +314,7 @@ test('what a peer sends unasked beyond some megabytes in ten seconds is not read
 });
 
 test('a flood of bytes is cut off', async (t) => {
-  const node = await startNode();
+  const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   for (let sent = 0; sent < UNASKED_BYTES_CUT; sent += 2_500_000) peer.say(large(2_500_000));
   await until(() => peer.closed() !== undefined, 'cut');

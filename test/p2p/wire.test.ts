@@ -6,7 +6,7 @@ import test from 'ava';
 import { WebSocketServer } from 'ws';
 
 import { readAnswer } from '../../src/p2p/calls-gen3.ts';
-import { greetedPeer, HOST, NETWORK, nodeInfo, pause, rawPeer, SMALLEST_QUERY, startNode, until } from './support.ts';
+import { greetedPeer, HOST, NETWORK, nodeInfo, rawPeer, SMALLEST_QUERY, startNode, until } from './support.ts';
 
 const INFO =
   '{"os":"linux4.15.0","version":"3.0.2","wsPort":PORT,"httpPort":4000,"minVersion":"1.0.0","protocolVersion":"2.0",' +
@@ -207,7 +207,7 @@ test('only the exact path is a WebSocket, and nothing else is served', async (t)
 test('heartbeats keep a silent connection', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
-  await pause(8_300);
+  await until(() => peer.frames.length > 2, 'a heartbeat');
   t.deepEqual(peer.frames.slice(2), ['#1']);
   peer.say('#2');
   t.is(node.transport.connections().length, 1);
