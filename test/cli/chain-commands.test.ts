@@ -41,7 +41,7 @@ function scene(t: ExecutionContext, its = network): Scene {
   return { network: networkFolder, data, file, run };
 }
 
-test('a chain is imported, verified, exported, rolled back and imported again', async (t) => {
+test.serial('a chain is imported, verified, exported, rolled back and imported again', async (t) => {
   const { run, file, data, network: networkFolder } = scene(t);
   const imported = await run('import', file);
   t.is(imported.stderr, '');
@@ -76,7 +76,7 @@ test('a chain is imported, verified, exported, rolled back and imported again', 
   t.is((await run('verify')).stdout, verified.stdout);
 });
 
-test('a refused block ends the import with exit code 1 and one line that names it', async (t) => {
+test.serial('a refused block ends the import with exit code 1 and one line that names it', async (t) => {
   const { run, file } = scene(t);
   const lines = text.split('\n');
   lines[99] = (lines[99] ?? '').replace(/"blockSignature":"../, '"blockSignature":"00');
@@ -90,35 +90,38 @@ test('a refused block ends the import with exit code 1 and one line that names i
   t.regex((await run('verify')).stdout, /^made: 99 blocks /);
 });
 
-test('an import that is killed in the middle leaves a sound chain, and the next goes on from there', async (t) => {
-  const long = madeChain(1100);
-  const lines = long.blocks.map((block) => `${lineOfBlock(block, long.maker.rules.codec)}\n`);
-  const { run, file, data, network: networkFolder } = scene(t, long.network);
-  writeFileSync(file, lines.join(''));
-  const place = placeIn(data, long.network);
-  const heightNow = async (): Promise<number> => {
-    const snapshot = await openSnapshot(place).catch(() => undefined);
-    const height = snapshot?.store.tip()?.height ?? 0;
-    await snapshot?.store.close();
-    return height;
-  };
-  const args = ['import', '--data-dir', data, '--network', networkFolder, '-'];
-  const child = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['pipe', 'ignore', 'inherit'] });
-  t.teardown(() => child.kill('SIGKILL'));
-  // Enough for two commits, the first of which is waited for.
-  child.stdin.write(lines.slice(0, 800).join(''));
-  const deadlineMs = Date.now() + 60_000;
-  while ((await heightNow()) < 100 && Date.now() < deadlineMs) await sleep(20);
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-  const left = await heightNow();
-  t.true(left > 100 && left < 800, `height ${left}`);
-  t.regex((await run('verify')).stdout, new RegExp(`^made: ${left} blocks and `));
-  t.regex((await run('import', file)).stdout, new RegExp(`: ${1100 - left} blocks and .* height 1100, `));
-  t.is((await run('verify')).code, 0);
-});
+test.serial(
+  'an import that is killed in the middle leaves a sound chain, and the next goes on from there',
+  async (t) => {
+    const long = madeChain(1100);
+    const lines = long.blocks.map((block) => `${lineOfBlock(block, long.maker.rules.codec)}\n`);
+    const { run, file, data, network: networkFolder } = scene(t, long.network);
+    writeFileSync(file, lines.join(''));
+    const place = placeIn(data, long.network);
+    const heightNow = async (): Promise<number> => {
+      const snapshot = await openSnapshot(place).catch(() => undefined);
+      const height = snapshot?.store.tip()?.height ?? 0;
+      await snapshot?.store.close();
+      return height;
+    };
+    const args = ['import', '--data-dir', data, '--network', networkFolder, '-'];
+    const child = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['pipe', 'ignore', 'inherit'] });
+    t.teardown(() => child.kill('SIGKILL'));
+    // Enough for two commits, the first of which is waited for.
+    child.stdin.write(lines.slice(0, 800).join(''));
+    const deadlineMs = Date.now() + 60_000;
+    while ((await heightNow()) < 100 && Date.now() < deadlineMs) await sleep(20);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const left = await heightNow();
+    t.true(left > 100 && left < 800, `height ${left}`);
+    t.regex((await run('verify')).stdout, new RegExp(`^made: ${left} blocks and `));
+    t.regex((await run('import', file)).stdout, new RegExp(`: ${1100 - left} blocks and .* height 1100, `));
+    t.is((await run('verify')).code, 0);
+  },
+);
 
-test('what a chain does not have is a wrong use, said in one line', async (t) => {
+test.serial('what a chain does not have is a wrong use, said in one line', async (t) => {
   const { run, file, data, network: networkFolder } = scene(t);
   const none = await run('verify');
   t.is(none.code, 2);
@@ -145,7 +148,7 @@ test('what a chain does not have is a wrong use, said in one line', async (t) =>
   t.is((await runCli(['verify', '--data-dir', join(networkFolder, 'none')])).code, 2);
 });
 
-test('a store is read while a node holds it, and changed by nobody else', async (t) => {
+test.serial('a store is read while a node holds it, and changed by nobody else', async (t) => {
   const { run, file, data, network: networkFolder } = scene(t);
   await run('import', file);
   const args = ['start', '--data-dir', data, '--network', networkFolder, '--http-port', '0', '--no-peers'];

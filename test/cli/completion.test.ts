@@ -19,7 +19,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     .filter((word) => word !== '');
 }
 
-test('bash completes commands, their subcommands and options, also behind options with values', (t) => {
+test.serial('bash completes commands, their subcommands and options, also behind options with values', (t) => {
   t.deepEqual(offered('bloomery forg'), ['forging']);
   t.deepEqual(offered('bloomery forging e'), ['enable', 'export']);
   t.deepEqual(offered('bloomery keys encrypt --pass'), ['--passphrase-file', '--password-file']);
@@ -29,7 +29,7 @@ test('bash completes commands, their subcommands and options, also behind option
 });
 
 for (const shell of ['bash', 'zsh', 'fish'] as const satisfies readonly Shell[]) {
-  test(`the script for ${shell} names every command and option`, (t) => {
+  test.serial(`the script for ${shell} names every command and option`, (t) => {
     const script = completionScript(createProgram(), shell);
     const visit = (command: ReturnType<typeof createProgram>): void => {
       for (const { long } of command.options) {
@@ -44,7 +44,7 @@ for (const shell of ['bash', 'zsh', 'fish'] as const satisfies readonly Shell[])
   });
 }
 
-test('the command prints the script, and refuses a shell that it does not know', async (t) => {
+test.serial('the command prints the script, and refuses a shell that it does not know', async (t) => {
   const { code, stdout } = await runCli(['completion', 'bash']);
   t.is(code, 0);
   t.is(stdout, completionScript(createProgram(), 'bash'));

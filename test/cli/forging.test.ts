@@ -49,7 +49,7 @@ async function nodeWith(t: ExecutionContext, delegates: readonly object[], putSt
   return { node: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, put };
 }
 
-test('the only configured delegate need not be named to be switched, one of several must be', async (t) => {
+test.serial('the only configured delegate need not be named to be switched, one of several must be', async (t) => {
   const one = await nodeWith(t, [{ publicKey: A, forging: true }]);
   const { code, stdout, stderr } = await runCli(['forging', 'enable', '--node', one.node], { env: PASSWORD });
   t.is(code, 0, stderr);
@@ -68,14 +68,14 @@ test('the only configured delegate need not be named to be switched, one of seve
   t.deepEqual(two.put, []);
 });
 
-test('a refused switch is told with the reason of the node', async (t) => {
+test.serial('a refused switch is told with the reason of the node', async (t) => {
   const { node } = await nodeWith(t, [{ publicKey: A, forging: false }], 404);
   const { code, stderr } = await runCli(['forging', 'enable', '--node', node], { env: PASSWORD });
   t.is(code, 1);
   t.is(stderr, `bloomery: ${node} refused: it says no\n`);
 });
 
-test('the status says which delegates sign, which do not, and why and until when', async (t) => {
+test.serial('the status says which delegates sign, which do not, and why and until when', async (t) => {
   const waiting = { code: 'FORGING_HAND_OVER', reason: 'nothing is final yet', until: '2026-01-02T03:04:05.000Z' };
   const { node } = await nodeWith(t, [
     { publicKey: A, forging: true, waiting },
@@ -90,20 +90,23 @@ test('the status says which delegates sign, which do not, and why and until when
   t.regex((await runCli(['forging', 'status', '--node', none.node])).stdout, /no delegate is configured/);
 });
 
-test("the schedule lists the slots of the node's delegates by the clock, and which are not certain", async (t) => {
-  const { node } = await nodeWith(t, [
-    { publicKey: A, forging: true },
-    { publicKey: B, forging: false },
-  ]);
-  const { stdout } = await runCli(['forging', 'schedule', '--node', node]);
-  t.is(
-    stdout,
-    '2016-05-24 17:16:50 UTC  in 5 s  smith  slot 101\n' +
-      '2016-05-24 17:17:10 UTC  in 25 s  miller  slot 103  (forging is switched off; the next round may order it otherwise)\n',
-  );
-});
+test.serial(
+  "the schedule lists the slots of the node's delegates by the clock, and which are not certain",
+  async (t) => {
+    const { node } = await nodeWith(t, [
+      { publicKey: A, forging: true },
+      { publicKey: B, forging: false },
+    ]);
+    const { stdout } = await runCli(['forging', 'schedule', '--node', node]);
+    t.is(
+      stdout,
+      '2016-05-24 17:16:50 UTC  in 5 s  smith  slot 101\n' +
+        '2016-05-24 17:17:10 UTC  in 25 s  miller  slot 103  (forging is switched off; the next round may order it otherwise)\n',
+    );
+  },
+);
 
-test('a record moves from one data folder to another, once', async (t) => {
+test.serial('a record moves from one data folder to another, once', async (t) => {
   const folder = temporaryFolder(t);
   const [from, into, file] = [join(folder, 'from'), join(folder, 'into'), join(folder, 'record.json')];
   const journalFile = journalFileOf(join(from, 'devnet'));
@@ -132,7 +135,7 @@ test('a record moves from one data folder to another, once', async (t) => {
   taken.close();
 });
 
-test('a damaged record, one of another network and a missing one are refused and change nothing', async (t) => {
+test.serial('a damaged record, one of another network and a missing one are refused and change nothing', async (t) => {
   const folder = temporaryFolder(t);
   const [from, into, file] = [join(folder, 'from'), join(folder, 'into'), join(folder, 'record.json')];
   const journal = openJournal(journalFileOf(join(from, 'devnet')));

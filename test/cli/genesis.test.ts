@@ -14,7 +14,7 @@ for (const [generation, name] of [
   ['3', 'devnet'],
   ['2', 'devnet-gen2'],
 ] as const) {
-  test(`the packaged ${name} is what genesis create makes of its seed`, async (t) => {
+  test.serial(`the packaged ${name} is what genesis create makes of its seed`, async (t) => {
     const out = join(temporaryFolder(t), 'made', name);
     const args = ['--generation', generation, '--name', name, '--out', out, '--seed', 'devnet', '--block-time', '2'];
     const { code, stdout, stderr } = await runCli(['genesis', 'create', ...args]);
@@ -28,7 +28,7 @@ for (const [generation, name] of [
   });
 }
 
-test('both devnets have the same accounts', async (t) => {
+test.serial('both devnets have the same accounts', async (t) => {
   const [older, newer] = await Promise.all(
     ['2', '3'].map((generation) => runCli(['devnet', 'accounts', '--json', '--generation', generation])),
   );
@@ -36,7 +36,7 @@ test('both devnets have the same accounts', async (t) => {
   t.is(older?.stdout, newer?.stdout);
 });
 
-test('without a seed two networks of the same name differ', async (t) => {
+test.serial('without a seed two networks of the same name differ', async (t) => {
   const folder = temporaryFolder(t);
   for (const out of ['a', 'b']) {
     const { code } = await runCli([
@@ -57,7 +57,7 @@ test('without a seed two networks of the same name differ', async (t) => {
   t.is(a.params.blockTimeS, 10);
 });
 
-test('a folder that holds something is not written to', async (t) => {
+test.serial('a folder that holds something is not written to', async (t) => {
   const out = join(temporaryFolder(t), 'out');
   mkdirSync(out);
   writeFileSync(join(out, 'mine'), 'x');
@@ -67,7 +67,7 @@ test('a folder that holds something is not written to', async (t) => {
   t.deepEqual(readdirSync(out), ['mine']);
 });
 
-test('a failed genesis create leaves nothing behind', async (t) => {
+test.serial('a failed genesis create leaves nothing behind', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'file');
   writeFileSync(file, '');
@@ -77,26 +77,29 @@ test('a failed genesis create leaves nothing behind', async (t) => {
   t.deepEqual(readdirSync(folder), ['file']);
 });
 
-test('devnet accounts lists genesis, ten accounts and all delegates with keys that the reference derives too', async (t) => {
-  const { code, stdout } = await runCli(['devnet', 'accounts', '--json']);
-  t.is(code, 0);
-  const { accounts } = JSON.parse(stdout);
-  t.is(accounts.length, 112);
-  t.deepEqual(
-    accounts.slice(0, 11).map((account: { name: string }) => account.name),
-    ['genesis', ...Array.from({ length: 10 }, (_, index) => `account_${index + 1}`)],
-  );
-  for (const account of accounts) {
-    t.deepEqual(Object.keys(account), ['name', 'address', 'publicKey', 'passphrase']);
-    const expected = reference.getAddressAndPublicKeyFromPassphrase(account.passphrase);
-    t.like(account, expected);
-  }
-  const text = await runCli(['devnet', 'accounts']);
-  t.regex(text.stdout, /^Devnet only/);
-  t.true(text.stdout.includes(accounts[5].passphrase));
-});
+test.serial(
+  'devnet accounts lists genesis, ten accounts and all delegates with keys that the reference derives too',
+  async (t) => {
+    const { code, stdout } = await runCli(['devnet', 'accounts', '--json']);
+    t.is(code, 0);
+    const { accounts } = JSON.parse(stdout);
+    t.is(accounts.length, 112);
+    t.deepEqual(
+      accounts.slice(0, 11).map((account: { name: string }) => account.name),
+      ['genesis', ...Array.from({ length: 10 }, (_, index) => `account_${index + 1}`)],
+    );
+    for (const account of accounts) {
+      t.deepEqual(Object.keys(account), ['name', 'address', 'publicKey', 'passphrase']);
+      const expected = reference.getAddressAndPublicKeyFromPassphrase(account.passphrase);
+      t.like(account, expected);
+    }
+    const text = await runCli(['devnet', 'accounts']);
+    t.regex(text.stdout, /^Devnet only/);
+    t.true(text.stdout.includes(accounts[5].passphrase));
+  },
+);
 
-test('the forgers of the devnet open with its password and belong to its delegates', async (t) => {
+test.serial('the forgers of the devnet open with its password and belong to its delegates', async (t) => {
   const { forgers } = loadNetwork(packagedNetworkDirectory('devnet'));
   const { accounts } = JSON.parse(readFileSync(join(packagedNetworkDirectory('devnet'), 'accounts.json'), 'utf8'));
   const byKey = new Map<string, string>(accounts.map((account: Untyped) => [account.publicKey, account.passphrase]));

@@ -26,30 +26,33 @@ for (const [network, generation] of [
   ['devnet-gen2', 2],
   ['devnet', 3],
 ] as const) {
-  test(`a configuration folder of generation ${generation} becomes a network that is found by its name`, async (t) => {
-    const home = temporaryFolder(t);
-    const env = { BLOOMERY_HOME: home };
-    const from = foreignFolder(t, network);
-    const { code, stdout, stderr } = await runCli(['network', 'import', '--from', from, '--name', 'mine'], { env });
-    t.is(code, 0, stderr);
-    const out = join(home, 'networks', 'mine');
-    const packaged = loadNetwork(packagedNetworkDirectory(network));
-    t.true(stdout.startsWith(`${out}: network mine of generation ${generation}, `), stdout);
-    t.true(stdout.includes(packaged.params.networkIdentifier));
-    const imported = loadNetwork(out);
-    t.is(imported.wsPort, 5050);
-    t.deepEqual(imported.params, packaged.params);
-    t.deepEqual(imported.genesisJson, packaged.genesisJson);
-    t.deepEqual(imported.forgers, { ...packaged.forgers, arePublished: false });
-    t.is(imported.protocolVersion, packaged.protocolVersion);
-    t.is(statSync(join(out, 'forgers.json')).mode & 0o777, 0o600);
-    t.deepEqual(readdirSync(join(home, 'networks')), ['mine']);
-    const found = await runCli(['start', '--network', 'mine', '--http-port', '1', '--ws-port', '1'], { env });
-    t.regex(found.stderr, /http\.port and p2p\.port must be different/);
-  });
+  test.serial(
+    `a configuration folder of generation ${generation} becomes a network that is found by its name`,
+    async (t) => {
+      const home = temporaryFolder(t);
+      const env = { BLOOMERY_HOME: home };
+      const from = foreignFolder(t, network);
+      const { code, stdout, stderr } = await runCli(['network', 'import', '--from', from, '--name', 'mine'], { env });
+      t.is(code, 0, stderr);
+      const out = join(home, 'networks', 'mine');
+      const packaged = loadNetwork(packagedNetworkDirectory(network));
+      t.true(stdout.startsWith(`${out}: network mine of generation ${generation}, `), stdout);
+      t.true(stdout.includes(packaged.params.networkIdentifier));
+      const imported = loadNetwork(out);
+      t.is(imported.wsPort, 5050);
+      t.deepEqual(imported.params, packaged.params);
+      t.deepEqual(imported.genesisJson, packaged.genesisJson);
+      t.deepEqual(imported.forgers, { ...packaged.forgers, arePublished: false });
+      t.is(imported.protocolVersion, packaged.protocolVersion);
+      t.is(statSync(join(out, 'forgers.json')).mode & 0o777, 0o600);
+      t.deepEqual(readdirSync(join(home, 'networks')), ['mine']);
+      const found = await runCli(['start', '--network', 'mine', '--http-port', '1', '--ws-port', '1'], { env });
+      t.regex(found.stderr, /http\.port and p2p\.port must be different/);
+    },
+  );
 }
 
-test('an imported network starts without peers from its genesis block, and asks nobody for names', async (t) => {
+test.serial('an imported network starts without peers from its genesis block, and asks nobody for names', async (t) => {
   const folder = temporaryFolder(t);
   const from = foreignFolder(t, 'devnet-gen2');
   editJson(from, 'config.json', (config) => {
@@ -77,7 +80,7 @@ test('an imported network starts without peers from its genesis block, and asks 
   t.notRegex(log, /SEED_UNRESOLVED|seed\.invalid/);
 });
 
-test('an import never overwrites unless told, and then only a network', async (t) => {
+test.serial('an import never overwrites unless told, and then only a network', async (t) => {
   const from = foreignFolder(t, 'devnet');
   const out = join(temporaryFolder(t), 'out');
   const args = ['network', 'import', '--from', from, '--name', 'mine', '--out', out];
@@ -99,7 +102,7 @@ test('an import never overwrites unless told, and then only a network', async (t
   t.deepEqual(readdirSync(other), ['mine']);
 });
 
-test('what cannot be a network is refused in one line, and nothing is written', async (t) => {
+test.serial('what cannot be a network is refused in one line, and nothing is written', async (t) => {
   const home = temporaryFolder(t);
   const from = foreignFolder(t, 'devnet');
   const run = async (name: string): Promise<string> => {
@@ -121,7 +124,7 @@ test('what cannot be a network is refused in one line, and nothing is written', 
   t.deepEqual(existsSync(join(home, 'networks')) ? readdirSync(join(home, 'networks')) : [], []);
 });
 
-test('a public network whose genesis block is not there is named with the way to get it', async (t) => {
+test.serial('a public network whose genesis block is not there is named with the way to get it', async (t) => {
   const { code, stderr } = await runCli(['start', '--network', 'mainnet']);
   t.is(code, 2);
   t.true(isProblemLine(stderr), stderr);

@@ -14,7 +14,12 @@ const README = readFileSync(join(packageDirectory(), 'README.md'), 'utf8');
 /** Runs the README's first transaction against another port. */
 async function firstTransaction(port: number) {
   const [, script = ''] = /<<'SCRIPT'\n(.*?)\nSCRIPT\n/s.exec(README) ?? [];
-  const child = spawn(process.execPath, ['--input-type=module'], { cwd: packageDirectory(), timeout: 60_000 });
+  const child = spawn(process.execPath, ['--input-type=module'], {
+    cwd: packageDirectory(),
+    // What else the environment asks for, colours among them, is not the README's.
+    env: { PATH: process.env['PATH'] },
+    timeout: 100_000,
+  });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
@@ -24,7 +29,7 @@ async function firstTransaction(port: number) {
   return { code, stdout, stderr };
 }
 
-test('the first transaction of the README says in one line that no devnet runs', async (t) => {
+test.serial('the first transaction of the README says in one line that no devnet runs', async (t) => {
   const { http } = await freePortRanges(1);
   const { code, stdout, stderr } = await firstTransaction(http);
   t.is(code, 1);
@@ -35,7 +40,7 @@ test('the first transaction of the README says in one line that no devnet runs',
   );
 });
 
-test('the first transaction of the README is sent to the node and its address printed', async (t) => {
+test.serial('the first transaction of the README is sent to the node and its address printed', async (t) => {
   const sent: Untyped[] = [];
   const server = createServer((request, response) => {
     let body = '';

@@ -5,7 +5,7 @@ import { isProblemLine, runCli, takePort } from '../support/cli.ts';
 import { freePortRanges } from '../support/ports.ts';
 import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
 
-test('start on a taken HTTP or peer port names it and writes nothing', async (t) => {
+test.serial('start on a taken HTTP or peer port names it and writes nothing', async (t) => {
   const taken = await takePort(t);
   const data = join(temporaryFolder(t), 'data');
   for (const [flag, other] of [
@@ -20,7 +20,7 @@ test('start on a taken HTTP or peer port names it and writes nothing', async (t)
   }
 });
 
-test('devnet with one taken port names it before anything starts', async (t) => {
+test.serial('devnet with one taken port names it before anything starts', async (t) => {
   const taken = await takePort(t);
   const { ws } = await freePortRanges(4);
   const data = join(temporaryFolder(t), 'data');
@@ -41,30 +41,33 @@ test('devnet with one taken port names it before anything starts', async (t) => 
   t.false(existsSync(data));
 });
 
-test('an encrypted passphrase that the password does not open is named by its key, and nothing is written', async (t) => {
-  const folder = temporaryFolder(t);
-  const config = join(folder, 'config.json5');
-  writeFileSync(config, "{ forging: { force: true, defaultPassword: 'wrong' } }");
-  const data = join(folder, 'data');
-  const ports = ['--http-port', '0', '--ws-port', '0'];
-  const { code, stderr } = await runCli([
-    'start',
-    '--network',
-    'devnet',
-    '--config',
-    config,
-    '--data-dir',
-    data,
-    ...ports,
-  ]);
-  t.is(code, 2);
-  t.true(isProblemLine(stderr), stderr);
-  t.regex(stderr, /the encrypted passphrase of [0-9a-f]{64} cannot be used .*--no-forging/);
-  t.false(stderr.includes('wrong)'));
-  t.false(existsSync(data));
-});
+test.serial(
+  'an encrypted passphrase that the password does not open is named by its key, and nothing is written',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const config = join(folder, 'config.json5');
+    writeFileSync(config, "{ forging: { force: true, defaultPassword: 'wrong' } }");
+    const data = join(folder, 'data');
+    const ports = ['--http-port', '0', '--ws-port', '0'];
+    const { code, stderr } = await runCli([
+      'start',
+      '--network',
+      'devnet',
+      '--config',
+      config,
+      '--data-dir',
+      data,
+      ...ports,
+    ]);
+    t.is(code, 2);
+    t.true(isProblemLine(stderr), stderr);
+    t.regex(stderr, /the encrypted passphrase of [0-9a-f]{64} cannot be used .*--no-forging/);
+    t.false(stderr.includes('wrong)'));
+    t.false(existsSync(data));
+  },
+);
 
-test('a network folder with a broken genesis block is refused with file and key', async (t) => {
+test.serial('a network folder with a broken genesis block is refused with file and key', async (t) => {
   const network = devnetCopy(t);
   editJson(network, 'genesis.json', (json) => void (json.payloadLength = 1));
   const data = join(temporaryFolder(t), 'data');
@@ -75,7 +78,7 @@ test('a network folder with a broken genesis block is refused with file and key'
   t.false(existsSync(data));
 });
 
-test('a configuration file with a misspelt key is refused with file and key', async (t) => {
+test.serial('a configuration file with a misspelt key is refused with file and key', async (t) => {
   const folder = temporaryFolder(t);
   const config = join(folder, 'config.json5');
   writeFileSync(config, '{ forging: { delegate: [] } }');
@@ -85,7 +88,7 @@ test('a configuration file with a misspelt key is refused with file and key', as
   t.deepEqual(readdirSync(folder), ['config.json5']);
 });
 
-test('a data directory that is a file is refused', async (t) => {
+test.serial('a data directory that is a file is refused', async (t) => {
   const file = join(temporaryFolder(t), 'file');
   writeFileSync(file, '');
   const ports = ['--http-port', '0', '--ws-port', '0'];
@@ -94,7 +97,7 @@ test('a data directory that is a file is refused', async (t) => {
   t.true(isProblemLine(stderr), stderr);
 });
 
-test('a data directory where no folder can be made is refused at once', async (t) => {
+test.serial('a data directory where no folder can be made is refused at once', async (t) => {
   for (const command of [
     ['devnet', '--nodes', '1'],
     ['start', '--network', 'devnet'],
@@ -109,7 +112,7 @@ test('a data directory where no folder can be made is refused at once', async (t
   }
 });
 
-test('a data directory of another network is refused with advice and left as it was', async (t) => {
+test.serial('a data directory of another network is refused with advice and left as it was', async (t) => {
   const folder = temporaryFolder(t);
   const data = join(folder, 'data');
   const other = join(folder, 'other');
@@ -126,30 +129,33 @@ test('a data directory of another network is refused with advice and left as it 
   t.deepEqual(filesIn(join(node, 'devnet')), before);
 });
 
-test('a devnet is not continued with other terms, and --fresh forgets it without touching anything else', async (t) => {
-  const data = temporaryFolder(t);
-  const ports = await freePortRanges(2);
-  const devnet = ['devnet', '--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`, '--data-dir', data];
-  writeFileSync(join(data, 'mine'), 'x');
-  t.is((await runCli([...devnet, '--nodes', '1', '--until-height', '1'])).code, 0);
-  const others: readonly (readonly [string[], RegExp])[] = [
-    [['--nodes', '2'], /holds a devnet with 1 nodes/],
-    [['--nodes', '1', '--block-time', '3'], /holds a devnet with a block time of 2 s/],
-  ];
-  for (const [flags, message] of others) {
-    const { code, stderr } = await runCli([...devnet, ...flags, '--until-height', '1']);
-    t.is(code, 1);
-    t.true(isProblemLine(stderr), stderr);
-    t.regex(stderr, message);
-    t.regex(stderr, /--fresh/);
-  }
-  const fresh = await runCli([...devnet, '--nodes', '1', '--block-time', '3', '--fresh', '--until-height', '1']);
-  t.is(fresh.code, 0, fresh.stderr);
-  t.true(existsSync(join(data, 'mine')));
-  t.true(existsSync(join(data, 'network', 'genesis.json')));
-});
+test.serial(
+  'a devnet is not continued with other terms, and --fresh forgets it without touching anything else',
+  async (t) => {
+    const data = temporaryFolder(t);
+    const ports = await freePortRanges(2);
+    const devnet = ['devnet', '--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`, '--data-dir', data];
+    writeFileSync(join(data, 'mine'), 'x');
+    t.is((await runCli([...devnet, '--nodes', '1', '--until-height', '1'])).code, 0);
+    const others: readonly (readonly [string[], RegExp])[] = [
+      [['--nodes', '2'], /holds a devnet with 1 nodes/],
+      [['--nodes', '1', '--block-time', '3'], /holds a devnet with a block time of 2 s/],
+    ];
+    for (const [flags, message] of others) {
+      const { code, stderr } = await runCli([...devnet, ...flags, '--until-height', '1']);
+      t.is(code, 1);
+      t.true(isProblemLine(stderr), stderr);
+      t.regex(stderr, message);
+      t.regex(stderr, /--fresh/);
+    }
+    const fresh = await runCli([...devnet, '--nodes', '1', '--block-time', '3', '--fresh', '--until-height', '1']);
+    t.is(fresh.code, 0, fresh.stderr);
+    t.true(existsSync(join(data, 'mine')));
+    t.true(existsSync(join(data, 'network', 'genesis.json')));
+  },
+);
 
-test('a copy of the network folder in the home is found by its name', async (t) => {
+test.serial('a copy of the network folder in the home is found by its name', async (t) => {
   const home = temporaryFolder(t);
   mkdirSync(join(home, 'networks'));
   cpSync(devnetCopy(t), join(home, 'networks', 'mine'), { recursive: true });

@@ -93,32 +93,35 @@ const CASES: readonly (readonly [args: readonly string[], second: boolean, make2
 ];
 
 for (const [args, hasSecond, make2, make3] of CASES) {
-  test(`${args.slice(0, 2).join(' ')}${hasSecond ? ' with a second passphrase' : ''}, signed offline, is what the reference signs`, async (t) => {
-    const env = { ...ENV, ...(hasSecond ? { BLOOMERY_SECOND_PASSPHRASE: SECOND.passphrase } : {}) };
-    for (const [network, make] of [
-      ['devnet-gen2', make2],
-      ['devnet', make3],
-    ] as const) {
-      const { code, stdout, stderr } = await runCli([...args, '--offline', '--network', network], { env });
-      t.is(code, 0, stderr);
-      const ours = JSON.parse(stdout);
-      const reference = make({
-        passphrase: SENDER.passphrase,
-        ...(hasSecond ? { secondPassphrase: SECOND.passphrase } : {}),
-        networkIdentifier,
-      });
-      // The reference takes the time by itself, so it signs again with ours.
-      const Class = (network === 'devnet' ? CLASSES_3 : CLASSES_2)[ours.type as 0];
-      const content = { ...reference, timestamp: ours.timestamp, senderPublicKey: SENDER.publicKey };
-      const same: Untyped = new Class({ ...content, networkIdentifier } as never);
-      same.sign(SENDER.passphrase, hasSecond ? SECOND.passphrase : undefined);
-      const signed = same.toJSON();
-      for (const name of ['id', 'type', 'signature', 'signSignature', 'senderPublicKey'])
-        t.deepEqual(ours[name], signed[name], name);
-      t.deepEqual(JSON.parse(JSON.stringify(ours.asset)), JSON.parse(JSON.stringify(signed.asset)));
-      t.is(same.validate().status, 1);
-    }
-  });
+  test.serial(
+    `${args.slice(0, 2).join(' ')}${hasSecond ? ' with a second passphrase' : ''}, signed offline, is what the reference signs`,
+    async (t) => {
+      const env = { ...ENV, ...(hasSecond ? { BLOOMERY_SECOND_PASSPHRASE: SECOND.passphrase } : {}) };
+      for (const [network, make] of [
+        ['devnet-gen2', make2],
+        ['devnet', make3],
+      ] as const) {
+        const { code, stdout, stderr } = await runCli([...args, '--offline', '--network', network], { env });
+        t.is(code, 0, stderr);
+        const ours = JSON.parse(stdout);
+        const reference = make({
+          passphrase: SENDER.passphrase,
+          ...(hasSecond ? { secondPassphrase: SECOND.passphrase } : {}),
+          networkIdentifier,
+        });
+        // The reference takes the time by itself, so it signs again with ours.
+        const Class = (network === 'devnet' ? CLASSES_3 : CLASSES_2)[ours.type as 0];
+        const content = { ...reference, timestamp: ours.timestamp, senderPublicKey: SENDER.publicKey };
+        const same: Untyped = new Class({ ...content, networkIdentifier } as never);
+        same.sign(SENDER.passphrase, hasSecond ? SECOND.passphrase : undefined);
+        const signed = same.toJSON();
+        for (const name of ['id', 'type', 'signature', 'signSignature', 'senderPublicKey'])
+          t.deepEqual(ours[name], signed[name], name);
+        t.deepEqual(JSON.parse(JSON.stringify(ours.asset)), JSON.parse(JSON.stringify(signed.asset)));
+        t.is(same.validate().status, 1);
+      }
+    },
+  );
 }
 
 const CLASSES_2 = {
@@ -137,14 +140,14 @@ const CLASSES_3 = {
   12: gen3.MultisignatureTransaction,
 } as Untyped;
 
-test('a second passphrase is registered by its public key', async (t) => {
+test.serial('a second passphrase is registered by its public key', async (t) => {
   const { stdout, stderr } = await runCli(['second-signature', 'register', '--offline', '--network', 'devnet'], {
     env: { ...ENV, BLOOMERY_NEW_SECOND_PASSPHRASE: SECOND.passphrase },
   });
   t.deepEqual(JSON.parse(stdout).asset, { publicKey: SECOND.publicKey }, stderr);
 });
 
-test('a member signs a transaction of a file as the reference does', async (t) => {
+test.serial('a member signs a transaction of a file as the reference does', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'transaction.json');
   const transaction = gen3.transfer({
@@ -170,7 +173,7 @@ test('a member signs a transaction of a file as the reference does', async (t) =
   );
 });
 
-test('new keys are shown once, or are in a file that only their owner reads', async (t) => {
+test.serial('new keys are shown once, or are in a file that only their owner reads', async (t) => {
   const folder = temporaryFolder(t);
   const shown = JSON.parse((await runCli(['keys', 'create', '--json', '--words', '24'])).stdout);
   t.is(shown.passphrase.split(' ').length, 24);
@@ -190,7 +193,7 @@ test('new keys are shown once, or are in a file that only their owner reads', as
   t.is((await runCli(['keys', 'show', '--passphrase-file', file])).stdout, stdout.split('\n').slice(1).join('\n'));
 });
 
-test('an encrypted passphrase opens with its password in the reference', async (t) => {
+test.serial('an encrypted passphrase opens with its password in the reference', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'password');
   writeFileSync(file, 'a good password\n');
@@ -232,7 +235,7 @@ const REFUSED: readonly (readonly [args: readonly string[], message: RegExp])[] 
 ];
 
 for (const [args, message] of REFUSED) {
-  test(`bloomery ${args.map((each) => each.slice(0, 12)).join(' ')} is refused as wrong`, async (t) => {
+  test.serial(`bloomery ${args.map((each) => each.slice(0, 12)).join(' ')} is refused as wrong`, async (t) => {
     const { code, stdout, stderr } = await runCli(args, { env: ENV });
     t.is(code, 2, stderr);
     t.is(stdout, '');
@@ -241,13 +244,16 @@ for (const [args, message] of REFUSED) {
   });
 }
 
-test('without a terminal, a file or a variable a passphrase cannot be had, and no prompt waits for ever', async (t) => {
-  const { code, stderr } = await runCli(['keys', 'show']);
-  t.is(code, 2);
-  t.regex(stderr, /give it with --passphrase-file or BLOOMERY_PASSPHRASE/);
-});
+test.serial(
+  'without a terminal, a file or a variable a passphrase cannot be had, and no prompt waits for ever',
+  async (t) => {
+    const { code, stderr } = await runCli(['keys', 'show']);
+    t.is(code, 2);
+    t.regex(stderr, /give it with --passphrase-file or BLOOMERY_PASSPHRASE/);
+  },
+);
 
-test('content that no node takes is refused with the words of a node', async (t) => {
+test.serial('content that no node takes is refused with the words of a node', async (t) => {
   const { code, stderr } = await runCli(['delegate', 'register', 'Smith', '--offline', '--network', 'devnet'], {
     env: ENV,
   });
@@ -292,7 +298,7 @@ async function fakeNode(
 
 const ACCEPTED = [200, { data: { message: 'Transaction(s) accepted' } }] as const;
 
-test('names of delegates are looked up, and what is sent waits for its block', async (t) => {
+test.serial('names of delegates are looked up, and what is sent waits for its block', async (t) => {
   const { url, posted } = await fakeNode(t, { balance: '1000000000' }, ACCEPTED);
   const { code, stdout, stderr } = await runCli(['vote', '+smith', '--node', url, '--yes', '--wait'], { env: ENV });
   t.is(code, 0, stderr);
@@ -302,22 +308,28 @@ test('names of delegates are looked up, and what is sent waits for its block', a
   t.is(stdout, `transaction ${posted[0]?.body.id}: in block 17\n`);
 });
 
-test('nothing is sent without a yes, without funds, to another network, or with a wrong second passphrase', async (t) => {
-  const { url, posted } = await fakeNode(t, { balance: '1000000000', secondPublicKey: SECOND.publicKey }, ACCEPTED);
-  const send = (amount: string, more: readonly string[], env: Readonly<Record<string, string>>) =>
-    runCli(['transfer', OTHER.address, amount, '--node', url, ...more], { env: { ...ENV, ...env } });
-  const second = { BLOOMERY_SECOND_PASSPHRASE: SECOND.passphrase };
-  t.regex((await send('1', [], second)).stderr, /say --yes/);
-  t.regex((await send('1', ['--yes'], {})).stderr, /second passphrase: give it with --second-passphrase-file/);
-  t.regex((await send('1', ['--yes'], { BLOOMERY_SECOND_PASSPHRASE: 'x' })).stderr, /is not the second passphrase of/);
-  t.regex((await send('10', ['--yes'], second)).stderr, /has 10 LSK, and this needs 10\.1 LSK/);
-  t.regex((await send('1', ['--yes', '--network', 'devnet-gen2'], second)).stderr, /is of another network/);
-  t.deepEqual(posted, []);
-  t.is((await send('1', ['--yes'], second)).code, 0);
-  t.is(posted.length, 1);
-});
+test.serial(
+  'nothing is sent without a yes, without funds, to another network, or with a wrong second passphrase',
+  async (t) => {
+    const { url, posted } = await fakeNode(t, { balance: '1000000000', secondPublicKey: SECOND.publicKey }, ACCEPTED);
+    const send = (amount: string, more: readonly string[], env: Readonly<Record<string, string>>) =>
+      runCli(['transfer', OTHER.address, amount, '--node', url, ...more], { env: { ...ENV, ...env } });
+    const second = { BLOOMERY_SECOND_PASSPHRASE: SECOND.passphrase };
+    t.regex((await send('1', [], second)).stderr, /say --yes/);
+    t.regex((await send('1', ['--yes'], {})).stderr, /second passphrase: give it with --second-passphrase-file/);
+    t.regex(
+      (await send('1', ['--yes'], { BLOOMERY_SECOND_PASSPHRASE: 'x' })).stderr,
+      /is not the second passphrase of/,
+    );
+    t.regex((await send('10', ['--yes'], second)).stderr, /has 10 LSK, and this needs 10\.1 LSK/);
+    t.regex((await send('1', ['--yes', '--network', 'devnet-gen2'], second)).stderr, /is of another network/);
+    t.deepEqual(posted, []);
+    t.is((await send('1', ['--yes'], second)).code, 0);
+    t.is(posted.length, 1);
+  },
+);
 
-test('a refusal of the node is told with its reasons', async (t) => {
+test.serial('a refusal of the node is told with its reasons', async (t) => {
   const body = { message: 'Transaction was rejected with errors', errors: [{ message: 'Username is not unique.' }] };
   const { url } = await fakeNode(t, { balance: '100000000000' }, [409, body]);
   const { code, stderr } = await runCli(['delegate', 'register', 'smith', '--node', url, '--yes'], { env: ENV });
@@ -325,24 +337,27 @@ test('a refusal of the node is told with its reasons', async (t) => {
   t.is(stderr.split('\n').at(-2), `bloomery: ${url} refused: Username is not unique.`);
 });
 
-test('broadcast sends transactions and signatures of a file, and nothing when one of them is wrong', async (t) => {
-  const { url, posted } = await fakeNode(t, {}, ACCEPTED);
-  const file = join(temporaryFolder(t), 'signed.jsonl');
-  const offline = await runCli(['transfer', OTHER.address, '1', '--offline', '--network', 'devnet'], { env: ENV });
-  const signature = { transactionId: '5', publicKey: MEMBER.publicKey, signature: 'ab'.repeat(64) };
-  writeFileSync(file, `${offline.stdout}${JSON.stringify(signature)}\n`);
-  const { code, stdout, stderr } = await runCli(['broadcast', file, '--node', url, '--yes']);
-  t.is(code, 0, stderr);
-  t.deepEqual(
-    posted.map(({ path }) => path),
-    ['/api/transactions', '/api/signatures'],
-  );
-  t.deepEqual(posted[0]?.body, JSON.parse(offline.stdout));
-  t.is(stdout.split('\n').length, 3);
-  writeFileSync(file, `${JSON.stringify(signature)}\n${offline.stdout.replace('"timestamp":', '"timestamp":1')}`);
-  t.is((await runCli(['broadcast', file, '--node', url, '--yes'])).code, 1);
-  t.is(posted.length, 2);
-});
+test.serial(
+  'broadcast sends transactions and signatures of a file, and nothing when one of them is wrong',
+  async (t) => {
+    const { url, posted } = await fakeNode(t, {}, ACCEPTED);
+    const file = join(temporaryFolder(t), 'signed.jsonl');
+    const offline = await runCli(['transfer', OTHER.address, '1', '--offline', '--network', 'devnet'], { env: ENV });
+    const signature = { transactionId: '5', publicKey: MEMBER.publicKey, signature: 'ab'.repeat(64) };
+    writeFileSync(file, `${offline.stdout}${JSON.stringify(signature)}\n`);
+    const { code, stdout, stderr } = await runCli(['broadcast', file, '--node', url, '--yes']);
+    t.is(code, 0, stderr);
+    t.deepEqual(
+      posted.map(({ path }) => path),
+      ['/api/transactions', '/api/signatures'],
+    );
+    t.deepEqual(posted[0]?.body, JSON.parse(offline.stdout));
+    t.is(stdout.split('\n').length, 3);
+    writeFileSync(file, `${JSON.stringify(signature)}\n${offline.stdout.replace('"timestamp":', '"timestamp":1')}`);
+    t.is((await runCli(['broadcast', file, '--node', url, '--yes'])).code, 1);
+    t.is(posted.length, 2);
+  },
+);
 
 /** A terminal on which somebody types. */
 function typing(lines: readonly string[]): { terminal: Terminal; shown: () => string } {
@@ -365,7 +380,7 @@ const PASSWORD = {
   twice: true,
 };
 
-test('what is typed at a prompt does not appear, and must be the same twice', async (t) => {
+test.serial('what is typed at a prompt does not appear, and must be the same twice', async (t) => {
   const same = typing(['a secret', 'a secret']);
   t.is(await readSecret(PASSWORD, same.terminal), 'a secret');
   t.false(same.shown().includes('a secret'));
@@ -373,7 +388,7 @@ test('what is typed at a prompt does not appear, and must be the same twice', as
   await t.throwsAsync(readSecret(PASSWORD, different.terminal), { message: /differ/ });
 });
 
-test('only a yes is a yes', async (t) => {
+test.serial('only a yes is a yes', async (t) => {
   t.true(await confirmed('Send it?', typing(['y']).terminal));
   t.true(await confirmed('Send it?', typing(['Yes']).terminal));
   t.false(await confirmed('Send it?', typing(['']).terminal));

@@ -55,7 +55,7 @@ async function node(t: ExecutionContext): Promise<string> {
   return `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
 }
 
-test('each slot between two blocks is told with its forger and the reason that the node recorded', async (t) => {
+test.serial('each slot between two blocks is told with its forger and the reason that the node recorded', async (t) => {
   const url = await node(t);
   const { stdout, stderr } = await runCli(['why', 'missed', '10', '--node', url, '--json']);
   t.is(stderr, '');
@@ -73,7 +73,7 @@ test('each slot between two blocks is told with its forger and the reason that t
   t.regex(slots[2].reason, /switched off, or the node did not run/);
 });
 
-test('a single slot is told of by its number', async (t) => {
+test.serial('a single slot is told of by its number', async (t) => {
   const { stdout } = await runCli(['why', 'missed', '1002', '--node', await node(t)]);
   t.regex(stdout, /^slot 1002, 2016-05-24 19:47:00 UTC, d93 \(forges on this node\): .*FORGING_PAUSED\)\n$/);
 });
@@ -85,7 +85,7 @@ for (const [place, message] of [
   ['1006', /slot 1006 is not over yet/],
   ['soon', /must be an integer/],
 ] as const) {
-  test(`a place without a gap is refused with the reason: ${place}`, async (t) => {
+  test.serial(`a place without a gap is refused with the reason: ${place}`, async (t) => {
     const { code, stderr } = await runCli(['why', 'missed', place, '--node', await node(t)]);
     t.is(code, 2);
     t.true(isProblemLine(stderr), stderr);

@@ -19,7 +19,7 @@ const REFUSED = {
   fields: { height: 3, reason: 'bad\u001B[31m\nthing' },
 };
 
-test('decisions are told one a line, the newest last, and nothing of them steers the terminal', async (t) => {
+test.serial('decisions are told one a line, the newest last, and nothing of them steers the terminal', async (t) => {
   const node = await nodeAnswering(t, { '/api/node/decisions?limit=50': { data: [PAUSED, REFUSED] } });
   const { code, stdout } = await runCli(['why', '--node', node]);
   t.is(code, 0);
@@ -30,13 +30,13 @@ test('decisions are told one a line, the newest last, and nothing of them steers
   );
 });
 
-test('with --json they are data, and --limit is handed on', async (t) => {
+test.serial('with --json they are data, and --limit is handed on', async (t) => {
   const node = await nodeAnswering(t, { '/api/node/decisions?limit=1': { data: [PAUSED] } });
   const { stdout } = await runCli(['why', '--node', node, '--json', '--limit', '1']);
   t.deepEqual(JSON.parse(stdout), { decisions: [PAUSED] });
 });
 
-test('a node without decisions says so, and one that does not answer is a problem', async (t) => {
+test.serial('a node without decisions says so, and one that does not answer is a problem', async (t) => {
   const node = await nodeAnswering(t, { '/api/node/decisions?limit=50': { data: [] } });
   t.is(
     (await runCli(['why', '--node', node])).stdout,
@@ -47,23 +47,26 @@ test('a node without decisions says so, and one that does not answer is a proble
   t.true(isProblemLine(gone.stderr), gone.stderr);
 });
 
-test('status says how far a node that is behind has come, how fast it is and how long it will take', async (t) => {
-  const status = {
-    height: 500,
-    chainMaxHeightFinalized: 400,
-    networkHeight: 2000,
-    consensus: 0,
-    syncing: true,
-    transactions: { confirmed: 5, total: 6 },
-  };
-  const others = {
-    '/api/node/constants': { data: { version: '3.0.2', nethash: 'ab' } },
-    '/api/peers?state=connected&limit=100': { data: [] },
-  };
-  const syncProgress = { targetHeight: 2000, blocksPerS: 12.5, secondsLeft: 120 };
-  const behind = await nodeAnswering(t, { ...others, '/api/node/status': { data: { ...status, syncProgress } } });
-  const { stdout } = await runCli(['status', '--node', behind]);
-  t.true(stdout.includes('500 (catching up: 25 % of 2000, 12.5 blocks/s, 2 min 00 s left)'), stdout);
-  const begun = await nodeAnswering(t, { ...others, '/api/node/status': { data: status } });
-  t.true((await runCli(['status', '--node', begun])).stdout.includes('500 (catching up)'));
-});
+test.serial(
+  'status says how far a node that is behind has come, how fast it is and how long it will take',
+  async (t) => {
+    const status = {
+      height: 500,
+      chainMaxHeightFinalized: 400,
+      networkHeight: 2000,
+      consensus: 0,
+      syncing: true,
+      transactions: { confirmed: 5, total: 6 },
+    };
+    const others = {
+      '/api/node/constants': { data: { version: '3.0.2', nethash: 'ab' } },
+      '/api/peers?state=connected&limit=100': { data: [] },
+    };
+    const syncProgress = { targetHeight: 2000, blocksPerS: 12.5, secondsLeft: 120 };
+    const behind = await nodeAnswering(t, { ...others, '/api/node/status': { data: { ...status, syncProgress } } });
+    const { stdout } = await runCli(['status', '--node', behind]);
+    t.true(stdout.includes('500 (catching up: 25 % of 2000, 12.5 blocks/s, 2 min 00 s left)'), stdout);
+    const begun = await nodeAnswering(t, { ...others, '/api/node/status': { data: status } });
+    t.true((await runCli(['status', '--node', begun])).stdout.includes('500 (catching up)'));
+  },
+);

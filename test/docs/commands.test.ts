@@ -141,7 +141,7 @@ function isInGuide(text: string): boolean {
   return GUIDE_TEXT.some((commands) => commands.includes(text));
 }
 
-test('each command of the docs is run by a test', (t) => {
+test.serial('each command of the docs is run by a test', (t) => {
   const commands = shownCommands();
   t.true(commands.length > 80, `${commands.length}`);
   const without: string[] = [];
@@ -161,7 +161,7 @@ test('each command of the docs is run by a test', (t) => {
   t.is(runnerOf({ text: 'npm run nothing', page: 'README.md', isMention: true }), undefined);
 });
 
-test('each script that the docs name is one of the package, and has the flags that they give it', (t) => {
+test.serial('each script that the docs name is one of the package, and has the flags that they give it', (t) => {
   for (const { text, page } of shownCommands()) {
     const [, script = '', rest = ''] = /npm run (?:-s )?([a-z-]+)(?: -- (.*))?/.exec(text) ?? [];
     if (script === '') continue;
@@ -179,7 +179,7 @@ test('each script that the docs name is one of the package, and has the flags th
   }
 });
 
-test('each command of bloomery that the docs type has only options that there are', async (t) => {
+test.serial('each command of bloomery that the docs type has only options that there are', async (t) => {
   for (const { text, page, isMention } of shownCommands()) {
     if (isMention || !text.startsWith('bloomery ') || isInGuide(text)) continue;
     for (const args of commandsIn(text)) {
@@ -191,11 +191,11 @@ test('each command of bloomery that the docs type has only options that there ar
   }
 });
 
-test(HERE.title, async (t) => {
-  t.timeout(240_000);
+test.serial(HERE.title, async (t) => {
+  t.timeout(600_000);
   const devnet = await startTestDevnet({ nodes: 2 });
   t.teardown(() => devnet.close());
-  await waitForCommonBlock(devnet.nodes, 4, 60_000);
+  await waitForCommonBlock(devnet.nodes, 4, 150_000);
   const [node] = devnet.nodes;
   if (node === undefined) return t.fail('the devnet has no node');
   const { plan, url } = node;
@@ -229,7 +229,7 @@ test(HERE.title, async (t) => {
   };
   for (const [text, argsOf] of Object.entries(RUN_HERE)) {
     const args = argsOf(at);
-    const { code, stdout, stderr } = await runCli(args, { env, timeoutMs: 60_000 });
+    const { code, stdout, stderr } = await runCli(args, { env, timeoutMs: 150_000 });
     // Whether a slot was missed is chance, and so is how much else this machine has to do.
     if (NOTHING_MISSED.test(stderr) || MACHINE_BUSY.test(stdout)) continue;
     t.is(code, 0, `${text}: ${args.join(' ')}: ${stdout}${stderr}`);
@@ -258,7 +258,7 @@ async function joins(wsPort: number, folder: string): Promise<boolean> {
   const node = spawn(process.execPath, [CLI_ENTRY, ...filled], { stdio: 'ignore' });
   try {
     const client = nodeClient(`http://127.0.0.1:${ports.http}`);
-    return await waitFor('a node that joined', async () => (await client.status()).height >= 4, 60_000);
+    return await waitFor('a node that joined', async () => (await client.status()).height >= 4, 150_000);
   } finally {
     node.kill();
     if (node.exitCode === null) await once(node, 'exit');
