@@ -263,7 +263,7 @@ test('past the limit of a window a client gets 429, shared by all routes and not
 
 test('a new window starts from zero', async (t) => {
   const ask = await serve(t, fakeNode(3), { limits: { ...limits, max: 1, windowMs: 50 } });
-  const deadline = Date.now() + 5_000;
+  const deadline = Date.now() + 60_000;
   t.is((await ask('/api/blocks')).status, 200);
   let status = 429;
   while (status === 429 && Date.now() < deadline) ({ status } = await ask('/api/blocks'));

@@ -19,9 +19,11 @@ test('jobs run by the calendar, a failing one is logged, and none runs after the
     observer,
     { snapshotPeers: '* * * * * *', expireBans: '* * * * * *', expirePool: '* * * * * *' },
   );
-  await wait(2500);
+  const startedMs = Date.now();
+  await until(() => runs >= 2);
   await housekeeping.stop();
-  t.true(runs >= 1 && runs <= 3, `${runs}`);
+  const passedS = (Date.now() - startedMs) / 1000;
+  t.true(runs >= 2 && runs <= passedS + 1, `${runs} in ${passedS} s`);
   t.deepEqual(new Set(codes), new Set(['HOUSEKEEPING_FAILED']));
   const after = runs;
   await wait(1500);
@@ -41,9 +43,15 @@ test('a timer of the system runs once, and not when it was cancelled', async (t)
   let runs = 0;
   systemClock.after(1, () => (runs += 1));
   systemClock.after(1, () => (runs += 10)).cancel();
+  await until(() => runs > 0);
   await wait(50);
   t.is(runs, 1);
 });
+
+/** Waits for a claim to hold, a minute at most: who asked looks again. */
+async function until(holds: () => boolean): Promise<void> {
+  for (let waits = 0; waits < 6000 && !holds(); waits += 1) await wait(10);
+}
 
 function wait(ms: number): Promise<void> {
   return new Promise((done) => void setTimeout(done, ms));
