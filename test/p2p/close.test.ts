@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 
 import test from 'ava';
 
-import { closeAll, HOST, pair, pause, rawPeer } from './support.ts';
+import { closeAll, HOST, pair, pause, rawPeer, until } from './support.ts';
 
 // Alone in its file, and so in its process: what is left over can only be this test's.
 test('closing ends everything under way and leaves nothing that keeps a process alive', async (t) => {
@@ -17,7 +17,9 @@ test('closing ends everything under way and leaves nothing that keeps a process 
   await closeAll(a, b);
   await a.transport.close();
   await failed;
-  await pause(50);
+  const isQuiet = (): boolean => ungreeted.closed() !== undefined && left().length === before.length;
+  // What is left over stays left over.
+  await until(isQuiet, 'an end of everything').catch(() => undefined);
   t.truthy(ungreeted.closed());
   t.deepEqual(left(), before);
   silent.close();

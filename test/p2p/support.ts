@@ -81,6 +81,9 @@ export interface TestNode {
   readonly info: NodeInfo;
 }
 
+/** For tests that are about something else, on a machine that may stand still for seconds. */
+const UNHURRIED = { dialMs: 30_000, requestMs: 60_000, handshakeMs: 60_000, leaveMs: 5_000 };
+
 /** Starts a node on a free loopback port. */
 export async function startNode(
   handlers: Partial<TransportHandlers> = {},
@@ -96,6 +99,7 @@ export async function startNode(
     clock,
     random,
     ...rest,
+    timeouts: { ...UNHURRIED, ...rest.timeouts },
     info,
   });
   const seen: Seen = { connected: [], disconnected: [], updated: [], faults: [], messages: [], requests: [] };

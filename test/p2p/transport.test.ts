@@ -115,7 +115,7 @@ test('an answer of the wrong shape fails the question and is reported', async (t
 });
 
 test('a question that nobody answers fails in time, and so do questions to strangers', async (t) => {
-  const [a, b] = await pair([{ answer: () => new Promise(() => undefined) }], [{}, { timeouts: { requestMs: 150 } }]);
+  const [a, b] = await pair([{ answer: () => new Promise(() => undefined) }], [{}, { timeouts: { requestMs: 1_500 } }]);
   await t.throwsAsync(a.transport.request(b.id, { kind: 'tip' }), { code: 'REQUEST_FAILED', message: /timed out/ });
   await t.throwsAsync(a.transport.request('127.0.0.1:1', { kind: 'tip' }), { message: /not connected/ });
   await closeAll(a, b);
@@ -196,6 +196,7 @@ test('two nodes that dial each other at once end with one and the same connectio
   for (let round = 0; round < 5; round += 1) {
     const [a, b] = [await startNode(), await startNode()];
     await Promise.allSettled([a.transport.connect(b.address), b.transport.connect(a.address)]);
+    await until(() => [a, b].every(({ transport }) => transport.connections().length === 1), 'one connection');
     await pause(50);
     t.is(a.transport.connections().length, 1);
     t.is(b.transport.connections().length, 1);
@@ -256,15 +257,17 @@ test('dialling nobody, a silent listener or a stranger fails with a reason in ti
     await new Promise<void>((settle) => server.listen(0, HOST, settle));
     ports.push((server.address() as { port: number }).port);
   }
-  const a = await startNode({}, { timeouts: { dialMs: 1_000 } });
+  const a = await startNode();
+  const hasty = await startNode({}, { timeouts: { dialMs: 1_000 } });
   const b = await startNode();
   await b.transport.close();
-  const dial = (wsPort: number) => a.transport.connect({ ip: HOST, wsPort });
   await t.throwsAsync(a.transport.connect(b.address), { code: 'DIAL_FAILED', message: /code: 1006.*ECONNREFUSED/ });
-  t.like(await t.throwsAsync(dial(ports[0] ?? 0)), { code: 'DIAL_FAILED' });
-  t.like(await t.throwsAsync(dial(ports[1] ?? 0)), { data: { code: 4403, reason: 'HTTP 401' } });
+  t.like(await t.throwsAsync(hasty.transport.connect({ ip: HOST, wsPort: ports[0] ?? 0 })), { code: 'DIAL_FAILED' });
+  t.like(await t.throwsAsync(a.transport.connect({ ip: HOST, wsPort: ports[1] ?? 0 })), {
+    data: { code: 4403, reason: 'HTTP 401' },
+  });
   t.like(await t.throwsAsync(b.transport.connect(a.address)), { data: { reason: 'The transport is closed' } });
-  await a.transport.close();
+  await closeAll(a, hasty);
   silent.close();
   web.close();
 });

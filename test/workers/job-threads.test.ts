@@ -53,7 +53,7 @@ for (const name of ['devnet', 'devnet-gen2']) {
 }
 
 test('threads that are closed twice while they work are closed for both who ask', async (t) => {
-  t.timeout(60_000);
+  t.timeout(300_000);
   const { threads } = readers(maker.rules.params);
   const answer = threads.ask(packParts(lines), 1);
   await Promise.all([threads.close(), threads.close()]);
