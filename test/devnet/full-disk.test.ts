@@ -19,7 +19,7 @@ import { limitFileSize } from '../support/full-disk.ts';
 const NO_ROOM_BYTES = 32_768;
 
 test('a node on a full disk answers and signs nothing, names the fault, and catches up when there is room', async (t) => {
-  t.timeout(240_000);
+  t.timeout(600_000);
   const devnet = await startTestDevnet({ nodes: 2 });
   t.teardown(() => devnet.close());
   const [sound, full] = devnet.nodes;
@@ -27,7 +27,7 @@ test('a node on a full disk answers and signs nothing, names the fault, and catc
   t.teardown(() => {
     if (!t.passed) t.log(readFileSync(full.plan.logFile, 'utf8').slice(-3000));
   });
-  await waitForCommonBlock(devnet.nodes, 4, 60_000);
+  await waitForCommonBlock(devnet.nodes, 4, 150_000);
   const folder = join(full.plan.directory, devnet.network.name);
   const journal = join(folder, 'forging-journal');
   const store = statSync(join(folder, 'chain', 'data.mdb')).size;
@@ -39,7 +39,7 @@ test('a node on a full disk answers and signs nothing, names the fault, and catc
   };
 
   limitFileSize(pid, store);
-  const failed = await waitFor('word of the failed write', () => told('chain', 'STORE_WRITE_FAILED'), 60_000);
+  const failed = await waitFor('word of the failed write', () => told('chain', 'STORE_WRITE_FAILED'), 150_000);
   t.regex(failed.message, /make room on the disk/);
   t.regex(String(failed.fields['reason']), /could not be written: (File too large|Input.output error)/);
 
@@ -49,8 +49,8 @@ test('a node on a full disk answers and signs nothing, names the fault, and catc
   const signed = readFileSync(journal, 'utf8');
 
   // Many slots of its own delegates pass meanwhile.
-  await waitFor('blocks of the other node', async () => (await highestHeight([sound])) >= height + 6, 90_000);
-  await waitFor('slots let pass', () => told('forge', 'FORGING_PAUSED'), 30_000);
+  await waitFor('blocks of the other node', async () => (await highestHeight([sound])) >= height + 6, 150_000);
+  await waitFor('slots let pass', () => told('forge', 'FORGING_PAUSED'), 150_000);
   t.is(readFileSync(journal, 'utf8'), signed);
   t.is((await full.client.status()).height, height);
   const block = await full.client.blockId(height);
@@ -59,10 +59,10 @@ test('a node on a full disk answers and signs nothing, names the fault, and catc
   t.is(findings[0]?.code, 'WRITES_FAIL', JSON.stringify(findings));
 
   limitFileSize(pid, undefined);
-  await waitForCommonBlock(devnet.nodes, await highestHeight([sound]), 30_000);
+  await waitForCommonBlock(devnet.nodes, await highestHeight([sound]), 150_000);
   t.is(full.pid(), pid);
-  await waitForCommonDigest(devnet.nodes, 60_000);
-  await waitFor('a new signature', async () => readFileSync(journal, 'utf8') !== signed, 60_000);
+  await waitForCommonDigest(devnet.nodes, 150_000);
+  await waitFor('a new signature', async () => readFileSync(journal, 'utf8') !== signed, 150_000);
   t.truthy(await told('chain', 'STORE_WRITES_AGAIN'));
   const after = await examine({ url: full.url, environment: {} });
   t.deepEqual(

@@ -49,6 +49,9 @@ export interface TestDevnetOptions {
   readonly hasWires?: boolean;
 }
 
+/** Far more than a start takes: a machine with other work to do is no fault of the node. */
+const START_MS_MAX = 150_000;
+
 /** Starts all nodes but the spectators and waits until they answer. */
 export async function startTestDevnet(options: TestDevnetOptions): Promise<TestDevnet> {
   const { nodes: count, spectators = 0 } = options;
@@ -68,12 +71,11 @@ export async function startTestDevnet(options: TestDevnetOptions): Promise<TestD
   try {
     writeDevnetFolder(directory, all, network, network);
     for (const node of nodes.slice(0, count)) node.start();
-    for (const node of nodes.slice(0, count)) await waitForAnswer(node, 30_000);
+    for (const node of nodes.slice(0, count)) await waitForAnswer(node, START_MS_MAX);
   } catch (error) {
-    const logFile = plans[0]?.logFile ?? '';
-    const log = existsSync(logFile) ? readFileSync(logFile, 'utf8') : 'none';
+    const log = lastWordsOf(plans[0]?.logFile ?? '');
     await close();
-    throw new Error(`the devnet did not start; log of node 0: ${log.slice(-2000)}`, { cause: error });
+    throw new Error(`the devnet did not start (${String(error)}); log of node 0: ${log}`, { cause: error });
   }
   return { directory, network, nodes, wires, close };
 }
@@ -128,14 +130,21 @@ function spectatorOf(
   };
 }
 
-/** Polls until the condition gives a value, and fails with `what` at the deadline. */
+/**
+ * Polls until the condition gives a value, and fails with `what` at the deadline.
+ *
+ * @param lost says why it is in vain to wait any longer, as soon as it is
+ */
 export async function waitFor<T>(
   what: string,
   condition: () => Promise<T | undefined | false>,
   deadlineMs: number,
+  lost: () => string | undefined = () => undefined,
 ): Promise<T> {
   const startedMs = Date.now();
   for (;;) {
+    const reason = lost();
+    if (reason !== undefined) throw new Error(`${what}: ${reason}`);
     const value = await condition().catch((error: unknown) => {
       // A node that is down or busy is asked again.
       if (Date.now() - startedMs > deadlineMs) throw error;
@@ -149,7 +158,18 @@ export async function waitFor<T>(
 
 /** Resolves with the node's first answer. */
 export function waitForAnswer(node: TestNode, deadlineMs: number): Promise<NodeState> {
-  return waitFor(`answer of node ${node.plan.index}`, () => node.client.status(), deadlineMs);
+  const { index, logFile } = node.plan;
+  return waitFor(
+    `answer of node ${index}`,
+    () => node.client.status(),
+    deadlineMs,
+    () => (node.isRunning() ? undefined : `the node ended: ${lastWordsOf(logFile)}`),
+  );
+}
+
+/** End of a log, for the message of a failure. */
+export function lastWordsOf(logFile: string): string {
+  return existsSync(logFile) ? readFileSync(logFile, 'utf8').slice(-2500) : 'it has no log';
 }
 
 /** Resolves when all nodes have at least this height, and the same block there. */

@@ -1,10 +1,10 @@
 /** How soon the doctor names the faults that are made on real nodes, and whether the machine let it. */
 
-import { availableParallelism, loadavg } from 'node:os';
 import type { ExecutionContext } from 'ava';
 import { FAULTS, type FaultCode } from '../../src/cli/doctor/catalogue.ts';
 import { examine, type ExamineRequest } from '../../src/cli/doctor/examine.ts';
 import { waitFor } from './devnet.ts';
+import { isMachineFree, loadPerProcessor } from './machine.ts';
 
 export interface NamedOptions {
   /** What may be named beside them, as it follows from the same cause. */
@@ -20,13 +20,13 @@ export const NAMED_WITHIN_MS = 10_000;
 /** Of the faults, how many are named within it. */
 const SHARE_NAMED_SOON = 0.95;
 /** For a fault to show itself: some blocks, on a busy machine. */
-const SHOWS_WITHIN_MS = 90_000;
+const SHOWS_WITHIN_MS = 150_000;
 const ROOM_BYTES = 1e12;
 const TURN_MS = 100;
 /** A gap between two turns of this process that says that the machine itself stood still. */
 const PAUSE_MS = 1500;
-/** Beyond it, times tell of the other work of the machine. */
-const LOAD_PER_PROCESSOR_MAX = 1.5;
+/** What befalls any node where other work takes the processors. */
+const OF_BUSY_MACHINES: readonly FaultCode[] = ['MACHINE_TOO_SLOW', 'NODE_LAGS', 'CONSENSUS_LOW', 'SYNC_FAILS'];
 
 export class FaultWatch {
   readonly #tookMs = new Map<FaultCode, number>();
@@ -41,16 +41,22 @@ export class FaultWatch {
     turns.unref();
   }
 
-  /** False once the machine stood still for seconds: that is a fault too, and is told of rightly. */
+  /** False once the machine stood still for seconds, and while other work takes it: times say nothing of the node then. */
   get isMachineSteady(): boolean {
-    return this.#isSteady;
+    return this.#isSteady && isMachineFree();
+  }
+
+  /** Whether a fault is that of a machine which is in fact too busy: it is told of rightly. */
+  isOfMachine(code: FaultCode): boolean {
+    return OF_BUSY_MACHINES.includes(code) && !this.isMachineSteady;
   }
 
   /** What the doctor names, in one examination that takes no longer than an operator waits. */
   async found(t: ExecutionContext, request: Partial<ExamineRequest> & { readonly url: string }) {
     const startedMs = Date.now();
     const findings = await examine({ environment: {}, freeBytesOf: () => ROOM_BYTES, ...request });
-    t.true(Date.now() - startedMs < NAMED_WITHIN_MS);
+    const tookMs = Date.now() - startedMs;
+    t.true(tookMs < NAMED_WITHIN_MS || !this.isMachineSteady, `${tookMs} ms`);
     return findings.map(({ code }) => code);
   }
 
@@ -69,7 +75,8 @@ export class FaultWatch {
       const lookedAtMs = Date.now();
       last = await this.found(t, request);
       lookMs = Math.max(lookMs, Date.now() - lookedAtMs);
-      if (last.some((code) => !codes.includes(code) && !beside.includes(code))) return false;
+      const isExpected = (code: FaultCode): boolean => codes.includes(code) || beside.includes(code);
+      if (last.some((code) => !isExpected(code) && !this.isOfMachine(code))) return false;
       for (const code of last) if (missing.delete(code)) this.note(t, code, Date.now() - sinceMs);
       return missing.size === 0;
     };
@@ -79,7 +86,7 @@ export class FaultWatch {
       throw new Error(`${[...missing].join(', ')} not named alone: ${last.join(', ')}`, { cause: error });
     }
     // An examination that began a moment too early ends before the next one may begin.
-    if (unavoidableMs === undefined || !this.#isSteady) return;
+    if (unavoidableMs === undefined || !this.isMachineSteady) return;
     const tookMs = Date.now() - sinceMs;
     const limitMs = unavoidableMs + 2 * lookMs + 2 * PAUSE_MS;
     t.true(tookMs <= limitMs, `${tookMs} ms, where ${unavoidableMs} ms had to pass and a look took ${lookMs} ms`);
@@ -94,15 +101,14 @@ export class FaultWatch {
   conclude(t: ExecutionContext): void {
     const count = Object.keys(FAULTS).length;
     const soon = [...this.#tookMs.values()].filter((tookMs) => tookMs <= NAMED_WITHIN_MS).length;
-    const load = (loadavg()[0] ?? 0) / availableParallelism();
     t.log(
       `${this.#tookMs.size} of ${count} faults were named, ${soon} of ${count} within ${NAMED_WITHIN_MS / 1000} s; ` +
-        `load of each processor ${load.toFixed(1)}`,
+        `load of each processor ${loadPerProcessor().toFixed(1)}`,
     );
     t.deepEqual(
       Object.keys(FAULTS).filter((code) => !this.#tookMs.has(code as FaultCode)),
       [],
     );
-    if (this.#isSteady && load <= LOAD_PER_PROCESSOR_MAX) t.true(soon >= SHARE_NAMED_SOON * count);
+    if (this.isMachineSteady) t.true(soon >= SHARE_NAMED_SOON * count);
   }
 }

@@ -2,11 +2,11 @@
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { CLI_ENTRY } from './cli.ts';
-import { waitFor } from './devnet.ts';
+import { lastWordsOf, waitFor } from './devnet.ts';
 import { temporaryFolder } from './network-folder.ts';
 import { freePortRanges } from './ports.ts';
 import type { Untyped } from './untyped.ts';
@@ -34,7 +34,7 @@ export interface OneNodeOptions {
   readonly clockOffsetMs?: number;
 }
 
-const STARTS_WITHIN_MS = 90_000;
+const STARTS_WITHIN_MS = 150_000;
 
 /** Resolves when it answers. It ends with the test. */
 export async function startOneNode(
@@ -66,11 +66,17 @@ export async function startOneNode(
   closeSync(log);
   const ended = once(child, 'exit');
   t.teardown(async () => {
-    if (!t.passed) t.log(readFileSync(join(folder, 'log'), 'utf8').slice(-2500));
+    if (!t.passed) t.log(lastWordsOf(join(folder, 'log')));
     child.kill('SIGKILL');
     await ended;
   });
   const url = `http://127.0.0.1:${http}`;
-  await waitFor(`a node with ${JSON.stringify(options)}`, () => fetch(url), STARTS_WITHIN_MS);
+  const isGone = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  await waitFor(
+    `a node with ${JSON.stringify(options)}`,
+    () => fetch(url),
+    STARTS_WITHIN_MS,
+    () => (isGone() ? `it ended: ${lastWordsOf(join(folder, 'log'))}` : undefined),
+  );
   return { url, wsPort: ws, place: { url, network, dataDir, config }, process: child, ended };
 }
