@@ -93,11 +93,10 @@ function withoutConsequences(findings: readonly Finding[]): readonly Finding[] {
 
 async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<Seen> {
   const { ask } = nodeAsker(url);
-  const [constants, first, peers, decisions, forging, forgers, blocks] = await Promise.all([
+  const [constants, first, peers, forging, forgers, blocks] = await Promise.all([
     ask<Constants>('node/constants'),
     ask<Look>('node/status'),
     ask<PeerVerdictState[]>('node/peers?limit=100'),
-    ask<DecisionState[]>('node/decisions?limit=500'),
     ask<Seen['forging']>('node/status/forging'),
     ask<{ publicKey: string; nextSlot: number }[]>('delegates/forgers?limit=101'),
     ask<BlockState[]>('blocks?limit=1'),
@@ -107,6 +106,8 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
     await sleep(lookAgainMs);
     looks.push(await ask<Look>('node/status'));
   }
+  // Last, as they remember what was so meanwhile.
+  const decisions = await ask<DecisionState[]>('node/decisions?limit=500');
   const nextSlot = forgers[0]?.nextSlot ?? 0;
   const [tip] = blocks;
   const [earlier] = tip === undefined ? [] : await ask<BlockState[]>(`blocks?height=${earlierHeight(tip.height)}`);
@@ -173,7 +174,7 @@ function evidenceOfNone(peers: readonly PeerVerdictState[]): string {
 
 function judgeDecisions(seen: Seen): readonly Finding[] {
   const { looks, decisions } = seen;
-  const nowMs = looks[0]?.currentTime ?? 0;
+  const nowMs = looks.at(-1)?.currentTime ?? 0;
   const recent = decisions.filter(({ time }) => nowMs - Date.parse(time) < RECENT_MS);
   const of = (wanted: (decision: DecisionState) => boolean): readonly DecisionState[] => recent.filter(wanted);
   const own = ownSlots(seen);
