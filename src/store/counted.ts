@@ -31,6 +31,8 @@ export const COUNTED_TABLES: readonly TableName[] = [
   'voters',
 ];
 
+/** Changed runs of a table that wait to be written together, where keys come by the thousand: some megabytes. */
+const RUNS_CHANGED_MAX = 512;
 /** Runs that are kept in memory as keys, about 8 KB each. */
 const RUNS_READ_MAX = 512;
 
@@ -132,6 +134,7 @@ export class CountedKeyValue implements KeyValue {
         const runs = this.#runsOf(keys.key(0)[0]);
         assert(runs !== undefined, 'sorted keys are of a counted table');
         runs.addSorted(keys);
+        if (runs.changes > RUNS_CHANGED_MAX) runs.save(writer);
       },
       remove: (key) => {
         const runs = this.#runsOf(key[0]);

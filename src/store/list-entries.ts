@@ -47,7 +47,7 @@ export function inOrder(entries: readonly ListEntry[], sort: ListSort): readonly
 
 const BYTES_AT_FIRST = 4096;
 /** Keys that are handed on together. */
-const BYTES_AT_ONCE = 1 << 20;
+const BYTES_AT_ONCE = 1 << 18;
 /** More than any value and place take that can stand behind a prefix. */
 const TAIL_BYTES_MAX = 160;
 

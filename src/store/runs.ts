@@ -60,6 +60,11 @@ export class Runs {
     }
   }
 
+  /** Runs that were changed since the last `save`. */
+  get changes(): number {
+    return this.#changed.length;
+  }
+
   has(key: Uint8Array): boolean {
     return this.#keysOf(this.#run(this.#runAt(key))).has(key);
   }

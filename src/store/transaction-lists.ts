@@ -46,8 +46,8 @@ export const TRANSACTIONS_PER_VALUE = 256;
 const ADDRESSES_CACHED_MAX = 65_536;
 /** Likewise of types: more than any generation has. */
 const TYPES_CACHED_MAX = 64;
-/** Items of lists that become long, read at once: some ten megabytes. */
-const MEMBERS_AT_ONCE = 50_000;
+/** Items of lists that become long, read at once: some megabytes. */
+const MEMBERS_AT_ONCE = 20_000;
 
 /** Tables of all transactions in an order. */
 const TABLE_OF_SORT = {

@@ -164,3 +164,33 @@ test('a walk over several tables meets the keys of all, in both directions and f
   t.deepEqual(counted.get(Buffer.from([TABLE, 3])), EMPTY);
   t.is(counted.get(Buffer.from([TABLE, 4])), undefined);
 });
+
+test('keys that come by the hundred thousand are written in parts, and all or none of them are there afterwards', (t) => {
+  const disk = new MemoryKeyValue();
+  const counted = new CountedKeyValue(disk);
+  counted.transact((writer) => {
+    for (let number = 0; number < 1000; number += 1) writer.put(keyOf(number * 700), EMPTY);
+  });
+  const before = Array.from(disk.entries(prefixRange(Buffer.from([TABLE]))));
+  const keys = KeyRun.from(Array.from({ length: 400_000 }, (_, index) => keyOf(index * 2)));
+  const whole = prefixRange(tablePrefix('transactionsByFee'));
+  const put = (fail: boolean) =>
+    counted.transact((writer) => {
+      writer.putSorted(keys);
+      // What is written already is read, changed and counted as what is not.
+      writer.put(keyOf(3), EMPTY);
+      writer.remove(keyOf(4));
+      t.is(writer.count(whole), 400_000);
+      t.deepEqual(writer.get(keyOf(6)), EMPTY);
+      if (fail) throw new Error('no');
+    });
+  t.throws(() => put(true));
+  t.deepEqual(Array.from(disk.entries(prefixRange(Buffer.from([TABLE])))), before);
+  t.is(counted.count(whole), 1000);
+  put(false);
+  for (const subject of [counted, new CountedKeyValue(disk)]) {
+    t.is(subject.count(whole), 400_000);
+    t.deepEqual([...subject.keys({ ...whole, limit: 4 })], [0, 2, 3, 6].map(keyOf));
+    t.is(subject.wrongRun(), undefined);
+  }
+});
