@@ -8,6 +8,8 @@ import { EMPTY } from './ordered-bytes.ts';
 
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
+/** What other keys may take in the memory of a run: as much as the pool of small buffers. */
+const PIECE_MEMORY_MIN = 8192;
 
 /** Sorted keys in one piece of memory, none twice. */
 export class KeyRun {
@@ -177,9 +179,10 @@ export class KeyRun {
     return runs;
   }
 
-  /** The value, whose memory is the run's own from then on. */
   packed(): Buffer {
-    const packed = Buffer.allocUnsafeSlow(this.bytes);
+    // A piece of what was cut would keep the whole in memory, so from here on it is read from what is packed.
+    const isPiece = this.#bytes.buffer.byteLength > this.bytes * 2 + PIECE_MEMORY_MIN;
+    const packed = isPiece ? Buffer.allocUnsafeSlow(this.bytes) : Buffer.allocUnsafe(this.bytes);
     packed.writeUInt16LE(this.size, 0);
     let at = COUNT_BYTES;
     let from = 0;
@@ -189,9 +192,10 @@ export class KeyRun {
       at += LENGTH_BYTES;
     }
     this.#bytes.copy(packed, at, 0, from);
-    // A piece of what was cut would keep the whole in memory.
-    this.#bytes = packed.subarray(at);
-    this.#isOwn = false;
+    if (isPiece) {
+      this.#bytes = packed.subarray(at);
+      this.#isOwn = false;
+    }
     return packed;
   }
 

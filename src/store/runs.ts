@@ -13,6 +13,8 @@ const RUN_BYTES_MAX = 8000;
 const RUN_BYTES_CUT = 4000;
 /** Runs whose numbers are added up one by one. For more, those before each run are added up once for all. */
 const RUNS_WALKED_MAX = 32;
+/** As few keys are put into a run one by one: to make it anew takes longer. */
+const KEYS_ALONE_MAX = 4;
 /** Bytes of the number of a run's keys. */
 const SIZE_BYTES = 4;
 
@@ -112,7 +114,8 @@ export class Runs {
       const next = this.#runs[this.#latest + 1];
       const to = next === undefined ? keys.size : keys.rank(next.start, from);
       const changed = this.#change(run);
-      run.size += changed.addAll(keys, from, to);
+      if (to - from > KEYS_ALONE_MAX) run.size += changed.addAll(keys, from, to);
+      else for (let at = from; at < to; at += 1) run.size += Number(changed.add(keys.key(at)));
       if (changed.bytes > RUN_BYTES_MAX) this.#cut(this.#latest, changed);
       from = to;
     }
