@@ -33,7 +33,10 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   return [...(isOther ? [] : above), ...answer, ...below].slice(0, BLOCKS_MAX);
 }
 
-/** Whether a block is missing between others. */
-export function hasGap(blocks: readonly Pick<Link, 'height'>[]): boolean {
-  return blocks.some(({ height }, index) => index > 0 && blocks[index - 1]?.height !== height + 1);
+/** Whether a block is missing between others, or is not the one that the next stands on. */
+export function hasGap(blocks: readonly Link[]): boolean {
+  return blocks.some(({ height, id }, index) => {
+    const above = blocks[index - 1];
+    return above !== undefined && (above.height !== height + 1 || above.previousBlockId !== id);
+  });
 }

@@ -33,6 +33,15 @@ test('blocks of a branch that was left go', (t) => {
   t.deepEqual(withAnswered(chain(12, 1), other), other);
 });
 
+test('what an answer from before a change of branches brought back is missed from the next block on', (t) => {
+  const told = withApplied(chain(12, 1), block(12, 'b'));
+  const late = withAnswered(told, chain(12, 3));
+  t.false(hasGap(late));
+  const next = { ...block(13, 'b'), previousBlockId: 'b12' };
+  t.true(hasGap(withApplied(late, next)));
+  t.false(hasGap(withApplied(told.slice(0, 1), next)));
+});
+
 test('a list from long ago, which the answer does not reach, goes', (t) => {
   t.deepEqual(withAnswered(chain(50, 1), chain(300, 101)), chain(300, 101));
 });
