@@ -62,8 +62,8 @@ export class Arena {
     if (optionsBefore === undefined) delete process.env['NODE_OPTIONS'];
     else process.env['NODE_OPTIONS'] = optionsBefore;
     const arena = new Arena(devnet);
-    await waitFor('all peers are connected', async () => (await arena.honest()).size === nodes - 1, 60_000);
-    await waitForCommonBlock(arena.devnet.nodes, 2, 60_000);
+    await waitFor('all peers are connected', async () => (await arena.honest()).size === nodes - 1, 150_000);
+    await waitForCommonBlock(arena.devnet.nodes, 2, 150_000);
     arena.#collector = await Collector.open(arena.target);
     return arena;
   }
@@ -169,7 +169,7 @@ export class Arena {
   }
 
   async ask<T>(node: TestNode, path: string): Promise<T> {
-    const response = await fetch(`${node.url}/api/${path}`, { signal: AbortSignal.timeout(10_000) });
+    const response = await fetch(`${node.url}/api/${path}`, { signal: AbortSignal.timeout(60_000) });
     return ((await response.json()) as { data: T }).data;
   }
 

@@ -25,7 +25,7 @@ for (const generation of [3, 2] as const) {
   test.serial(
     `a devnet of generation ${generation} keeps its peers, its chain and its memory under attack`,
     async (t) => {
-      t.timeout(240_000);
+      t.timeout(600_000);
       const arena = await Arena.open(generation, 2);
       t.teardown(() => arena.close());
       const attacks = attacksOn(generation).filter(({ name }) => SHORT[generation].includes(name));

@@ -37,7 +37,7 @@ export class Intruder implements Presence {
   constructor({ host, port, target, ip, answers }: IntruderOptions) {
     this.ip = ip;
     this.#answers = answers;
-    const options = { localAddress: ip, perMessageDeflate: false, handshakeTimeout: 5_000 };
+    const options = { localAddress: ip, perMessageDeflate: false, handshakeTimeout: 60_000 };
     this.#webSocket = new WebSocket(`ws://${host}:${port}${target}`, options);
     this.#webSocket.on('error', () => undefined);
     this.#webSocket.on('open', () => (this.#isOpen = true));

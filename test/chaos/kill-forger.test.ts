@@ -6,7 +6,7 @@ import { killForger } from './kill-forger.ts';
 import { chanceOf } from './scenario.ts';
 
 test('a forging node that is killed at random moments contradicts nothing, and its store stays whole', async (t) => {
-  t.timeout(240_000);
+  t.timeout(600_000);
   const seed = Date.now() % 1_000_000;
   const report = await killForger({ kills: 8, directory: temporaryFolder(t), chance: chanceOf(seed) });
   t.log(`seed ${seed}: height ${report.height}, ${report.signedHeaders} signed headers`);

@@ -36,7 +36,7 @@ export interface ChaosReport {
 const NODES = 4;
 /** Longest that a killed node may take to answer again. */
 export const RESTART_MS_MAX = 3000;
-const CATCH_UP_MS_MAX = 60_000;
+const CATCH_UP_MS_MAX = 150_000;
 /** A slot passes whole while a node is down at most this long. */
 const DOWN_MS_MAX = 3000;
 /** Some blocks between kills, so that the killed one is at work again. */
@@ -55,7 +55,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 async function chaosIn(devnet: TestDevnet, { kills, lateBlocks, chance, say }: ChaosOptions): Promise<ChaosReport> {
   const forgers = devnet.nodes.slice(0, NODES);
   const restarts: { node: number; answerMs: number; tipMs: number }[] = [];
-  await waitForCommonBlock(forgers, 3, 60_000);
+  await waitForCommonBlock(forgers, 3, CATCH_UP_MS_MAX);
   for (let kill = 1; kill <= kills; kill++) {
     await sleep(chance() * BETWEEN_MS_MAX);
     const index = Math.floor(chance() * NODES);

@@ -13,7 +13,7 @@ import {
 const LATE_MS = 120_000;
 
 test('nodes of generation 2 agree, forge only with consent, and catch up by asking for blocks', async (t) => {
-  t.timeout(480_000);
+  t.timeout(600_000);
   const devnet = await startTestDevnet({ nodes: 4, spectators: 1, network: 'devnet-gen2' });
   t.teardown(() => devnet.close());
   const forgers = devnet.nodes.slice(0, 4);

@@ -23,7 +23,7 @@ export interface MethodScene {
   readonly signatureOf: (transaction: Untyped, member: KnownAccount) => Untyped;
 }
 
-const NODE_MS = 60_000;
+const NODE_MS = 150_000;
 
 /** Calls the methods and checks that what they answer is what the devnet is; none that the library has may be left out. */
 export async function callEveryMethod(t: ExecutionContext, scene: MethodScene): Promise<void> {

@@ -9,7 +9,7 @@ for (const [generation, network] of [
 ] as const) {
   const title = `on a devnet of generation ${generation} every panel of the Grafana file finds its figures, in the form that Prometheus reads`;
   test.serial(title, async (t) => {
-    t.timeout(180_000);
+    t.timeout(480_000);
     const devnet = await startTestDevnet({ nodes: 2, network });
     t.teardown(() => devnet.close());
     const [node] = devnet.nodes;
@@ -23,7 +23,7 @@ for (const [generation, network] of [
         const now = await figures();
         return isSettled(now) && now;
       },
-      60_000,
+      150_000,
     );
     t.deepEqual(faultsOfExposition(text), []);
     const { samples } = readExposition(text);

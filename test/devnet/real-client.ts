@@ -23,7 +23,7 @@ export interface ClientLibrary {
 }
 
 const SECOND_PASSPHRASE = 'a second passphrase';
-const INCLUSION_MS = 60_000;
+const INCLUSION_MS = 150_000;
 const LSK = 100_000_000n;
 
 /** One devnet, one client for each of its nodes, and transactions handed to the next node each time. */
@@ -67,7 +67,7 @@ class Wallet {
  * library on one of them.
  */
 export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary): Promise<void> {
-  t.timeout(480_000);
+  t.timeout(900_000);
   const devnet = await startTestDevnet({ nodes: 4, network: library.network });
   t.teardown(() => devnet.close());
   const wallet = new Wallet(devnet, library);

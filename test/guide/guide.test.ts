@@ -31,14 +31,14 @@ test('every command of the guide for delegates is one of the program, with optio
 
 for (const generation of [2, 3] as const) {
   test(`the guide makes an account of generation ${generation} a delegate with votes and a node of its own, switched on`, async (t) => {
-    t.timeout(240_000);
+    t.timeout(600_000);
     const directory = temporaryFolder(t);
     const { output } = await walkGuide({
       generation,
       directory,
       nodes: 1,
       lastSection: 'A node of your own',
-      stepTimeoutMs: 60_000,
+      stepTimeoutMs: 200_000,
       tell: (line) => t.log(line),
     });
     t.is(output.match(/^transaction \d+: in block \d+$/gm)?.length, 3, output);

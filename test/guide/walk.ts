@@ -32,7 +32,7 @@ export interface Walk {
 }
 
 const PORTS_NEEDED = 20;
-const ANSWER_DEADLINE_MS = 90_000;
+const ANSWER_DEADLINE_MS = 150_000;
 const STOP_MS_MAX = 60_000;
 
 export async function walkGuide(options: WalkOptions): Promise<Walk> {
@@ -144,7 +144,7 @@ async function startRunning(text: string, directory: string): Promise<ChildProce
   const deadlineMs = Date.now() + ANSWER_DEADLINE_MS;
   const port = httpPortOf(text, directory);
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`ended early: ${text}\n${said}`);
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`ended early: ${text}\n${said}`);
     const state = await nodeClient(`http://127.0.0.1:${port}`)
       .status()
       .catch(() => undefined);
