@@ -1,6 +1,6 @@
 import { Point } from '@noble/ed25519';
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 import { createNoble, loadSodium } from '../../src/crypto/ed25519.ts';
 import { bytesOfHex } from '../../src/primitives/bytes.ts';
 import { sha512 } from '@noble/hashes/sha2.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 import * as reference from 'lisk-cryptography-2';
 import { idOf, sha256 } from '../../src/crypto/hash.ts';
 import { addressFault, addressOf, checkAddress, keyPairOfPassphrase } from '../../src/crypto/keys.ts';

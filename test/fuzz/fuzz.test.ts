@@ -5,23 +5,23 @@ import { mutated, belowOf } from './mutate.ts';
 import { allTargets, closeTargets } from './targets.ts';
 
 const INPUTS = 12_000;
+/** The same inputs in every run; `npm run fuzz` goes where none has been. */
+const SEED = 3_000_002;
 
 test('no decoder is brought down, held up or filled by spoilt inputs', async (t) => {
-  t.timeout(240_000);
-  const seed = Date.now() % 1_000_000;
-  t.log(`seed ${seed}`);
+  t.timeout(600_000);
   const targets = await allTargets();
+  t.teardown(() => closeTargets(targets));
   const weights = targets.reduce((sum, { weight = 1 }) => sum + weight, 0);
   for (const target of targets) {
     const inputs = Math.ceil((INPUTS * (target.weight ?? 1)) / weights);
     const corpus = corpusOf(target.name);
-    const { findings } = await fuzz(target, { seed, inputs: inputs + corpus.length, corpus });
+    const { findings } = await fuzz(target, { seed: SEED, inputs: inputs + corpus.length, corpus });
     t.deepEqual(
       findings.map(({ what, input }) => `${target.name}: ${what}: ${input.toString('base64').slice(0, 4_000)}`),
       [],
     );
   }
-  await closeTargets(targets);
 });
 
 const TOUCHY: Target = {

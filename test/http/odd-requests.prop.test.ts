@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 import { allRoutes } from '../../src/http/routes/all.ts';
 import { fakeNode, serve } from './fake-node.ts';
 

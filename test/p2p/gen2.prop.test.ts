@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 
 import { gen2Dialect } from '../../src/p2p/messages-gen2.ts';
 import { blocksOf, rowsOf } from '../../src/p2p/rows-gen2.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 
 import { readAnswer } from '../../src/p2p/calls-gen3.ts';
 import { Gate } from '../../src/p2p/gate.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 import { createSignatureObject as createSignatureObject2 } from 'lisk-transactions-2';
 import { createSignatureObject as createSignatureObject3 } from 'lisk-transactions-3';
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 
 import { addressOf } from '../../src/crypto/keys.ts';
 import { BACKENDS, dump, withStore } from './backends.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 import { CountedKeyValue } from '../../src/store/counted.ts';
 import { KeyRun } from '../../src/store/key-run.ts';
 import { prefixRange, type KeyRange, type KeyValueWriter } from '../../src/store/key-value.ts';

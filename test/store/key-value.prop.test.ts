@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 
 import { afterPrefix, type KeyValue } from '../../src/store/key-value.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 
 import { codePoints, LikePattern } from '../../src/store/like.ts';
 

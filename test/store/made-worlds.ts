@@ -1,6 +1,6 @@
 /** Stores of made worlds with questions to put to them, so that the answers can be compared with a plain list. */
 
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 
 import type { ChainQueries } from '../../src/ports/queries.ts';
 import { createQueries } from '../../src/store/queries.ts';

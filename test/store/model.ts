@@ -1,6 +1,6 @@
 /** Queries answered from plain lists: filter all, sort all, cut. What the store answers is compared with it. */
 
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 
 import { addressOf } from '../../src/crypto/keys.ts';
 import type { Cursor, Direction, Page, PageRequest } from '../../src/ports/queries.ts';

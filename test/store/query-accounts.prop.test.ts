@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 
 import type { AccountQuery } from '../../src/ports/queries.ts';
 import type { Account } from '../../src/protocol/state.ts';

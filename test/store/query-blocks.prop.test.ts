@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 
 import type { BlockQuery } from '../../src/ports/queries.ts';
 import { BACKENDS } from './backends.ts';

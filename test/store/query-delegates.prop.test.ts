@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 
 import type { DelegateQuery } from '../../src/ports/queries.ts';
 import { createQueries } from '../../src/store/queries.ts';

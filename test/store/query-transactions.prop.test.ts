@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 
 import type { TransactionQuery } from '../../src/ports/queries.ts';
 import type { Block, Transaction } from '../../src/protocol/types.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 
 import { AssertionFailed } from '../../src/primitives/errors.ts';
 import { emptyAccount, type Account, type Delegate } from '../../src/protocol/state.ts';

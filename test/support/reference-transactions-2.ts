@@ -1,6 +1,6 @@
 /** Transactions of generation 2 made by its reference package. */
 
-import type fc from 'fast-check';
+import type { fc } from './fast-check.ts';
 import {
   type BaseTransaction,
   DappTransaction,

@@ -1,6 +1,6 @@
 /** Transactions made by the reference package: the oracle of what bytes, ids and refusals must be. */
 
-import fc from 'fast-check';
+import { fc } from './fast-check.ts';
 import {
   type BaseTransaction,
   DelegateTransaction,

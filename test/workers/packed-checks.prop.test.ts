@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 import { packChecks, unpackChecks } from '../../src/workers/packed-checks.ts';
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });

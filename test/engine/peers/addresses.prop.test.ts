@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../../support/fast-check.ts';
 
 import { isIpv4, isLoopback, netgroupOf, newBucketOf, triedBucketOf } from '../../../src/engine/peers/addresses.ts';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../../support/fast-check.ts';
 
 import { selectToDial } from '../../../src/engine/peers/selection.ts';
 import { seeded } from './support.ts';

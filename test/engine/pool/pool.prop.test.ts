@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../../support/fast-check.ts';
 import { POOL_STATES } from '../../../src/engine/pool/queues.ts';
 import type { Block, JsonObject } from '../../../src/protocol/types.ts';
 import { LSK, person, PoolWorld } from '../../support/pool-world.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../../support/fast-check.ts';
 import { POOL_STATES, PoolQueues, type Pooled } from '../../../src/engine/pool/queues.ts';
 import type { Transaction } from '../../../src/protocol/types.ts';
 

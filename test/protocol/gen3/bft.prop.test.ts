@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../../support/fast-check.ts';
 import { addHeader, bftLimits, emptyLedger, type BftLedger } from '../../../src/protocol/gen3/bft.ts';
 import { decodeLedger, encodeLedger } from '../../../src/protocol/gen3/ledger.ts';
 import type { BlockHeader } from '../../../src/protocol/types.ts';

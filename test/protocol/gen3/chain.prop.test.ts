@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import fc from 'fast-check';
+import { fc } from '../../support/fast-check.ts';
 import { GENESIS_SUPPLY } from '../../../src/protocol/params.ts';
 import { isLastOfRound } from '../../../src/protocol/rounds.ts';
 import type { Block } from '../../../src/protocol/types.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../../support/fast-check.ts';
 import { openMemoryChainStore } from '../../../src/store/open.ts';
 import { ChainMaker, makeNetwork, verify } from '../../support/chain-maker.ts';
 import { randomTransactions } from '../../support/random-transactions.ts';

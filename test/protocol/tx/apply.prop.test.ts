@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../../support/fast-check.ts';
 import { sha256 } from '../../../src/crypto/hash.ts';
 import { defaultEd25519 } from '../../../src/crypto/ed25519.ts';
 import { bytesOfHex, hexOf } from '../../../src/primitives/bytes.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../../support/fast-check.ts';
 import { NO_EXCEPTIONS } from '../../../src/protocol/params.ts';
 import { bookVoteWeight } from '../../../src/protocol/tx/vote-weight.ts';
 import type { Transaction } from '../../../src/protocol/types.ts';
