@@ -84,7 +84,8 @@ function startAlone(t: ExecutionContext): { readonly child: ChildProcess; readon
 async function busyNode(t: ExecutionContext) {
   const { child, output } = startAlone(t);
   const { client, plan } = nodeAt(1);
-  await waitFor('the node', () => client.status(), START_MS_MAX);
+  const lost = (): string | undefined => (child.exitCode === null ? undefined : `it ended: ${output()}`);
+  await waitFor('the node', () => client.status(), START_MS_MAX, lost);
   await waitFor('a block of its own', async () => output().includes('forged a block'), START_MS_MAX);
   const peers = await waitFor('a peer', async () => (await client.status()).consensus > 0, START_MS_MAX);
   t.true(peers);

@@ -130,7 +130,12 @@ async function startDevnet(
   supervisor.stderr?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
   for (let index = 0; index < NODES; index++) {
     const client = nodeClient(`http://127.0.0.1:${ports.http + index}`);
-    await waitFor(`node ${index}`, () => client.status(), START_MS_MAX);
+    await waitFor(
+      `node ${index}`,
+      () => client.status(),
+      START_MS_MAX,
+      () => (supervisor.exitCode === null ? undefined : `the devnet ended: ${output.stderr}`),
+    );
   }
   const pids = Array.from({ length: NODES }, (_, index) => {
     const claims = readdirSync(join(data, `node-${index}`, 'devnet', 'chain')).map((name) =>
