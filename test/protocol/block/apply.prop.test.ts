@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import { fc } from '../../support/fast-check.ts';
 import { addressOf } from '../../../src/crypto/keys.ts';
 import { applyTransactions, type TransactionRules } from '../../../src/protocol/block/apply.ts';
 import { createGen2Codec } from '../../../src/protocol/gen2/codec.ts';
