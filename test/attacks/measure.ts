@@ -30,19 +30,33 @@ export interface Measured {
 export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
 /** For nodes of a busy machine to agree on a block again. */
 const SETTLE_MS_MAX = 150_000;
+/** For memory that is no longer used to be given back to the system, which happens beside other work. */
+const RETURN_MS_MAX = 10_000;
+const RETURN_LOOK_MS = 500;
 
 /**
  * @param seconds how long the attack lasts
  * @param tries a slot that passed unused because the machine was busy elsewhere is told from one that the attack took by
- *   trying again: the attack takes it every time
+ *   trying again: the attack takes it every time. Likewise what the code and its allocators keep once they were used is told
+ *   from what an attacker can pile up.
  */
 export async function measure(arena: Arena, attack: Attack, seconds: number, tries: number): Promise<Measured> {
   let best = await once(arena, attack, seconds);
-  for (let again = 1; again < tries && best.slotsMissed > 0 && best.faults.length === 1; again += 1) {
+  for (let again = 1; again < tries && mayBeOfTheMachine(best); again += 1) {
     const next = await once(arena, attack, seconds);
-    if (next.slotsMissed < best.slotsMissed) best = { ...next, grownBytes: Math.max(best.grownBytes, next.grownBytes) };
+    const isBetter = next.faults.length < best.faults.length || next.slotsMissed < best.slotsMissed;
+    if (isBetter) best = next;
   }
   return best;
+}
+
+function mayBeOfTheMachine({ faults, slotsMissed, grownBytes }: Measured): boolean {
+  const excusable = Number(slotsMissed > 0) + Number(hasGrown(grownBytes));
+  return excusable > 0 && faults.length === excusable;
+}
+
+function hasGrown(grownBytes: number): boolean {
+  return grownBytes > GROWTH_BYTES_MAX;
 }
 
 async function once(arena: Arena, attack: Attack, seconds: number): Promise<Measured> {
@@ -72,12 +86,16 @@ async function once(arena: Arena, attack: Attack, seconds: number): Promise<Meas
   const tipAfter = await arena.tip(witness);
   const slots = (tipAfter.timestamp - tipBefore.timestamp) / arena.devnet.network.params.blockTimeS;
   const slotsMissed = slots - (tipAfter.height - tipBefore.height);
-  const grownBytes = (await arena.residentBytes()) - bytesBefore;
+  let grownBytes = (await arena.residentBytes()) - bytesBefore;
+  for (let waitedMs = 0; hasGrown(grownBytes) && waitedMs < RETURN_MS_MAX; waitedMs += RETURN_LOOK_MS) {
+    await sleep(RETURN_LOOK_MS);
+    grownBytes = (await arena.residentBytes()) - bytesBefore;
+  }
   const peersAfter = await arena.honest();
   for (const [wsPort, since] of peersBefore) {
     if (peersAfter.get(wsPort) !== since) faults.push(`the honest peer at port ${wsPort} lost its connection`);
   }
-  if (grownBytes > GROWTH_BYTES_MAX) faults.push(`memory grew by ${Math.round(grownBytes / 1024 / 1024)} MB`);
+  if (hasGrown(grownBytes)) faults.push(`memory grew by ${Math.round(grownBytes / 1024 / 1024)} MB`);
   if (slotsMissed > 0) faults.push(`${slotsMissed} slots passed unused`);
   return {
     attack: attack.name,
