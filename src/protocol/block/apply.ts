@@ -3,36 +3,16 @@
 import { assert } from '../../primitives/errors.ts';
 import type { ChainParams } from '../params.ts';
 import { ownerOfSlot } from '../rounds.ts';
-import type { ApplyContext, Rules } from '../rules.ts';
+import type { ApplyContext } from '../rules.ts';
 import { slotAt } from '../slots.ts';
 import { StateOverlay, type StateReader, type StateWriter } from '../state.ts';
-import type { Block, BlockHeader, PublicKey, SignatureOracle, Transaction } from '../types.ts';
+import type { TransactionRules } from '../tx/transaction-rules.ts';
+import type { Block, BlockHeader, PublicKey, Transaction } from '../types.ts';
 import { BlockRejected, transactionError, type TransactionVerdict } from '../verdict.ts';
 import { transactionsRejected } from './validate.ts';
 
 /** What a generation does with the transactions of a block. */
-export interface TransactionRules {
-  verifyTransaction: Rules['verifyTransaction'];
-  /** As `verifyTransaction`, on a scratch copy of the state that shows afterwards what the transaction does by itself. */
-  tryTransaction(
-    state: StateReader,
-    transaction: Transaction,
-    nowS: number,
-    verify: SignatureOracle,
-    scratch: StateOverlay,
-  ): TransactionVerdict;
-  /**
-   * The spending and sequential rules over a batch, written to `state`: a verdict for each.
-   *
-   * @param tried what each does by itself to `state` as it is now
-   */
-  applyInSequence(
-    state: StateWriter,
-    transactions: readonly Transaction[],
-    verify: SignatureOracle,
-    tried?: ReadonlyMap<Transaction, StateOverlay>,
-  ): { readonly verdicts: readonly TransactionVerdict[] };
-}
+export type BlockTransactionRules = Pick<TransactionRules, 'verifyTransaction' | 'tryTransaction' | 'applyInSequence'>;
 
 /**
  * The parent of a block that follows the tip.
@@ -109,7 +89,7 @@ export function applyTransactions(
   block: Block,
   context: ApplyContext,
   params: ChainParams,
-  rules: TransactionRules,
+  rules: BlockTransactionRules,
 ): void {
   const confirmed = block.transactions.filter((transaction) => state.hasTransaction(transaction.id));
   if (confirmed.length > 0) {

@@ -10,7 +10,7 @@ import { StateOverlay, type StateReader } from '../state.ts';
 import { amountOf } from '../tx/vote-weight.ts';
 import type { Block, BlockHeader, SignatureOracle, Transaction } from '../types.ts';
 import { BlockRejected, type BlockRejectionCode } from '../verdict.ts';
-import type { TransactionRules } from './apply.ts';
+import type { BlockTransactionRules } from './apply.ts';
 import { payloadFaults, payloadHashOf, type BlockFormat } from './validate.ts';
 import { versionAt } from './version.ts';
 
@@ -18,7 +18,7 @@ export interface BuildParts {
   readonly params: ChainParams;
   readonly format: BlockFormat;
   readonly ed25519: Ed25519;
-  readonly transactionRules: TransactionRules;
+  readonly transactionRules: BlockTransactionRules;
   readonly applyBlock: Rules['applyBlock'];
   /** Whether a forger takes a transaction at all. */
   mayBeForged(transaction: Transaction): boolean;

@@ -1,6 +1,6 @@
 /** Blocks of generation 2: validating and applying them. */
 
-import { applyTransactions, parentOf, verifyForger, verifySlot, type TransactionRules } from '../block/apply.ts';
+import { applyTransactions, parentOf, verifyForger, verifySlot, type BlockTransactionRules } from '../block/apply.ts';
 import { headerSignatureCheck, payloadFaults, validateTransactions, type BlockFormat } from '../block/validate.ts';
 import { versionAt } from '../block/version.ts';
 import type { ChainParams } from '../params.ts';
@@ -26,7 +26,7 @@ interface Fault {
 export function createBlockRules(
   params: ChainParams,
   format: BlockFormat,
-  transactionRules: TransactionRules &
+  transactionRules: BlockTransactionRules &
     Pick<Rules, 'validateTransaction' | 'primarySignatureChecks'> & {
       applyGenesisTransactions(state: StateWriter, genesis: Block): void;
     },

@@ -1,7 +1,7 @@
 /** Blocks of generation 3: validating, applying and building them. */
 
 import { applyTransactions, parentOf, verifyForger, verifyReward, verifySlot } from '../block/apply.ts';
-import type { TransactionRules } from '../block/apply.ts';
+import type { BlockTransactionRules } from '../block/apply.ts';
 import {
   hasProperPrevious,
   headerSignatureCheck,
@@ -54,7 +54,7 @@ export interface BlockRules extends Pick<
 export function createBlockRules(
   params: ChainParams,
   format: BlockFormat,
-  transactionRules: TransactionRules &
+  transactionRules: BlockTransactionRules &
     Pick<Rules, 'validateTransaction' | 'primarySignatureChecks'> & {
       applyGenesisTransactions(state: StateWriter, genesis: Block): void;
     },

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
 import { addressOf } from '../../../src/crypto/keys.ts';
-import { applyTransactions, type TransactionRules } from '../../../src/protocol/block/apply.ts';
+import { applyTransactions, type BlockTransactionRules } from '../../../src/protocol/block/apply.ts';
 import { createGen2Codec } from '../../../src/protocol/gen2/codec.ts';
 import { createTransactionRules as gen2Rules } from '../../../src/protocol/gen2/transactions.ts';
 import { createGen3Codec } from '../../../src/protocol/gen3/codec.ts';
@@ -68,10 +68,10 @@ const draft = fc.record({
 const TYPES = { transfer: 0, secondSignature: 1, delegate: 2, vote: 3, multisignature: 4 } as const;
 
 for (const params of BOTH_PARAMS) {
-  const rules: TransactionRules =
+  const rules: BlockTransactionRules =
     params.generation === 2 ? gen2Rules(params, createGen2Codec(params)) : gen3Rules(params, createGen3Codec(params));
   /** Applies each transaction anew, whatever the trial said of it. */
-  const anew: TransactionRules = {
+  const anew: BlockTransactionRules = {
     ...rules,
     applyInSequence: (state, transactions, verify) => rules.applyInSequence(state, transactions, verify),
   };
@@ -119,7 +119,7 @@ for (const params of BOTH_PARAMS) {
           const verify = (): boolean => true;
           // What fails alone refuses the block in any case.
           const fit = made.filter((each) => rules.verifyTransaction(state, each, 100, verify).status === 'ok');
-          const outcomeOf = (by: TransactionRules): unknown => {
+          const outcomeOf = (by: BlockTransactionRules): unknown => {
             const overlay = new StateOverlay(state);
             try {
               applyTransactions(overlay, fakeBlock(undefined, fit), { nowS: 100, verify }, params, by);
