@@ -1,10 +1,10 @@
 /** From passphrases to key pairs, from public keys to addresses. */
 
 import { LruMap } from '../primitives/bounded.ts';
-import { bytesOfHex, decimalOfFirst8BytesLE, utf8 } from '../primitives/bytes.ts';
+import { bytesOfHex, isU64Decimal, utf8 } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import { defaultEd25519, type Ed25519KeyPair } from './ed25519.ts';
-import { sha256 } from './hash.ts';
+import { idOf, sha256 } from './hash.ts';
 
 export {
   decryptPassphrase,
@@ -30,13 +30,12 @@ const addresses = new LruMap<string, string>(20_000);
 export function addressOf(publicKey: string): string {
   const known = addresses.get(publicKey);
   if (known !== undefined) return known;
-  const address = `${decimalOfFirst8BytesLE(sha256(bytesOfHex(publicKey)))}L`;
+  const address = `${idOf(bytesOfHex(publicKey))}L`;
   addresses.set(publicKey, address);
   return address;
 }
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
-const U64_DIGITS_MAX = 20;
 
 /** What is wrong with the syntax of an address, in the published words; undefined when nothing is. */
 export function addressFault(address: string): string | undefined {
@@ -48,12 +47,11 @@ export function addressFault(address: string): string | undefined {
     return 'Address format does not match requirements. Address includes invalid character: `.`.';
   }
   const digits = address.slice(0, -1);
+  if (isU64Decimal(digits)) return undefined;
   if (!/^[0-9]+$/.test(digits)) return NOT_CANONICAL;
-  // Most addresses are as long as the largest, but those that are shorter need no arithmetic.
-  if (digits.length < U64_DIGITS_MAX) return digits.length > 1 && digits.startsWith('0') ? NOT_CANONICAL : undefined;
-  const value = BigInt(digits);
-  if (value > U64_MAX) return 'Address format does not match requirements. Address out of maximum range.';
-  return value.toString() === digits ? undefined : NOT_CANONICAL;
+  return BigInt(digits) > U64_MAX
+    ? 'Address format does not match requirements. Address out of maximum range.'
+    : NOT_CANONICAL;
 }
 
 const NOT_CANONICAL = "Address string format does not match it's number representation.";

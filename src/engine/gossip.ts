@@ -1,7 +1,7 @@
 /** What we tell peers unasked and what we do with what they tell us: blocks, ids of transactions, signatures. */
 
 import { BoundedQueue, LruMap } from '../primitives/bounded.ts';
-import { sha256 } from '../crypto/hash.ts';
+import { sha256Hex } from '../crypto/hash.ts';
 import { utf8 } from '../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -163,7 +163,7 @@ export class Gossip {
       noteBlockTime(peerId, block, receivedMs);
       return;
     }
-    const digest = sha256(utf8(JSON.stringify(json))).toString('hex');
+    const digest = sha256Hex(utf8(JSON.stringify(json)));
     if (this.#refusedDocuments.has(digest)) return;
     const outcome = await chain.receive(block);
     switch (outcome.kind) {

@@ -1,6 +1,6 @@
 /** The lines of the signing journal, and what they tell together. */
 
-import { sha256 } from '../crypto/hash.ts';
+import { sha256Hex } from '../crypto/hash.ts';
 import { isCanonicalHex, utf8 } from '../primitives/bytes.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
@@ -85,5 +85,5 @@ export function isSignedHeader(value: unknown): value is SignedHeader {
 }
 
 function checksumOf(json: string): string {
-  return sha256(utf8(json)).toString('hex').slice(0, CHECKSUM_DIGITS);
+  return sha256Hex(utf8(json)).slice(0, CHECKSUM_DIGITS);
 }

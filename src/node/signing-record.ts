@@ -3,7 +3,7 @@
  * it over ends signing where it came from, so at no moment do two nodes hold it.
  */
 
-import { sha256 } from '../crypto/hash.ts';
+import { sha256Hex } from '../crypto/hash.ts';
 import { isCanonicalHex, utf8 } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainParams } from '../protocol/params.ts';
@@ -155,5 +155,5 @@ function checksumOf({ networkIdentifier, exportedAtS, isCopy, delegates }: Signi
       : [last.blockId, last.height, last.timestamp, last.maxHeightPrevoted, last.maxHeightPreviouslyForged],
     heldSinceS ?? null,
   ]);
-  return sha256(utf8(JSON.stringify([FORMAT, networkIdentifier, exportedAtS, isCopy, parts]))).toString('hex');
+  return sha256Hex(utf8(JSON.stringify([FORMAT, networkIdentifier, exportedAtS, isCopy, parts])));
 }

@@ -3,15 +3,17 @@
 import { assert } from './errors.ts';
 
 /**
- * Map of at most `entriesMax` entries that forgets those not used lately. Kept as two halves: what is used is in the young
- * one, and when that is full it becomes the old one, whose unused entries go. So an entry outlives at least `entriesMax / 2`
- * others, and a use costs one look-up, where a strict order would cost a removal and an insertion.
+ * Map of at most `entriesMax` entries that forgets those not used lately. Time goes in spans that end when half of that
+ * number were used in one; what was not used in the span that ends nor came in it goes. So an entry outlives at least
+ * `entriesMax / 2` others, and a use costs one look-up, where a strict order would cost a removal and an insertion.
  */
 export class LruMap<K, V> {
   readonly entriesMax: number;
   readonly #halfMax: number;
-  #young = new Map<K, V>();
-  #old = new Map<K, V>();
+  readonly #entries = new Map<K, Entry<V>>();
+  #span = 0;
+  /** Entries used in the present span. */
+  #used = 0;
 
   /** @param entriesMax at least 2 */
   constructor(entriesMax: number) {
@@ -21,41 +23,66 @@ export class LruMap<K, V> {
   }
 
   get size(): number {
-    return this.#young.size + this.#old.size;
+    return this.#entries.size;
   }
 
   has(key: K): boolean {
-    return this.#young.has(key) || this.#old.has(key);
+    return this.#entries.has(key);
   }
 
   /** The value, which counts as used now. */
   get(key: K): V | undefined {
-    const young = this.#young.get(key);
-    if (young !== undefined) return young;
-    const old = this.#old.get(key);
-    if (old !== undefined) this.set(key, old);
-    return old;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (entry.span !== this.#span) this.#use(entry);
+    return entry.value;
   }
 
   set(key: K, value: V): void {
-    if (this.#old.size > 0) this.#old.delete(key);
-    if (this.#young.size >= this.#halfMax && !this.#young.has(key)) {
-      this.#old = this.#young;
-      this.#young = new Map();
+    const entry = this.#entries.get(key);
+    if (entry === undefined) {
+      const added = { value, span: NEVER };
+      this.#use(added);
+      this.#entries.set(key, added);
+      return;
     }
-    this.#young.set(key, value);
+    entry.value = value;
+    if (entry.span !== this.#span) this.#use(entry);
   }
 
   delete(key: K): boolean {
-    const wasYoung = this.#young.delete(key);
-    return this.#old.delete(key) || wasYoung;
+    if (this.#entries.get(key)?.span === this.#span) this.#used -= 1;
+    return this.#entries.delete(key);
   }
 
   clear(): void {
-    this.#young.clear();
-    this.#old.clear();
+    this.#entries.clear();
+    this.#used = 0;
+  }
+
+  #use(entry: Entry<V>): void {
+    entry.span = this.#span;
+    if (this.#used >= this.#halfMax) {
+      this.#endSpan();
+      entry.span = this.#span;
+    }
+    this.#used += 1;
+  }
+
+  #endSpan(): void {
+    for (const [key, { span }] of this.#entries) if (span !== this.#span) this.#entries.delete(key);
+    this.#span += 1;
+    this.#used = 0;
   }
 }
+
+interface Entry<V> {
+  value: V;
+  /** When it was used last. */
+  span: number;
+}
+
+const NEVER = -1;
 
 /** First in, first out, refusing more than `itemsMax`. */
 export class BoundedQueue<T> {

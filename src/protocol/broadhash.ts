@@ -1,7 +1,7 @@
 /** Broadhash: a short name for the last blocks of a chain, which peers compare for equality. */
 
-import { sha256 } from '../crypto/hash.ts';
-import { hexOf, utf8 } from '../primitives/bytes.ts';
+import { sha256Hex } from '../crypto/hash.ts';
+import { utf8 } from '../primitives/bytes.ts';
 import type { ChainParams } from './params.ts';
 import type { BlockId } from './types.ts';
 
@@ -17,5 +17,5 @@ export const BROADHASH_BLOCKS = 5;
  */
 export function broadhashOf(latestIds: readonly BlockId[], params: Pick<ChainParams, 'nethash'>): string {
   if (latestIds.length <= 1) return params.nethash;
-  return hexOf(sha256(utf8(latestIds.slice(0, BROADHASH_BLOCKS).join(''))));
+  return sha256Hex(utf8(latestIds.slice(0, BROADHASH_BLOCKS).join('')));
 }

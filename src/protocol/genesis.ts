@@ -5,7 +5,7 @@
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
-import { idOf, sha256 } from '../crypto/hash.ts';
+import { idOf, sha256, sha256Hex } from '../crypto/hash.ts';
 import { addressOf } from '../crypto/keys.ts';
 import { hexOf, utf8 } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
@@ -95,7 +95,7 @@ export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed2
 
 /** SHA-256 of the two texts one after the other, hexadecimal. */
 export function networkIdentifierOf(nethash: string, communityIdentifier: string): string {
-  return hexOf(sha256(utf8(nethash + communityIdentifier)));
+  return sha256Hex(utf8(nethash + communityIdentifier));
 }
 
 interface Order {

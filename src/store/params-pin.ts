@@ -3,7 +3,7 @@
  * equal: a state that came about under other rules is not this network's, though its genesis block may be.
  */
 
-import { sha256 } from '../crypto/hash.ts';
+import { sha256Hex } from '../crypto/hash.ts';
 import { utf8 } from '../primitives/bytes.ts';
 import type { ChainParams } from '../protocol/params.ts';
 
@@ -38,7 +38,7 @@ function valuesOf(pin: string): ReadonlyMap<string, string> {
 }
 
 function shortened(text: string): string {
-  return text.length <= VALUE_LENGTH_MAX ? text : `sha256:${sha256(utf8(text)).toString('hex')}`;
+  return text.length <= VALUE_LENGTH_MAX ? text : `sha256:${sha256Hex(utf8(text))}`;
 }
 
 /** JSON without blanks in which sets, maps and objects have one order. */

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { fc } from '../support/fast-check.ts';
 import * as reference from 'lisk-cryptography-2';
-import { idOf, sha256 } from '../../src/crypto/hash.ts';
+import { idOf, sha256, sha256Hex } from '../../src/crypto/hash.ts';
 import { addressFault, addressOf, checkAddress, keyPairOfPassphrase } from '../../src/crypto/keys.ts';
 import { hexOf, utf8 } from '../../src/primitives/bytes.ts';
 
@@ -76,5 +76,6 @@ for (const [address, fault] of [
 test('parts are hashed as one text, and an id is its first eight bytes backwards', (t) => {
   t.is(hexOf(sha256(utf8('ab'), utf8('c'))), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   t.is(hexOf(sha256()), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
+  t.is(sha256Hex(utf8('ab'), utf8('c')), hexOf(sha256(utf8('abc'))));
   t.is(idOf(utf8('abc')), BigInt('0xeacf018fbf1678ba').toString());
 });

@@ -27,6 +27,29 @@ test('an entry not used for a whole maximum of others is forgotten', (t) => {
   t.false(map.has('unused'));
 });
 
+test('an entry is kept when its use ends a span', (t) => {
+  const map = new LruMap<string, number>(4);
+  map.set('old', 1);
+  map.set('b', 2);
+  map.set('c', 3);
+  map.set('d', 4);
+  t.is(map.get('old'), 1);
+  t.is(map.get('old'), 1);
+  t.true(map.size <= 4);
+});
+
+test('entries that were removed leave room for others', (t) => {
+  const map = new LruMap<number, number>(4);
+  for (let key = 0; key < 100; key += 1) {
+    map.set(-1, key);
+    map.set(key, key);
+    t.true(map.delete(key));
+  }
+  map.set(1, 1);
+  t.is(map.get(-1), 99);
+  t.is(map.get(1), 1);
+});
+
 test('a changed value replaces the old one, wherever that was', (t) => {
   const map = new LruMap<string, number>(4);
   map.set('a', 1);

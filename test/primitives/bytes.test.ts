@@ -3,11 +3,11 @@ import { ProtocolError } from '../../src/primitives/errors.ts';
 import {
   bytesEqual,
   bytesOfHex,
-  decimalOfFirst8BytesLE,
   hexOf,
   isCanonicalHex,
   isHex,
   isU64Decimal,
+  readU64BE,
   u64be,
 } from '../../src/primitives/bytes.ts';
 
@@ -17,6 +17,19 @@ test('hexadecimal text of either case becomes bytes, and bytes lower-case text',
   t.true(isCanonicalHex('00ffab', 3));
   t.false(isCanonicalHex('00FFab', 3));
   t.false(isCanonicalHex('00ff', 3));
+});
+
+test('no character but the sixteen digits is taken for one, at any place', (t) => {
+  const text = '0123456789abcdef'.repeat(8);
+  t.true(isCanonicalHex(text, 64));
+  t.true(isCanonicalHex('', 0));
+  for (let code = 0; code < 0x180; code += 1) {
+    const character = String.fromCharCode(code);
+    const isDigit = /[0-9a-f]/.test(character);
+    for (const at of [0, 1, 64, 127]) {
+      t.is(isCanonicalHex(text.slice(0, at) + character + text.slice(at + 1), 64), isDigit, `${code} at ${at}`);
+    }
+  }
 });
 
 for (const odd of ['0', '0g', 'abc', '0x00', ' 00']) {
@@ -33,14 +46,22 @@ test('ids are canonical decimal text of 64 bits', (t) => {
   }
 });
 
-test('the first eight bytes are read as a little-endian integer', (t) => {
-  t.is(decimalOfFirst8BytesLE(bytesOfHex('0100000000000000ffff')), '1');
-  t.is(decimalOfFirst8BytesLE(bytesOfHex('ffffffffffffffff')), '18446744073709551615');
+test('an integer is written big-endian in eight bytes', (t) => {
   t.is(hexOf(u64be(1n)), '0000000000000001');
+  t.is(hexOf(u64be(0x0123_4567_89ab_cdefn)), '0123456789abcdef');
+  t.is(hexOf(u64be(2n ** 64n - 1n)), 'ff'.repeat(8));
+  for (const wrong of [-1n, 2n ** 64n]) t.throws(() => u64be(wrong), { instanceOf: RangeError });
 });
 
 test('bytes are equal when all of them are', (t) => {
   t.true(bytesEqual(bytesOfHex('0102'), bytesOfHex('0102')));
   t.false(bytesEqual(bytesOfHex('0102'), bytesOfHex('0103')));
   t.false(bytesEqual(bytesOfHex('0102'), bytesOfHex('010203')));
+});
+
+test('an integer of 64 bits is read as it was written, on both sides of the largest exact number', (t) => {
+  const safe = BigInt(Number.MAX_SAFE_INTEGER);
+  for (const value of [0n, 1n, 0xffff_ffffn, 1n << 32n, safe - 1n, safe, safe + 1n, safe + 2n, (1n << 64n) - 1n]) {
+    t.is(readU64BE(Buffer.concat([Buffer.alloc(3, 9), u64be(value)]), 3), value);
+  }
 });

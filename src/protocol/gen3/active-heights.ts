@@ -22,12 +22,22 @@ export function minHeightActive(
   offset: number,
 ): number | undefined {
   const active = listIndexOf(newestList, offset);
-  if (!state.roundList(active)?.includes(publicKey)) return undefined;
+  if (!isListed(state, active, publicKey)) return undefined;
   let since = active;
   for (let index = active - 1; index >= Math.max(1, active - LISTS_LOOKED_BACK); index -= 1) {
-    const list = state.roundList(index);
-    if (!list?.includes(publicKey)) break;
+    if (!isListed(state, index, publicKey)) break;
     since = index;
   }
   return firstHeightOf(since === 1 ? Math.max(newestList - LISTS_LOOKED_BACK, 1) : since + offset);
+}
+
+// A list stands for rounds and is asked for every block: keyed by the list object, which readers may keep.
+const members = new WeakMap<readonly PublicKey[], ReadonlySet<PublicKey>>();
+
+function isListed(state: StateReader, index: number, publicKey: PublicKey): boolean {
+  const list = state.roundList(index);
+  if (list === undefined) return false;
+  let known = members.get(list);
+  if (known === undefined) members.set(list, (known = new Set(list)));
+  return known.has(publicKey);
 }
