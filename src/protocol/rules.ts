@@ -7,8 +7,10 @@
 import type { ChainParams } from './params.ts';
 import type { StateReader, StateWriter } from './state.ts';
 import type {
+  Address,
   Block,
   BlockHeader,
+  BlockId,
   JsonObject,
   KeyPair,
   MemberSignature,
@@ -256,8 +258,11 @@ export interface Codec {
   transactionToJson(transaction: Transaction): JsonObject;
   /** Stored form: the signed bytes, then what they do not cover. */
   encodeTransaction(transaction: Transaction): Uint8Array;
-  /** @param id where it is known already: it costs a hash */
-  decodeTransaction(bytes: Uint8Array, id?: TransactionId): Transaction;
+  /**
+   * @param id where it is known already: it costs a hash
+   * @param senderId likewise
+   */
+  decodeTransaction(bytes: Uint8Array, id?: TransactionId, senderId?: Address): Transaction;
   /**
    * Reads a block from JSON; ids are computed, never believed.
    *
@@ -270,7 +275,13 @@ export interface Codec {
   headerToJson(header: BlockHeader): JsonObject;
   /** Stored form of a header: the signed bytes, the signature, and the height where it is not signed. */
   encodeHeader(header: BlockHeader): Uint8Array;
-  decodeHeader(bytes: Uint8Array): BlockHeader;
+  /** @param id where it is known already: it costs a hash */
+  decodeHeader(bytes: Uint8Array, id?: BlockId): BlockHeader;
   /** Reads the genesis block of a network folder: content is given, so nothing but its shape is checked. */
   genesisFromJson(json: unknown): Block;
+  /**
+   * Lets go of bytes and digests, which are kept as long as their transactions. For who reads many blocks and is done with
+   * each at once: to find out one by one that they are not needed any more is a good part of the work of the collector.
+   */
+  forgetTransactions(): void;
 }

@@ -90,6 +90,22 @@ export function emptyAccount(address: Address): Account {
   };
 }
 
+/**
+ * The account with another balance, and with its public key where that becomes known. Named member by member, as each
+ * transfer makes three: an account lacks some members or others, and spreading such objects takes twenty times as long.
+ */
+export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
+  const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;
+  const changed: { -readonly [K in keyof Account]: Account[K] } =
+    publicKey === undefined
+      ? { address, balance, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards }
+      : { address, publicKey, balance, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards };
+  if (account.secondPublicKey !== undefined) changed.secondPublicKey = account.secondPublicKey;
+  if (account.username !== undefined) changed.username = account.username;
+  if (account.group !== undefined) changed.group = account.group;
+  return changed;
+}
+
 /** Everything written to an overlay, to be handed on or dropped. */
 export interface StateChanges {
   readonly accounts: ReadonlyMap<Address, Account>;

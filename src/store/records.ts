@@ -19,6 +19,12 @@ const HAS_VOTES = 16;
 /** The account without its votes, which change seldom and are long: they stand in a table of their own. */
 export function encodeAccount(account: Account): Buffer {
   const record = new RecordWriter();
+  writeAccount(record, account);
+  return record.bytes();
+}
+
+/** What `encodeAccount` gives, as part of a longer record. */
+export function writeAccount(record: RecordWriter, account: Account): void {
   record.byte(
     (account.publicKey === undefined ? 0 : HAS_PUBLIC_KEY) |
       (account.secondPublicKey === undefined ? 0 : HAS_SECOND_PUBLIC_KEY) |
@@ -40,7 +46,6 @@ export function encodeAccount(account: Account): Buffer {
     record.count(account.group.members.length);
     for (const member of account.group.members) record.key(member);
   }
-  return record.bytes();
 }
 
 /** @param votes reads the account's votes; asked only when it has some */
@@ -83,12 +88,17 @@ function groupOf(record: RecordReader): MultisignatureGroup {
 
 export function encodeDelegate(delegate: Delegate): Buffer {
   const record = new RecordWriter();
+  writeDelegate(record, delegate);
+  return record.bytes();
+}
+
+/** What `encodeDelegate` gives, as part of a longer record. */
+export function writeDelegate(record: RecordWriter, delegate: Delegate): void {
   record.amount(delegate.voteWeight);
   record.amount(delegate.pendingVoteWeight);
   record.count(delegate.rank);
   record.text(delegate.address);
   record.text(delegate.username);
-  return record.bytes();
 }
 
 export function decodeDelegate(publicKey: PublicKey, bytes: Buffer): Delegate {
@@ -146,6 +156,10 @@ export class RecordWriter {
   }
 
   amount(value: bigint): void {
+    if (value === 0n) {
+      this.byte(0);
+      return;
+    }
     const magnitude = value < 0n ? -value : value;
     const size = sizeOfBigint(magnitude);
     assert(size < 128, 'an amount is below 2^1016');
@@ -164,6 +178,27 @@ export class RecordWriter {
 
   text(text: string): void {
     this.sized(Buffer.from(text, 'utf8'));
+  }
+
+  ascii(text: string): void {
+    this.#reserve(text.length);
+    this.#length += this.#bytes.write(text, this.#length, 'latin1');
+  }
+
+  /** What `write` writes to this record, behind the number of its bytes. */
+  sizedOf(write: () => void): void {
+    const at = this.#length;
+    this.byte(0);
+    write();
+    const size = this.#length - at - 1;
+    if (size < 128) {
+      this.#bytes[at] = size;
+      return;
+    }
+    // Seldom: the number takes more than a byte, and what is behind it moves.
+    const bytes = Buffer.from(this.#bytes.subarray(at + 1, this.#length));
+    this.#length = at;
+    this.sized(bytes);
   }
 
   /** Bytes behind their number. */

@@ -11,4 +11,8 @@ const { params, knownHeight } = workerData as { readonly params: ChainParams; re
 const rules = createRules(params);
 const ed25519 = selectEd25519();
 
-serveJobs((lines) => readPackedLines(lines, rules, ed25519, knownHeight));
+serveJobs((lines) => {
+  const blocks = readPackedLines(lines, rules, ed25519, knownHeight);
+  rules.codec.forgetTransactions();
+  return blocks;
+});

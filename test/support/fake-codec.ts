@@ -19,6 +19,7 @@ export const FAKE_CODEC: Codec = {
   decodeTransaction: (bytes) => decode(bytes) as Transaction,
   encodeHeader: encode,
   decodeHeader: (bytes) => decode(bytes) as BlockHeader,
+  forgetTransactions: () => undefined,
 };
 
 /** An id as the codecs cut it: decimal text of 64 bits of a digest. */

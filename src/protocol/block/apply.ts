@@ -7,7 +7,7 @@ import type { ApplyContext } from '../rules.ts';
 import { slotAt } from '../slots.ts';
 import { StateOverlay, type StateReader, type StateWriter } from '../state.ts';
 import type { TransactionRules } from '../tx/transaction-rules.ts';
-import type { Block, BlockHeader, PublicKey, Transaction } from '../types.ts';
+import type { Block, BlockHeader, PublicKey } from '../types.ts';
 import { BlockRejected, transactionError, type TransactionVerdict } from '../verdict.ts';
 import { transactionsRejected } from './validate.ts';
 
@@ -97,12 +97,11 @@ export function applyTransactions(
     throw transactionsRejected(block, errors);
   }
   const effective = block.transactions.filter(({ id }) => !params.exceptions.inertTransactions.has(id));
-  const tried = new Map<Transaction, StateOverlay>();
-  for (const transaction of effective) {
+  const tried = effective.map((transaction) => {
     const scratch = new StateOverlay(state);
-    refuse(block, rules.tryTransaction(state, transaction, context.nowS, context.verify, scratch));
-    tried.set(transaction, scratch);
-  }
+    refuse(block, rules.tryTransaction(scratch, transaction, context.nowS, context.verify));
+    return scratch;
+  });
   const { verdicts } = rules.applyInSequence(state, effective, context.verify, tried);
   assert(verdicts.length === effective.length, 'each transaction of a batch has a verdict');
   for (const verdict of verdicts) refuse(block, verdict);

@@ -28,7 +28,8 @@ export function blockOfLine(line: string, codec: Codec): ReadBlock {
   const json = jsonOf(line);
   const isGenesis = typeof json === 'object' && json !== null && 'height' in json && json.height === 1;
   const block = isGenesis ? codec.genesisFromJson(json) : codec.blockFromJson(json);
-  return { block, fault: contradiction(json, codec.blockToJson(block), '') };
+  const found = contradiction(json, codec.blockToJson(block));
+  return { block, fault: found && `'${found.path}' ${found.message}` };
 }
 
 /** The text of a line. Blanks around it, and a byte order mark, say nothing. */
@@ -63,17 +64,20 @@ function withAmountsAsText(json: string): string {
 /** Members that readers of a node add to what the wire has. They say nothing about the block. */
 const REMARKS: ReadonlySet<string> = new Set(['blockId', 'confirmations', 'height', 'receivedAt', 'relays']);
 
-/**
- * Where a document says something else than the block that was read from it; undefined when it does nowhere.
- *
- * @param path of the document in the block, for the answer
- */
-function contradiction(given: unknown, known: Json, path: string): string | undefined {
+/** Where a document says something else than the block that was read from it. */
+interface Contradiction {
+  /** Of the member in the block. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The first one; undefined when there is none. */
+function contradiction(given: unknown, known: Json): Contradiction | undefined {
   if (Array.isArray(given) && Array.isArray(known)) {
-    if (given.length !== known.length) return `'${path}' should have ${known.length} items`;
+    if (given.length !== known.length) return { path: '', message: `should have ${known.length} items` };
     for (const [index, each] of (known as readonly Json[]).entries()) {
-      const fault = contradiction(given[index], each, `${path}[${index}]`);
-      if (fault !== undefined) return fault;
+      const found = contradiction(given[index], each);
+      if (found !== undefined) return { ...found, path: `[${index}]${found.path}` };
     }
     return undefined;
   }
@@ -82,12 +86,12 @@ function contradiction(given: unknown, known: Json, path: string): string | unde
       const value = (given as Readonly<Record<string, unknown>>)[name];
       const own = Object.hasOwn(known, name) ? (known as JsonObject)[name] : undefined;
       // Null says nothing: some writers have it where others leave the member out.
-      if (value === null || (own === undefined && REMARKS.has(name))) continue;
-      const fault = own === undefined ? `'${path}.${name}' is unknown` : contradiction(value, own, `${path}.${name}`);
-      if (fault !== undefined) return fault;
+      if (value === own || value === null || (own === undefined && REMARKS.has(name))) continue;
+      const found = own === undefined ? { path: '', message: 'is unknown' } : contradiction(value, own);
+      if (found !== undefined) return { ...found, path: `.${name}${found.path}` };
     }
     return undefined;
   }
   const isSame = given === known || (typeof known === 'number' && given === String(known));
-  return isSame ? undefined : `'${path}' should be ${JSON.stringify(known)}`;
+  return isSame ? undefined : { path: '', message: `should be ${JSON.stringify(known)}` };
 }

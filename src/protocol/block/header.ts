@@ -4,7 +4,7 @@
 import { idOf } from '../../crypto/hash.ts';
 import { bytesOfHex, hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { BlockHeader } from '../types.ts';
+import type { BlockHeader, BlockId } from '../types.ts';
 
 const BYTES_BEFORE_HEIGHT = 16;
 const BYTES_OF_HEIGHTS = 12;
@@ -35,6 +35,29 @@ export function headerBytes(header: BlockHeader): Buffer {
   return bytes;
 }
 
+/** The header of a block alone. Member by member, as a block that reads its transactions late is slow to copy otherwise. */
+export function headerOf(block: BlockHeader): BlockHeader {
+  const { previousBlockId } = block;
+  const header: { -readonly [K in keyof BlockHeader]: BlockHeader[K] } = {
+    id: block.id,
+    version: block.version,
+    height: block.height,
+    timestamp: block.timestamp,
+    numberOfTransactions: block.numberOfTransactions,
+    totalAmount: block.totalAmount,
+    totalFee: block.totalFee,
+    reward: block.reward,
+    payloadLength: block.payloadLength,
+    payloadHash: block.payloadHash,
+    generatorPublicKey: block.generatorPublicKey,
+    blockSignature: block.blockSignature,
+    maxHeightPreviouslyForged: block.maxHeightPreviouslyForged,
+    maxHeightPrevoted: block.maxHeightPrevoted,
+  };
+  if (previousBlockId !== undefined) header.previousBlockId = previousBlockId;
+  return header;
+}
+
 /** Identifier of a signed header. */
 export function headerId(header: BlockHeader): string {
   return idOf(Buffer.concat([headerBytes(header), bytesOfHex(header.blockSignature)]));
@@ -51,8 +74,11 @@ export function encodeHeader(header: BlockHeader): Buffer {
   return Buffer.concat(parts);
 }
 
-/** @throws ProtocolError `HEADER_BYTES_INVALID` when the length is not that of the version */
-export function decodeHeader(stored: Uint8Array): BlockHeader {
+/**
+ * @param knownId the id, where it need not be computed
+ * @throws ProtocolError `HEADER_BYTES_INVALID` when the length is not that of the version
+ */
+export function decodeHeader(stored: Uint8Array, knownId?: BlockId): BlockHeader {
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   const version = bytes.length >= 4 ? bytes.readUInt32LE(0) : 0;
   const heights = version < 2 ? 0 : BYTES_OF_HEIGHTS;
@@ -63,7 +89,7 @@ export function decodeHeader(stored: Uint8Array): BlockHeader {
   const rest = bytes.subarray(BYTES_BEFORE_HEIGHT + heights);
   const previous = bytes.readBigUInt64BE(8);
   return {
-    id: idOf(bytes.subarray(0, signedBytes)),
+    id: knownId ?? idOf(bytes.subarray(0, signedBytes)),
     version,
     height: bytes.readUInt32LE(version < 2 ? signedBytes : BYTES_BEFORE_HEIGHT),
     timestamp: bytes.readUInt32LE(4),

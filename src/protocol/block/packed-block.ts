@@ -3,32 +3,68 @@
  * Lengths are u32, little-endian.
  */
 
+import { addressAt } from '../../crypto/address-texts.ts';
+import { readU64BE, writeU64BE } from '../../primitives/bytes.ts';
 import { assert } from '../../primitives/errors.ts';
 import type { Codec } from '../rules.ts';
 import type { Block, Transaction } from '../types.ts';
 
 const LENGTH_BYTES = 4;
-const ID_BYTES = 8;
+const NUMBER_BYTES = 8;
+/** Id and sender's address of a transaction. */
+const FACTS_BYTES = 2 * NUMBER_BYTES;
 
-/** Header, ids of the transactions and the transactions, each behind its length. Ids go along as they cost a hash each. */
-export function packBlock({ transactions, ...header }: Block, codec: Codec): Buffer {
-  const ids = Buffer.allocUnsafe(transactions.length * ID_BYTES);
-  for (const [index, { id }] of transactions.entries()) ids.writeBigUInt64LE(BigInt(id), index * ID_BYTES);
-  return packParts([codec.encodeHeader(header), ids, packTransactions(transactions, codec)]);
+/**
+ * Header, then the ids of the block and of the transactions with their senders' addresses, and the transactions, each part
+ * behind its length. What would cost a hash goes along.
+ */
+export function packBlock(block: Block, codec: Codec): Buffer {
+  const { transactions } = block;
+  const facts = Buffer.allocUnsafe(NUMBER_BYTES + transactions.length * FACTS_BYTES);
+  writeU64BE(facts, BigInt(block.id), 0);
+  let at = NUMBER_BYTES;
+  for (const { id, senderId } of transactions) {
+    writeU64BE(facts, BigInt(id), at);
+    writeU64BE(facts, BigInt(senderId.slice(0, -1)), at + NUMBER_BYTES);
+    at += FACTS_BYTES;
+  }
+  return packParts([codec.encodeHeader(block), facts, packTransactions(transactions, codec)]);
 }
 
-/** @param packed what `packBlock` made in this process, so that nothing of it is in doubt */
+/**
+ * The block again. Its transactions are read when they are asked for: thousands of blocks may wait for their turn, and as
+ * objects they would be moved about in memory all that time.
+ *
+ * @param packed what `packBlock` made in this process, so that nothing of it is in doubt
+ */
 export function unpackBlock(packed: Buffer, codec: Codec): Block {
-  const [header, ids, packedTransactions] = unpackParts(packed);
+  const [header, facts, packedTransactions] = unpackParts(packed);
   assert(
-    header !== undefined && ids !== undefined && packedTransactions !== undefined,
+    header !== undefined && facts !== undefined && packedTransactions !== undefined,
     'a packed block has three parts',
   );
-  const transactions = unpackParts(packedTransactions).map((bytes, index) =>
-    codec.decodeTransaction(bytes, ids.readBigUInt64LE(index * ID_BYTES).toString()),
-  );
-  packedForms.set(transactions, packedTransactions);
-  return { ...codec.decodeHeader(header), transactions };
+  return {
+    ...codec.decodeHeader(header, readU64BE(facts, 0).toString()),
+    get transactions() {
+      if (latest?.packed !== packedTransactions) {
+        latest = { packed: packedTransactions, transactions: readTransactions(packedTransactions, facts, codec) };
+      }
+      return latest.transactions;
+    },
+  };
+}
+
+/** The transactions read last: whoever works on a block asks for them several times. */
+let latest: { readonly packed: Buffer; readonly transactions: readonly Transaction[] } | undefined;
+
+function readTransactions(packed: Buffer, facts: Buffer, codec: Codec): Transaction[] {
+  const transactions = unpackParts(packed).map((bytes, index) => {
+    const at = NUMBER_BYTES + index * FACTS_BYTES;
+    const id = readU64BE(facts, at).toString();
+    return codec.decodeTransaction(bytes, id, addressAt(facts, at + NUMBER_BYTES));
+  });
+  packedForms.set(transactions, packed);
+  return transactions;
 }
 
 // What was unpacked on its way to the store is stored as it came.

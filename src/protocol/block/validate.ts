@@ -1,7 +1,7 @@
 /** What can be said of a block without the chain that it belongs to. Each check throws or yields the reference's text. */
 
-import { sha256 } from '../../crypto/hash.ts';
-import { bytesOfHex, hexOf } from '../../primitives/bytes.ts';
+import { sha256, sha256Hex } from '../../crypto/hash.ts';
+import { bytesOfHex } from '../../primitives/bytes.ts';
 import { PAYLOAD_BYTES_MAX, type ChainParams } from '../params.ts';
 import type { Rules } from '../rules.ts';
 import { amountOf } from '../tx/vote-weight.ts';
@@ -19,7 +19,7 @@ export interface BlockFormat {
 
 /** SHA-256 of the transactions' bytes in their order, hexadecimal. */
 export function payloadHashOf(transactions: readonly Transaction[], format: BlockFormat): string {
-  return hexOf(sha256(...transactions.map((transaction) => format.transactionBytes(transaction))));
+  return sha256Hex(...transactions.map((transaction) => format.transactionBytes(transaction)));
 }
 
 // A header is asked for its check when its signature is verified ahead and again when it is validated: the same object each

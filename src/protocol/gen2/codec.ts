@@ -6,7 +6,7 @@ import type { Codec } from '../rules.ts';
 import { decodeTransaction, encodeTransaction } from '../tx/transaction-record.ts';
 import { blockFromJson, blockToJson, genesisFromJson, headerToJson } from './block-json.ts';
 import { LEGACY_LAYOUTS } from './layouts.ts';
-import { transactionBytes } from './transaction-bytes.ts';
+import { forget, transactionBytes } from './transaction-bytes.ts';
 import { genesisTransactionFromJson, transactionFromJson, transactionToJson } from './transaction-json.ts';
 import { GEN2_TYPES, type Gen2Type } from './transaction-types.ts';
 
@@ -26,13 +26,14 @@ export function createGen2Codec(params: ChainParams): Gen2Codec {
     transactionFromJson: readTransaction,
     transactionToJson: (transaction) => transactionToJson(transaction, GEN2_TYPES),
     encodeTransaction: (transaction) => encodeTransaction(transaction, transactionBytes(transaction), LEGACY_LAYOUTS),
-    decodeTransaction: (bytes, id) => decodeTransaction(bytes, LEGACY_LAYOUTS, id),
+    decodeTransaction: (bytes, id, senderId) => decodeTransaction(bytes, LEGACY_LAYOUTS, id, senderId),
     blockFromJson: (json) => blockFromJson(json, params, readTransaction),
     blockToJson: (block) => blockToJson(block, (transaction) => transactionToJson(transaction, GEN2_TYPES)),
     headerToJson,
     encodeHeader,
     decodeHeader,
     genesisFromJson: (json) => genesisFromJson(json, (each) => genesisTransactionFromJson(each, GEN2_TYPES)),
+    forgetTransactions: forget,
   };
 }
 

@@ -3,16 +3,16 @@
  * the asset for every type; timestamps and amounts are little-endian, recipients big-endian.
  */
 
+import { addressAt } from '../../crypto/address-texts.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { FEES } from '../params.ts';
 import { canonicalDigits } from '../tx/json.ts';
-import { bytesInvalid, payloadOf, signedKeysIn } from '../tx/transaction-type.ts';
+import { bytesInvalid, payloadOf, SENDER_AT, signedKeysIn } from '../tx/transaction-type.ts';
 import type { BasicFields, TransactionLayout } from '../tx/transaction-type.ts';
 import { amountOf } from '../tx/vote-weight.ts';
 import type { Address, DappDescription, Payload, PayloadKind } from '../types.ts';
 
 const TIMESTAMP_AT = 1;
-const SENDER_AT = 5;
 const RECIPIENT_AT = 37;
 const AMOUNT_AT = 45;
 /** Type, timestamp, sender's public key, recipient and amount. */
@@ -43,33 +43,39 @@ function layoutOf<K extends PayloadKind>(asset: AssetLayout<K>): TransactionLayo
     kind,
     networkBound: false,
     fee: (payload) => asset.fee(payloadOf(payload, kind)),
-    encodeBasic: (fields) => encodeBasic(fields, asset.encode(payloadOf(fields.payload, kind))),
+    encodeBasic: (fields, before, after) =>
+      encodeBasic(fields, asset.encode(payloadOf(fields.payload, kind)), before, after),
     detail: (payload) => asset.detail?.(payloadOf(payload, kind)),
-    decodeBasic: (bytes, detail) => {
-      if (bytes.length < HEAD_BYTES) throw bytesInvalid('too short', bytes);
+    decodeBasic: (bytes, length, detail) => {
+      if (length < HEAD_BYTES) throw bytesInvalid('too short', bytes.subarray(0, length));
       const head = {
-        recipientId: `${bytes.readBigUInt64BE(RECIPIENT_AT)}L`,
+        recipientId: addressAt(bytes, RECIPIENT_AT),
         amount: bytes.readBigUInt64LE(AMOUNT_AT),
       };
       return {
         type: bytes.readUInt8(0),
         timestamp: bytes.readInt32LE(TIMESTAMP_AT),
-        senderPublicKey: hexOf(bytes.subarray(SENDER_AT, RECIPIENT_AT)),
-        payload: asset.decode(bytes.subarray(HEAD_BYTES), head, detail),
+        senderPublicKey: bytes.toString('hex', SENDER_AT, RECIPIENT_AT),
+        payload: asset.decode(bytes.subarray(HEAD_BYTES, length), head, detail),
       };
     },
   };
 }
 
-function encodeBasic({ type, timestamp, senderPublicKey, payload }: BasicFields, asset: Buffer): Buffer {
-  const bytes = Buffer.alloc(HEAD_BYTES + asset.length);
-  bytes.writeUInt8(type, 0);
-  bytes.writeInt32LE(timestamp, TIMESTAMP_AT);
-  bytes.write(senderPublicKey, SENDER_AT, 32, 'hex');
+function encodeBasic(
+  { type, timestamp, senderPublicKey, payload }: BasicFields,
+  asset: Buffer,
+  before: number,
+  after: number,
+): Buffer {
+  const bytes = Buffer.alloc(before + HEAD_BYTES + asset.length + after);
+  bytes.writeUInt8(type, before);
+  bytes.writeInt32LE(timestamp, before + TIMESTAMP_AT);
+  bytes.write(senderPublicKey, before + SENDER_AT, 32, 'hex');
   const recipientId = 'recipientId' in payload ? payload.recipientId : undefined;
-  bytes.writeBigUInt64BE(recipientNumber(recipientId), RECIPIENT_AT);
-  bytes.writeBigUInt64LE(amountOf(payload), AMOUNT_AT);
-  asset.copy(bytes, HEAD_BYTES);
+  bytes.writeBigUInt64BE(recipientNumber(recipientId), before + RECIPIENT_AT);
+  bytes.writeBigUInt64LE(amountOf(payload), before + AMOUNT_AT);
+  bytes.set(asset, before + HEAD_BYTES);
   return bytes;
 }
 

@@ -12,4 +12,5 @@ export const {
   secondSigningDigest,
   primaryCheck,
   withId,
+  forget,
 } = createTransactionBytes(LEGACY_LAYOUTS);

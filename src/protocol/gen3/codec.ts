@@ -8,7 +8,7 @@ import { decodeHeader, encodeHeader } from '../block/header.ts';
 import { genesisTransactionFromJson, transactionFromJson, transactionToJson } from './transaction-json.ts';
 import { decodeTransaction, encodeTransaction } from '../tx/transaction-record.ts';
 import { LEGACY_TYPES, legacyTypesOf } from './legacy-types.ts';
-import { transactionBytes } from './transaction-bytes.ts';
+import { forget, transactionBytes } from './transaction-bytes.ts';
 import { GEN3_TYPES } from './transaction-types.ts';
 
 export { headerBytes } from '../block/header.ts';
@@ -31,7 +31,7 @@ export function createGen3Codec(params: ChainParams): Gen3Codec {
     transactionFromJson: readTransaction,
     transactionToJson: (transaction) => transactionToJson(transaction, stored),
     encodeTransaction: (transaction) => encodeTransaction(transaction, transactionBytes(transaction), stored),
-    decodeTransaction: (bytes, id) => decodeTransaction(bytes, stored, id),
+    decodeTransaction: (bytes, id, senderId) => decodeTransaction(bytes, stored, id, senderId),
     blockFromJson: (json) => blockFromJson(json, params, readTransaction),
     blockToJson: (block) =>
       blockToJson(block, (transaction, blockId) => transactionToJson(transaction, stored, blockId)),
@@ -39,5 +39,6 @@ export function createGen3Codec(params: ChainParams): Gen3Codec {
     encodeHeader,
     decodeHeader,
     genesisFromJson: (json) => genesisFromJson(json, (each) => genesisTransactionFromJson(each, stored)),
+    forgetTransactions: forget,
   };
 }

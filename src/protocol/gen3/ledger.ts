@@ -16,6 +16,9 @@ const HEADER_BYTES = 10;
 const MAX_PREVOTED_AT = 9;
 const FINALIZED_AT = 13;
 
+/** Whether numbers lie in memory as the layout has them: they are copied then, a thousand for each block. */
+const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
+
 // The state hands out one object until the ledger changes, so a chain of blocks never reads its own bytes back.
 const decoded = new WeakMap<Uint8Array, BftLedger>();
 
@@ -54,10 +57,10 @@ export function encodeLedger(ledger: BftLedger): Uint8Array {
   });
   let offset = HEAD_BYTES;
   for (const values of [ledger.minHeightActive, ledger.lastPrecommit]) {
-    for (const value of values) {
-      view.setUint32(offset, value, true);
-      offset += 4;
-    }
+    const list = bytes.subarray(offset, offset + values.byteLength);
+    list.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+    if (!IS_LITTLE_ENDIAN) Buffer.from(list.buffer, list.byteOffset, list.byteLength).swap32();
+    offset += values.byteLength;
   }
   bytes.set(ledger.prevotes, offset);
   bytes.set(ledger.precommits, offset + count);

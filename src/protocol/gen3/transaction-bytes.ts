@@ -17,4 +17,5 @@ export const {
   secondSigningDigest,
   primaryCheck,
   withId,
+  forget,
 } = createTransactionBytes(LAYOUTS);

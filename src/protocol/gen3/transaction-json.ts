@@ -6,7 +6,7 @@ import type { Exceptions } from '../params.ts';
 import { GEN3_DIALECT } from '../tx/apply-context.ts';
 import { isExcepted } from '../tx/exceptions.ts';
 import { boundedList, member } from '../tx/json.ts';
-import { baseErrors, BASE_PROPERTIES } from '../tx/schema.ts';
+import { baseErrors, BASE_PROPERTIES, isPlainlyWritten, type SharedMembers } from '../tx/schema.ts';
 import type { TransactionType } from '../tx/transaction-type.ts';
 import type { Address, JsonObject, Payload, Signature, Transaction } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
@@ -54,15 +54,12 @@ export function genesisTransactionFromJson(json: unknown, types: Types): Transac
   const type = typeFor(json, types);
   const base = baseMembers(json, type);
   const errors = baseErrors(BASE_SHAPE, base, NO_ID);
-  const { payload, errors: assetErrors } = type.readAsset(
-    member(json, 'asset'),
-    NO_ID,
-    senderIdOf(base.senderPublicKey),
-  );
+  const senderId = senderIdOf(base.senderPublicKey);
+  const { payload, errors: assetErrors } = type.readAsset(member(json, 'asset'), NO_ID, senderId);
   if (errors.length > 0 || payload === undefined) {
     throw new TransactionRejected('TRANSACTION_INVALID', [...errors, ...assetErrors]);
   }
-  return withId(draftOf(type, base as CheckedMembers, payload, 0n));
+  return withId(draftOf(base as CheckedMembers, senderId, payload, 0n));
 }
 
 /** @param blockId given for a transaction inside a block */
@@ -84,14 +81,8 @@ export function transactionToJson(transaction: Transaction, types: Types, blockI
 }
 
 /** The members of a document that the shape check looks at, with the reference's defaults for missing ones. */
-interface BaseMembers {
-  readonly id: unknown;
+interface BaseMembers extends SharedMembers {
   readonly type: number;
-  readonly timestamp: number;
-  readonly senderPublicKey: unknown;
-  readonly signature: unknown;
-  readonly signSignature: unknown;
-  readonly signatures: unknown;
 }
 
 interface CheckedMembers extends BaseMembers {
@@ -110,7 +101,7 @@ function typeFor(json: unknown, types: Types): TransactionType {
   throw new TransactionRejected('TRANSACTION_TYPE_UNKNOWN', errors, message);
 }
 
-function baseMembers(json: unknown, type: TransactionType): BaseMembers & JsonLike {
+function baseMembers(json: unknown, type: TransactionType): BaseMembers {
   const timestamp = member(json, 'timestamp');
   return {
     id: member(json, 'id'),
@@ -145,29 +136,28 @@ function readTransaction(json: unknown, types: Types): Reading {
   const type = typeFor(json, types);
   const base = baseMembers(json, type);
   const id = typeof base.id === 'string' && base.id !== '' && base.id.length <= ID_CHARACTERS_MAX ? base.id : NO_ID;
-  const errors = baseErrors(BASE_SHAPE, base, id);
+  const isPlain = isPlainlyWritten(base);
+  const errors = isPlain ? [] : baseErrors(BASE_SHAPE, base, id);
   const isShapeless = !Array.isArray(base.signatures) || errors.some(({ dataPath }) => dataPath !== EXCEPTABLE_PATH);
-  const { payload, errors: assetErrors } = type.readAsset(member(json, 'asset'), id, senderIdOf(base.senderPublicKey));
+  const senderId = isPlain ? addressOf(base.senderPublicKey as string) : senderIdOf(base.senderPublicKey);
+  const { payload, errors: assetErrors } = type.readAsset(member(json, 'asset'), id, senderId);
   errors.push(...assetErrors);
   if (isShapeless || payload === undefined) return { errors, transaction: undefined };
   // The shape check has just shown that these members are what they are taken for.
-  return { errors, transaction: draftOf(type, base as CheckedMembers, payload, type.fee(payload)) };
+  return { errors, transaction: draftOf(base as CheckedMembers, senderId, payload, type.fee(payload)) };
 }
 
-type JsonLike = Readonly<Record<string, unknown>>;
-
-function draftOf(type: TransactionType, base: CheckedMembers, payload: Payload, fee: bigint): Transaction {
-  const senderPublicKey = base.senderPublicKey.toLowerCase();
-  return {
+function draftOf(base: CheckedMembers, senderId: Address, payload: Payload, fee: bigint): Transaction {
+  const draft: Transaction = {
     id: typeof base.id === 'string' && isU64Decimal(base.id) ? base.id : '',
-    type: type.type,
+    type: base.type,
     timestamp: base.timestamp,
-    senderPublicKey,
-    senderId: addressOf(senderPublicKey),
+    senderPublicKey: base.senderPublicKey.toLowerCase(),
+    senderId,
     fee,
     payload,
     signature: base.signature.toLowerCase(),
-    ...(base.signSignature === undefined ? {} : { signSignature: base.signSignature.toLowerCase() }),
     signatures: base.signatures.map((signature) => signature.toLowerCase()),
   };
+  return base.signSignature === undefined ? draft : { ...draft, signSignature: base.signSignature.toLowerCase() };
 }

@@ -1,13 +1,14 @@
 /** Shapes, bytes and fees of transaction types 8 to 12. Timestamps and amounts are big-endian, unlike those of generation 2. */
 
-import { hexOf, writeU64BE } from '../../primitives/bytes.ts';
+import { addressAt } from '../../crypto/address-texts.ts';
+import { readU64BE, writeU64BE } from '../../primitives/bytes.ts';
 import { FEES } from '../params.ts';
 import { GEN3_DIALECT } from '../tx/apply-context.ts';
 import { createDelegateReader } from '../tx/delegate.ts';
 import { createMultisignatureReader } from '../tx/multisignature.ts';
 import { createShapeCompiler } from '../tx/schema.ts';
 import { createSecondSignatureReader } from '../tx/second-signature.ts';
-import { bytesInvalid, payloadOf, signedKeysIn } from '../tx/transaction-type.ts';
+import { bytesInvalid, payloadOf, SENDER_AT, signedKeysIn } from '../tx/transaction-type.ts';
 import type { BasicFields, TransactionType } from '../tx/transaction-type.ts';
 import { createTransferReader } from '../tx/transfer.ts';
 import { createVoteReader } from '../tx/vote.ts';
@@ -20,8 +21,9 @@ const containsNul = (text: string): boolean =>
 /** Shapes of generation 3. */
 export const GEN3_SHAPES = createShapeCompiler(containsNul);
 
+const TIMESTAMP_AT = 1;
 /** Type, timestamp and sender's public key. */
-const HEAD_BYTES = 37;
+const HEAD_BYTES = SENDER_AT + 32;
 
 /** What one type adds to the bytes and JSON that all types of the generation share. */
 interface AssetLayout<K extends PayloadKind> {
@@ -33,7 +35,8 @@ interface AssetLayout<K extends PayloadKind> {
   fee(payload: Extract<Payload, { kind: K }>): bigint;
   toJson(payload: Extract<Payload, { kind: K }>): JsonObject;
   encode(payload: Extract<Payload, { kind: K }>): Buffer;
-  decode(bytes: Buffer): Extract<Payload, { kind: K }>;
+  /** @param bytes hold the asset from `HEAD_BYTES` to `end` */
+  decode(bytes: Buffer, end: number): Extract<Payload, { kind: K }>;
 }
 
 function typeOf<K extends PayloadKind>(layout: AssetLayout<K>): TransactionType {
@@ -46,27 +49,32 @@ function typeOf<K extends PayloadKind>(layout: AssetLayout<K>): TransactionType 
     assetForBaseCheck: (asset) => (layout.rebuilt || !asset ? {} : asset),
     fee: (payload) => layout.fee(payloadOf(payload, kind)),
     assetToJson: (payload) => layout.toJson(payloadOf(payload, kind)),
-    encodeBasic: (fields) => encodeBasic(fields, layout.encode(payloadOf(fields.payload, kind))),
-    decodeBasic: (bytes) => ({ ...decodeHead(bytes), payload: layout.decode(bytes.subarray(HEAD_BYTES)) }),
+    encodeBasic: (fields, before, after) =>
+      encodeBasic(fields, layout.encode(payloadOf(fields.payload, kind)), before, after),
+    decodeBasic: (bytes, length) => {
+      if (length < HEAD_BYTES) throw bytesInvalid('too short', bytes.subarray(0, length));
+      return {
+        type: bytes.readUInt8(0),
+        timestamp: bytes.readInt32BE(TIMESTAMP_AT),
+        senderPublicKey: bytes.toString('hex', SENDER_AT, HEAD_BYTES),
+        payload: layout.decode(bytes, length),
+      };
+    },
   };
 }
 
-function encodeBasic({ type, timestamp, senderPublicKey }: BasicFields, asset: Buffer): Buffer {
-  const bytes = Buffer.allocUnsafe(HEAD_BYTES + asset.length);
-  bytes.writeUInt8(type, 0);
-  bytes.writeInt32BE(timestamp, 1);
-  bytes.write(senderPublicKey, 5, 32, 'hex');
-  asset.copy(bytes, HEAD_BYTES);
+function encodeBasic(
+  { type, timestamp, senderPublicKey }: BasicFields,
+  asset: Buffer,
+  before: number,
+  after: number,
+): Buffer {
+  const bytes = Buffer.allocUnsafe(before + HEAD_BYTES + asset.length + after);
+  bytes.writeUInt8(type, before);
+  bytes.writeInt32BE(timestamp, before + TIMESTAMP_AT);
+  bytes.write(senderPublicKey, before + SENDER_AT, 32, 'hex');
+  bytes.set(asset, before + HEAD_BYTES);
   return bytes;
-}
-
-function decodeHead(bytes: Buffer): Omit<BasicFields, 'payload'> {
-  if (bytes.length < HEAD_BYTES) throw bytesInvalid('too short', bytes);
-  return {
-    type: bytes.readUInt8(0),
-    timestamp: bytes.readInt32BE(1),
-    senderPublicKey: bytes.toString('hex', 5, HEAD_BYTES),
-  };
 }
 
 const transfer = typeOf({
@@ -81,18 +89,19 @@ const transfer = typeOf({
     recipientId,
   }),
   encode: ({ amount, recipientId, data }) => {
-    const text = Buffer.from(data ?? '', 'utf8');
-    const bytes = Buffer.allocUnsafe(16 + text.length);
+    const bytes = Buffer.allocUnsafe(16 + (data === undefined ? 0 : Buffer.byteLength(data, 'utf8')));
     writeU64BE(bytes, amount, 0);
     writeU64BE(bytes, BigInt(recipientId.slice(0, -1)), 8);
-    text.copy(bytes, 16);
+    if (data !== undefined) bytes.write(data, 16, 'utf8');
     return bytes;
   },
-  decode: (bytes) => {
-    if (bytes.length < 16) throw bytesInvalid('transfer without recipient', bytes);
-    const recipientId = `${bytes.readBigUInt64BE(8)}L`;
-    const payload = { kind: 'transfer', amount: bytes.readBigUInt64BE(0), recipientId } as const;
-    return bytes.length === 16 ? payload : { ...payload, data: bytes.toString('utf8', 16) };
+  decode: (bytes, end) => {
+    const dataAt = HEAD_BYTES + 16;
+    if (end < dataAt) throw bytesInvalid('transfer without recipient', bytes.subarray(HEAD_BYTES, end));
+    const amount = readU64BE(bytes, HEAD_BYTES);
+    const recipientId = addressAt(bytes, HEAD_BYTES + 8);
+    if (end === dataAt) return { kind: 'transfer', amount, recipientId };
+    return { kind: 'transfer', amount, recipientId, data: bytes.toString('utf8', dataAt, end) };
   },
 });
 
@@ -104,9 +113,10 @@ const secondSignature = typeOf({
   fee: () => FEES.secondSignature,
   toJson: ({ publicKey }) => ({ publicKey }),
   encode: ({ publicKey }) => Buffer.from(publicKey, 'hex'),
-  decode: (bytes) => {
-    if (bytes.length !== 32) throw bytesInvalid('second signature without a key', bytes);
-    return { kind: 'secondSignature', publicKey: hexOf(bytes) };
+  decode: (bytes, end) => {
+    const asset = bytes.subarray(HEAD_BYTES, end);
+    if (asset.length !== 32) throw bytesInvalid('second signature without a key', asset);
+    return { kind: 'secondSignature', publicKey: asset.toString('hex') };
   },
 });
 
@@ -118,7 +128,7 @@ const delegate = typeOf({
   fee: () => FEES.delegate,
   toJson: ({ username }) => ({ username }),
   encode: ({ username }) => Buffer.from(username, 'utf8'),
-  decode: (bytes) => ({ kind: 'delegate', username: bytes.toString('utf8') }),
+  decode: (bytes, end) => ({ kind: 'delegate', username: bytes.toString('utf8', HEAD_BYTES, end) }),
 });
 
 const vote = typeOf({
@@ -129,7 +139,7 @@ const vote = typeOf({
   fee: () => FEES.vote,
   toJson: ({ votes }) => ({ votes }),
   encode: ({ votes }) => Buffer.from(votes.join(''), 'latin1'),
-  decode: (bytes) => ({ kind: 'vote', votes: signedKeysIn(bytes), amount: 0n }),
+  decode: (bytes, end) => ({ kind: 'vote', votes: signedKeysIn(bytes.subarray(HEAD_BYTES, end)), amount: 0n }),
 });
 
 const multisignature = typeOf({
@@ -141,10 +151,11 @@ const multisignature = typeOf({
   toJson: ({ min, lifetime, keysgroup }) => ({ min, lifetime, keysgroup }),
   encode: ({ min, lifetime, keysgroup }) =>
     Buffer.concat([Buffer.from([min, lifetime]), Buffer.from(keysgroup.join(''), 'latin1')]),
-  decode: (bytes) => {
-    const [min, lifetime] = bytes;
-    if (min === undefined || lifetime === undefined) throw bytesInvalid('multisignature without limits', bytes);
-    return { kind: 'multisignature', min, lifetime, keysgroup: signedKeysIn(bytes.subarray(2)) };
+  decode: (bytes, end) => {
+    const asset = bytes.subarray(HEAD_BYTES, end);
+    const [min, lifetime] = asset;
+    if (min === undefined || lifetime === undefined) throw bytesInvalid('multisignature without limits', asset);
+    return { kind: 'multisignature', min, lifetime, keysgroup: signedKeysIn(asset.subarray(2)) };
   },
 });
 

@@ -3,8 +3,8 @@
  * owns each, and that its name and link are taken.
  */
 
-import { sha256 } from '../../crypto/hash.ts';
-import { hexOf, utf8 } from '../../primitives/bytes.ts';
+import { sha256Hex } from '../../crypto/hash.ts';
+import { utf8 } from '../../primitives/bytes.ts';
 import type { StateReader, StateWriter } from '../state.ts';
 import type { Address, Payload, Transaction, TransactionId } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
@@ -65,9 +65,9 @@ function ownerFact(dappId: TransactionId): string {
 
 // Names and links may be longer than the name of a fact.
 function nameFact(name: string): string {
-  return `application name ${hexOf(sha256(utf8(name)))}`;
+  return `application name ${sha256Hex(utf8(name))}`;
 }
 
 function linkFact(link: string): string {
-  return `application link ${hexOf(sha256(utf8(link)))}`;
+  return `application link ${sha256Hex(utf8(link))}`;
 }

@@ -1,6 +1,6 @@
 /** What a transaction does to the state, and every reason why it must not. */
 
-import { emptyAccount, type Account, type StateWriter } from '../state.ts';
+import { emptyAccount, withBalance, type Account, type StateWriter } from '../state.ts';
 import type { Transaction } from '../types.ts';
 import { transactionError, type TransactionError, type TransactionVerdict } from '../verdict.ts';
 import type { ApplyTransactionContext } from './apply-context.ts';
@@ -29,11 +29,8 @@ export function applyTransaction(
   const errors = senderErrors(transaction, sender, context);
   const standing = groupStanding(transaction, sender, context);
   errors.push(...standing.errors);
-  state.setAccount({
-    ...sender,
-    balance: sender.balance - transaction.fee,
-    publicKey: sender.publicKey ?? transaction.senderPublicKey,
-  });
+  const publicKey = sender.publicKey ?? transaction.senderPublicKey;
+  state.setAccount(withBalance(sender, sender.balance - transaction.fee, publicKey));
   errors.push(...applyPayload(state, transaction, context));
   if (errors.length === 0) return OK;
   const pending = standing.status === 'pending' && errors.length === 1;

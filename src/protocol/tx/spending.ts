@@ -5,6 +5,8 @@ import type { Address, Transaction } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
 import { amountOf } from './vote-weight.ts';
 
+const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, TransactionError>();
+
 /**
  * Errors of the transactions that overspend, in batch order. Senders of a single transaction are left to its own check; a
  * refused transaction does not count against the sender's later ones.
@@ -15,6 +17,7 @@ export function spendingErrors(
 ): ReadonlyMap<Transaction, TransactionError> {
   const counts = new Map<Address, number>();
   for (const { senderId } of transactions) counts.set(senderId, (counts.get(senderId) ?? 0) + 1);
+  if (counts.size === transactions.length) return NONE;
   const spent = new Map<Address, bigint>();
   const errors = new Map<Transaction, TransactionError>();
   for (const transaction of transactions) {

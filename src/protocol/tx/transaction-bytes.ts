@@ -4,7 +4,7 @@ import { idOf, sha256 } from '../../crypto/hash.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
 import { bytesOfHex } from '../../primitives/bytes.ts';
 import type { SignatureCheck, Transaction } from '../types.ts';
-import type { BasicFields, TransactionLayout } from './transaction-type.ts';
+import { SENDER_AT, type BasicFields, type TransactionLayout } from './transaction-type.ts';
 
 /** The bytes of the transactions that a set of layouts knows. Network identifiers are 32 bytes as hexadecimal text. */
 export interface TransactionBytes {
@@ -24,22 +24,30 @@ export interface TransactionBytes {
   primaryCheck(transaction: Transaction, networkIdentifier: string): SignatureCheck;
   /** The transaction with the id that follows from its bytes. */
   withId(draft: Transaction): Transaction;
+  /** Lets go of what was computed of all transactions met so far. Asked again, it is computed again. */
+  forget(): void;
 }
 
 interface Known {
+  /** Room for the network identifier where one is signed, then `bytes`: so what is signed stands in one piece. */
+  readonly whole: Buffer;
   /** Basic bytes followed by the signatures that the id covers. */
   readonly bytes: Buffer;
   readonly basicLength: number;
-  /** For the network identifier that it was asked for first; a process serves one network. */
-  networkIdentifier?: string;
-  digest?: Buffer;
-  check?: SignatureCheck;
+  /** The one that was asked for last, which stands in `whole`; a process serves one network. */
+  networkIdentifier: string | undefined;
+  digest: Buffer | undefined;
+  check: SignatureCheck | undefined;
 }
 
+const NETWORK_IDENTIFIER_BYTES = 32;
+const PUBLIC_KEY_BYTES = 32;
+const SIGNATURE_BYTES = 64;
+
 export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionLayout>): TransactionBytes {
-  const known = new WeakMap<Transaction, Known>();
+  let known = new WeakMap<Transaction, Known>();
   /** The network identifier asked for last, as bytes: a process serves one network. */
-  let prefix: { readonly networkIdentifier: string; readonly parts: readonly Buffer[] } | undefined;
+  let identifier: { readonly text: string; readonly bytes: Buffer } | undefined;
 
   function layoutOf(type: number): TransactionLayout {
     const found = layouts.get(type);
@@ -47,8 +55,9 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
     return found;
   }
 
-  function basicBytes(fields: BasicFields): Buffer {
-    return layoutOf(fields.type).encodeBasic(fields);
+  /** Bytes that signatures cover in front of the basic bytes. */
+  function identifierLength(type: number): number {
+    return layoutOf(type).networkBound ? NETWORK_IDENTIFIER_BYTES : 0;
   }
 
   function knownOf(transaction: Transaction): Known {
@@ -60,51 +69,68 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
   }
 
   function factsOf(transaction: Transaction): Known {
-    const basic = basicBytes(transaction);
-    const { signature, signSignature = '' } = transaction;
-    const bytes = Buffer.allocUnsafe(basic.length + (signature.length + signSignature.length) / 2);
-    bytes.set(basic);
-    writeHex(bytes, signature, basic.length);
-    writeHex(bytes, signSignature, basic.length + signature.length / 2);
-    return { bytes, basicLength: basic.length };
+    const { type, signature, signSignature = '' } = transaction;
+    const before = identifierLength(type);
+    const after = (signature.length + signSignature.length) >> 1;
+    const whole = layoutOf(type).encodeBasic(transaction, before, after);
+    const signatureAt = whole.length - after;
+    writeHex(whole, signature, signatureAt);
+    writeHex(whole, signSignature, signatureAt + (signature.length >> 1));
+    return {
+      whole,
+      bytes: whole.subarray(before),
+      basicLength: signatureAt - before,
+      networkIdentifier: undefined,
+      digest: undefined,
+      check: undefined,
+    };
   }
 
-  function prefixOf({ type }: BasicFields, networkIdentifier: string): readonly Buffer[] {
-    if (!layoutOf(type).networkBound) return [];
-    if (prefix?.networkIdentifier !== networkIdentifier) {
-      prefix = { networkIdentifier, parts: [bytesOfHex(networkIdentifier)] };
+  function writeIdentifier(whole: Buffer, networkIdentifier: string): void {
+    if (identifier?.text !== networkIdentifier) {
+      const bytes = bytesOfHex(networkIdentifier);
+      assert(bytes.length === NETWORK_IDENTIFIER_BYTES, 'a network identifier has 32 bytes');
+      identifier = { text: networkIdentifier, bytes };
     }
-    return prefix.parts;
+    whole.set(identifier.bytes);
   }
 
-  function signingDigest(transaction: Transaction, networkIdentifier: string): Buffer {
+  /** What is known of the transaction, with the network identifier in its place. */
+  function boundTo(transaction: Transaction, networkIdentifier: string): Known {
     const facts = knownOf(transaction);
-    if (facts.digest !== undefined && facts.networkIdentifier === networkIdentifier) return facts.digest;
-    const basic = facts.bytes.subarray(0, facts.basicLength);
-    facts.digest = sha256(...prefixOf(transaction, networkIdentifier), basic);
+    if (facts.networkIdentifier === networkIdentifier) return facts;
+    if (facts.whole.length > facts.bytes.length) writeIdentifier(facts.whole, networkIdentifier);
     facts.networkIdentifier = networkIdentifier;
-    delete facts.check;
+    facts.digest = undefined;
+    facts.check = undefined;
+    return facts;
+  }
+
+  function digestOf(facts: Known): Buffer {
+    facts.digest ??= sha256(upToSignature(facts));
     return facts.digest;
   }
 
   return {
     layoutOf,
-    basicBytes,
+    basicBytes: (fields) => layoutOf(fields.type).encodeBasic(fields, 0, 0),
     transactionBytes: (transaction) => knownOf(transaction).bytes,
-    signedBytes: (fields, networkIdentifier) =>
-      Buffer.concat([...prefixOf(fields, networkIdentifier), basicBytes(fields)]),
-    signingDigest,
-    secondSigningDigest: (transaction, networkIdentifier) => {
-      const { bytes, basicLength } = knownOf(transaction);
-      return sha256(...prefixOf(transaction, networkIdentifier), bytes.subarray(0, basicLength + 64));
+    signedBytes: (fields, networkIdentifier) => {
+      const before = identifierLength(fields.type);
+      const bytes = layoutOf(fields.type).encodeBasic(fields, before, 0);
+      if (before > 0) writeIdentifier(bytes, networkIdentifier);
+      return bytes;
     },
+    signingDigest: (transaction, networkIdentifier) => digestOf(boundTo(transaction, networkIdentifier)),
+    secondSigningDigest: (transaction, networkIdentifier) =>
+      sha256(upToSignature(boundTo(transaction, networkIdentifier), SIGNATURE_BYTES)),
     primaryCheck: (transaction, networkIdentifier) => {
-      const message = signingDigest(transaction, networkIdentifier);
-      const facts = knownOf(transaction);
+      const facts = boundTo(transaction, networkIdentifier);
+      const { bytes, basicLength } = facts;
       facts.check ??= {
-        publicKey: bytesOfHex(transaction.senderPublicKey),
-        message,
-        signature: facts.bytes.subarray(facts.basicLength, facts.basicLength + 64),
+        publicKey: bytes.subarray(SENDER_AT, SENDER_AT + PUBLIC_KEY_BYTES),
+        message: digestOf(facts),
+        signature: bytes.subarray(basicLength, basicLength + SIGNATURE_BYTES),
       };
       return facts.check;
     },
@@ -114,7 +140,15 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
       known.set(transaction, facts);
       return transaction;
     },
+    forget: () => {
+      known = new WeakMap();
+    },
   };
+}
+
+/** What the sender signs, and so many bytes behind it. */
+function upToSignature({ whole, bytes, basicLength }: Known, more = 0): Buffer {
+  return whole.subarray(0, whole.length - bytes.length + basicLength + more);
 }
 
 /** @throws ProtocolError `HEX_INVALID` */

@@ -8,7 +8,7 @@ import { addressOf } from '../../crypto/keys.ts';
 import { idOf } from '../../crypto/hash.ts';
 import { bytesOfHex, hexOf, u64be } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { Transaction, TransactionId } from '../types.ts';
+import type { Address, PublicKey, Signature, Transaction, TransactionId } from '../types.ts';
 import type { TransactionLayout } from './transaction-type.ts';
 
 const HAS_SECOND_SIGNATURE = 1;
@@ -57,12 +57,62 @@ export function encodeTransaction(transaction: Transaction, bytes: Buffer, layou
 
 /**
  * @param knownId the id, where it need not be computed
+ * @param knownSenderId the sender's address, likewise
  * @throws ProtocolError `TRANSACTION_BYTES_INVALID` for bytes that `encodeTransaction` cannot have made
  */
-export function decodeTransaction(stored: Uint8Array, layouts: Layouts, knownId?: TransactionId): Transaction {
-  const record = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-  const count = record.at(-2) ?? 0;
-  const flags = record.at(-1) ?? 0;
+export function decodeTransaction(
+  stored: Uint8Array,
+  layouts: Layouts,
+  knownId?: TransactionId,
+  knownSenderId?: Address,
+): Transaction {
+  const record = Buffer.isBuffer(stored) ? stored : Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+  const layout = layouts.get(record[0] ?? -1);
+  const count = record[record.length - 2] ?? 0;
+  const flags = record[record.length - 1] ?? 0;
+  if (layout === undefined || (flags & ~KNOWN_FLAGS) !== 0) throw invalid(record);
+  const extras = (flags & ~HAS_SECOND_SIGNATURE) === 0 ? NO_EXTRAS : extrasOf(record, flags);
+  const end = record.length - 2 - extras.length;
+  const membersAt = end - count * SIGNATURE_BYTES;
+  const secondAt = membersAt - (flags & HAS_SECOND_SIGNATURE ? SIGNATURE_BYTES : 0);
+  const signatureAt = secondAt - SIGNATURE_BYTES;
+  if (signatureAt <= 0) throw invalid(record);
+
+  const { type, timestamp, senderPublicKey, payload } = layout.decodeBasic(record, signatureAt, extras.detail);
+  const { id, fee, recipientPublicKey } = extras;
+  const transaction = {
+    id: knownId ?? id ?? idOf(record.subarray(0, membersAt)),
+    type,
+    timestamp,
+    senderPublicKey,
+    senderId: knownSenderId ?? addressOf(senderPublicKey),
+    fee: fee ?? layout.fee(payload),
+    payload,
+    signature: record.toString('hex', signatureAt, secondAt),
+    signatures: count === 0 ? NO_SIGNATURES : signaturesIn(record, membersAt, end),
+  };
+  if (secondAt === membersAt && recipientPublicKey === undefined) return transaction;
+  return {
+    ...transaction,
+    ...(secondAt === membersAt ? {} : { signSignature: record.toString('hex', secondAt, membersAt) }),
+    ...(recipientPublicKey === undefined ? {} : { recipientPublicKey }),
+  };
+}
+
+/** What stands behind the signatures. */
+interface Extras {
+  /** Bytes that it takes. */
+  readonly length: number;
+  readonly detail?: Buffer;
+  readonly recipientPublicKey?: PublicKey;
+  readonly id?: TransactionId;
+  readonly fee?: bigint;
+}
+
+const NO_EXTRAS: Extras = { length: 0 };
+const NO_SIGNATURES: readonly Signature[] = [];
+
+function extrasOf(record: Buffer, flags: number): Extras {
   let end = record.length - 2;
   const takeIf = (flag: number, length: number): Buffer | undefined => {
     if ((flags & flag) === 0) return undefined;
@@ -74,30 +124,20 @@ export function decodeTransaction(stored: Uint8Array, layouts: Layouts, knownId?
   const recipientKey = takeIf(HAS_RECIPIENT_KEY, 32);
   const id = takeIf(HAS_ID, 8);
   const fee = takeIf(HAS_FEE, 8);
-  const membersAt = end - count * SIGNATURE_BYTES;
-  const secondAt = membersAt - (flags & HAS_SECOND_SIGNATURE ? SIGNATURE_BYTES : 0);
-  const signatureAt = secondAt - SIGNATURE_BYTES;
-  const layout = layouts.get(record[0] ?? -1);
-  if (signatureAt <= 0 || layout === undefined || (flags & ~KNOWN_FLAGS) !== 0) throw invalid(record);
-
-  const basic = layout.decodeBasic(record.subarray(0, signatureAt), detail);
-  const signatures: string[] = [];
-  for (let at = membersAt; at < end; at += SIGNATURE_BYTES) {
-    signatures.push(record.toString('hex', at, at + SIGNATURE_BYTES));
-  }
   return {
-    id: knownId ?? id?.readBigUInt64BE(0).toString() ?? idOf(record.subarray(0, membersAt)),
-    type: basic.type,
-    timestamp: basic.timestamp,
-    senderPublicKey: basic.senderPublicKey,
-    senderId: addressOf(basic.senderPublicKey),
-    fee: fee === undefined ? layout.fee(basic.payload) : fee.readBigUInt64BE(0),
-    payload: basic.payload,
-    signature: record.toString('hex', signatureAt, secondAt),
-    ...(secondAt === membersAt ? {} : { signSignature: record.toString('hex', secondAt, membersAt) }),
-    signatures,
+    length: record.length - 2 - end,
+    ...(detail === undefined ? {} : { detail }),
     ...(recipientKey === undefined ? {} : { recipientPublicKey: hexOf(recipientKey) }),
+    ...(id === undefined ? {} : { id: id.readBigUInt64BE(0).toString() }),
+    ...(fee === undefined ? {} : { fee: fee.readBigUInt64BE(0) }),
   };
+}
+
+function signaturesIn(record: Buffer, from: number, end: number): Signature[] {
+  const signatures: Signature[] = [];
+  for (let at = from; at < end; at += SIGNATURE_BYTES)
+    signatures.push(record.toString('hex', at, at + SIGNATURE_BYTES));
+  return signatures;
 }
 
 function invalid(record: Buffer): ProtocolError {

@@ -50,25 +50,28 @@ export interface TransactionRules extends Pick<
   | 'hasUniqueData'
   | 'selectTransactions'
 > {
-  /** As `verifyTransaction`. @param scratch over `state`; of use to `applyInSequence` when the verdict is `ok` */
+  /**
+   * As `verifyTransaction`, for a transaction that is neither inert nor confirmed.
+   *
+   * @param scratch over the state; of use to `applyInSequence` when the verdict is `ok`
+   */
   tryTransaction(
-    state: StateReader,
+    scratch: StateOverlay,
     transaction: Transaction,
     nowS: number,
     verify: SignatureOracle,
-    scratch: StateOverlay,
   ): TransactionVerdict;
   /**
    * The spending and sequential rules over a batch in order, written to `state`, weights of delegates included: a verdict
    * for each. What fails leaves no trace.
    *
-   * @param tried what transactions, each found allowed by itself, do to `state` as it is now
+   * @param tried what each of the transactions, which were found allowed by themselves, does to `state` as it is now
    */
   applyInSequence(
     state: StateWriter,
     transactions: readonly Transaction[],
     verify: SignatureOracle,
-    tried?: ReadonlyMap<Transaction, StateOverlay>,
+    tried?: readonly StateOverlay[],
   ): { readonly verdicts: readonly TransactionVerdict[] };
   /** Applies the content of a genesis block: votes last, nothing refused, nothing verified. */
   applyGenesisTransactions(state: StateWriter, genesis: Block): void;
@@ -83,7 +86,12 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     signingDigest: (transaction: Transaction) => bytes.signingDigest(transaction, networkIdentifier),
     secondSigningDigest: (transaction: Transaction) => bytes.secondSigningDigest(transaction, networkIdentifier),
   };
-  const contextFor = (verify: SignatureOracle): ApplyTransactionContext => ({ dialect, digests, exceptions, verify });
+  let lastContext: ApplyTransactionContext = { dialect, digests, exceptions, verify: () => false };
+  /** The same object as long as one oracle is asked: all transactions of a block are applied in it. */
+  const contextFor = (verify: SignatureOracle): ApplyTransactionContext => {
+    if (lastContext.verify !== verify) lastContext = { ...lastContext, verify };
+    return lastContext;
+  };
   const isInert = (transaction: Transaction): boolean => exceptions.inertTransactions.has(transaction.id);
 
   const typeErrors: Rules['typeErrors'] = (transaction, context) =>
@@ -101,9 +109,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     return parts.isExceptedShape(transaction) ? [] : errors;
   };
 
-  const tryTransaction: TransactionRules['tryTransaction'] = (state, transaction, nowS, verify, scratch) => {
-    if (isInert(transaction)) return OK;
-    if (state.hasTransaction(transaction.id)) return alreadyConfirmed(transaction);
+  const tryTransaction: TransactionRules['tryTransaction'] = (scratch, transaction, nowS, verify) => {
     const verdict = applyTransaction(scratch, transaction, contextFor(verify));
     if (slotAt(transaction.timestamp, params) <= slotAt(nowS, params)) return verdict;
     const late = timestampInFuture(transaction.id);
@@ -115,7 +121,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     transactions: readonly Transaction[],
     verify: SignatureOracle,
     afterEach: (state: StateWriter, transaction: Transaction) => TransactionError | undefined,
-    tried: ReadonlyMap<Transaction, StateOverlay> = NOTHING_TRIED,
+    tried: readonly StateOverlay[] = NOTHING_TRIED,
   ): TransactionVerdict[] => {
     const context = contextFor(verify);
     const written = new Set<Address>();
@@ -123,11 +129,11 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       state,
       transactions.filter((transaction) => !isInert(transaction)),
     );
-    return transactions.map((transaction) => {
+    return transactions.map((transaction, index) => {
       if (isInert(transaction)) return OK;
       const error = overspent.get(transaction);
       if (error !== undefined) return { status: 'fail', errors: [error] };
-      const known = isApart(transaction, written) ? tried.get(transaction) : undefined;
+      const known = isApart(transaction, written) ? tried[index] : undefined;
       const scratch = known ?? new StateOverlay(state);
       const verdict = known === undefined ? applyTransaction(scratch, transaction, context) : OK;
       if (verdict.status !== 'ok') return verdict;
@@ -162,8 +168,11 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
   return {
     validateTransaction,
     typeErrors,
-    verifyTransaction: (state, transaction, nowS, verify) =>
-      tryTransaction(state, transaction, nowS, verify, new StateOverlay(state)),
+    verifyTransaction: (state, transaction, nowS, verify) => {
+      if (isInert(transaction)) return OK;
+      if (state.hasTransaction(transaction.id)) return alreadyConfirmed(transaction);
+      return tryTransaction(new StateOverlay(state), transaction, nowS, verify);
+    },
     tryTransaction,
     processTransactions,
     primarySignatureChecks: (transaction) => [bytes.primaryCheck(transaction, networkIdentifier)],
@@ -192,7 +201,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
   };
 }
 
-const NOTHING_TRIED: ReadonlyMap<Transaction, StateOverlay> = new Map<Transaction, StateOverlay>();
+const NOTHING_TRIED: readonly StateOverlay[] = [];
 
 /** Whether a transaction meets all that it asks of the state as it was before the accounts of a batch were written. */
 function isApart({ payload, senderId }: Transaction, written: ReadonlySet<Address>): boolean {

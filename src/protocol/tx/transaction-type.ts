@@ -20,6 +20,9 @@ export interface BasicFields {
   readonly payload: Payload;
 }
 
+/** Where basic bytes hold the sender's public key: behind type and timestamp, whatever the layout. */
+export const SENDER_AT = 5;
+
 /** Bytes and fee of a transaction type. A type number has one layout, whichever generation meets it. */
 export interface TransactionLayout {
   readonly type: number;
@@ -28,15 +31,22 @@ export interface TransactionLayout {
   readonly networkBound: boolean;
   /** Static fee in beddows. */
   fee(payload: Payload): bigint;
-  /** Basic bytes: what is signed, without network identifier and signatures. */
-  encodeBasic(fields: BasicFields): Buffer;
+  /**
+   * Basic bytes: what is signed, without network identifier and signatures.
+   *
+   * @param before bytes of room in front, for the caller to fill
+   * @param after bytes of room behind
+   */
+  encodeBasic(fields: BasicFields, before: number, after: number): Buffer;
   /** What the basic bytes do not tell of a payload and the stored form keeps; undefined for nothing. */
   detail?(payload: Payload): Buffer | undefined;
   /**
+   * @param bytes the basic bytes and what comes behind them
+   * @param length of the basic bytes
    * @param detail what `detail` gave when the transaction was stored
    * @throws ProtocolError `TRANSACTION_BYTES_INVALID`
    */
-  decodeBasic(bytes: Buffer, detail?: Buffer): BasicFields;
+  decodeBasic(bytes: Buffer, length: number, detail?: Buffer): BasicFields;
 }
 
 /** A layout with the JSON that generation 3 writes its asset as. */
@@ -52,7 +62,8 @@ export interface TransactionType extends TransactionLayout {
 
 /** The payload of a transaction whose kind the caller knows by its type. */
 export function payloadOf<K extends PayloadKind>(payload: Payload, kind: K): Extract<Payload, { kind: K }> {
-  assert(payload.kind === kind, `payload of a ${kind} transaction is a ${payload.kind}`);
+  // Asked for several times of each transaction: no text is made where nothing is wrong.
+  if (payload.kind !== kind) assert(false, `payload of a ${kind} transaction is a ${payload.kind}`);
   return payload as Extract<Payload, { kind: K }>;
 }
 

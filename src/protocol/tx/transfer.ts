@@ -1,7 +1,7 @@
 /** Transfer: an amount from the sender to a recipient, who need not exist yet. */
 
 import { AMOUNT_MAX, lskText } from '../../primitives/amount.ts';
-import { emptyAccount, type StateWriter } from '../state.ts';
+import { emptyAccount, withBalance, type StateWriter } from '../state.ts';
 import type { Address, Payload, Transaction } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
 import { addressFault } from '../../crypto/keys.ts';
@@ -37,19 +37,27 @@ export function createTransferReader(
     const amount = canonicalDigits(member(asset, 'amount')) ?? '0';
     const recipientId = asset ? member(asset, 'recipientId') : '';
     const data = member(asset, 'data');
+    const payload = transferOf(amount, recipientId, data);
+    // What makes a transfer has no fault but perhaps in the text that goes with it.
+    if (payload !== undefined && data === undefined) return { errors: [], payload };
     const errors = assetErrors(shape, { data, amount, recipientId }, id);
     if (!isTransferAmount(amount)) {
       const message = 'Amount must be a valid number in string format.';
       errors.push(transactionError(id, message, amountPath, amount));
     }
     if (!recipientId) errors.push(transactionError(id, '`recipientId` must be provided.', '.asset.recipientId'));
-    return { errors, payload: transferOf(amount, recipientId, data) };
+    return { errors, payload };
   };
 }
 
+const AMOUNT_DIGITS_MAX = AMOUNT_MAX.toString().length;
+
 /** True for canonical digits of an amount that a transfer may move: above 0 and at most 2^63 - 1. */
 export function isTransferAmount(digits: string): boolean {
-  return digits !== '0' && digits.length <= 19 && BigInt(digits) <= AMOUNT_MAX;
+  return (
+    digits !== '0' &&
+    (digits.length < AMOUNT_DIGITS_MAX || (digits.length === AMOUNT_DIGITS_MAX && BigInt(digits) <= AMOUNT_MAX))
+  );
 }
 
 /** Text as its UTF-8 bytes give it back (half of a surrogate pair does not survive); empty counts as absent. */
@@ -75,13 +83,13 @@ export function applyTransfer(
   const errors: TransactionError[] = [];
   const sender = state.account(transaction.senderId) ?? emptyAccount(transaction.senderId);
   errors.push(...amountErrors(transaction, sender.balance, amount));
-  state.setAccount({ ...sender, balance: sender.balance - amount });
+  state.setAccount(withBalance(sender, sender.balance - amount));
   const recipient = state.account(recipientId) ?? emptyAccount(recipientId);
   const balance = recipient.balance + amount;
   if (balance > AMOUNT_MAX) {
     errors.push(transactionError(transaction.id, 'Invalid amount', '.amount', amount.toString()));
   }
-  state.setAccount({ ...recipient, balance });
+  state.setAccount(withBalance(recipient, balance));
   return errors;
 }
 
