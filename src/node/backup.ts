@@ -11,7 +11,7 @@ import { copyStore } from '../store/copy.ts';
 import { dumpStore, restoreDump } from '../store/dump.ts';
 import { makeFolder } from '../store/folder.ts';
 import { LAYOUT_VERSION } from '../store/layout.ts';
-import { chainDirectory, openScratchChain, openSnapshot, type ChainPlace } from './chain-tool.ts';
+import { chainDirectory, openIndexedSnapshot, openScratchChain, openSnapshot, type ChainPlace } from './chain-tool.ts';
 import { verifyChain } from './verify-chain.ts';
 
 /** What a copy holds. */
@@ -192,7 +192,7 @@ async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOpti
     if (trustedDigest === restored.digest) return restored;
     throw new Error(`its state has the digest ${restored.digest}, not ${trustedDigest}`);
   }
-  const { store } = await openSnapshot(draft);
+  const { store } = await openIndexedSnapshot(draft);
   try {
     const scratch = await openScratchChain(draft);
     try {

@@ -10,7 +10,8 @@ import { messageOf, ProtocolError } from '../primitives/errors.ts';
 
 /** As long as the longest genesis block that a network folder may have. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
-const READ_BYTES = 8 * 1024 * 1024;
+/** Lines are read where they lie, so one that waits keeps all of what was read with it in memory. */
+const READ_BYTES = 1024 * 1024;
 const LINE_FEED = 10;
 const BLANK_BYTES_LOOKED_AT = 64;
 /** Stands for the standard input or output. */

@@ -8,6 +8,7 @@ import { Chain } from '../engine/chain.ts';
 import { openGenesis } from '../engine/genesis.ts';
 import { SILENT } from '../ports/observer.ts';
 import type { Verifier } from '../ports/verifier.ts';
+import { ProtocolError } from '../primitives/errors.ts';
 import { createRules } from '../protocol/generations.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
@@ -76,6 +77,39 @@ export async function openSnapshot(place: ChainPlace): Promise<{ readonly store:
   const rules = rulesOf(place);
   const { codec, params } = rules;
   return { store: await openChainSnapshot({ directory: chainDirectory(place), codec, params }), rules };
+}
+
+/**
+ * Opens a chain for reading, with indexes that lack nothing: where an import was killed they are written first.
+ *
+ * @throws ProtocolError as `openChainSnapshot`; `STORE_BEHIND` while an import is under way
+ */
+export async function openIndexedSnapshot(place: ChainPlace): ReturnType<typeof openSnapshot> {
+  const opened = await openSnapshot(place);
+  let isBehind = true;
+  try {
+    isBehind = opened.store.indexesBehind > 0;
+  } finally {
+    if (isBehind) await opened.store.close();
+  }
+  if (!isBehind) return opened;
+  const directory = chainDirectory(place);
+  const { codec, params } = opened.rules;
+  try {
+    const store = await openChainStore({ directory, codec, params, create: false });
+    await store.close();
+  } catch (error) {
+    if (!(error instanceof ProtocolError) || error.code !== 'STORE_IN_USE') throw error;
+    const pid = String(error.data['pid']);
+    throw new ProtocolError(
+      'STORE_BEHIND',
+      { directory, pid },
+      `The chain store in ${directory} can be examined when process ${pid} has ended: it imports blocks, and their indexes ` +
+        'come later.',
+      { cause: error },
+    );
+  }
+  return openSnapshot(place);
 }
 
 function rulesOf({ network }: Pick<ChainPlace, 'network'>): Rules {

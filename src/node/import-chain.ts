@@ -10,6 +10,7 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 import { createLineReader, type LineReader } from '../workers/line-reader.ts';
 import type { ChainFile, FileLine } from './chain-file.ts';
+import { catchUp, catchUpWhenFar, type LateIndexes } from './late-indexes.ts';
 
 /**
  * Blocks that are committed together. More than a running node would: nothing else waits here, and accounts, pages and undo
@@ -31,6 +32,8 @@ export interface ImportProgress {
 
 export interface ImportOptions {
   readonly chain: Chain;
+  /** Those of the chain's store, which nobody may ask meanwhile. */
+  readonly indexes: LateIndexes;
   readonly genesis: Block;
   readonly file: ChainFile;
   readonly onProgress?: (progress: ImportProgress) => void;
@@ -90,6 +93,7 @@ class ImportRun {
   constructor(options: ImportOptions) {
     this.#options = options;
     this.#chain = options.chain;
+    options.indexes.postponeIndexes();
     this.#reader = createLineReader({
       threads: availableParallelism(),
       rules: options.chain.rules,
@@ -115,6 +119,8 @@ class ImportRun {
       for (const group of this.#underWay.splice(0)) await group;
     } finally {
       await this.#reader.close();
+      // Groups that follow a refused one end by themselves, and nothing is appended any more.
+      await catchUp(this.#options.indexes);
     }
   }
 
@@ -218,6 +224,7 @@ class ImportRun {
     const blocks = group.map(({ block }) => block);
     try {
       await this.#chain.append(blocks, BLOCKS_PER_COMMIT);
+      await catchUpWhenFar(this.#options.indexes);
       this.#count(blocks);
     } catch (error) {
       if (!(error instanceof BranchRejected)) throw error;
@@ -230,7 +237,7 @@ class ImportRun {
 
   #count(blocks: readonly Block[]): void {
     this.#blocks += blocks.length;
-    this.#transactions += blocks.reduce((sum, { transactions }) => sum + transactions.length, 0);
+    this.#transactions += blocks.reduce((sum, { numberOfTransactions }) => sum + numberOfTransactions, 0);
     this.#options.onProgress?.(this.progress);
   }
 

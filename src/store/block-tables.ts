@@ -4,15 +4,22 @@ import { LruMap } from '../primitives/bounded.ts';
 import { u64be, writeU64BE } from '../primitives/bytes.ts';
 import { assert } from '../primitives/errors.ts';
 import type { TransactionPlace } from '../ports/store.ts';
-import { packTransactions, unpackTransaction, unpackTransactions } from '../protocol/block/packed-block.ts';
+import { headerOf } from '../protocol/block/header.ts';
 import type { Codec } from '../protocol/rules.ts';
 import type { Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
 import type { CountedWriter } from './counted.ts';
 import { blockEntries } from './indexes.ts';
-import { afterPrefix, prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
-import { TRANSACTIONS_PER_VALUE, TransactionLists } from './transaction-lists.ts';
-import { heightKey, idKey, listItemKey, placeKey, publicKeyKey } from './layout.ts';
-import { EMPTY, heightAtEnd, heightBytes, isU16, isU32, ownBuffer, placeAtEnd, placeBytes } from './ordered-bytes.ts';
+import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
+import { LateIndexes } from './late-indexes.ts';
+import { heightKey, idKey, listItemKey, publicKeyKey } from './layout.ts';
+import { EMPTY, heightAtEnd, heightBytes, ownBuffer } from './ordered-bytes.ts';
+import {
+  putTransactions,
+  removeTransactions,
+  transactionAt,
+  transactionsAt,
+  transactionTotal,
+} from './stored-transactions.ts';
 
 /** Delegates whose lists are known in memory: more than any round has. */
 const GENERATORS_CACHED_MAX = 512;
@@ -28,22 +35,17 @@ export class BlockTables {
   readonly #generators = new LruMap<PublicKey, List>(GENERATORS_CACHED_MAX);
   /** Transactions up to a height: a block needs those up to its parent. */
   #total: { readonly height: number; readonly transactions: number } | undefined;
-  readonly #lists: TransactionLists;
+  readonly #indexes: LateIndexes;
 
   /** @param shortListMax items of a list that is not kept sorted */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
     this.#codec = codec;
-    this.#lists = new TransactionLists(keys, codec, shortListMax);
+    this.#indexes = new LateIndexes(keys, codec, shortListMax);
   }
 
   block(header: BlockHeader): Block {
-    const gte = placeKey({ height: header.height, index: 0 });
-    const transactions: Transaction[] = [];
-    for (const { value } of this.#keys.entries({ gte, lt: afterPrefix(gte.subarray(0, 5)) })) {
-      transactions.push(...unpackTransactions(value, this.#codec));
-    }
-    return { ...header, transactions };
+    return { ...header, transactions: transactionsAt(this.#keys, this.#codec, header.height) };
   }
 
   heightOf(id: BlockId): number | undefined {
@@ -52,27 +54,29 @@ export class BlockTables {
   }
 
   transactionPlace(id: TransactionId): TransactionPlace | undefined {
-    const value = this.#keys.get(idKey('transactionIds', id));
-    return value === undefined ? undefined : placeAtEnd(value);
+    return this.#indexes.place(id);
   }
 
-  transaction({ height, index }: TransactionPlace): Transaction | undefined {
-    if (!isU32(height) || !isU16(index)) return undefined;
-    const rest = index % TRANSACTIONS_PER_VALUE;
-    const packed = this.#keys.get(placeKey({ height, index: index - rest }));
-    return packed === undefined ? undefined : unpackTransaction(packed, rest, this.#codec);
+  transaction(place: TransactionPlace): Transaction | undefined {
+    return transactionAt(this.#keys, this.#codec, place);
+  }
+
+  /** The indexes of transactions. */
+  get indexes(): LateIndexes {
+    return this.#indexes;
   }
 
   /** Drops what is in memory after a failed transaction. */
   forget(): void {
-    this.#lists.forget();
+    this.#indexes.forget();
     this.#generators.clear();
     this.#total = undefined;
   }
 
   /** Keeps a block with all its entries; returns its header. */
   append(keys: KeyValueWriter, block: Block): BlockHeader {
-    const { transactions, ...header } = block;
+    const { transactions } = block;
+    const header = headerOf(block);
     const { height } = header;
     keys.put(heightKey('headers', height), this.#codec.encodeHeader(header));
     keys.put(idKey('blockIds', header.id), heightBytes(height));
@@ -82,40 +86,34 @@ export class BlockTables {
     const total = before + transactions.length;
     keys.put(heightKey('transactionTotals', height), u64be(BigInt(total)));
     this.#total = { height, transactions: total };
-    for (const { index, part } of partsOf(transactions)) {
-      keys.put(placeKey({ height, index }), packTransactions(part, this.#codec));
-    }
+    putTransactions(keys, this.#codec, height, transactions);
     this.#appendToGenerator(keys, header);
     for (const [index, transaction] of transactions.entries()) {
-      const place = { height, index };
-      keys.put(idKey('transactionIds', transaction.id), placeBytes(place));
-      this.#lists.add(keys, transaction, place);
+      this.#indexes.add(transaction, { height, index });
     }
     return header;
   }
 
-  /** Writes what the appended blocks have left behind. */
+  /** Ends a transaction of the store. */
   flush(keys: CountedWriter): void {
-    this.#lists.flush(keys);
+    this.#indexes.flush(keys);
   }
 
   /** Removes the highest block with all its entries. */
   removeLast(keys: CountedWriter, block: Block): void {
-    this.#lists.flush(keys);
+    this.#indexes.catchUpWithin(keys);
     const { height } = block;
     keys.remove(heightKey('headers', height));
     keys.remove(idKey('blockIds', block.id));
     for (const entry of blockEntries(block)) keys.remove(entry, true);
-    for (const { index } of partsOf(block.transactions)) keys.remove(placeKey({ height, index }));
+    removeTransactions(keys, height, block.transactions);
     keys.remove(heightKey('transactionTotals', height));
     this.#total = undefined;
     const list = this.#ofGenerator(block.generatorPublicKey);
     list.items -= 1;
     keys.remove(listItemKey(list.prefix, list.items));
     for (const [index, transaction] of block.transactions.entries()) {
-      const place = { height, index };
-      keys.remove(idKey('transactionIds', transaction.id));
-      this.#lists.remove(keys, transaction, place);
+      this.#indexes.remove(keys, transaction, { height, index });
     }
   }
 
@@ -143,25 +141,11 @@ export class BlockTables {
   }
 }
 
-/** The transactions of a block as they are stored together. */
-function* partsOf(transactions: readonly Transaction[]): Iterable<{ index: number; part: readonly Transaction[] }> {
-  for (let index = 0; index < transactions.length; index += TRANSACTIONS_PER_VALUE) {
-    const isWhole = transactions.length <= TRANSACTIONS_PER_VALUE;
-    yield { index, part: isWhole ? transactions : transactions.slice(index, index + TRANSACTIONS_PER_VALUE) };
-  }
-}
-
 /** Number of blocks of a generator. */
 export function generatorBlocks(keys: KeyValueReader, publicKey: PublicKey): number {
   const list = publicKeyKey('blocksByGenerator', publicKey);
   const [last] = keys.keys({ ...prefixRange(list), reverse: true, limit: 1 });
   return last === undefined ? 0 : last.readUInt32BE(last.length - 4) + 1;
-}
-
-/** Transactions of the chain up to this height. */
-export function transactionTotal(keys: KeyValueReader, height: number): number {
-  const bytes = height < 1 ? undefined : keys.get(heightKey('transactionTotals', height));
-  return Number(bytes?.readBigUInt64BE() ?? 0n);
 }
 
 /** A block in the list of its generator. */

@@ -170,6 +170,11 @@ function delegating(
     codec: inner.codec,
     shortListMax: inner.shortListMax,
     snapshot: () => inner.snapshot(),
+    get indexesBehind() {
+      return inner.indexesBehind;
+    },
+    postponeIndexes: () => inner.postponeIndexes(),
+    catchUp: (pagesMax) => inner.catchUp(pagesMax),
     account: (address) => inner.account(address),
     delegate: (publicKey) => inner.delegate(publicKey),
     delegateKeyByUsername: (username) => inner.delegateKeyByUsername(username),

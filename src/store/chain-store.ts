@@ -18,7 +18,7 @@ import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-val
 import { heightKey, STATE_TABLES, tablePrefix, textKey } from './layout.ts';
 import { heightAtEnd, isU32 } from './ordered-bytes.ts';
 import { StateTables } from './state-tables.ts';
-import { decodeUndo, encodeUndo } from './undo.ts';
+import { decodeUndo, encodeUndo, type Overwritten, type OverwrittenValues } from './undo.ts';
 
 /** Headers in memory: more than the generations look back, so that the rules seldom touch the disk. */
 const HEADERS_CACHED_MAX = 1024;
@@ -31,6 +31,20 @@ export interface StoredChain extends ChainStore {
   readonly shortListMax: number;
   /** The store as of now, for reading, until its `close` or that of this one. */
   snapshot(): StoredChain;
+  /**
+   * Blocks and transactions that the indexes of transactions lack. Ids are found all the same; what asks the other indexes has
+   * to wait until there are none.
+   */
+  readonly indexesBehind: number;
+  /** From here on the indexes of transactions fall behind with each block that is appended, until `catchUp`. */
+  postponeIndexes(): void;
+  /**
+   * Writes what the indexes of transactions lack, in transactions that end soon: one for each step. Nothing may be appended
+   * before the last. A store that is left before that catches up when it is opened again.
+   *
+   * @param pagesMax after so many changed pages a transaction ends; as many as memory has room for unless told
+   */
+  catchUp(pagesMax?: number): Iterable<void>;
 }
 
 export class KeyValueChainStore implements StoredChain {
@@ -45,9 +59,7 @@ export class KeyValueChainStore implements StoredChain {
   /** Writes of the block that is being applied. */
   #overlay: StateOverlay | undefined;
   /** Undo records of the running transaction: most of a long one are forgotten again before it ends. */
-  readonly #unsavedUndo = new Map<number, Buffer>();
-  /** Transactions that were looked for and not found while it is applied. */
-  readonly #absent = new Set<TransactionId>();
+  readonly #unsavedUndo = new Map<number, OverwrittenValues>();
 
   constructor(keyValue: CountedKeyValue, codec: Codec, shortListMax: number) {
     this.#keyValue = keyValue;
@@ -116,12 +128,7 @@ export class KeyValueChainStore implements StoredChain {
   }
 
   hasTransaction(id: TransactionId): boolean {
-    if (this.#overlay === undefined) return this.transactionPlace(id) !== undefined;
-    // Nothing joins the chain while a block is applied, and the rules ask twice for each of its transactions.
-    if (this.#absent.has(id)) return false;
-    const isStored = this.transactionPlace(id) !== undefined;
-    if (!isStored) this.#absent.add(id);
-    return isStored;
+    return this.transactionPlace(id) !== undefined;
   }
 
   transactionPlace(id: TransactionId): TransactionPlace | undefined {
@@ -143,7 +150,9 @@ export class KeyValueChainStore implements StoredChain {
         assert(!isThenable(result), 'a transaction of the store is synchronous');
         this.#state.flush(writer);
         this.#blocks.flush(writer);
-        for (const [height, bytes] of this.#unsavedUndo) writer.put(heightKey('undo', height), bytes);
+        for (const [height, overwritten] of this.#unsavedUndo) {
+          writer.put(heightKey('undo', height), encodeUndo(overwritten));
+        }
         this.#unsavedUndo.clear();
         return result;
       });
@@ -189,6 +198,18 @@ export class KeyValueChainStore implements StoredChain {
   snapshot(): StoredChain {
     assert(this.#overlay === undefined, 'a snapshot is of what was committed');
     return new KeyValueChainStore(this.#keyValue.snapshot(), this.codec, this.shortListMax);
+  }
+
+  get indexesBehind(): number {
+    return this.#blocks.indexes.behind;
+  }
+
+  postponeIndexes(): void {
+    this.#blocks.indexes.postpone();
+  }
+
+  catchUp(pagesMax?: number): Iterable<void> {
+    return this.#blocks.indexes.catchUp(this.#keyValue, pagesMax);
   }
 
   close(): Promise<void> {
@@ -238,14 +259,13 @@ export class KeyValueChainStore implements StoredChain {
     assert(this.#tip === undefined || block.previousBlockId === this.#tip.id, 'a block is appended to its parent');
     const overlay = new StateOverlay(this.#belowOverlay());
     this.#overlay = overlay;
-    this.#absent.clear();
     apply(overlay);
     this.#overlay = undefined;
 
     const overwritten = this.#state.save(keys, overlay.changes());
     const header = this.#blocks.append(keys, block);
     // The genesis block is what all agree on: it is never taken back.
-    if (block.height > 1) this.#unsavedUndo.set(block.height, encodeUndo(overwritten));
+    if (block.height > 1) this.#unsavedUndo.set(block.height, overwritten);
     if (this.#tip !== undefined) this.#headers.set(this.#tip.height, this.#tip);
     this.#tip = header;
   }
@@ -256,9 +276,8 @@ export class KeyValueChainStore implements StoredChain {
     if (tip === undefined || tip.height === 1) {
       throw new ProtocolError('GENESIS_NOT_REVERTIBLE', {}, 'The genesis block cannot be reverted.');
     }
-    const undoKey = heightKey('undo', tip.height);
-    const undo = this.#unsavedUndo.get(tip.height) ?? keys.get(undoKey);
-    if (undo === undefined) {
+    const overwritten = this.#overwrittenBy(tip.height);
+    if (overwritten === undefined) {
       throw new ProtocolError(
         'UNDO_RECORD_MISSING',
         { height: tip.height, blockId: tip.id },
@@ -266,14 +285,20 @@ export class KeyValueChainStore implements StoredChain {
       );
     }
     const block = this.#blocks.block(tip);
-    this.#state.restore(keys, decodeUndo(undo));
+    this.#state.restore(keys, overwritten);
     this.#blocks.removeLast(keys, block);
-    if (!this.#unsavedUndo.delete(tip.height)) keys.remove(undoKey);
+    if (!this.#unsavedUndo.delete(tip.height)) keys.remove(heightKey('undo', tip.height));
     const parent = this.header(tip.height - 1);
     assert(parent !== undefined, 'the parent of a block above genesis is stored');
     this.#headers.delete(tip.height);
     this.#tip = parent;
     return block;
+  }
+
+  #overwrittenBy(height: number): readonly Overwritten[] | undefined {
+    const unsaved = this.#unsavedUndo.get(height);
+    const undo = unsaved === undefined ? this.#keyValue.get(heightKey('undo', height)) : encodeUndo(unsaved);
+    return undo === undefined ? undefined : decodeUndo(undo);
   }
 
   #forgetUndo(keys: KeyValueWriter, upToHeight: number): void {

@@ -41,8 +41,9 @@ export interface CountedWriter extends KeyValueWriter {
    * Adds keys without values: for many, much faster than one after the other.
    *
    * @param keys of one counted table, ascending; their memory may be used again afterwards
+   * @returns runs that were to be changed for them
    */
-  putSorted(keys: KeyRun): void;
+  putSorted(keys: KeyRun): number;
 }
 
 export class CountedKeyValue implements KeyValue {
@@ -130,11 +131,14 @@ export class CountedKeyValue implements KeyValue {
         runs.add(key);
       },
       putSorted: (keys) => {
-        if (keys.size === 0) return;
+        if (keys.size === 0) return 0;
         const runs = this.#runsOf(keys.key(0)[0]);
         assert(runs !== undefined, 'sorted keys are of a counted table');
+        const before = runs.changes;
         runs.addSorted(keys);
+        const changed = runs.changes - before;
         if (runs.changes > RUNS_CHANGED_MAX) runs.save(writer);
+        return changed;
       },
       remove: (key) => {
         const runs = this.#runsOf(key[0]);

@@ -42,7 +42,8 @@ export const TABLES = {
     number: 1,
     role: 'local',
     key: 'name',
-    value: 'text: layout, generation, network; u64: accounts (their number)',
+    value:
+      'text: layout (and the height that indexes are behind above), generation, network; u64: accounts (their number)',
   },
   headers: { number: 2, role: 'chain', key: 'height', value: 'header as the codec encodes it: the signed bytes first' },
   undo: { number: 4, role: 'local', key: 'height', value: 'what the block overwrote (undo.ts)' },
@@ -125,6 +126,26 @@ export const META_NETWORK = 'network';
 export const META_PARAMS = 'params';
 export const META_ACCOUNTS = 'accounts';
 
+/**
+ * Text under `META_LAYOUT`. While indexes of transactions are behind it says so, in a form that no version knows which can not
+ * write them.
+ *
+ * @param indexedTo height above which transactions stand in no index; undefined when all do
+ */
+export function layoutText(indexedTo: number | undefined): string {
+  return indexedTo === undefined ? String(LAYOUT_VERSION) : `${LAYOUT_VERSION}${BEHIND}${indexedTo}`;
+}
+
+const BEHIND = ' without indexes of transactions above height ';
+
+/** What a text says that `layoutText` made. */
+export function layoutOf(text: string): { readonly layout: string; readonly indexedTo: number | undefined } {
+  const [layout = '', height, ...rest] = text.split(BEHIND);
+  if (height === undefined || rest.length > 0 || !/^\d{1,10}$/.test(height))
+    return { layout: text, indexedTo: undefined };
+  return { layout, indexedTo: Number(height) };
+}
+
 /** The first byte of a table's keys: also the prefix that covers the whole table. */
 export function tablePrefix(table: TableName): Buffer {
   return Buffer.from([TABLES[table].number]);
@@ -147,7 +168,7 @@ export function heightKey(table: 'headers' | 'undo' | 'roundLists' | 'transactio
 export function placeKey(place: TransactionPlace): Buffer {
   const key = Buffer.allocUnsafe(7);
   key[0] = TABLES.transactions.number;
-  writePlace(key, place, 1);
+  writePlace(key, place.height, place.index, 1);
   return key;
 }
 
@@ -221,7 +242,7 @@ export function typeListKey(type: number): Buffer {
 export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer {
   const key = Buffer.allocUnsafe(list.length + PLACE_BYTES);
   key.set(list, 0);
-  writePlace(key, place, list.length);
+  writePlace(key, place.height, place.index, list.length);
   return key;
 }
 

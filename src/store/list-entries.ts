@@ -1,114 +1,90 @@
-/** Index entries of transactions, made many at a time: as keys, one behind the other in memory that is used again and again. */
+/** Index entries of gathered transactions, made many at a time: as keys, one behind the other in memory that is used again. */
 
-import type { TransactionPlace } from '../ports/store.ts';
-import type { Transaction } from '../protocol/types.ts';
-import { amountOf, recipientOf } from './indexes.ts';
+import { NONE, type GatheredTransactions } from './gathered.ts';
 import { KeyRun } from './key-run.ts';
 import type { ListSort } from './layout.ts';
-import { PLACE_BYTES, sizeOfBigint, writeOrderedBigint, writePlace, writeTimestamp } from './ordered-bytes.ts';
-
-/** What the indexes say of a transaction. */
-export interface ListEntry {
-  readonly place: TransactionPlace;
-  readonly amount: bigint;
-  readonly fee: bigint;
-  readonly timestamp: number;
-  readonly type: number;
-  readonly isToSelf: boolean;
-}
-
-export function listEntryOf(transaction: Transaction, place: TransactionPlace): ListEntry {
-  return {
-    place,
-    amount: amountOf(transaction),
-    fee: transaction.fee,
-    timestamp: transaction.timestamp,
-    type: transaction.type,
-    isToSelf: recipientOf(transaction) === transaction.senderId,
-  };
-}
-
-const ORDERS: Readonly<Record<ListSort, (a: ListEntry, b: ListEntry) => number>> = {
-  amount: (a, b) => (a.amount < b.amount ? -1 : a.amount > b.amount ? 1 : 0),
-  fee: (a, b) => (a.fee < b.fee ? -1 : a.fee > b.fee ? 1 : 0),
-  timestamp: (a, b) => a.timestamp - b.timestamp,
-  type: (a, b) => a.type - b.type,
-};
-
-/** Entries in an order, equal ones as they come. Nearly all lists are in most orders already. */
-export function inOrder(entries: readonly ListEntry[], sort: ListSort): readonly ListEntry[] {
-  const order = ORDERS[sort];
-  for (let at = 1; at < entries.length; at += 1) {
-    const [before, entry] = [entries[at - 1], entries[at]];
-    if (before !== undefined && entry !== undefined && order(before, entry) > 0) return [...entries].sort(order);
-  }
-  return entries;
-}
+import {
+  PLACE_BYTES,
+  sizeOfBigint,
+  writeOrderedBigint,
+  writeOrderedNumber,
+  writePlace,
+  writeTimestamp,
+} from './ordered-bytes.ts';
 
 const BYTES_AT_FIRST = 4096;
-/** Keys that are handed on together. */
-const BYTES_AT_ONCE = 1 << 18;
+/** Keys that are handed on together: a few thousand, which may belong to as many runs. */
+const BYTES_AT_ONCE = 1 << 16;
 /** More than any value and place take that can stand behind a prefix. */
 const TAIL_BYTES_MAX = 160;
 
-/** Writes keys and hands them on as runs. */
 export class ListEntryWriter {
   #bytes = Buffer.allocUnsafeSlow(BYTES_AT_FIRST);
   #length = 0;
   #ends: number[] = [];
 
+  get isEmpty(): boolean {
+    return this.#length === 0;
+  }
+
   /**
-   * Writes the keys of a list.
+   * Writes keys of a list, until enough stand here to be taken away.
    *
-   * @param prefix above all that was written since the last `end`
-   * @param entries in the order of the chain
+   * @param prefix above all that was written since keys were taken, or the same
+   * @param rows in the order of the keys
    * @param sort the value that stands before the place; none for the list itself
-   * @param put takes the keys, whose memory is used again when it returns
+   * @returns the position of the first row whose key is not written
    */
-  list(
+  write(
+    gathered: GatheredTransactions,
     prefix: Uint8Array,
-    entries: readonly ListEntry[],
     sort: ListSort | undefined,
-    put: (keys: KeyRun) => void,
-  ): void {
-    const sorted = sort === undefined ? entries : inOrder(entries, sort);
-    for (const entry of sorted) {
-      if (this.#length >= BYTES_AT_ONCE) this.end(put);
+    rows: Uint32Array,
+    from: number,
+    to: number,
+  ): number {
+    for (let position = from; position < to; position += 1) {
+      if (this.#length >= BYTES_AT_ONCE) return position;
+      const row = rows[position] ?? NONE;
       this.#reserve(prefix.length + TAIL_BYTES_MAX);
-      this.#bytes.set(prefix, this.#length);
-      const at = this.#writeValue(entry, sort, this.#length + prefix.length);
-      writePlace(this.#bytes, entry.place, at);
+      const bytes = this.#bytes;
+      let at = this.#length;
+      // Prefixes are short: a loop is faster than a call out of the language.
+      for (let i = 0; i < prefix.length; i += 1, at += 1) bytes[at] = prefix[i] ?? 0;
+      if (sort !== undefined) at = this.#writeValue(gathered, row, sort, at);
+      writePlace(bytes, gathered.height(row), gathered.index(row), at);
       this.#length = at + PLACE_BYTES;
       this.#ends.push(this.#length);
     }
+    return to;
   }
 
-  /** Hands on what was written. What follows may lie below it. */
-  end(put: (keys: KeyRun) => void): void {
+  /** What was written. Its memory is used again by the next `write`. */
+  take(): KeyRun {
     const keys = KeyRun.of(this.#bytes.subarray(0, this.#length), this.#ends);
     this.#length = 0;
     this.#ends = [];
-    put(keys);
+    return keys;
   }
 
   /** @returns where the value ends */
-  #writeValue(entry: ListEntry, sort: ListSort | undefined, at: number): number {
+  #writeValue(gathered: GatheredTransactions, row: number, sort: ListSort, at: number): number {
     switch (sort) {
-      case undefined:
-        return at;
       case 'amount':
       case 'fee': {
-        const value = entry[sort];
+        const number = gathered.amount(sort, row);
+        if (number !== undefined) return writeOrderedNumber(this.#bytes, number, at);
+        const value = gathered.largeAmount(sort, row);
         const magnitude = value < 0n ? -value : value;
         const size = sizeOfBigint(magnitude);
         writeOrderedBigint(this.#bytes, value < 0n, magnitude, size, at);
         return at + 1 + size;
       }
       case 'timestamp':
-        writeTimestamp(this.#bytes, entry.timestamp, at);
+        writeTimestamp(this.#bytes, gathered.timestamp(row), at);
         return at + 4;
       case 'type':
-        this.#bytes.writeUInt16BE(entry.type, at);
+        this.#bytes.writeUInt16BE(gathered.type(row), at);
         return at + 2;
     }
   }

@@ -7,6 +7,8 @@ import { KeyValueChainStore, type StoredChain } from './chain-store.ts';
 import { CountedKeyValue } from './counted.ts';
 import type { KeyValue } from './key-value.ts';
 import {
+  layoutOf,
+  layoutText,
   LAYOUT_VERSION,
   META_ACCOUNTS,
   META_GENERATION,
@@ -37,7 +39,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
 }
 
 /**
- * Opens the store of a folder and holds it until `close`.
+ * Opens the store of a folder and holds it until `close`. Indexes that a killed process left behind are written first, which
+ * takes some seconds at most.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`,
  *   `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`, `STORE_PARAMS_MISMATCH`, each with a message that says what to do
@@ -52,7 +55,9 @@ export async function openChainStore({
 }: ChainStoreOptions): Promise<StoredChain> {
   const keyValue = openLmdb(directory, create ?? true, durable);
   try {
-    return chainStoreOver(keyValue, { codec, params, ...options }, directory);
+    const store = chainStoreOver(keyValue, { codec, params, ...options }, directory);
+    for (const _ of store.catchUp()) continue;
+    return store;
   } catch (error) {
     await keyValue.close();
     throw error;
@@ -102,8 +107,8 @@ export function chainStoreOver(
 
 /** Marks an empty store as this network's; refuses one with other marks. */
 function claim(keyValue: KeyValue, params: ChainParams, directory: string): void {
-  const layout = metaOf(keyValue, META_LAYOUT);
-  if (layout === undefined) {
+  const text = metaOf(keyValue, META_LAYOUT);
+  if (text === undefined) {
     const isForeign = keyValue.count({ gte: Buffer.from([0]), lt: Buffer.from([255]) }) > 0;
     if (isForeign) {
       throw new ProtocolError(
@@ -114,7 +119,7 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
     }
     keyValue.transact((writer) => {
       const zero = Buffer.alloc(8);
-      writer.put(textKey('meta', META_LAYOUT), Buffer.from(String(LAYOUT_VERSION)));
+      writer.put(textKey('meta', META_LAYOUT), Buffer.from(layoutText(undefined)));
       writer.put(textKey('meta', META_GENERATION), Buffer.from(String(params.generation)));
       writer.put(textKey('meta', META_NETWORK), Buffer.from(networkOf(params)));
       writer.put(textKey('meta', META_PARAMS), Buffer.from(paramsPin(params)));
@@ -122,6 +127,7 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
     });
     return;
   }
+  const { layout } = layoutOf(text);
   if (layout !== String(LAYOUT_VERSION)) {
     throw new ProtocolError(
       'STORE_LAYOUT_MISMATCH',

@@ -41,7 +41,7 @@ export function typeBytes(type: number): Buffer {
 /** 6 bytes that sort like the order of transactions in the chain. */
 export function placeBytes(place: TransactionPlace): Buffer {
   const bytes = Buffer.allocUnsafe(PLACE_BYTES);
-  writePlace(bytes, place, 0);
+  writePlace(bytes, place.height, place.index, 0);
   return bytes;
 }
 
@@ -87,6 +87,23 @@ export function writeOrderedBigint(
   bytes[at] = isNegative ? 128 - size : 128 + size;
   writeBigint(bytes, magnitude, at + 1, size);
   if (isNegative) for (let i = at + 1; i <= at + size; i += 1) bytes[i] = 255 - (bytes[i] ?? 0);
+}
+
+/**
+ * Writes an ordered integer from 0 on that a double holds.
+ *
+ * @returns where it ends
+ */
+export function writeOrderedNumber(bytes: Buffer, value: number, at: number): number {
+  let size = 0;
+  for (let bound = 1; bound <= value; bound *= 256) size += 1;
+  bytes[at] = 128 + size;
+  let rest = value;
+  for (let i = at + size; i > at; i -= 1) {
+    bytes[i] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+  return at + size + 1;
 }
 
 /** The ordered integer that begins at `offset`. */
@@ -142,8 +159,8 @@ export function writeTimestamp(bytes: Buffer, timestamp: number, at: number): vo
   bytes.writeUInt32BE((timestamp ^ 0x8000_0000) >>> 0, at);
 }
 
-export function writePlace(bytes: Buffer, place: TransactionPlace, at: number): void {
-  assert(isU16(place.index), 'a block holds less than 65536 transactions');
-  writeU32(bytes, place.height, at);
-  bytes.writeUInt16BE(place.index, at + 4);
+export function writePlace(bytes: Buffer, height: number, index: number, at: number): void {
+  assert(isU16(index), 'a block holds less than 65536 transactions');
+  writeU32(bytes, height, at);
+  bytes.writeUInt16BE(index, at + 4);
 }

@@ -7,7 +7,7 @@ import { assert } from '../primitives/errors.ts';
 import type { Cursor, DappQuery, Direction, Page, TransactionEntry, TransactionQuery } from '../ports/queries.ts';
 import type { TransactionPlace } from '../ports/store.ts';
 import type { Transaction } from '../protocol/types.ts';
-import { transactionTotal } from './block-tables.ts';
+import { transactionTotal } from './stored-transactions.ts';
 import type { StoredChain } from './chain-store.ts';
 import { amountOf, recipientOf } from './indexes.ts';
 import { PIECE_ITEMS, sortInPieces, type LongWork, type Pause } from './long-work.ts';

@@ -7,6 +7,7 @@
 import { LruMap } from '../primitives/bounded.ts';
 import type { Account, Delegate, StateChanges } from '../protocol/state.ts';
 import type { Address, PublicKey } from '../protocol/types.ts';
+import { AccountCache } from './account-cache.ts';
 import type { CountedWriter } from './counted.ts';
 import { accountEntryChanges, sameTexts } from './indexes.ts';
 import { compareKeys, KeyRun } from './key-run.ts';
@@ -14,12 +15,8 @@ import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-val
 import { heightKey, ledgerKey, META_ACCOUNTS, publicKeyKey, tablePrefix, TABLES, textKey } from './layout.ts';
 import { EMPTY, isU32 } from './ordered-bytes.ts';
 import { decodeAccount, decodeDelegate, decodeKeys, encodeAccount, encodeDelegate, encodeKeys } from './records.ts';
-import type { Overwritten } from './undo.ts';
+import type { Overwritten, OverwrittenAccount, OverwrittenDelegate, OverwrittenValues } from './undo.ts';
 
-/** Accounts that vote in memory. One with all its votes takes about 10 KB, so this is 20 MB at worst. */
-const VOTERS_CACHED_MAX = 2048;
-/** Other accounts, about 600 bytes each: as many as a large commit of an import touches. */
-const ACCOUNTS_CACHED_MAX = 32_768;
 /** Delegates in memory, about 500 bytes each. */
 const DELEGATES_CACHED_MAX = 4096;
 /** Round lists in memory: those of the running rounds. */
@@ -27,26 +24,12 @@ const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 
-/** A value with its stored bytes, so that an undo record need not read or encode them again. */
-interface Held<T> {
-  readonly value: T;
-  readonly bytes: Buffer;
-}
-
-/** What the running transaction made of a value. */
-interface Unsaved<T> {
-  /** As it stands in the tables; undefined when it does not. */
-  readonly stored: T | undefined;
-  readonly held: Held<T>;
-}
-
 export class StateTables {
   readonly #keys: KeyValueReader;
-  readonly #accounts = new AccountCache();
-  readonly #delegates = new LruMap<PublicKey, Held<Delegate>>(DELEGATES_CACHED_MAX);
-  readonly #unsavedAccounts = new Map<Address, Unsaved<Account>>();
+  readonly #accounts = new AccountCache((address) => this.#storedAccount(address));
+  readonly #delegates = new LruMap<PublicKey, Delegate>(DELEGATES_CACHED_MAX);
   /** Only delegates that stand in the tables already, so that a walk over those meets all there are. */
-  readonly #unsavedDelegates = new Map<PublicKey, Held<Delegate>>();
+  readonly #unsavedDelegates = new Map<PublicKey, Delegate>();
   readonly #roundLists = new LruMap<number, readonly PublicKey[]>(ROUND_LISTS_CACHED_MAX);
   #ledger: Uint8Array | undefined;
   #isLedgerSaved = true;
@@ -57,11 +40,18 @@ export class StateTables {
   }
 
   account(address: Address): Account | undefined {
-    return this.#heldAccount(address)?.value;
+    return this.#accounts.get(address);
   }
 
   delegate(publicKey: PublicKey): Delegate | undefined {
-    return this.#heldDelegate(publicKey)?.value;
+    const known = this.#unsavedDelegates.get(publicKey) ?? this.#delegates.get(publicKey);
+    if (known !== undefined) return known;
+    if (!PUBLIC_KEY_TEXT.test(publicKey)) return undefined;
+    const bytes = this.#keys.get(publicKeyKey('delegates', publicKey));
+    if (bytes === undefined) return undefined;
+    const delegate = decodeDelegate(publicKey, bytes);
+    this.#delegates.set(publicKey, delegate);
+    return delegate;
   }
 
   delegateKeyByUsername(username: string): PublicKey | undefined {
@@ -71,8 +61,8 @@ export class StateTables {
   *delegates(): Iterable<Delegate> {
     for (const { key, value } of this.#keys.entries(prefixRange(tablePrefix('delegates')))) {
       const publicKey = key.toString('hex', 1);
-      const held = this.#unsavedDelegates.get(publicKey) ?? this.#delegates.get(publicKey);
-      yield held?.value ?? decodeDelegate(publicKey, value);
+      const known = this.#unsavedDelegates.get(publicKey) ?? this.#delegates.get(publicKey);
+      yield known ?? decodeDelegate(publicKey, value);
     }
   }
 
@@ -99,17 +89,18 @@ export class StateTables {
     this.#accounts.clear();
     this.#delegates.clear();
     this.#roundLists.clear();
-    this.#unsavedAccounts.clear();
     this.#unsavedDelegates.clear();
     this.#ledger = ledger;
     this.#isLedgerSaved = true;
   }
 
   /** Takes the changes of a block over and says what they overwrite. `flush` ends what this begins. */
-  save(keys: KeyValueWriter, changes: StateChanges): readonly Overwritten[] {
+  save(keys: KeyValueWriter, changes: StateChanges): OverwrittenValues {
+    const accounts: OverwrittenAccount[] = [];
+    const delegates: OverwrittenDelegate[] = [];
     const overwritten: Overwritten[] = [];
-    for (const account of changes.accounts.values()) this.#saveAccount(keys, account, overwritten);
-    for (const delegate of changes.delegates.values()) this.#saveDelegate(keys, delegate, overwritten);
+    for (const account of changes.accounts.values()) this.#saveAccount(keys, account, accounts, overwritten);
+    for (const delegate of changes.delegates.values()) this.#saveDelegate(keys, delegate, delegates);
     for (const [index, list] of changes.roundLists) {
       const key = heightKey('roundLists', index);
       put(keys, key, list === undefined ? undefined : encodeKeys(list), overwritten);
@@ -124,16 +115,16 @@ export class StateTables {
       this.#ledger = ledger;
       this.#isLedgerSaved = false;
     }
-    return overwritten;
+    return { accounts, delegates, others: overwritten };
   }
 
   /** Writes what the blocks of a transaction have left behind. */
   flush(keys: CountedWriter): void {
     let newAccounts = 0;
     const balances: Buffer[] = [];
-    for (const [address, { stored, held }] of this.#unsavedAccounts) {
-      keys.put(textKey('accounts', address), held.bytes);
-      const { removed, added } = accountEntryChanges(stored, held.value);
+    for (const [address, { value, stored }] of this.#accounts.takeChanged()) {
+      keys.put(textKey('accounts', address), encodeAccount(value));
+      const { removed, added } = accountEntryChanges(stored, value);
       for (const key of removed) keys.remove(key, true);
       for (const key of added) {
         if (key[0] === TABLES.accountsByBalance.number) balances.push(key);
@@ -142,9 +133,10 @@ export class StateTables {
       if (stored === undefined) newAccounts += 1;
     }
     keys.putSorted(KeyRun.from(balances.sort(compareKeys)));
-    this.#unsavedAccounts.clear();
     addToAccountTotal(keys, newAccounts);
-    for (const [publicKey, { bytes }] of this.#unsavedDelegates) keys.put(publicKeyKey('delegates', publicKey), bytes);
+    for (const [publicKey, delegate] of this.#unsavedDelegates) {
+      keys.put(publicKeyKey('delegates', publicKey), encodeDelegate(delegate));
+    }
     this.#unsavedDelegates.clear();
     if (!this.#isLedgerSaved && this.#ledger !== undefined) keys.put(ledgerKey(), bufferOf(this.#ledger));
     this.#isLedgerSaved = true;
@@ -176,63 +168,41 @@ export class StateTables {
     addToAccountTotal(keys, -removedAccounts);
   }
 
-  #heldAccount(address: Address): Held<Account> | undefined {
-    const held = this.#unsavedAccounts.get(address)?.held ?? this.#accounts.get(address);
-    if (held !== undefined) return held;
+  #storedAccount(address: Address): Account | undefined {
     const bytes = this.#keys.get(textKey('accounts', address));
     if (bytes === undefined) return undefined;
-    const value = decodeAccount(address, bytes, () => {
+    return decodeAccount(address, bytes, () => {
       const votes = this.#keys.get(textKey('votes', address));
       return votes === undefined ? [] : decodeKeys(votes);
     });
-    const read = { value, bytes };
-    this.#accounts.set(address, read);
-    return read;
   }
 
-  #heldDelegate(publicKey: PublicKey): Held<Delegate> | undefined {
-    const held = this.#unsavedDelegates.get(publicKey) ?? this.#delegates.get(publicKey);
-    if (held !== undefined) return held;
-    if (!PUBLIC_KEY_TEXT.test(publicKey)) return undefined;
-    const bytes = this.#keys.get(publicKeyKey('delegates', publicKey));
-    if (bytes === undefined) return undefined;
-    const read = { value: decodeDelegate(publicKey, bytes), bytes };
-    this.#delegates.set(publicKey, read);
-    return read;
+  #saveAccount(
+    keys: KeyValueWriter,
+    account: Account,
+    accounts: OverwrittenAccount[],
+    overwritten: Overwritten[],
+  ): void {
+    const change = this.#accounts.change(account);
+    if (change === undefined) return;
+    accounts.push(change);
+    if (sameTexts(change.before?.votes ?? [], account.votes)) return;
+    const votes = account.votes.length === 0 ? undefined : encodeKeys(account.votes);
+    put(keys, textKey('votes', account.address), votes, overwritten);
   }
 
-  #saveAccount(keys: KeyValueWriter, account: Account, overwritten: Overwritten[]): void {
-    const { address } = account;
-    const before = this.#heldAccount(address);
-    if (before?.value === account) return;
-    const held = { value: account, bytes: encodeAccount(account) };
-    const hasSameVotes = sameTexts(before?.value.votes ?? [], account.votes);
-    const hasSameBytes = before?.bytes.equals(held.bytes) === true;
-    if (hasSameVotes && hasSameBytes) return;
-    if (!hasSameBytes) overwritten.push({ key: textKey('accounts', address), before: before?.bytes });
-    if (!hasSameVotes) {
-      const votes = account.votes.length === 0 ? undefined : encodeKeys(account.votes);
-      put(keys, textKey('votes', address), votes, overwritten);
-    }
-    const unsaved = this.#unsavedAccounts.get(address);
-    this.#unsavedAccounts.set(address, { stored: unsaved === undefined ? before?.value : unsaved.stored, held });
-    this.#accounts.set(address, held);
-  }
-
-  #saveDelegate(keys: KeyValueWriter, delegate: Delegate, overwritten: Overwritten[]): void {
+  #saveDelegate(keys: KeyValueWriter, delegate: Delegate, delegates: OverwrittenDelegate[]): void {
     const { publicKey } = delegate;
-    const before = this.#heldDelegate(publicKey);
-    if (before?.value === delegate) return;
-    const held = { value: delegate, bytes: encodeDelegate(delegate) };
-    if (before?.bytes.equals(held.bytes) === true) return;
-    overwritten.push({ key: publicKeyKey('delegates', publicKey), before: before?.bytes });
-    if (before === undefined) keys.put(publicKeyKey('delegates', publicKey), held.bytes);
-    else this.#unsavedDelegates.set(publicKey, held);
-    if (before?.value.username !== delegate.username) {
-      if (before !== undefined) keys.remove(textKey('usernames', before.value.username));
+    const before = this.delegate(publicKey);
+    if (before !== undefined && (before === delegate || sameDelegates(before, delegate))) return;
+    delegates.push({ publicKey, before });
+    if (before === undefined) keys.put(publicKeyKey('delegates', publicKey), encodeDelegate(delegate));
+    else this.#unsavedDelegates.set(publicKey, delegate);
+    if (before?.username !== delegate.username) {
+      if (before !== undefined) keys.remove(textKey('usernames', before.username));
       keys.put(textKey('usernames', delegate.username), Buffer.from(publicKey, 'hex'));
     }
-    this.#delegates.set(publicKey, held);
+    this.#delegates.set(publicKey, delegate);
   }
 
   #restoreDelegate(keys: KeyValueWriter, key: Buffer, before: Buffer | undefined): void {
@@ -246,30 +216,15 @@ export class StateTables {
   }
 }
 
-/** Accounts lately used: of those with votes, which are large, fewer than of the others. */
-class AccountCache {
-  readonly #voters = new LruMap<Address, Held<Account>>(VOTERS_CACHED_MAX);
-  readonly #others = new LruMap<Address, Held<Account>>(ACCOUNTS_CACHED_MAX);
-
-  get(address: Address): Held<Account> | undefined {
-    return this.#others.get(address) ?? this.#voters.get(address);
-  }
-
-  set(address: Address, held: Held<Account>): void {
-    const isVoter = held.value.votes.length > 0;
-    (isVoter ? this.#voters : this.#others).set(address, held);
-    (isVoter ? this.#others : this.#voters).delete(address);
-  }
-
-  delete(address: Address): void {
-    this.#voters.delete(address);
-    this.#others.delete(address);
-  }
-
-  clear(): void {
-    this.#voters.clear();
-    this.#others.clear();
-  }
+/** True for standings of one delegate that say the same. */
+function sameDelegates(a: Delegate, b: Delegate): boolean {
+  return (
+    a.voteWeight === b.voteWeight &&
+    a.pendingVoteWeight === b.pendingVoteWeight &&
+    a.rank === b.rank &&
+    a.address === b.address &&
+    a.username === b.username
+  );
 }
 
 /** Writes a value, or removes it, and notes what stood there, if that was something else. */

@@ -4,7 +4,7 @@ import { addressOf } from '../crypto/keys.ts';
 import type { TransactionQuery } from '../ports/queries.ts';
 import type { TransactionPlace } from '../ports/store.ts';
 import type { Transaction } from '../protocol/types.ts';
-import { transactionTotal } from './block-tables.ts';
+import { transactionTotal } from './stored-transactions.ts';
 import type { StoredChain } from './chain-store.ts';
 import { amountOf, dataKey, dataOf, recipientOf } from './indexes.ts';
 import { afterPrefix, prefixRange, type KeyRange } from './key-value.ts';

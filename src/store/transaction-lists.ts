@@ -1,7 +1,7 @@
 /**
- * The indexes of transactions: all by amount, fee and timestamp, and the lists of each type and address in the order of the
- * chain. Entries of what comes are gathered and written at the end of a transaction of the store (`flush`), sorted, each list
- * as one: a key alone costs several times as much. What goes, goes at once.
+ * The indexes of transactions: their ids, all by amount, fee and timestamp, and the lists of each type and address in the order
+ * of the chain. What comes is gathered and written later, sorted, each list as one: a key alone costs several times as much.
+ * What goes, goes at once.
  *
  * Lists that have grown long are kept sorted in each order that readers ask for. Short ones are not: sorting some hundred
  * transactions when asked costs less than four more entries for each that comes. An address counts with all that it sent and
@@ -13,76 +13,61 @@ import { assert } from '../primitives/errors.ts';
 import type { TransactionPlace } from '../ports/store.ts';
 import { unpackParts } from '../protocol/block/packed-block.ts';
 import type { Codec } from '../protocol/rules.ts';
-import type { Address, Transaction } from '../protocol/types.ts';
+import type { Address, Transaction, TransactionId } from '../protocol/types.ts';
 import type { CountedWriter } from './counted.ts';
+import { GatheredLists, ADDRESS_SORTS, TYPE_SORTS } from './gathered-lists.ts';
+import { GatheredTransactions } from './gathered.ts';
 import { recipientOf, sortValueBytes, transactionDataEntry, transactionEntries } from './indexes.ts';
-import { compareKeys, type KeyRun } from './key-run.ts';
+import { compareKeys, KeyRun } from './key-run.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
 import {
   addressListKey,
+  idKey,
   listPlaceKey,
   longListEntry,
-  longListKey,
   placeKey,
-  SELF_LIST,
   selfListKey,
   tablePrefix,
   TABLES,
   typeListKey,
   type ListSort,
 } from './layout.ts';
-import { listEntryOf, ListEntryWriter, type ListEntry } from './list-entries.ts';
-import { EMPTY, placeAtEnd, placeBytes } from './ordered-bytes.ts';
+import { placeAtEnd, placeBytes } from './ordered-bytes.ts';
+import { TRANSACTIONS_PER_VALUE } from './stored-transactions.ts';
 
 /** A list with more items is long. */
 export const SHORT_LIST_ITEMS_MAX = 256;
-/**
- * Transactions of a block that are one value. All of a usual block are: it is written and read as a whole. A genesis block may
- * hold tens of thousands, and reading one of them should not take all from the disk.
- */
-export const TRANSACTIONS_PER_VALUE = 256;
-
 /** Addresses that were lately used, whose number of transactions is known in memory: some hundred bytes each. */
 const ADDRESSES_CACHED_MAX = 65_536;
 /** Likewise of types: more than any generation has. */
 const TYPES_CACHED_MAX = 64;
 /** Items of lists that become long, read at once: some megabytes. */
 const MEMBERS_AT_ONCE = 20_000;
+/** Ids that are written at once. */
+const IDS_PER_PIECE = 4096;
+/** Likewise keys with the data of transfers, which may belong to as many runs. */
+const DATA_PER_PIECE = 1024;
+/** Entries of a page of the disk that ids come to, at least. */
+const IDS_PER_PAGE = 64;
+/** Pages of the disk that a run takes, with those of its number. */
+const PAGES_PER_RUN = 3;
 
-/** Tables of all transactions in an order. */
-const TABLE_OF_SORT = {
-  amount: 'transactionsByAmount',
-  fee: 'transactionsByFee',
-  timestamp: 'transactionsByTimestamp',
-} as const;
-const TYPE_SORTS = ['amount', 'fee', 'timestamp'] as const satisfies readonly ListSort[];
-/** In the order of their numbers. */
-const ADDRESS_SORTS: readonly ListSort[] = ['amount', 'fee', 'timestamp', 'type'];
-
-/** What an address sent and received, in the order of the chain. */
-interface Added {
-  readonly sent: ListEntry[];
-  readonly received: ListEntry[];
-}
-
-/** A list, or entries of it that are to be written. */
-interface ListPart {
-  readonly prefix: Buffer;
-  readonly entries: readonly ListEntry[];
-}
+/**
+ * A part of what is gathered: writes it, and says about how many pages of the disk that has changed. Written twice it changes
+ * nothing the second time.
+ */
+export type IndexPiece = (keys: CountedWriter) => number;
 
 export class TransactionLists {
   readonly #keys: KeyValueReader;
   readonly #codec: Codec;
   readonly #shortMax: number;
-  /** What an address sent and received; what it sent to itself counts twice. */
+  /** What an address sent and received; what it sent to itself counts twice. What is gathered does not count yet. */
   readonly #lengths = new LruMap<Address, number>(ADDRESSES_CACHED_MAX);
   readonly #typeLengths = new LruMap<number, number>(TYPES_CACHED_MAX);
-  /** Not written yet: all, and the same by types and addresses. */
-  #added: ListEntry[] = [];
-  readonly #addedOfTypes = new Map<number, ListEntry[]>();
-  readonly #addedOfAddresses = new Map<Address, Added>();
-  readonly #writer = new ListEntryWriter();
+  readonly #gathered = new GatheredTransactions();
+  /** Keys with the data of those. */
+  #data: Buffer[] = [];
 
   /** @param shortMax items of a list that is not kept sorted */
   constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
@@ -91,79 +76,70 @@ export class TransactionLists {
     this.#shortMax = shortMax;
   }
 
+  /** Transactions that are not written yet. */
+  get gathered(): number {
+    return this.#gathered.size;
+  }
+
+  /** Place of the first of them. */
+  get firstGathered(): TransactionPlace | undefined {
+    return this.#gathered.size === 0 ? undefined : this.#gathered.place(0);
+  }
+
+  place(id: TransactionId): TransactionPlace | undefined {
+    const gathered = this.#gathered.placeOfId(id);
+    if (gathered !== undefined) return gathered;
+    const value = this.#keys.get(idKey('transactionIds', id));
+    return value === undefined ? undefined : placeAtEnd(value);
+  }
+
   /** Drops what is in memory after a failed transaction. */
   forget(): void {
     this.#lengths.clear();
     this.#typeLengths.clear();
-    this.#forgetAdded();
+    this.#gathered.clear();
+    this.#data = [];
   }
 
-  /** A transaction joins its lists. It is in the tables already, or is before the next `flush`. */
-  add(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
+  /** A transaction joins the indexes. It is in the tables already, or is before anything is written. */
+  add(transaction: Transaction, place: TransactionPlace): void {
+    this.#gathered.add(transaction, place);
     const data = transactionDataEntry(transaction, place);
-    if (data !== undefined) keys.put(data, EMPTY, true);
-    const entry = listEntryOf(transaction, place);
-    this.#added.push(entry);
-    const ofType = this.#addedOfTypes.get(transaction.type);
-    if (ofType === undefined) this.#addedOfTypes.set(transaction.type, [entry]);
-    else ofType.push(entry);
-    this.#addedOf(transaction.senderId).sent.push(entry);
-    const recipientId = recipientOf(transaction);
-    if (recipientId !== undefined) this.#addedOf(recipientId).received.push(entry);
+    if (data !== undefined) this.#data.push(data);
   }
 
-  /** Writes what has joined. */
-  flush(keys: CountedWriter): void {
-    if (this.#added.length === 0) return;
-    const put = (run: KeyRun): void => keys.putSorted(run);
-    const types = Array.from(this.#addedOfTypes, ([type, entries]) => ({ type, prefix: typeListKey(type), entries }));
-    const senders = Array.from(this.#addedOfAddresses, ([address, { sent, received }]) => ({
-      address,
-      prefix: addressListKey('transactionsBySender', address),
-      entries: sent,
-      received,
-    }));
-    types.sort(byPrefix);
-    senders.sort(byPrefix);
-    const recipients = senders.map(({ address, received }) => ({
-      prefix: addressListKey('transactionsByRecipient', address),
-      entries: received,
-    }));
-    // In the order of their prefixes: what joined lists that were long, and lists that have just become so.
-    const long: ListPart[][] = [[], [], []];
-    const begun: ListPart[][] = [[], [], []];
-    for (const part of types) {
-      const before = this.#lengthOfType(part.type);
-      const after = before + part.entries.length;
-      this.#typeLengths.set(part.type, after);
-      if (after > this.#shortMax) (before > this.#shortMax ? long : begun)[0]?.push(part);
+  /**
+   * What is gathered, in pieces: each is to be written before the next is asked for, and nothing else meanwhile. Whatever of it
+   * was written before, by a process that was killed, may be written again.
+   *
+   * @param stored transactions of the chain, or 0 where nobody asks for pages that change
+   */
+  *pieces(stored: number): Iterable<IndexPiece> {
+    if (this.#gathered.size === 0) return;
+    const first = this.#gathered.place(0);
+    const lists = new GatheredLists(this.#gathered);
+    const types = this.#grown(lists.types, lists.typeSizes(), (type) => this.#lengthOfType(type, first));
+    const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
+    yield* this.#idPieces(stored);
+    yield* piecesOf(this.#dataRuns());
+    // What stood in lists before they became long, then what comes, as if they had been long already.
+    const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
+    for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
+      yield* piecesOf(new GatheredLists(members).inOrders(begun));
     }
-    for (const [index, sender] of senders.entries()) {
-      const recipient = recipients[index];
-      const before = this.#lengthOf(sender.address);
-      const after = before + sender.entries.length + sender.received.length;
-      this.#lengths.set(sender.address, after);
-      if (after <= this.#shortMax || recipient === undefined) continue;
-      const lists = before > this.#shortMax ? long : begun;
-      lists[1]?.push(sender);
-      lists[2]?.push(recipient);
-    }
-    for (const parts of inPieces(begun.flat(), this.#shortMax)) this.#writeSorted(this.#whole(parts), put);
-    for (const sort of TYPE_SORTS) {
-      this.#writer.list(tablePrefix(TABLE_OF_SORT[sort]), this.#added, sort, put);
-      this.#writer.end(put);
-    }
-    for (const parts of [types, senders, recipients]) {
-      for (const { prefix, entries } of parts) this.#writer.list(prefix, entries, undefined, put);
-      this.#writer.end(put);
-    }
-    this.#writeSorted(long.flat(), put);
-    this.#forgetAdded();
+    yield* piecesOf(lists.amongAll());
+    yield* piecesOf(lists.inLists());
+    yield* piecesOf(lists.inOrders({ isLongType: types.isLong, isLongAddress: addresses.isLong }));
+    for (const [type, length] of types.lengths) this.#typeLengths.set(type, length);
+    for (const [address, length] of addresses.lengths) this.#lengths.set(address, length);
+    this.#gathered.clear();
+    this.#data = [];
   }
 
-  /** The highest transaction of the chain leaves its lists. Nothing has joined since the last `flush`. */
+  /** The highest transaction of the chain leaves the indexes. Nothing is gathered. */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
-    assert(this.#added.length === 0, 'nothing leaves before all that joined is written');
+    assert(this.#gathered.size === 0, 'nothing leaves before all that joined is written');
+    keys.remove(idKey('transactionIds', transaction.id));
     const { type, senderId } = transaction;
     const recipientId = recipientOf(transaction);
     const typeLength = this.#lengthOfType(type) - 1;
@@ -201,76 +177,130 @@ export class TransactionLists {
     }
   }
 
-  /** Lists with all that stands in them. */
-  #whole(lists: readonly ListPart[]): readonly ListPart[] {
-    const wholes = lists.map(({ prefix }) => ({ prefix, entries: [] as ListEntry[] }));
-    const members = wholes.flatMap(({ prefix, entries }) =>
-      Array.from(this.#keys.keys(prefixRange(prefix)), (key) => ({ place: placeAtEnd(key), entries })),
-    );
-    members.sort((a, b) => a.place.height - b.place.height || a.place.index - b.place.index);
+  *#idPieces(stored: number): Iterable<IndexPiece> {
+    // Nearly sorted: what lies on one page of the disk is written together.
+    const ids = Array.from(this.#gathered.ids(), ([id, row]) => ({ id, row, rank: Number(id) }));
+    ids.sort((a, b) => a.rank - b.rank);
+    const pagesPerId = Math.min(1, stored / IDS_PER_PAGE / ids.length);
+    for (let at = 0; at < ids.length; at += IDS_PER_PIECE) {
+      const piece = ids.slice(at, at + IDS_PER_PIECE);
+      yield (keys) => {
+        for (const { id, row } of piece) {
+          keys.put(idKey('transactionIds', id), placeBytes(this.#gathered.place(row)));
+        }
+        return Math.ceil(piece.length * pagesPerId);
+      };
+    }
+  }
+
+  *#dataRuns(): Iterable<KeyRun> {
+    this.#data.sort(compareKeys);
+    for (let at = 0; at < this.#data.length; at += DATA_PER_PIECE) {
+      yield KeyRun.from(this.#data.slice(at, at + DATA_PER_PIECE));
+    }
+  }
+
+  /** @param sizes what comes to each list */
+  #grown<T>(lists: readonly T[], sizes: Uint32Array, lengthBefore: (list: T) => number): Grown<T> {
+    const lengths = new Map<T, number>();
+    const [begun, long] = [new Set<T>(), new Set<T>()];
+    for (const [position, list] of lists.entries()) {
+      const before = lengthBefore(list);
+      const after = before + (sizes[position] ?? 0);
+      lengths.set(list, after);
+      if (after <= this.#shortMax) continue;
+      long.add(list);
+      if (before > 0 && before <= this.#shortMax) begun.add(list);
+    }
+    return { lengths, begun: [...begun], hasBegun: (list) => begun.has(list), isLong: (list) => long.has(list) };
+  }
+
+  /**
+   * What stood in lists that have become long, some thousand at a time.
+   *
+   * @param end place that all of it stands below
+   */
+  *#membersOf(
+    types: readonly number[],
+    addresses: readonly Address[],
+    end: TransactionPlace,
+  ): Iterable<GatheredTransactions> {
+    const lists = [
+      ...types.map((type) => [typeListKey(type)]),
+      ...addresses.map((address) => [
+        addressListKey('transactionsBySender', address),
+        addressListKey('transactionsByRecipient', address),
+      ]),
+    ];
+    let places: TransactionPlace[] = [];
+    for (const [index, prefixes] of lists.entries()) {
+      for (const prefix of prefixes) {
+        for (const key of this.#keys.keys(listBelow(prefix, end))) places.push(placeAtEnd(key));
+      }
+      if (places.length < MEMBERS_AT_ONCE && index + 1 < lists.length) continue;
+      yield this.#gatheredAt(places);
+      places = [];
+    }
+  }
+
+  #gatheredAt(places: TransactionPlace[]): GatheredTransactions {
+    places.sort((a, b) => a.height - b.height || a.index - b.index);
+    const gathered = new GatheredTransactions();
     let value: { readonly height: number; readonly from: number; readonly parts: readonly Buffer[] } | undefined;
-    let entry: ListEntry | undefined;
-    for (const { place, entries } of members) {
+    for (const [at, place] of places.entries()) {
+      const before = places[at - 1];
+      if (before?.height === place.height && before.index === place.index) continue;
       const from = place.index - (place.index % TRANSACTIONS_PER_VALUE);
       if (value?.height !== place.height || value.from !== from) {
         const packed = this.#keys.get(placeKey({ height: place.height, index: from }));
         assert(packed !== undefined, 'a list names transactions that are stored');
         value = { height: place.height, from, parts: unpackParts(packed) };
       }
-      if (entry?.place.height !== place.height || entry.place.index !== place.index) {
-        const bytes = value.parts[place.index - from];
-        assert(bytes !== undefined, 'a list names transactions that are stored');
-        // No index is asked for the id, which would cost a hash.
-        entry = listEntryOf(this.#codec.decodeTransaction(bytes, NO_ID), place);
-      }
-      entries.push(entry);
+      const bytes = value.parts[place.index - from];
+      assert(bytes !== undefined, 'a list names transactions that are stored');
+      // No list asks for the id, which would cost a hash.
+      gathered.add(this.#codec.decodeTransaction(bytes, NO_ID), place);
     }
-    for (const [index, { entries }] of lists.entries()) wholes[index]?.entries.push(...entries);
-    return wholes;
+    return gathered;
   }
 
-  /** @param lists in the order of their prefixes */
-  #writeSorted(lists: readonly ListPart[], put: (keys: KeyRun) => void): void {
-    for (const { prefix, entries } of lists) {
-      for (const sort of sortsOf(prefix)) this.#writer.list(longListKey(prefix, sort), entries, sort, put);
-    }
-    for (const { prefix, entries } of lists) {
-      if (prefix[0] !== TABLES.transactionsBySender.number) continue;
-      const toSelf = entries.filter(({ isToSelf }) => isToSelf);
-      if (toSelf.length === 0) continue;
-      const own = Buffer.from(prefix);
-      own[0] = SELF_LIST;
-      for (const sort of ADDRESS_SORTS) this.#writer.list(longListKey(own, sort), toSelf, sort, put);
-    }
-    this.#writer.end(put);
-  }
-
-  #forgetAdded(): void {
-    this.#added = [];
-    this.#addedOfTypes.clear();
-    this.#addedOfAddresses.clear();
-  }
-
-  #addedOf(address: Address): Added {
-    let added = this.#addedOfAddresses.get(address);
-    if (added === undefined) this.#addedOfAddresses.set(address, (added = { sent: [], received: [] }));
-    return added;
-  }
-
-  #lengthOf(address: Address): number {
+  /** @param end place that what counts stands below; without one all counts */
+  #lengthOf(address: Address, end?: TransactionPlace): number {
     return (
       this.#lengths.get(address) ??
-      listLength(this.#keys, addressListKey('transactionsBySender', address)) +
-        listLength(this.#keys, addressListKey('transactionsByRecipient', address))
+      lengthBelow(this.#keys, addressListKey('transactionsBySender', address), end) +
+        lengthBelow(this.#keys, addressListKey('transactionsByRecipient', address), end)
     );
   }
 
-  #lengthOfType(type: number): number {
-    return this.#typeLengths.get(type) ?? listLength(this.#keys, typeListKey(type));
+  #lengthOfType(type: number, end?: TransactionPlace): number {
+    return this.#typeLengths.get(type) ?? lengthBelow(this.#keys, typeListKey(type), end);
   }
 }
 
+/** Lists that something comes to. */
+interface Grown<T> {
+  /** With what comes. */
+  readonly lengths: ReadonlyMap<T, number>;
+  /** Those that hold something and become long. */
+  readonly begun: readonly T[];
+  readonly hasBegun: (list: T) => boolean;
+  readonly isLong: (list: T) => boolean;
+}
+
 const NO_ID = '0';
+
+function* piecesOf(runs: Iterable<KeyRun>): Iterable<IndexPiece> {
+  for (const run of runs) yield (keys) => keys.putSorted(run) * PAGES_PER_RUN;
+}
+
+function listBelow(list: Buffer, end: TransactionPlace): { readonly gte: Uint8Array; readonly lt: Uint8Array } {
+  return { gte: list, lt: listPlaceKey(list, end) };
+}
+
+function lengthBelow(keys: KeyValueReader, list: Buffer, end: TransactionPlace | undefined): number {
+  return end === undefined ? listLength(keys, list) : keys.count(listBelow(list, end));
+}
 
 /** Number of items of a list of transactions. */
 export function listLength(keys: KeyValueReader, list: Buffer): number {
@@ -286,22 +316,4 @@ function sortsOf(list: Uint8Array): readonly ListSort[] {
 function endSorted(keys: KeyValueWriter, list: Buffer): void {
   const range = prefixRange(Buffer.concat([tablePrefix('longLists'), list]));
   for (const key of Array.from(keys.keys(range))) keys.remove(key, true);
-}
-
-function byPrefix(a: { readonly prefix: Buffer }, b: { readonly prefix: Buffer }): number {
-  return compareKeys(a.prefix, b.prefix);
-}
-
-/** Lists that were short, in groups that are read at once. */
-function* inPieces(lists: readonly ListPart[], shortMax: number): Iterable<readonly ListPart[]> {
-  let piece: ListPart[] = [];
-  let items = 0;
-  for (const list of lists) {
-    piece.push(list);
-    items += shortMax + list.entries.length;
-    if (items < MEMBERS_AT_ONCE) continue;
-    yield piece;
-    [piece, items] = [[], 0];
-  }
-  if (piece.length > 0) yield piece;
 }

@@ -3,19 +3,53 @@
  * counters and the block itself are left out: they follow from these values and from the stored block.
  */
 
-import { RecordReader, RecordWriter } from './records.ts';
+import type { Account, Delegate } from '../protocol/state.ts';
+import type { Address, PublicKey } from '../protocol/types.ts';
+import { publicKeyKey, TABLES } from './layout.ts';
+import { RecordReader, RecordWriter, writeAccount, writeDelegate } from './records.ts';
 
 export interface Overwritten {
   readonly key: Buffer;
   readonly before: Buffer | undefined;
 }
 
+export interface OverwrittenAccount {
+  readonly address: Address;
+  /** Its votes, which stand in a table of their own, are told apart. */
+  readonly before: Account | undefined;
+}
+
+export interface OverwrittenDelegate {
+  readonly publicKey: PublicKey;
+  readonly before: Delegate | undefined;
+}
+
+/** The same as values: of a long transaction most undo records are forgotten before anybody asks for their bytes. */
+export interface OverwrittenValues {
+  readonly accounts: readonly OverwrittenAccount[];
+  readonly delegates: readonly OverwrittenDelegate[];
+  readonly others: readonly Overwritten[];
+}
+
 const ABSENT = 0;
 const PRESENT = 1;
 
-export function encodeUndo(overwritten: readonly Overwritten[]): Buffer {
+export function encodeUndo({ accounts, delegates, others }: OverwrittenValues): Buffer {
   const record = new RecordWriter();
-  for (const { key, before } of overwritten) {
+  for (const { address, before } of accounts) {
+    record.sizedOf(() => {
+      record.byte(TABLES.accounts.number);
+      record.ascii(address);
+    });
+    record.byte(before === undefined ? ABSENT : PRESENT);
+    if (before !== undefined) record.sizedOf(() => writeAccount(record, before));
+  }
+  for (const { publicKey, before } of delegates) {
+    record.sized(publicKeyKey('delegates', publicKey));
+    record.byte(before === undefined ? ABSENT : PRESENT);
+    if (before !== undefined) record.sizedOf(() => writeDelegate(record, before));
+  }
+  for (const { key, before } of others) {
     record.sized(key);
     record.byte(before === undefined ? ABSENT : PRESENT);
     if (before !== undefined) record.sized(before);

@@ -192,10 +192,14 @@ function recordTargets(): readonly Target[] {
     rank: 3,
   };
   const isDeclared = (error: unknown) => error instanceof AssertionFailed;
-  const undo = [
-    { key: Buffer.from('a key'), before: undefined },
-    { key: Buffer.from('another'), before: Buffer.from('what it held') },
-  ];
+  const undo = {
+    accounts: [{ address: account.address, before: account }],
+    delegates: [],
+    others: [
+      { key: Buffer.from('a key'), before: undefined },
+      { key: Buffer.from('another'), before: Buffer.from('what it held') },
+    ],
+  };
   return [
     {
       name: 'records',

@@ -8,7 +8,7 @@ import { importChain, type ImportProgress } from '../../src/node/import-chain.ts
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
-import { makeNetwork } from '../support/chain-maker.ts';
+import { makeNetwork, withPayload } from '../support/chain-maker.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
 const HEIGHT = 120;
@@ -26,7 +26,7 @@ interface Ending {
 async function run(place: ChainPlace, file: string): Promise<Ending> {
   const { chain, store, genesis, close } = await openChain(place, true);
   try {
-    const outcome = await importChain({ chain, genesis, file: openChainFile(file) }).then(
+    const outcome = await importChain({ chain, indexes: store, genesis, file: openChainFile(file) }).then(
       (progress) => ({ progress }),
       (error: unknown) => {
         if (error instanceof ProtocolError) return { error };
@@ -190,9 +190,9 @@ const longLines = long.blocks.map((block) => lineOfBlock(block, long.maker.rules
 
 test('an import that is stopped keeps what it has applied, and the next goes on from there', async (t) => {
   const { file, place } = fileOf(t, longLines);
-  const { chain, genesis, close } = await openChain(place, true);
+  const { chain, store, genesis, close } = await openChain(place, true);
   const stop = new AbortController();
-  const options = { chain, genesis, file: openChainFile(file), signal: stop.signal };
+  const options = { chain, indexes: store, genesis, file: openChainFile(file), signal: stop.signal };
   const done = await importChain({ ...options, onProgress: () => stop.abort() });
   await close();
   t.true(done.height > 100 && done.height < LONG_HEIGHT, `height ${done.height}`);
@@ -212,6 +212,33 @@ test('a wrong block far into a file is refused there while later ones are read a
   t.is(height, 699);
   t.is(digest, await storeChain(placeIn(temporaryFolder(t), long.network), long.blocks.slice(0, 699)));
 });
+
+for (const [where, made] of [
+  ['an earlier commit, whose indexes are not written yet,', long],
+  ['the same commit', madeChain(11)],
+] as const) {
+  test(`a transaction that stands in ${where} already is refused as confirmed`, async (t) => {
+    const { maker, blocks: before, network: own } = made;
+    const repeated = before[9]!.transactions[1]!;
+    const fresh = maker.transfer(own.accounts[0]!, own.accounts[1]!, 5n);
+    const twice = withPayload(maker.build(), maker.nextSlot().keyPair, [fresh, repeated]);
+    const { file, place } = fileOf(
+      t,
+      [...before, twice].map((block) => lineOfBlock(block, maker.rules.codec)),
+    );
+    const { error, height } = await run(place, file);
+    const text = `Transaction is already confirmed: ${repeated.id}`;
+    t.true(error?.message.includes(`: block ${twice.id} at height ${twice.height} is refused: `), error?.message);
+    t.true(error?.message.includes(text), error?.message);
+    t.false(error?.message.includes(fresh.id));
+    t.is(height, before.length);
+    const { store } = await openSnapshot(place);
+    t.is(store.indexesBehind, 0);
+    t.deepEqual(store.transactionPlace(repeated.id), { height: 10, index: 1 });
+    t.false(store.hasTransaction(fresh.id));
+    await store.close();
+  });
+}
 
 test('an imported chain is taken back as far as it is not final, block by block as if it had grown one by one', async (t) => {
   const { file, place } = fileOf(t, longLines);

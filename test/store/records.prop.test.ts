@@ -3,6 +3,7 @@ import { fc } from '../support/fast-check.ts';
 
 import { AssertionFailed } from '../../src/primitives/errors.ts';
 import { emptyAccount, type Account, type Delegate } from '../../src/protocol/state.ts';
+import { publicKeyKey, textKey } from '../../src/store/layout.ts';
 import { orderedBigint, orderedBigintBytes } from '../../src/store/ordered-bytes.ts';
 import {
   decodeAccount,
@@ -82,13 +83,35 @@ test('lists of keys come back from their bytes as they were', (t) => {
   );
 });
 
-test('undo records come back from their bytes as they were', (t) => {
+test('undo records come back from their bytes as keys with what those held', (t) => {
   const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
   const entry = fc.record({ key: bytes, before: fc.oneof(fc.constant(undefined), bytes) }, { noNullPrototype: true });
   fc.assert(
-    fc.property(fc.array(entry, { maxLength: 8 }), (overwritten) => {
-      t.deepEqual(decodeUndo(encodeUndo(overwritten)), overwritten);
-    }),
+    fc.property(
+      fc.array(account, { maxLength: 4 }),
+      fc.array(delegate, { maxLength: 4 }),
+      fc.array(entry, { maxLength: 4 }),
+      fc.array(fc.boolean()),
+      (accounts, delegates, others, wereThere) => {
+        const before = <T>(value: T, index: number): T | undefined => (wereThere[index] === true ? value : undefined);
+        const undo = encodeUndo({
+          accounts: accounts.map((each, index) => ({ address: each.address, before: before(each, index) })),
+          delegates: delegates.map((each, index) => ({ publicKey: each.publicKey, before: before(each, index) })),
+          others,
+        });
+        t.deepEqual(decodeUndo(undo), [
+          ...accounts.map((each, index) => ({
+            key: textKey('accounts', each.address),
+            before: before(encodeAccount(each), index),
+          })),
+          ...delegates.map((each, index) => ({
+            key: publicKeyKey('delegates', each.publicKey),
+            before: before(encodeDelegate(each), index),
+          })),
+          ...others,
+        ]);
+      },
+    ),
   );
 });
 

@@ -13,13 +13,14 @@ export async function importCommand(name: string, flags: ImportFlags): Promise<v
   const place = placeOfNetwork(flags);
   const file = openChainFile(name);
   const stop = new AbortController();
-  const { chain, genesis, close } = await openChain(place, true);
+  const { chain, store, genesis, close } = await openChain(place, true);
   const onSignal = (): void => stop.abort();
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
   const progress = createProgress({ what: 'importing', fromHeight: chain.tip.header.height });
   try {
     const done = await importChain({
       chain,
+      indexes: store,
       genesis,
       file,
       signal: stop.signal,

@@ -1,16 +1,16 @@
 /** `bloomery verify`: checks all that a store holds against the rules. */
 
-import { openScratchChain, openSnapshot } from '../../node/chain-tool.ts';
+import { openIndexedSnapshot, openScratchChain } from '../../node/chain-tool.ts';
 import { verifyChain } from '../../node/verify-chain.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { VerifyFlags } from '../flags.ts';
 import { createProgress } from '../progress.ts';
 
-/** @throws ProtocolError `STORE_DEVIATES` with the first deviation */
+/** @throws ProtocolError `STORE_DEVIATES` with the first deviation, `STORE_BEHIND` while an import is under way */
 export async function verify(flags: VerifyFlags): Promise<void> {
   const place = placeOfData(flags);
-  const { store } = await openSnapshot(place);
+  const { store } = await openIndexedSnapshot(place);
   const progress = createProgress({ what: 'verifying', fromHeight: 1 });
   try {
     const scratch = await openScratchChain(place);

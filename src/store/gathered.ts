@@ -1,0 +1,216 @@
+/**
+ * Transactions whose index entries are still to be written. They are kept as columns: as objects a hundred thousand of them
+ * take several times the memory, and are moved about in it.
+ */
+
+import type { TransactionPlace } from '../ports/store.ts';
+import type { Address, Transaction, TransactionId } from '../protocol/types.ts';
+import { amountOf, recipientOf } from './indexes.ts';
+import type { ListSort } from './layout.ts';
+
+/** Rows that there is room for at first: those of a few full blocks. */
+const ROWS_AT_FIRST = 128;
+/** Stands for no address and no list. */
+export const NONE = 0xffff_ffff;
+
+/** Columns that hold amounts in beddows. */
+export type AmountColumn = Extract<ListSort, 'amount' | 'fee'>;
+
+export class GatheredTransactions {
+  readonly #rowOfId = new Map<TransactionId, number>();
+  readonly #addresses: Address[] = [];
+  readonly #numberOfAddress = new Map<Address, number>();
+  /** Amounts that no double holds exactly: their column has the nearest one, which sorts like them. */
+  readonly #large: Readonly<Record<AmountColumn, Map<number, bigint>>> = { amount: new Map(), fee: new Map() };
+  #columns = columnsOf(ROWS_AT_FIRST);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Those that senders and recipients are numbered by. */
+  get addresses(): readonly Address[] {
+    return this.#addresses;
+  }
+
+  /** Ids in the order of their rows, if no two rows have the same. */
+  ids(): Iterable<readonly [id: TransactionId, row: number]> {
+    return this.#rowOfId;
+  }
+
+  placeOfId(id: TransactionId): TransactionPlace | undefined {
+    const row = this.#rowOfId.get(id);
+    return row === undefined ? undefined : this.place(row);
+  }
+
+  add(transaction: Transaction, place: TransactionPlace): void {
+    const row = this.#size;
+    if (row === this.#columns.height.length) this.#columns = columnsOf(row * 2, this.#columns);
+    const { height, index, timestamp, type, sender, recipient } = this.#columns;
+    this.#rowOfId.set(transaction.id, row);
+    height[row] = place.height;
+    index[row] = place.index;
+    this.#setAmount('amount', row, amountOf(transaction));
+    this.#setAmount('fee', row, transaction.fee);
+    timestamp[row] = transaction.timestamp;
+    type[row] = transaction.type;
+    sender[row] = this.#numberOf(transaction.senderId);
+    const recipientId = recipientOf(transaction);
+    recipient[row] = recipientId === undefined ? NONE : this.#numberOf(recipientId);
+    this.#size = row + 1;
+  }
+
+  clear(): void {
+    this.#size = 0;
+    this.#rowOfId.clear();
+    this.#addresses.length = 0;
+    this.#numberOfAddress.clear();
+    this.#large.amount.clear();
+    this.#large.fee.clear();
+    if (this.#columns.height.length > ROWS_AT_FIRST) this.#columns = columnsOf(ROWS_AT_FIRST);
+  }
+
+  place(row: number): TransactionPlace {
+    return { height: this.height(row), index: this.index(row) };
+  }
+
+  height(row: number): number {
+    return this.#columns.height[row] ?? 0;
+  }
+
+  index(row: number): number {
+    return this.#columns.index[row] ?? 0;
+  }
+
+  /** Undefined where it is not a whole number from 0 on that a double holds: `largeAmount` has it then. */
+  amount(column: AmountColumn, row: number): number | undefined {
+    const value = this.#columns[column][row] ?? 0;
+    return value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
+  }
+
+  largeAmount(column: AmountColumn, row: number): bigint {
+    return this.#large[column].get(row) ?? 0n;
+  }
+
+  timestamp(row: number): number {
+    return this.#columns.timestamp[row] ?? 0;
+  }
+
+  type(row: number): number {
+    return this.#columns.type[row] ?? 0;
+  }
+
+  /** Number of the address. */
+  sender(row: number): number {
+    return this.#columns.sender[row] ?? 0;
+  }
+
+  /** Number of the address, `NONE` where there is none. */
+  recipient(row: number): number {
+    return this.#columns.recipient[row] ?? NONE;
+  }
+
+  /** All rows, those of equal values as they came. */
+  rowsBy(sort: ListSort): Uint32Array {
+    const rows = this.rows();
+    const values = this.#columns[sort];
+    if (!isAscending(values, this.#size)) rows.sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0) || a - b);
+    if (sort !== 'amount' && sort !== 'fee') return rows;
+    const large = this.#large[sort];
+    if (large.size === 0) return rows;
+    const exact = (row: number): bigint => large.get(row) ?? BigInt(values[row] ?? 0);
+    return rows.sort((a, b) => {
+      const difference = (values[a] ?? 0) - (values[b] ?? 0);
+      if (difference !== 0) return difference;
+      const [left, right] = [exact(a), exact(b)];
+      return left < right ? -1 : left > right ? 1 : a - b;
+    });
+  }
+
+  /** All rows as they came. */
+  rows(): Uint32Array {
+    const rows = new Uint32Array(this.#size);
+    for (let row = 0; row < rows.length; row += 1) rows[row] = row;
+    return rows;
+  }
+
+  #numberOf(address: Address): number {
+    let number = this.#numberOfAddress.get(address);
+    if (number === undefined) {
+      number = this.#addresses.push(address) - 1;
+      this.#numberOfAddress.set(address, number);
+    }
+    return number;
+  }
+
+  #setAmount(column: AmountColumn, row: number, amount: bigint): void {
+    this.#columns[column][row] = Number(amount);
+    if (this.amount(column, row) === undefined) this.#large[column].set(row, amount);
+  }
+}
+
+/** Rows in groups, those of a group in the order that they were in. */
+export interface Groups {
+  readonly rows: Uint32Array;
+  /** Where each group begins, and the end of the last. */
+  readonly starts: Uint32Array;
+}
+
+/**
+ * @param rows in any order
+ * @param groupOf the group of each row, `NONE` for those that are left out
+ */
+export function grouped(rows: Uint32Array, groupOf: Uint32Array, groups: number): Groups {
+  const starts = new Uint32Array(groups + 1);
+  for (let at = 0; at < rows.length; at += 1) {
+    const group = groupOf[rows[at] ?? 0] ?? NONE;
+    if (group !== NONE) starts[group + 1] = (starts[group + 1] ?? 0) + 1;
+  }
+  for (let group = 0; group < groups; group += 1) starts[group + 1] = (starts[group + 1] ?? 0) + (starts[group] ?? 0);
+  const next = starts.slice(0, groups);
+  const sorted = new Uint32Array(starts[groups] ?? 0);
+  for (let at = 0; at < rows.length; at += 1) {
+    const row = rows[at] ?? 0;
+    const group = groupOf[row] ?? NONE;
+    if (group === NONE) continue;
+    const to = next[group] ?? 0;
+    sorted[to] = row;
+    next[group] = to + 1;
+  }
+  return { rows: sorted, starts };
+}
+
+interface Columns {
+  readonly height: Uint32Array;
+  readonly index: Uint16Array;
+  readonly amount: Float64Array;
+  readonly fee: Float64Array;
+  readonly timestamp: Int32Array;
+  readonly type: Uint16Array;
+  readonly sender: Uint32Array;
+  readonly recipient: Uint32Array;
+}
+
+/** @param filled columns whose rows they begin with */
+function columnsOf(rows: number, filled?: Columns): Columns {
+  const columns = {
+    height: new Uint32Array(rows),
+    index: new Uint16Array(rows),
+    amount: new Float64Array(rows),
+    fee: new Float64Array(rows),
+    timestamp: new Int32Array(rows),
+    type: new Uint16Array(rows),
+    sender: new Uint32Array(rows),
+    recipient: new Uint32Array(rows),
+  };
+  if (filled !== undefined) {
+    for (const name of Object.keys(columns) as (keyof Columns)[]) columns[name].set(filled[name]);
+  }
+  return columns;
+}
+
+function isAscending(values: ArrayLike<number>, size: number): boolean {
+  for (let row = 1; row < size; row += 1) if ((values[row - 1] ?? 0) > (values[row] ?? 0)) return false;
+  return true;
+}

@@ -1,0 +1,174 @@
+/**
+ * The indexes of transactions as of the chain's end, or of a height below it: while many blocks are appended and nobody asks,
+ * they may fall behind. Most entries of a hundred blocks come to places far apart; of some thousand blocks ten stand
+ * side by side, and ten are written as fast as one.
+ *
+ * How far they have come stands in the store, in the transaction of the first block that they lack. What they lack is kept in
+ * memory beside that, and read again from the blocks where it is not known.
+ */
+
+import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
+import type { TransactionPlace } from '../ports/store.ts';
+import type { Codec } from '../protocol/rules.ts';
+import type { Transaction, TransactionId } from '../protocol/types.ts';
+import type { CountedKeyValue, CountedWriter } from './counted.ts';
+import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
+import { layoutOf, layoutText, META_LAYOUT, tablePrefix, textKey } from './layout.ts';
+import { heightAtEnd } from './ordered-bytes.ts';
+import { transactionsAt, transactionTotal } from './stored-transactions.ts';
+import { TransactionLists } from './transaction-lists.ts';
+
+/** Pages that a transaction changes while indexes catch up: they are in memory until its end, 4 KB each. */
+const PAGES_PER_TRANSACTION = 3_000;
+
+export class LateIndexes {
+  readonly #keys: KeyValueReader;
+  readonly #codec: Codec;
+  readonly #lists: TransactionLists;
+  /** Height above which transactions stand in no index; undefined when all do. Not known before it is asked for. */
+  #indexedTo: { readonly height: number | undefined } | undefined;
+  /** Whether what the indexes lack is gathered. */
+  #isGathered = false;
+  #mayFallBehind = false;
+  #isCatchingUp = false;
+
+  /** @param shortListMax items of a list that is not kept sorted */
+  constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
+    this.#keys = keys;
+    this.#codec = codec;
+    this.#lists = new TransactionLists(keys, codec, shortListMax);
+  }
+
+  /** Blocks and transactions that the indexes lack. */
+  get behind(): number {
+    const indexedTo = this.#indexedHeight;
+    if (indexedTo === undefined) return 0;
+    this.#gather();
+    return this.#lists.gathered + tipHeight(this.#keys) - indexedTo;
+  }
+
+  /** From here on they fall behind with each block, until they are caught up with. */
+  postpone(): void {
+    this.#mayFallBehind = true;
+  }
+
+  place(id: TransactionId): TransactionPlace | undefined {
+    if (this.#indexedHeight !== undefined) this.#gather();
+    return this.#lists.place(id);
+  }
+
+  add(transaction: Transaction, place: TransactionPlace): void {
+    assert(!this.#isCatchingUp, 'nothing is appended while indexes catch up');
+    if (this.#indexedHeight !== undefined) this.#gather(place.height - 1);
+    this.#lists.add(transaction, place);
+  }
+
+  /** The highest transaction of the chain leaves. The indexes have caught up. */
+  remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
+    this.#lists.remove(keys, transaction, place);
+  }
+
+  /** Ends a transaction of the store: writes what has joined, or takes note that it is missing. */
+  flush(keys: CountedWriter): void {
+    if (this.#lists.gathered === 0) return;
+    if (!this.#mayFallBehind) this.catchUpWithin(keys);
+    else if (this.#indexedHeight === undefined) {
+      const first = this.#lists.firstGathered;
+      assert(first !== undefined, 'what is gathered begins somewhere');
+      this.#mark(keys, first.height - 1);
+      this.#isGathered = true;
+    }
+  }
+
+  /** Writes what is missing within a running transaction of the store. */
+  catchUpWithin(keys: CountedWriter): void {
+    assert(!this.#isCatchingUp, 'indexes catch up once at a time');
+    if (this.#indexedHeight !== undefined) this.#gather();
+    for (const write of this.#lists.pieces(0)) write(keys);
+    this.#endCatchUp(keys);
+  }
+
+  /**
+   * Writes what is missing, in transactions that end soon: one for each step. The store may be closed, or its process killed,
+   * between any two.
+   */
+  *catchUp(keyValue: CountedKeyValue, pagesMax = PAGES_PER_TRANSACTION): Iterable<void> {
+    assert(!this.#isCatchingUp, 'indexes catch up once at a time');
+    if (this.#indexedHeight === undefined) return;
+    this.#gather();
+    this.#isCatchingUp = true;
+    try {
+      const pieces = this.#lists.pieces(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
+      for (let isDone = false; !isDone;) {
+        // A transaction that failed between two steps has dropped it, and pieces of nothing must not end this.
+        assert(this.#isGathered, 'what indexes lack is in memory until they have caught up');
+        keyValue.transact((keys) => {
+          for (let pages = 0; pages < pagesMax;) {
+            const piece = pieces.next();
+            isDone = piece.done === true;
+            if (piece.done === true) return this.#endCatchUp(keys);
+            pages += piece.value(keys);
+          }
+        });
+        yield;
+      }
+    } catch (error) {
+      this.forget();
+      throw error;
+    } finally {
+      this.#isCatchingUp = false;
+    }
+  }
+
+  /** Drops what is in memory after a failed transaction. */
+  forget(): void {
+    this.#lists.forget();
+    this.#isGathered = false;
+    this.#indexedTo = undefined;
+  }
+
+  get #indexedHeight(): number | undefined {
+    this.#indexedTo ??= { height: layoutOf(this.#keys.get(textKey('meta', META_LAYOUT))?.toString() ?? '').indexedTo };
+    return this.#indexedTo.height;
+  }
+
+  /** @param to height of the last block that counts, when it is not the tip: later ones are gathered as they come */
+  #gather(to?: number): void {
+    if (this.#isGathered) return;
+    this.#isGathered = true;
+    const from = this.#indexedHeight;
+    assert(from !== undefined && this.#lists.gathered === 0, 'what indexes lack is gathered once');
+    const last = to ?? tipHeight(this.#keys);
+    for (let height = from + 1; height <= last; height += 1) {
+      for (const [index, transaction] of this.#transactionsAt(height).entries()) {
+        this.#lists.add(transaction, { height, index });
+      }
+    }
+  }
+
+  /** @throws ProtocolError `STORE_UNREADABLE` naming the block: damaged bytes make every kind of error in those who decode them */
+  #transactionsAt(height: number): readonly Transaction[] {
+    try {
+      return transactionsAt(this.#keys, this.#codec, height);
+    } catch (error) {
+      this.forget();
+      const what = `the transactions of the block at height ${height}, which indexes lack, cannot be read: ${messageOf(error)}`;
+      throw new ProtocolError('STORE_UNREADABLE', { height }, `The chain store is damaged: ${what}.`, { cause: error });
+    }
+  }
+
+  #endCatchUp(keys: CountedWriter): void {
+    if (this.#indexedHeight !== undefined) this.#mark(keys, undefined);
+    this.#isGathered = false;
+  }
+
+  #mark(keys: CountedWriter, indexedTo: number | undefined): void {
+    keys.put(textKey('meta', META_LAYOUT), Buffer.from(layoutText(indexedTo)));
+    this.#indexedTo = { height: indexedTo };
+  }
+}
+
+function tipHeight(keys: KeyValueReader): number {
+  const [last] = keys.keys({ ...prefixRange(tablePrefix('headers')), reverse: true, limit: 1 });
+  return last === undefined ? 0 : heightAtEnd(last);
+}
