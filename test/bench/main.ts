@@ -33,8 +33,8 @@ const isLong = process.argv.includes('--long');
 const benchImports = (): Promise<void> =>
   benchImport(
     isLong
-      ? { shortHeight: 10_000, longHeight: 100_000, manyHeight: 10_000, busyHeight: 6000 }
-      : { shortHeight: 2000, longHeight: 8000, manyHeight: 8000, busyHeight: 6000 },
+      ? { shortHeight: 10_000, longHeight: 100_000, fullHeight: 20_000 }
+      : { shortHeight: 2000, longHeight: 8000, fullHeight: 20_000 },
   );
 if (process.argv.includes('--import')) {
   await benchImports();
