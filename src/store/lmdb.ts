@@ -1,16 +1,17 @@
 /** Keys in an LMDB environment of one folder. */
 
-import { existsSync, openSync, closeSync, readSync, fstatSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { open, type Database, type Transaction } from 'lmdb';
 
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
+import { DATA_FILE, examineDataFile, type DataFile } from './data-file.ts';
 import { checkRoom, makeFolder } from './folder.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from './key-value.ts';
 import { takeLock, type ProcessLock } from './process-lock.ts';
+import { inTurn } from './turns.ts';
 
-const DATA_FILE = 'data.mdb';
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
 /** What there has to be room for before a store is written to again whose disk has failed: more than a block takes. */
@@ -24,9 +25,8 @@ const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
  *   `STORE_UNREADABLE` when it is no folder or holds a damaged or foreign file
  */
 export function openLmdb(directory: string, create: boolean, durable = true): KeyValue {
-  const dataFile = join(directory, DATA_FILE);
   refuseFile(directory);
-  if (!create) refuseMissing(directory, dataFile);
+  if (!create && !existsSync(join(directory, DATA_FILE))) throw missing(directory);
   try {
     makeFolder(directory);
   } catch (error) {
@@ -34,9 +34,12 @@ export function openLmdb(directory: string, create: boolean, durable = true): Ke
   }
   const lock = lockOf(directory);
   try {
-    refuseDamagedFile(directory, dataFile);
     refuseFullDisk(directory);
-    return new LmdbKeyValue(openEnvironment(directory, { noSync: !durable }), directory, lock);
+    const database = inTurn(directory, () => {
+      refuseDamagedFile(directory);
+      return openEnvironment(directory, { noSync: !durable });
+    });
+    return new LmdbKeyValue(database, directory, lock);
   } catch (error) {
     lock.release();
     throw error instanceof ProtocolError ? error : unreadable(directory, messageOf(error), error);
@@ -50,16 +53,37 @@ export function openLmdb(directory: string, create: boolean, durable = true): Ke
  * @throws ProtocolError `STORE_MISSING` or `STORE_UNREADABLE`
  */
 export function openLmdbSnapshot(directory: string): KeyValue {
-  const dataFile = join(directory, DATA_FILE);
-  refuseFile(directory);
-  refuseMissing(directory, dataFile);
+  const database = openForReading(directory);
+  const close = (): Promise<void> => closeInTurn(database, directory);
   try {
-    refuseDamagedFile(directory, dataFile);
-    const database = openEnvironment(directory, { readOnly: true });
-    return new LmdbSnapshot(database, () => database.close());
+    return new LmdbSnapshot(database, close);
+  } catch (error) {
+    void close();
+    throw unreadable(directory, messageOf(error), error);
+  }
+}
+
+/**
+ * The library's own object, for what is no matter of keys and values.
+ *
+ * @throws ProtocolError `STORE_MISSING` or `STORE_UNREADABLE`
+ */
+export function openForReading(directory: string): Database<Buffer, Buffer> {
+  refuseFile(directory);
+  try {
+    return inTurn(directory, () => {
+      // Opened for reading an empty file ends the process with a signal.
+      if (refuseDamagedFile(directory) === 'none') throw missing(directory);
+      return openEnvironment(directory, { readOnly: true });
+    });
   } catch (error) {
     throw error instanceof ProtocolError ? error : unreadable(directory, messageOf(error), error);
   }
+}
+
+/** Closes what `openForReading` gave. */
+export function closeInTurn(database: Database<Buffer, Buffer>, directory: string): Promise<void> {
+  return inTurn(directory, () => database.close());
 }
 
 function lockOf(directory: string): ProcessLock {
@@ -103,13 +127,18 @@ function refuseFile(directory: string): void {
   throw unreadable(directory, 'it is a file, not a folder');
 }
 
-function refuseMissing(directory: string, dataFile: string): void {
-  if (existsSync(dataFile)) return;
-  throw new ProtocolError('STORE_MISSING', { directory }, `There is no chain store in ${directory}.`);
+/** @throws ProtocolError `STORE_UNREADABLE` for a damaged or foreign file */
+function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damaged'> {
+  const found = examineDataFile(join(directory, DATA_FILE));
+  if (found.kind === 'damaged') throw unreadable(directory, found.why);
+  return found.kind;
 }
 
-/** The library's own object, for what is no matter of keys and values. */
-export function openEnvironment(
+function missing(directory: string): ProtocolError {
+  return new ProtocolError('STORE_MISSING', { directory }, `There is no chain store in ${directory}.`);
+}
+
+function openEnvironment(
   directory: string,
   mode: { readonly noSync?: boolean; readonly readOnly?: boolean },
 ): Database<Buffer, Buffer> {
@@ -223,7 +252,7 @@ class LmdbKeyValue implements KeyValue {
     if (this.#closed) return;
     this.#closed = true;
     for (const snapshot of [...this.#snapshots]) await snapshot.close();
-    await this.#database.close();
+    await closeInTurn(this.#database, this.#directory);
     this.#lock.release();
   }
 }
@@ -313,53 +342,6 @@ function lmdbRange({ gte, lt, reverse, limit, offset }: KeyRange): Parameters<Da
     ...(limit === undefined ? {} : { limit }),
     ...(offset === undefined ? {} : { offset }),
   };
-}
-
-// Places in the two first pages of an LMDB data file, as lmdb 3.5 lays them out on 64-bit machines.
-const MAGIC_AT = 24;
-const MAGIC = 0xbeefc0de;
-const PAGE_BYTES_AT = 48;
-const ROOTS_AT = [88, 136] as const;
-const TRANSACTION_AT = 152;
-const META_BYTES = 160;
-const PAGE_BYTES_MIN = 256;
-const PAGE_BYTES_MAX = 65_536;
-const NO_PAGE = 0xffff_ffff_ffff_ffffn;
-
-/** The library maps the file: a foreign or cut one would end the process with a signal where an error is due. */
-function refuseDamagedFile(directory: string, dataFile: string): void {
-  if (!existsSync(dataFile)) return;
-  const file = openSync(dataFile, 'r');
-  try {
-    const sizeBytes = fstatSync(file).size;
-    // An empty file is what a kill right after its creation leaves behind.
-    if (sizeBytes === 0) return;
-    const first = metaAt(file, 0);
-    if (first === undefined) throw unreadable(directory, `${DATA_FILE} is not an LMDB file`);
-    const pageBytes = first.readUInt32LE(PAGE_BYTES_AT);
-    if (pageBytes < PAGE_BYTES_MIN || pageBytes > PAGE_BYTES_MAX) {
-      throw unreadable(directory, `${DATA_FILE} is damaged (page size ${pageBytes})`);
-    }
-    const second = metaAt(file, pageBytes);
-    if (second === undefined) throw unreadable(directory, `${DATA_FILE} is cut off`);
-    const isFirstNewer = first.readBigUInt64LE(TRANSACTION_AT) > second.readBigUInt64LE(TRANSACTION_AT);
-    const newest = isFirstNewer ? first : second;
-    for (const at of ROOTS_AT) {
-      const root = newest.readBigUInt64LE(at);
-      if (root !== NO_PAGE && (root + 1n) * BigInt(pageBytes) > BigInt(sizeBytes)) {
-        throw unreadable(directory, `${DATA_FILE} is cut off`);
-      }
-    }
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** The description of the tree that begins at a page; undefined when there is none. */
-function metaAt(file: number, offset: number): Buffer | undefined {
-  const meta = Buffer.alloc(META_BYTES);
-  const readBytes = readSync(file, meta, 0, META_BYTES, offset);
-  return readBytes === META_BYTES && meta.readUInt32LE(MAGIC_AT) === MAGIC ? meta : undefined;
 }
 
 function unreadable(directory: string, why: string, cause?: unknown): ProtocolError {

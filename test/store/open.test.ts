@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import test from 'ava';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { NO_EXCEPTIONS, type ChainParams } from '../../src/protocol/params.ts';
+import { copyStore } from '../../src/store/copy.ts';
 import { LAYOUT_VERSION, tablePrefix, textKey } from '../../src/store/layout.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';
 import { MemoryKeyValue } from '../../src/store/memory.ts';
-import { chainStoreOver, openChainStore } from '../../src/store/open.ts';
+import { chainStoreOver, openChainSnapshot, openChainStore } from '../../src/store/open.ts';
 import { fakeBlock, FAKE_CODEC } from '../support/fake-codec.ts';
 import { limitFileSize } from '../support/full-disk.ts';
 import { paramsWith } from '../support/fixtures.ts';
@@ -231,6 +232,9 @@ for (const [what, spoil] of [
       const before = readFileSync(file);
       const error = await t.throwsAsync(openIn(directory), { instanceOf: ProtocolError, code: 'STORE_UNREADABLE' });
       t.true(error?.message.includes(directory));
+      const options = { directory, codec: FAKE_CODEC, params: paramsWith() };
+      await t.throwsAsync(openChainSnapshot(options), { code: 'STORE_UNREADABLE', message: error?.message ?? '' });
+      await t.throwsAsync(copyStore(directory, `${directory}-copy`), { code: 'STORE_UNREADABLE' });
       t.deepEqual(readFileSync(file), before);
     });
   });
@@ -239,6 +243,10 @@ for (const [what, spoil] of [
 test('an empty data file, left by a kill at the first start, is taken as no store', async (t) => {
   await inFolder(async (directory) => {
     writeFileSync(join(directory, 'data.mdb'), '');
+    const options = { directory, codec: FAKE_CODEC, params: paramsWith() };
+    await t.throwsAsync(openChainSnapshot(options), { code: 'STORE_MISSING' });
+    await t.throwsAsync(copyStore(directory, `${directory}-copy`), { code: 'STORE_MISSING' });
+    t.false(existsSync(`${directory}-copy`));
     const store = await openIn(directory);
     t.is(store.tip(), undefined);
     await store.close();

@@ -1,17 +1,17 @@
 /**
- * A process that takes the lock `thing` of a folder at a given moment, says what became of it and keeps it until it is killed:
- * `lock-holder.js FOLDER [UNIX-TIME-MS]`.
+ * A process that takes a lock of a folder, `thing` unless told, at a given moment, says what became of it and keeps it until
+ * it is killed: `lock-holder.js FOLDER [UNIX-TIME-MS [NAME]]`.
  */
 
 import { messageOf } from '../../src/primitives/errors.ts';
 import { takeLock } from '../../src/store/process-lock.ts';
 
-const [folder = '', startMs = '0'] = process.argv.slice(2);
+const [folder = '', startMs = '0', name = 'thing'] = process.argv.slice(2);
 // Timers are too coarse for a race: spin to the moment itself.
 while (Date.now() < Number(startMs));
 let word: string;
 try {
-  takeLock(folder, 'thing');
+  takeLock(folder, name);
   word = 'taken';
 } catch (error) {
   word = `refused ${messageOf(error)}`;

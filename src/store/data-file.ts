@@ -1,0 +1,89 @@
+/** A look at the data file of a database before the library maps it: a foreign or cut one would end the process with a signal. */
+
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+
+export const DATA_FILE = 'data.mdb';
+
+/** What a data file is: `none` where it is missing or empty, as a kill right after its creation leaves it. */
+export type DataFile =
+  { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };
+
+/** A file that another process may write to meanwhile. */
+export interface FileToExamine {
+  sizeBytes(): number;
+  /** The bytes from a place on, fewer where the file ends. */
+  read(offset: number, lengthBytes: number): Buffer;
+}
+
+// Places in the two first pages of an LMDB data file, as lmdb 3.5 lays them out on 64-bit machines.
+const MAGIC_AT = 24;
+const MAGIC = 0xbeefc0de;
+const PAGE_BYTES_AT = 48;
+const ROOTS_AT = [88, 136] as const;
+const TRANSACTION_AT = 152;
+const META_BYTES = 160;
+const PAGE_BYTES_MIN = 256;
+const PAGE_BYTES_MAX = 65_536;
+const NO_PAGE = 0xffff_ffff_ffff_ffffn;
+
+/** A process that writes does so some thousand times a second at most, and a look takes less than that. */
+const LOOKS_MAX = 100;
+
+/** @throws Error of the system where the file cannot be read */
+export function examineDataFile(path: string): DataFile {
+  if (!existsSync(path)) return { kind: 'none' };
+  const file = openSync(path, 'r');
+  try {
+    return examine({
+      sizeBytes: () => fstatSync(file).size,
+      read: (offset, lengthBytes) => {
+        const bytes = Buffer.alloc(lengthBytes);
+        return bytes.subarray(0, readSync(file, bytes, 0, lengthBytes, offset));
+      },
+    });
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** As `examineDataFile`. Damage is what a second look finds unchanged: what is written just now may be seen in part. */
+export function examine(file: FileToExamine): DataFile {
+  let before: Buffer | undefined;
+  for (let look = 1; ; look += 1) {
+    const metas = readMetas(file);
+    // Asked last: the pages that a description names are in the file before the description is.
+    const sizeBytes = file.sizeBytes();
+    if (sizeBytes === 0) return { kind: 'none' };
+    const why = damageOf(metas, sizeBytes);
+    if (why === undefined) return { kind: 'whole' };
+    const seen = Buffer.concat(metas);
+    if (before?.equals(seen) === true || look === LOOKS_MAX) return { kind: 'damaged', why };
+    before = seen;
+  }
+}
+
+/** The descriptions of the tree at the beginnings of the first two pages; the second is empty where the first is none. */
+function readMetas(file: FileToExamine): readonly [Buffer, Buffer] {
+  const first = file.read(0, META_BYTES);
+  return [first, isMeta(first) ? file.read(first.readUInt32LE(PAGE_BYTES_AT), META_BYTES) : Buffer.alloc(0)];
+}
+
+function damageOf([first, second]: readonly [Buffer, Buffer], sizeBytes: number): string | undefined {
+  if (!isMeta(first)) return `${DATA_FILE} is not an LMDB file`;
+  const pageBytes = first.readUInt32LE(PAGE_BYTES_AT);
+  if (pageBytes < PAGE_BYTES_MIN || pageBytes > PAGE_BYTES_MAX) {
+    return `${DATA_FILE} is damaged (page size ${pageBytes})`;
+  }
+  if (!isMeta(second)) return `${DATA_FILE} is cut off`;
+  const isFirstNewer = first.readBigUInt64LE(TRANSACTION_AT) > second.readBigUInt64LE(TRANSACTION_AT);
+  const newest = isFirstNewer ? first : second;
+  for (const at of ROOTS_AT) {
+    const root = newest.readBigUInt64LE(at);
+    if (root !== NO_PAGE && (root + 1n) * BigInt(pageBytes) > BigInt(sizeBytes)) return `${DATA_FILE} is cut off`;
+  }
+  return undefined;
+}
+
+function isMeta(bytes: Buffer): boolean {
+  return bytes.length === META_BYTES && bytes.readUInt32LE(MAGIC_AT) === MAGIC;
+}
