@@ -1,6 +1,6 @@
 /** Keys in an LMDB environment of one folder. */
 
-import { existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { open, type Database, type Transaction } from 'lmdb';
@@ -12,6 +12,7 @@ import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from './key-va
 import { takeLock, type ProcessLock } from './process-lock.ts';
 import { inTurn } from './turns.ts';
 
+const LOCKS_FILE = 'lock.mdb';
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
 /** What there has to be room for before a store is written to again whose disk has failed: more than a block takes. */
@@ -22,7 +23,8 @@ const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
  *
  * @param durable false leaves it to the system when the disk gets what was written: for stores that nobody needs later
  * @throws ProtocolError `STORE_MISSING` when there is none and `create` is false, `STORE_IN_USE` when another process holds it,
- *   `STORE_UNREADABLE` when it is no folder or holds a damaged or foreign file
+ *   `STORE_UNREADABLE` when it is no folder or holds a damaged or foreign file, `STORE_NOT_ALLOWED` when its files are
+ *   another user's
  */
 export function openLmdb(directory: string, create: boolean, durable = true): KeyValue {
   refuseFile(directory);
@@ -36,6 +38,7 @@ export function openLmdb(directory: string, create: boolean, durable = true): Ke
   try {
     refuseFullDisk(directory);
     const database = inTurn(directory, () => {
+      refuseForeignFiles(directory, [DATA_FILE, LOCKS_FILE]);
       refuseDamagedFile(directory);
       return openEnvironment(directory, { noSync: !durable });
     });
@@ -50,7 +53,7 @@ export function openLmdb(directory: string, create: boolean, durable = true): Ke
  * Opens the folder for reading, also while a node holds it: every answer is as of this moment until `close`. As long as it is
  * open the node cannot use again what it frees, so its file may grow meanwhile.
  *
- * @throws ProtocolError `STORE_MISSING` or `STORE_UNREADABLE`
+ * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_NOT_ALLOWED`
  */
 export function openLmdbSnapshot(directory: string): KeyValue {
   const database = openForReading(directory);
@@ -66,12 +69,14 @@ export function openLmdbSnapshot(directory: string): KeyValue {
 /**
  * The library's own object, for what is no matter of keys and values.
  *
- * @throws ProtocolError `STORE_MISSING` or `STORE_UNREADABLE`
+ * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_NOT_ALLOWED`
  */
 export function openForReading(directory: string): Database<Buffer, Buffer> {
   refuseFile(directory);
   try {
     return inTurn(directory, () => {
+      // Who could not note in it what is read would read what the node writes over meanwhile.
+      refuseForeignFiles(directory, [LOCKS_FILE]);
       // Opened for reading an empty file ends the process with a signal.
       if (refuseDamagedFile(directory) === 'none') throw missing(directory);
       return openEnvironment(directory, { readOnly: true });
@@ -125,6 +130,32 @@ function refuseFullDisk(directory: string): void {
 function refuseFile(directory: string): void {
   if (!existsSync(directory) || statSync(directory).isDirectory()) return;
   throw unreadable(directory, 'it is a file, not a folder');
+}
+
+/**
+ * Asks for the right to write before the library does, which a refusal ends with a signal.
+ *
+ * @param names files that may be missing
+ */
+function refuseForeignFiles(directory: string, names: readonly string[]): void {
+  for (const name of names) {
+    const path = join(directory, name);
+    if (!existsSync(path)) continue;
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      // On a medium that nobody can write to nobody does.
+      if ((error as NodeJS.ErrnoException).code === 'EROFS') continue;
+      throw new ProtocolError(
+        'STORE_NOT_ALLOWED',
+        { directory, path },
+        `The chain store in ${directory} cannot be opened: this user may not write to ${path}. Run the command as the user ` +
+          'that runs the node, or give that user the folder and all in it (chown).',
+        { cause: error },
+      );
+    }
+    if (!statSync(path).isFile()) throw unreadable(directory, `${name} is no file`);
+  }
 }
 
 /** @throws ProtocolError `STORE_UNREADABLE` for a damaged or foreign file */

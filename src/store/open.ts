@@ -42,7 +42,7 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
  * Opens the store of a folder and holds it until `close`. Indexes that a killed process left behind are written first, which
  * takes some seconds at most.
  *
- * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`,
+ * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_NOT_ALLOWED`, `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`,
  *   `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`, `STORE_PARAMS_MISMATCH`, each with a message that says what to do
  */
 export async function openChainStore({

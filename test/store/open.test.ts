@@ -1,5 +1,18 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 import test from 'ava';
 import { ProtocolError } from '../../src/primitives/errors.ts';
@@ -14,6 +27,8 @@ import { limitFileSize } from '../support/full-disk.ts';
 import { paramsWith } from '../support/fixtures.ts';
 import { BACKENDS, dump, temporaryFolder } from './backends.ts';
 import { Dice, followHistory, nextStep } from './world.ts';
+
+const OTHER_USER = fileURLToPath(new URL('./other-user.js', import.meta.url));
 
 async function openIn(directory: string, params: ChainParams = paramsWith()) {
   return openChainStore({ directory, codec: FAKE_CODEC, params });
@@ -300,5 +315,33 @@ test('claims of processes that are gone, or of another process with the same num
     const store = await openIn(directory);
     t.is(readdirSync(directory).filter((name) => name.startsWith('in-use')).length, 1);
     await store.close();
+  });
+});
+
+for (const [file, canRead] of [
+  ['data.mdb', true],
+  ['lock.mdb', false],
+] as const) {
+  test(`a store whose ${file} is another user's is refused with what to do`, async (t) => {
+    await inFolder(async (parent) => {
+      // The other user has to come in.
+      chmodSync(parent, 0o755);
+      const directory = join(parent, 'chain');
+      const { stdout } = await promisify(execFile)(process.execPath, [OTHER_USER, directory, file]);
+      const refusal =
+        `STORE_NOT_ALLOWED: The chain store in ${directory} cannot be opened: this user may not write to ` +
+        `${join(directory, file)}. Run the command as the user that runs the node, or give that user the folder and all in it (chown).\n`;
+      t.is(stdout, `${canRead ? 'value\n' : refusal}${refusal}`);
+    });
+  });
+}
+
+test('a folder in the place of the file of locks is refused', async (t) => {
+  await inFolder(async (directory) => {
+    await (await openIn(directory)).close();
+    rmSync(join(directory, 'lock.mdb'));
+    mkdirSync(join(directory, 'lock.mdb'));
+    const error = await t.throwsAsync(openIn(directory), { code: 'STORE_UNREADABLE' });
+    t.regex(error?.message ?? '', /lock\.mdb is no file/);
   });
 });
