@@ -87,9 +87,10 @@ export class TransactionLists {
   }
 
   place(id: TransactionId): TransactionPlace | undefined {
-    const gathered = this.#gathered.placeOfId(id);
+    const key = idKey('transactionIds', id);
+    const gathered = this.#gathered.placeOfId(key);
     if (gathered !== undefined) return gathered;
-    const value = this.#keys.get(idKey('transactionIds', id));
+    const value = this.#keys.get(key);
     return value === undefined ? undefined : placeAtEnd(value);
   }
 
@@ -178,16 +179,13 @@ export class TransactionLists {
   }
 
   *#idPieces(stored: number): Iterable<IndexPiece> {
-    // Nearly sorted: what lies on one page of the disk is written together.
-    const ids = Array.from(this.#gathered.ids(), ([id, row]) => ({ id, row, rank: Number(id) }));
-    ids.sort((a, b) => a.rank - b.rank);
-    const pagesPerId = Math.min(1, stored / IDS_PER_PAGE / ids.length);
-    for (let at = 0; at < ids.length; at += IDS_PER_PIECE) {
-      const piece = ids.slice(at, at + IDS_PER_PIECE);
+    // What lies on one page of the disk is written together.
+    const rows = this.#gathered.rowsById();
+    const pagesPerId = Math.min(1, stored / IDS_PER_PAGE / rows.length);
+    for (let at = 0; at < rows.length; at += IDS_PER_PIECE) {
+      const piece = rows.subarray(at, at + IDS_PER_PIECE);
       yield (keys) => {
-        for (const { id, row } of piece) {
-          keys.put(idKey('transactionIds', id), placeBytes(this.#gathered.place(row)));
-        }
+        for (const row of piece) keys.put(this.#gathered.idKey(row), placeBytes(this.#gathered.place(row)));
         return Math.ceil(piece.length * pagesPerId);
       };
     }
