@@ -12,6 +12,7 @@ import { dumpStore, restoreDump } from '../store/dump.ts';
 import { makeFolder } from '../store/folder.ts';
 import { LAYOUT_VERSION } from '../store/layout.ts';
 import { chainDirectory, openIndexedSnapshot, openScratchChain, openSnapshot, type ChainPlace } from './chain-tool.ts';
+import { systemClock } from './system.ts';
 import { verifyChain } from './verify-chain.ts';
 
 /** What a copy holds. */
@@ -49,7 +50,7 @@ export async function backUp(place: ChainPlace, folder: string): Promise<CopiedC
   rmSync(draft, { recursive: true, force: true });
   try {
     const copy = { ...place, dataDirectory: draft };
-    await copyStore(chainDirectory(place), chainDirectory(copy));
+    await copyStore(chainDirectory(place), chainDirectory(copy), systemClock);
     const copied = await describe(copy);
     writeFileSync(join(draft, 'backup.json'), `${JSON.stringify({ network: place.network.name, ...copied })}\n`);
     renameSync(draft, target);
@@ -71,7 +72,7 @@ export async function createSnapshot(place: ChainPlace, file: string): Promise<C
   try {
     // Of one moment: what is described is what is written.
     const copy = { ...place, dataDirectory: copyFolder };
-    await copyStore(chainDirectory(place), chainDirectory(copy));
+    await copyStore(chainDirectory(place), chainDirectory(copy), systemClock);
     const copied = await describe(copy);
     const { name, params } = place.network;
     const manifest: Manifest = {

@@ -49,7 +49,7 @@ export function chainDirectory({ dataDirectory }: Pick<ChainPlace, 'dataDirector
 export async function openChain(place: ChainPlace, create: boolean): Promise<OpenChain> {
   const rules = rulesOf(place);
   const { codec, params } = rules;
-  const store = await openChainStore({ directory: chainDirectory(place), codec, params, create });
+  const store = await openChainStore({ directory: chainDirectory(place), codec, params, create, clock: systemClock });
   return openOver(store, rules, place);
 }
 
@@ -76,7 +76,10 @@ export async function openScratchChain({ network }: Pick<ChainPlace, 'network'>)
 export async function openSnapshot(place: ChainPlace): Promise<{ readonly store: StoredChain; readonly rules: Rules }> {
   const rules = rulesOf(place);
   const { codec, params } = rules;
-  return { store: await openChainSnapshot({ directory: chainDirectory(place), codec, params }), rules };
+  return {
+    store: await openChainSnapshot({ directory: chainDirectory(place), codec, params, clock: systemClock }),
+    rules,
+  };
 }
 
 /**
@@ -96,7 +99,7 @@ export async function openIndexedSnapshot(place: ChainPlace): ReturnType<typeof 
   const directory = chainDirectory(place);
   const { codec, params } = opened.rules;
   try {
-    const store = await openChainStore({ directory, codec, params, create: false });
+    const store = await openChainStore({ directory, codec, params, create: false, clock: systemClock });
     await store.close();
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'STORE_IN_USE') throw error;

@@ -24,6 +24,7 @@ import type { PublicKey } from '../protocol/types.ts';
 import { makeFolder } from '../store/folder.ts';
 import { entriesOf, entryOf, entryWith, learn, lineOf, type Entry, type Known } from './journal-lines.ts';
 import { takeLock, type ProcessLock } from '../store/process-lock.ts';
+import { systemClock } from './system.ts';
 
 export interface JournalOptions {
   /** Lines beyond the number of delegates after which the file is rewritten with the last line of each. */
@@ -200,13 +201,13 @@ class FileJournal implements JournalFile {
 
 function lockOf(file: string): ProcessLock {
   try {
-    return takeLock(dirname(file), `${basename(file)}.in-use`);
+    return takeLock(dirname(file), `${basename(file)}.in-use`, systemClock);
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') throw error;
     throw new ProtocolError(
       'JOURNAL_IN_USE',
       { file, pid: error.data['pid'] },
-      `${file}: in use by process ${String(error.data['pid'])}, and two nodes must not forge from one data directory: ` +
+      `${file}: in use by ${String(error.data['owner'])}, and two nodes must not forge from one data directory: ` +
         'stop that process, or choose another folder with --data-dir',
       { cause: error },
     );

@@ -76,7 +76,12 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const rules = createRules(network.params);
     const genesis = rules.codec.genesisFromJson(network.genesisJson);
     const { codec, params } = rules;
-    const chain = await openChainStore({ directory: join(dataDirectory, 'chain'), codec, params });
+    const chain = await openChainStore({
+      directory: join(dataDirectory, 'chain'),
+      codec,
+      params,
+      clock: systemClock,
+    });
     closers.add(() => chain.close());
     const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
     // After the store: a folder that belongs to another network is refused before anything is written to it.

@@ -2,6 +2,7 @@
 
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Clock } from '../ports/clock.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import { DATA_FILE } from './data-file.ts';
 import { makeFolder } from './folder.ts';
@@ -11,11 +12,12 @@ import { closeInTurn, openForReading } from './lmdb.ts';
  * Copies the store of a folder into another, which is made. The copy is on the disk when this resolves; it holds no free
  * pages, so it may be smaller.
  *
+ * @param clock for a folder that other containers may reach too
  * @throws ProtocolError `STORE_MISSING` when there is none, `STORE_UNREADABLE` where it is damaged, `STORE_COPY_FAILED` with the
  *   reason
  */
-export async function copyStore(directory: string, target: string): Promise<void> {
-  const environment = openForReading(directory);
+export async function copyStore(directory: string, target: string, clock?: Clock): Promise<void> {
+  const environment = openForReading(directory, clock);
   try {
     try {
       makeFolder(target);

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 
 import { open, type Database, type Transaction } from 'lmdb';
 
+import type { Clock } from '../ports/clock.ts';
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
 import { DATA_FILE, examineDataFile, type DataFile } from './data-file.ts';
 import { checkRoom, makeFolder } from './folder.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from './key-value.ts';
-import { takeLock, type ProcessLock } from './process-lock.ts';
+import { ownerElsewhere, takeLock, type ProcessLock } from './process-lock.ts';
 import { inTurn } from './turns.ts';
 
 const LOCKS_FILE = 'lock.mdb';
@@ -22,11 +23,12 @@ const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
  * Opens the folder, creating it where `create` allows, and holds it until `close`.
  *
  * @param durable false leaves it to the system when the disk gets what was written: for stores that nobody needs later
+ * @param clock for a folder that other containers may reach too, as for `takeLock`
  * @throws ProtocolError `STORE_MISSING` when there is none and `create` is false, `STORE_IN_USE` when another process holds it,
  *   `STORE_UNREADABLE` when it is no folder or holds a damaged or foreign file, `STORE_NOT_ALLOWED` when its files are
  *   another user's
  */
-export function openLmdb(directory: string, create: boolean, durable = true): KeyValue {
+export function openLmdb(directory: string, create: boolean, durable = true, clock?: Clock): KeyValue {
   refuseFile(directory);
   if (!create && !existsSync(join(directory, DATA_FILE))) throw missing(directory);
   try {
@@ -34,7 +36,7 @@ export function openLmdb(directory: string, create: boolean, durable = true): Ke
   } catch (error) {
     throw unreadable(directory, messageOf(error), error);
   }
-  const lock = lockOf(directory);
+  const lock = lockOf(directory, clock);
   try {
     refuseFullDisk(directory);
     const database = inTurn(directory, () => {
@@ -53,10 +55,10 @@ export function openLmdb(directory: string, create: boolean, durable = true): Ke
  * Opens the folder for reading, also while a node holds it: every answer is as of this moment until `close`. As long as it is
  * open the node cannot use again what it frees, so its file may grow meanwhile.
  *
- * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_NOT_ALLOWED`
+ * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_NOT_ALLOWED` or `STORE_IN_USE_ELSEWHERE`
  */
-export function openLmdbSnapshot(directory: string): KeyValue {
-  const database = openForReading(directory);
+export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
+  const database = openForReading(directory, clock);
   const close = (): Promise<void> => closeInTurn(database, directory);
   try {
     return new LmdbSnapshot(database, close);
@@ -69,12 +71,13 @@ export function openLmdbSnapshot(directory: string): KeyValue {
 /**
  * The library's own object, for what is no matter of keys and values.
  *
- * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_NOT_ALLOWED`
+ * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_NOT_ALLOWED` or `STORE_IN_USE_ELSEWHERE`
  */
-export function openForReading(directory: string): Database<Buffer, Buffer> {
+export function openForReading(directory: string, clock?: Clock): Database<Buffer, Buffer> {
   refuseFile(directory);
   try {
     return inTurn(directory, () => {
+      if (clock !== undefined) refuseOtherContainer(directory, clock);
       // Who could not note in it what is read would read what the node writes over meanwhile.
       refuseForeignFiles(directory, [LOCKS_FILE]);
       // Opened for reading an empty file ends the process with a signal.
@@ -91,9 +94,9 @@ export function closeInTurn(database: Database<Buffer, Buffer>, directory: strin
   return inTurn(directory, () => database.close());
 }
 
-function lockOf(directory: string): ProcessLock {
+function lockOf(directory: string, clock: Clock | undefined): ProcessLock {
   try {
-    return takeLock(directory, LOCK_NAME);
+    return takeLock(directory, LOCK_NAME, clock);
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') {
       throw new ProtocolError(
@@ -103,11 +106,11 @@ function lockOf(directory: string): ProcessLock {
         { cause: error },
       );
     }
-    const pid = String(error.data['pid']);
+    const { pid, owner } = error.data;
     throw new ProtocolError(
       'STORE_IN_USE',
-      { directory, pid: error.data['pid'] },
-      `The chain store in ${directory} is in use by process ${pid}. Stop that process, or give this node another data directory.`,
+      { directory, pid },
+      `The chain store in ${directory} is in use by ${String(owner)}. Stop that process, or give this node another data directory.`,
       { cause: error },
     );
   }
@@ -130,6 +133,17 @@ function refuseFullDisk(directory: string): void {
 function refuseFile(directory: string): void {
   if (!existsSync(directory) || statSync(directory).isDirectory()) return;
   throw unreadable(directory, 'it is a file, not a folder');
+}
+
+/** The library tells readers apart by their process number, and would take one of another container for gone. */
+function refuseOtherContainer(directory: string, clock: Clock): void {
+  const owner = existsSync(directory) ? ownerElsewhere(directory, LOCK_NAME, clock) : undefined;
+  if (owner === undefined) return;
+  throw new ProtocolError(
+    'STORE_IN_USE_ELSEWHERE',
+    { directory, owner },
+    `The chain store in ${directory} is in use by ${owner}, and can be read there alone: run the command in that container.`,
+  );
 }
 
 /**

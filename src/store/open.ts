@@ -1,5 +1,6 @@
 /** Opens a chain store, and refuses one that another network, generation or layout has written. */
 
+import type { Clock } from '../ports/clock.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import type { Codec } from '../protocol/rules.ts';
@@ -36,6 +37,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   readonly create?: boolean;
   /** Default true; false for a store that is thrown away: its writes need not be on the disk when they return. */
   readonly durable?: boolean;
+  /** For a folder that other containers may reach too: lets them see, and see from, who holds it. */
+  readonly clock?: Clock;
 }
 
 /**
@@ -51,9 +54,10 @@ export async function openChainStore({
   directory,
   create,
   durable,
+  clock,
   ...options
 }: ChainStoreOptions): Promise<StoredChain> {
-  const keyValue = openLmdb(directory, create ?? true, durable);
+  const keyValue = openLmdb(directory, create ?? true, durable, clock);
   try {
     const store = chainStoreOver(keyValue, { codec, params, ...options }, directory);
     for (const _ of store.catchUp()) continue;
@@ -67,13 +71,13 @@ export async function openChainStore({
 /**
  * Reads the store of a folder as of this moment, also while a node holds it. It cannot be written to.
  *
- * @throws ProtocolError as `openChainStore`, but never `STORE_IN_USE`
+ * @throws ProtocolError as `openChainStore`, but `STORE_IN_USE_ELSEWHERE` in place of `STORE_IN_USE`
  */
 export async function openChainSnapshot(
-  options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>,
+  options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory' | 'clock'>,
 ): Promise<StoredChain> {
-  const { directory } = options;
-  const keyValue = openLmdbSnapshot(directory);
+  const { directory, clock } = options;
+  const keyValue = openLmdbSnapshot(directory, clock);
   try {
     if (keyValue.count({ gte: Buffer.from([0]), lt: Buffer.from([255]) }) === 0) {
       throw new ProtocolError('STORE_MISSING', { directory }, `The chain store in ${directory} holds no chain yet.`);

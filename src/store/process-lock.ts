@@ -2,19 +2,27 @@
  * One process per folder, or per thing in it that has a name. A claim is a file named after its process, so a claim left by
  * a killed process is recognised and never blocks a restart: its process number is gone, waits for its parent to notice, or
  * belongs to a process that started at another moment; and what is removed as stale is never a claim made since.
+ *
+ * Process numbers say nothing across containers, where each node may be number 1: an owner with a clock touches its claim
+ * now and then, and one that was made in another container is stale when it was not touched for a while.
  */
 
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
+import type { Clock, Timer } from '../ports/clock.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 
 export interface ProcessLock {
   release(): void;
 }
 
-/** Start of the process behind a claim, after its number. */
-const OWNER = /^(\d+)\.([0-9a-z-]+)$/;
+const TOUCH_MS = 5_000;
+/** So long a claim of another container counts after it was touched last: a busy owner may be late. */
+const ELSEWHERE_MS_MAX = 30_000;
+
+/** Process number of an owner, boot of the machine and clock ticks until its start, and where processes are numbered. */
+const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 
 /** Claims of this very process: a claim in its name that it does not know was left by an earlier one with its number. */
 const ownClaims = new Set<string>();
@@ -24,21 +32,26 @@ const ownClaims = new Set<string>();
  * two let in.
  *
  * @param directory a folder that exists
- * @param name what is claimed in it: claims are files `<name>.<process number>.<its start>`
- * @throws ProtocolError `LOCKED` with `directory`, `name` and the owner's `pid` while a living process holds it; what writing
- *   the claim throws
+ * @param name what is claimed in it: claims are files `<name>.<process number>.<its start>`, and with a clock
+ *   `-in<where processes are numbered>` behind that
+ * @param clock for things that other containers may reach too; without it a claim from there counts as long as it is there
+ * @throws ProtocolError `LOCKED` with `directory`, `name`, the owner's `pid` and, in words, the `owner` while a living process
+ *   holds it; what writing the claim throws
  */
-export function takeLock(directory: string, name: string): ProcessLock {
-  const file = resolve(directory, `${name}.${process.pid}.${startOf(process.pid) ?? 'unknown'}`);
-  if (ownClaims.has(file)) throw locked(directory, name, process.pid);
+export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
+  const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
+  const file = resolve(directory, `${name}.${process.pid}.${startOf(process.pid) ?? 'unknown'}${here}`);
+  if (ownClaims.has(file)) throw locked(directory, name, { pid: process.pid, isElsewhere: false });
   writeFileSync(file, '');
   ownClaims.add(file);
+  const stopTouching = clock === undefined ? undefined : keepTouching(file, clock);
   const release = (): void => {
+    stopTouching?.();
     rmSync(file, { force: true });
     ownClaims.delete(file);
   };
   try {
-    refuseOthers(directory, name, file);
+    refuseOthers(directory, name, file, clock);
   } catch (error) {
     release();
     throw error;
@@ -46,20 +59,81 @@ export function takeLock(directory: string, name: string): ProcessLock {
   return { release };
 }
 
+/** Owner of a claim that was made in another container and counts; undefined when there is none. */
+export function ownerElsewhere(directory: string, name: string, clock: Clock): string | undefined {
+  const owner = claimsIn(directory, name, clock).find(({ isElsewhere, isHeld }) => isElsewhere && isHeld);
+  return owner === undefined ? undefined : wordsFor(owner);
+}
+
 /** Removes stale claims on the way. */
-function refuseOthers(directory: string, name: string, ownFile: string): void {
-  for (const entry of readdirSync(directory)) {
-    if (!entry.startsWith(`${name}.`) || resolve(directory, entry) === ownFile) continue;
-    const match = OWNER.exec(entry.slice(name.length + 1));
-    if (match === null) continue;
-    const pid = Number(match[1]);
-    if (isAlive(pid) && (startOf(pid) ?? match[2]) === match[2]) throw locked(directory, name, pid);
-    rmSync(join(directory, entry), { force: true });
+function refuseOthers(directory: string, name: string, ownFile: string, clock: Clock | undefined): void {
+  for (const claim of claimsIn(directory, name, clock)) {
+    if (resolve(claim.file) === ownFile) continue;
+    if (claim.isHeld) throw locked(directory, name, claim);
+    rmSync(claim.file, { force: true });
   }
 }
 
-function locked(directory: string, name: string, pid: number): ProtocolError {
-  return new ProtocolError('LOCKED', { directory, name, pid }, `${join(directory, name)}: in use by process ${pid}`);
+interface Owner {
+  readonly pid: number;
+  readonly isElsewhere: boolean;
+}
+
+interface Claim extends Owner {
+  readonly file: string;
+  readonly isHeld: boolean;
+}
+
+function claimsIn(directory: string, name: string, clock: Clock | undefined): readonly Claim[] {
+  return readdirSync(directory).flatMap((entry) => {
+    const match = entry.startsWith(`${name}.`) ? OWNER.exec(entry.slice(name.length + 1)) : null;
+    if (match === null) return [];
+    const [, number, start = '', numberedIn] = match;
+    const pid = Number(number);
+    const file = join(directory, entry);
+    const isElsewhere = numberedIn !== undefined && numberedIn !== NUMBERED_IN;
+    const isHeld = isElsewhere
+      ? isOfThisBoot(start) && isTouched(file, clock)
+      : isAlive(pid) && (startOf(pid) ?? start) === start;
+    return [{ file, pid, isElsewhere, isHeld }];
+  });
+}
+
+function locked(directory: string, name: string, by: Owner): ProtocolError {
+  const owner = wordsFor(by);
+  return new ProtocolError(
+    'LOCKED',
+    { directory, name, pid: by.pid, owner },
+    `${join(directory, name)}: in use by ${owner}`,
+  );
+}
+
+function wordsFor({ pid, isElsewhere }: Owner): string {
+  if (!isElsewhere) return `process ${pid}`;
+  return `process ${pid} of another container (one that was killed counts for ${ELSEWHERE_MS_MAX / 1000} s)`;
+}
+
+/** Returns how to stop it. */
+function keepTouching(file: string, clock: Clock): () => void {
+  let timer: Timer;
+  const touch = (): void => {
+    try {
+      utimesSync(file, clock.nowMs() / 1000, clock.nowMs() / 1000);
+    } catch {
+      // Its folder is gone, or the disk fails: others say so.
+    }
+    timer = clock.after(TOUCH_MS, touch);
+  };
+  touch();
+  return () => timer.cancel();
+}
+
+function isTouched(file: string, clock: Clock | undefined): boolean {
+  try {
+    return clock === undefined || clock.nowMs() - statSync(file).mtimeMs < ELSEWHERE_MS_MAX;
+  } catch {
+    return false;
+  }
 }
 
 function isAlive(pid: number): boolean {
@@ -70,6 +144,21 @@ function isAlive(pid: number): boolean {
     // EPERM: it lives and belongs to someone else.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
+}
+
+/** Names where processes are numbered: each container counts for itself. Undefined where the system does not tell. */
+const NUMBERED_IN = numberedIn();
+
+function numberedIn(): string | undefined {
+  try {
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0];
+  } catch {
+    return undefined;
+  }
+}
+
+function isOfThisBoot(start: string): boolean {
+  return start.split('-')[0] === startOf(process.pid)?.split('-')[0];
 }
 
 /**

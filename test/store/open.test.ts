@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 import test from 'ava';
+import { systemClock } from '../../src/node/system.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { NO_EXCEPTIONS, type ChainParams } from '../../src/protocol/params.ts';
 import { copyStore } from '../../src/store/copy.ts';
@@ -300,6 +301,27 @@ test('a store is open once at a time', async (t) => {
       readdirSync(directory).filter((name) => name.startsWith('in-use')),
       [],
     );
+  });
+});
+
+test('a store that a node in another container holds is neither read nor written to from here', async (t) => {
+  await inFolder(async (directory) => {
+    const options = { directory, codec: FAKE_CODEC, params: paramsWith(), clock: systemClock };
+    const store = await openChainStore(options);
+    const claim = readdirSync(directory).find((name) => name.startsWith('in-use')) ?? '';
+    await store.close();
+    const other = join(directory, claim.replace(/-in\d+$/, '-in1'));
+    writeFileSync(other, '');
+    const error = await t.throwsAsync(openChainSnapshot(options), { code: 'STORE_IN_USE_ELSEWHERE' });
+    t.regex(
+      error?.message ?? '',
+      /is in use by process \d+ of another container .*: run the command in that container\.$/,
+    );
+    await t.throwsAsync(copyStore(directory, `${directory}-copy`, systemClock), { code: 'STORE_IN_USE_ELSEWHERE' });
+    const refused = await t.throwsAsync(openChainStore(options), { code: 'STORE_IN_USE' });
+    t.regex(refused?.message ?? '', /in use by process \d+ of another container/);
+    rmSync(other);
+    await (await openIn(directory)).close();
   });
 });
 

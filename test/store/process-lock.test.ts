@@ -1,14 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import test, { type ExecutionContext } from 'ava';
-import { takeLock } from '../../src/store/process-lock.ts';
+import { systemClock } from '../../src/node/system.ts';
+import { ownerElsewhere, takeLock } from '../../src/store/process-lock.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
+/** A claim of this machine's processes: process number, boot, ticks, where it is numbered. */
+const CLAIM = /^thing\.(\d+)\.([0-9a-f]{8})-(\d+)-in(\d+)$/;
 const HOLDER = fileURLToPath(new URL('../support/lock-holder.js', import.meta.url));
 
 test('a lock is held once at a time, also within a process, and leaves nothing behind', (t) => {
@@ -32,23 +35,54 @@ test('locks of other names in the same folder do not matter', (t) => {
 
 test('claims of processes that are gone, of another boot, or of another process with the same number are removed', (t) => {
   const folder = temporaryFolder(t);
-  const own = takeLock(folder, 'thing');
+  const own = takeLock(folder, 'thing', systemClock);
   const [claim = ''] = readdirSync(folder);
   own.release();
-  const [, pid = '', boot = '', ticks = ''] = /^thing\.(\d+)\.([0-9a-f]{8})-(\d+)$/.exec(claim) ?? [];
+  const [, pid = '', boot = '', ticks = '', here = ''] = CLAIM.exec(claim) ?? [];
   t.is(pid, `${process.pid}`);
   const otherBoot = boot === '00000000' ? '00000001' : '00000000';
   for (const stale of [
     `4194399.${boot}-5`,
+    `4194399.${boot}-5-in${here}`,
     `${pid}.${otherBoot}-${ticks}`,
     `${process.ppid}.${boot}-1`,
     `${pid}.unknown`,
+    `${pid}.unknown-in${here}`,
+    `1.${otherBoot}-1-in1`,
   ]) {
     writeFileSync(join(folder, `thing.${stale}`), '');
   }
-  const lock = takeLock(folder, 'thing');
+  const lock = takeLock(folder, 'thing', systemClock);
   t.deepEqual(readdirSync(folder), [claim]);
   lock.release();
+});
+
+test('a claim of another container counts as long as it is touched, whatever its process number', async (t) => {
+  const folder = temporaryFolder(t);
+  const own = takeLock(folder, 'thing', systemClock);
+  const [claim = ''] = readdirSync(folder);
+  own.release();
+  const [, pid = '', boot = '', ticks = '', here = ''] = CLAIM.exec(claim) ?? [];
+  for (const number of ['4194399', pid]) {
+    const other = join(folder, `thing.${number}.${boot}-${ticks}-in${Number(here) + 1}`);
+    writeFileSync(other, '');
+    const owner = `process ${number} of another container (one that was killed counts for 30 s)`;
+    const error = t.throws(() => takeLock(folder, 'thing', systemClock), { code: 'LOCKED' });
+    t.is(error.message, `${join(folder, 'thing')}: in use by ${owner}`);
+    t.is(ownerElsewhere(folder, 'thing', systemClock), owner);
+    t.deepEqual(readdirSync(folder), [basename(other)]);
+    const longAgo = new Date(Date.now() - 31_000);
+    utimesSync(other, longAgo, longAgo);
+    // Without a clock nobody can say how long ago that is.
+    t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
+    t.is(ownerElsewhere(folder, 'thing', systemClock), undefined);
+    const lock = takeLock(folder, 'thing', systemClock);
+    t.deepEqual(readdirSync(folder), [claim]);
+    // The owner touches its own, so that it counts elsewhere.
+    utimesSync(join(folder, claim), longAgo, longAgo);
+    while (Date.now() - statSync(join(folder, claim)).mtimeMs > 20_000) await sleep(100);
+    lock.release();
+  }
 });
 
 test('of processes that start at once beside a stale claim, never two are let in', async (t) => {

@@ -65,11 +65,11 @@ export function lockDevnetFolder(directory: string): ProcessLock {
     return takeLock(directory, LOCK_NAME);
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') throw error;
-    const { pid } = error.data;
+    const { pid, owner } = error.data;
     throw new ProtocolError(
       'DEVNET_IN_USE',
       { directory, pid },
-      `${directory}: in use by the devnet of process ${String(pid)}: stop that one, or choose another folder with --data-dir`,
+      `${directory}: in use by the devnet of ${String(owner)}: stop that one, or choose another folder with --data-dir`,
       { cause: error },
     );
   }

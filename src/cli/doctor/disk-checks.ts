@@ -142,8 +142,8 @@ async function checkStore(place: ChainPlace, findings: Finding[]): Promise<void>
     }
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : '';
-    // A node that has not been started yet has none.
-    if (code === 'STORE_MISSING') return;
+    // A node that has not been started yet has none, and one in another container is asked there.
+    if (code === 'STORE_MISSING' || code === 'STORE_IN_USE_ELSEWHERE') return;
     findings.push(finding(STORE_FAULTS[code] ?? 'STORE_DAMAGED', messageOf(error)));
   }
 }
