@@ -54,7 +54,8 @@ export class GatheredTransactions {
     return key;
   }
 
-  add(transaction: Transaction, place: TransactionPlace): void {
+  /** @returns the key that its id has in its table */
+  add(transaction: Transaction, place: TransactionPlace): Buffer {
     const row = this.#size;
     if (row === this.#columns.height.length) this.#grow();
     const { idHigh, idLow, height, index, timestamp, type, sender, recipient } = this.#columns;
@@ -72,6 +73,7 @@ export class GatheredTransactions {
     const recipientId = recipientOf(transaction);
     recipient[row] = recipientId === undefined ? NONE : this.#numberOf(recipientId);
     this.#size = row + 1;
+    return key;
   }
 
   clear(): void {

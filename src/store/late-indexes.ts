@@ -18,6 +18,8 @@ import { heightAtEnd } from './ordered-bytes.ts';
 import { transactionsAt, transactionTotal } from './stored-transactions.ts';
 import { TransactionLists } from './transaction-lists.ts';
 
+/** Ids of the store that are read before blocks are appended by the thousand: a fraction of a second. */
+const IDS_READ_MAX = 200_000;
 /** Pages that a transaction changes while indexes catch up: they are in memory until its end, 4 KB each. */
 const PAGES_PER_TRANSACTION = 3_000;
 
@@ -47,9 +49,10 @@ export class LateIndexes {
     return this.#lists.gathered + tipHeight(this.#keys) - indexedTo;
   }
 
-  /** From here on they fall behind with each block, until they are caught up with. */
+  /** From here on blocks are appended by the thousand: indexes fall behind with each, until they are caught up with. */
   postpone(): void {
     this.#mayFallBehind = true;
+    if (transactionTotal(this.#keys, tipHeight(this.#keys)) <= IDS_READ_MAX) this.#lists.filterIds();
   }
 
   place(id: TransactionId): TransactionPlace | undefined {

@@ -17,6 +17,7 @@ import type { Address, Transaction, TransactionId } from '../protocol/types.ts';
 import type { CountedWriter } from './counted.ts';
 import { GatheredLists, ADDRESS_SORTS, TYPE_SORTS } from './gathered-lists.ts';
 import { GatheredTransactions } from './gathered.ts';
+import { IdFilter } from './id-filter.ts';
 import { recipientOf, sortValueBytes, transactionDataEntry, transactionEntries } from './indexes.ts';
 import { compareKeys, KeyRun } from './key-run.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
@@ -68,6 +69,8 @@ export class TransactionLists {
   readonly #gathered = new GatheredTransactions();
   /** Keys with the data of those. */
   #data: Buffer[] = [];
+  /** Of all ids that are stored or gathered, and of some that were; undefined where few are asked for. */
+  #filter: IdFilter | undefined;
 
   /** @param shortMax items of a list that is not kept sorted */
   constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
@@ -88,10 +91,19 @@ export class TransactionLists {
 
   place(id: TransactionId): TransactionPlace | undefined {
     const key = idKey('transactionIds', id);
+    if (this.#filter?.mayHold(key) === false) return undefined;
     const gathered = this.#gathered.placeOfId(key);
     if (gathered !== undefined) return gathered;
     const value = this.#keys.get(key);
     return value === undefined ? undefined : placeAtEnd(value);
+  }
+
+  /** From here on ids are asked for by the thousand. Reads all that are stored. */
+  filterIds(): void {
+    const filter = new IdFilter();
+    for (const key of this.#keys.keys(prefixRange(tablePrefix('transactionIds')))) filter.add(key);
+    for (const row of this.#gathered.rows()) filter.add(this.#gathered.idKey(row));
+    this.#filter = filter;
   }
 
   /** Drops what is in memory after a failed transaction. */
@@ -104,7 +116,8 @@ export class TransactionLists {
 
   /** A transaction joins the indexes. It is in the tables already, or is before anything is written. */
   add(transaction: Transaction, place: TransactionPlace): void {
-    this.#gathered.add(transaction, place);
+    const key = this.#gathered.add(transaction, place);
+    this.#filter?.add(key);
     const data = transactionDataEntry(transaction, place);
     if (data !== undefined) this.#data.push(data);
   }
