@@ -11,8 +11,4 @@ const { params, knownHeight } = workerData as { readonly params: ChainParams; re
 const rules = createRules(params);
 const ed25519 = selectEd25519();
 
-serveJobs((lines) => {
-  const blocks = readPackedLines(lines, rules, ed25519, knownHeight);
-  rules.codec.forgetTransactions();
-  return blocks;
-});
+serveJobs((lines) => readPackedLines(lines, rules, ed25519, knownHeight));

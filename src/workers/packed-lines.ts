@@ -34,5 +34,8 @@ function readLine(line: Buffer, rules: Rules, ed25519: Ed25519, knownHeight: num
   } catch (error) {
     if (error instanceof BlockRejected) return NONE;
     throw error;
+  } finally {
+    // Before the next line, so that the collector of young memory, whenever it comes, meets those of one block.
+    rules.codec.forgetTransactions();
   }
 }

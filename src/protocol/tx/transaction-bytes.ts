@@ -28,7 +28,11 @@ export interface TransactionBytes {
   forget(): void;
 }
 
-interface Known {
+/**
+ * What is computed of a transaction. A class, as the engine may decide of objects that are written out that they live long,
+ * after a first look at a few, and then gives them a place where they stay long after they are forgotten.
+ */
+class Known {
   /** Room for the network identifier where one is signed, then `bytes`: so what is signed stands in one piece. */
   readonly whole: Buffer;
   /** Basic bytes followed by the signatures that the id covers. */
@@ -38,6 +42,15 @@ interface Known {
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;
   check: SignatureCheck | undefined;
+
+  constructor(whole: Buffer, before: number, after: number) {
+    this.whole = whole;
+    this.bytes = whole.subarray(before);
+    this.basicLength = whole.length - before - after;
+    this.networkIdentifier = undefined;
+    this.digest = undefined;
+    this.check = undefined;
+  }
 }
 
 const NETWORK_IDENTIFIER_BYTES = 32;
@@ -76,14 +89,7 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
     const signatureAt = whole.length - after;
     writeHex(whole, signature, signatureAt);
     writeHex(whole, signSignature, signatureAt + (signature.length >> 1));
-    return {
-      whole,
-      bytes: whole.subarray(before),
-      basicLength: signatureAt - before,
-      networkIdentifier: undefined,
-      digest: undefined,
-      check: undefined,
-    };
+    return new Known(whole, before, after);
   }
 
   function writeIdentifier(whole: Buffer, networkIdentifier: string): void {
