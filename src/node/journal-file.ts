@@ -31,7 +31,7 @@ export interface JournalOptions {
   readonly spareLinesMax?: number;
 }
 
-/** A journal that can be handed to another node. */
+/** A journal that can be handed to another node. Writing throws ProtocolError `JOURNAL_IN_USE` once another has taken it over. */
 export interface JournalFile extends SigningJournal {
   /** Every delegate that the journal tells something of. */
   delegates(): readonly PublicKey[];
@@ -57,7 +57,7 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
   const lock = lockOf(file);
   try {
     const { known, lines } = load(file);
-    return new FileJournal(file, known, lines, options.spareLinesMax ?? SPARE_LINES_MAX, () => lock.release());
+    return new FileJournal(file, known, lines, options.spareLinesMax ?? SPARE_LINES_MAX, lock);
   } catch (error) {
     lock.release();
     throw error;
@@ -68,7 +68,7 @@ class FileJournal implements JournalFile {
   readonly #file: string;
   readonly #known: Map<PublicKey, Known>;
   readonly #spareLinesMax: number;
-  readonly #release: () => void;
+  readonly #lock: ProcessLock;
   #descriptor: number;
   #bytes: number;
   #lines: number;
@@ -77,12 +77,12 @@ class FileJournal implements JournalFile {
   #folderSynced = false;
   #closed = false;
 
-  constructor(file: string, known: Map<PublicKey, Known>, lines: number, spareLinesMax: number, release: () => void) {
+  constructor(file: string, known: Map<PublicKey, Known>, lines: number, spareLinesMax: number, lock: ProcessLock) {
     this.#file = file;
     this.#known = known;
     this.#lines = lines;
     this.#spareLinesMax = spareLinesMax;
-    this.#release = release;
+    this.#lock = lock;
     this.#descriptor = openSync(file, 'a');
     this.#bytes = fstatSync(this.#descriptor).size;
   }
@@ -117,6 +117,7 @@ class FileJournal implements JournalFile {
 
   #write(entry: Entry): void {
     if (this.#closed) throw new ProtocolError('JOURNAL_CLOSED', { file: this.#file });
+    if (!this.#lock.isHeld()) throw takenOver(this.#file);
     const line = lineOf(entry);
     try {
       // Before the line: once that is on the disk nothing more may fail.
@@ -142,7 +143,7 @@ class FileJournal implements JournalFile {
     try {
       closeSync(this.#descriptor);
     } finally {
-      this.#release();
+      this.#lock.release();
     }
   }
 
@@ -212,6 +213,15 @@ function lockOf(file: string): ProcessLock {
       { cause: error },
     );
   }
+}
+
+function takenOver(file: string): ProtocolError {
+  return new ProtocolError(
+    'JOURNAL_IN_USE',
+    { file },
+    `${file}: the claim of this process is gone, so nothing may be signed: another process took the folder over while this one ` +
+      'stood still, or somebody removed it; stop this process, and start it again when no other has the folder',
+  );
 }
 
 /** Reads all lines; cuts off a last one that a crash left half written: its block never left. */

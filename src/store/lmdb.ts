@@ -254,6 +254,7 @@ class LmdbKeyValue implements KeyValue {
 
   transact<T>(work: (writer: KeyValueWriter) => T): T {
     assert(!this.#writing, 'transactions are not nested');
+    if (!this.#lock.isHeld()) throw takenOver(this.#directory);
     // A failed write leaves the library's memory in disorder now and then, until after some it ends the process: so it is not
     // asked again before a plain file has found room.
     if (this.#hasFailed) this.#checkRoom();
@@ -308,6 +309,16 @@ function writeFailed(error: unknown): ProtocolError {
     {},
     `The chain store could not be written: ${messageOf(error)}. Check the free space and the health of its disk.`,
     { cause: error },
+  );
+}
+
+function takenOver(directory: string): ProtocolError {
+  return new ProtocolError(
+    'STORE_WRITE_FAILED',
+    { directory },
+    `The chain store in ${directory} could not be written: the claim of this process is gone. Another process took the folder ` +
+      'over while this one stood still, or somebody removed it. Stop this process; it may be started again when no other has ' +
+      'the folder.',
   );
 }
 

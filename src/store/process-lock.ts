@@ -7,13 +7,18 @@
  * now and then, and one that was made in another container is stale when it was not touched for a while.
  */
 
-import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import type { Clock, Timer } from '../ports/clock.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 
 export interface ProcessLock {
+  /**
+   * Whether its claim is still there. A process that stood still for long (a paused container) finds it taken for stale, and
+   * maybe another at work in its place.
+   */
+  isHeld(): boolean;
   release(): void;
 }
 
@@ -56,7 +61,7 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
     release();
     throw error;
   }
-  return { release };
+  return { isHeld: () => ownClaims.has(file) && existsSync(file), release };
 }
 
 /** Owner of a claim that was made in another container and counts; undefined when there is none. */
@@ -120,7 +125,7 @@ function keepTouching(file: string, clock: Clock): () => void {
     try {
       utimesSync(file, clock.nowMs() / 1000, clock.nowMs() / 1000);
     } catch {
-      // Its folder is gone, or the disk fails: others say so.
+      // It is gone, as `isHeld` says, or the disk fails: others say so.
     }
     timer = clock.after(TOUCH_MS, touch);
   };

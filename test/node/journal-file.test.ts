@@ -47,6 +47,17 @@ test('a journal answers with the last header of each delegate, also after it was
   again.close();
 });
 
+test('a journal whose claim another process has taken for stale signs no more', (t) => {
+  const folder = temporaryFolder(t);
+  const journal = openJournal(join(folder, 'journal'));
+  journal.record(A, header(1));
+  for (const name of readdirSync(folder)) if (name.includes('in-use')) rmSync(join(folder, name));
+  const error = t.throws(() => journal.record(A, header(2)), { code: 'JOURNAL_IN_USE' });
+  t.regex(error?.message ?? '', /the claim of this process is gone/);
+  t.deepEqual(journal.last(A), header(1));
+  journal.close();
+});
+
 test('a header is in the file when record returns', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file);

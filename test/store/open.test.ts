@@ -325,6 +325,20 @@ test('a store that a node in another container holds is neither read nor written
   });
 });
 
+test('a store whose claim another process has taken for stale is written to no more', async (t) => {
+  await inFolder(async (directory) => {
+    const keys = openLmdb(directory, true);
+    const write = (): void => keys.transact((writer) => writer.put(Buffer.from('key'), Buffer.from('value')));
+    write();
+    const before = readFileSync(join(directory, 'data.mdb'));
+    for (const name of readdirSync(directory)) if (name.startsWith('in-use')) rmSync(join(directory, name));
+    const error = t.throws(write, { code: 'STORE_WRITE_FAILED' });
+    t.regex(error?.message ?? '', /the claim of this process is gone/);
+    t.deepEqual(readFileSync(join(directory, 'data.mdb')), before);
+    await keys.close();
+  });
+});
+
 test('claims of processes that are gone, or of another process with the same number, do not keep a node out', async (t) => {
   await inFolder(async (directory) => {
     for (const claim of [
