@@ -7,7 +7,16 @@
  * now and then, and one that was made in another container is stale when it was not touched for a while.
  */
 
-import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -135,7 +144,8 @@ function keepTouching(file: string, clock: Clock): () => void {
 
 function isTouched(file: string, clock: Clock | undefined): boolean {
   try {
-    return clock === undefined || clock.nowMs() - statSync(file).mtimeMs < ELSEWHERE_MS_MAX;
+    // One that the clock was set back behind is as old: its owner would have touched it since.
+    return clock === undefined || Math.abs(clock.nowMs() - statSync(file).mtimeMs) < ELSEWHERE_MS_MAX;
   } catch {
     return false;
   }

@@ -85,6 +85,25 @@ test('a claim of another container counts as long as it is touched, whatever its
   }
 });
 
+test('a claim of another container from before the clock was set back keeps nobody out', (t) => {
+  const folder = temporaryFolder(t);
+  const own = takeLock(folder, 'thing', systemClock);
+  const [claim = ''] = readdirSync(folder);
+  own.release();
+  const other = join(folder, claim.replace(/-in\d+$/, '-in1'));
+  for (const [aheadMs, counts] of [
+    [20_000, true],
+    [3_600_000, false],
+  ] as const) {
+    writeFileSync(other, '');
+    const later = new Date(Date.now() + aheadMs);
+    utimesSync(other, later, later);
+    t.is(ownerElsewhere(folder, 'thing', systemClock) !== undefined, counts);
+  }
+  takeLock(folder, 'thing', systemClock).release();
+  t.deepEqual(readdirSync(folder), []);
+});
+
 test('of processes that start at once beside a stale claim, never two are let in', async (t) => {
   for (let round = 0; round < 4; round += 1) {
     const folder = temporaryFolder(t);
