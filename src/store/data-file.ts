@@ -1,6 +1,6 @@
 /** A look at the data file of a database before the library maps it: a foreign or cut one would end the process with a signal. */
 
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 export const DATA_FILE = 'data.mdb';
 
@@ -31,8 +31,8 @@ const LOOKS_MAX = 100;
 
 /** @throws Error of the system where the file cannot be read */
 export function examineDataFile(path: string): DataFile {
-  if (!existsSync(path)) return { kind: 'none' };
-  const file = openSync(path, 'r');
+  const file = openIfPresent(path);
+  if (file === undefined) return { kind: 'none' };
   try {
     return examine({
       sizeBytes: () => fstatSync(file).size,
@@ -43,6 +43,17 @@ export function examineDataFile(path: string): DataFile {
     });
   } finally {
     closeSync(file);
+  }
+}
+
+function openIfPresent(path: string): number | undefined {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    // In a folder of another user it may be there.
+    throw error;
   }
 }
 

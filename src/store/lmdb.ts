@@ -30,7 +30,7 @@ const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
  */
 export function openLmdb(directory: string, create: boolean, durable = true, clock?: Clock): KeyValue {
   refuseFile(directory);
-  if (!create && !existsSync(join(directory, DATA_FILE))) throw missing(directory);
+  if (!create && !hasDataFile(directory)) throw missing(directory);
   try {
     makeFolder(directory);
   } catch (error) {
@@ -85,7 +85,7 @@ export function openForReading(directory: string, clock?: Clock): Database<Buffe
       return openEnvironment(directory, { readOnly: true });
     });
   } catch (error) {
-    throw error instanceof ProtocolError ? error : unreadable(directory, messageOf(error), error);
+    throw error instanceof ProtocolError ? error : refusalOf(directory, error);
   }
 }
 
@@ -135,7 +135,7 @@ function refuseFile(directory: string): void {
   throw unreadable(directory, 'it is a file, not a folder');
 }
 
-/** The library tells readers apart by their process number, and would take one of another container for gone. */
+/** The library tells readers apart by their process number, which two containers may both give: each often has but number 1. */
 function refuseOtherContainer(directory: string, clock: Clock): void {
   const owner = existsSync(directory) ? ownerElsewhere(directory, LOCK_NAME, clock) : undefined;
   if (owner === undefined) return;
@@ -160,16 +160,35 @@ function refuseForeignFiles(directory: string, names: readonly string[]): void {
     } catch (error) {
       // On a medium that nobody can write to nobody does.
       if ((error as NodeJS.ErrnoException).code === 'EROFS') continue;
-      throw new ProtocolError(
-        'STORE_NOT_ALLOWED',
-        { directory, path },
-        `The chain store in ${directory} cannot be opened: this user may not write to ${path}. Run the command as the user ` +
-          'that runs the node, or give that user the folder and all in it (chown).',
-        { cause: error },
-      );
+      throw notAllowed(directory, 'write to', path, error);
     }
     if (!statSync(path).isFile()) throw unreadable(directory, `${name} is no file`);
   }
+}
+
+function hasDataFile(directory: string): boolean {
+  try {
+    return statSync(join(directory, DATA_FILE), { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw refusalOf(directory, error);
+  }
+}
+
+/** What the system says of reading the folder or a file of it, in our words. */
+function refusalOf(directory: string, error: unknown): ProtocolError {
+  const { code, path = directory } = error as NodeJS.ErrnoException;
+  const isRight = code === 'EACCES' || code === 'EPERM';
+  return isRight ? notAllowed(directory, 'read', path, error) : unreadable(directory, messageOf(error), error);
+}
+
+function notAllowed(directory: string, what: 'read' | 'write to', path: string, cause: unknown): ProtocolError {
+  return new ProtocolError(
+    'STORE_NOT_ALLOWED',
+    { directory, path },
+    `The chain store in ${directory} cannot be opened: this user may not ${what} ${path}. Run the command as the user ` +
+      'that runs the node, or give that user the folder and all in it (chown).',
+    { cause },
+  );
 }
 
 /** @throws ProtocolError `STORE_UNREADABLE` for a damaged or foreign file */

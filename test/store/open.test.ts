@@ -372,6 +372,19 @@ for (const [file, canRead] of [
   });
 }
 
+test("a store in a folder of another user's is neither missing nor damaged", async (t) => {
+  await inFolder(async (parent) => {
+    chmodSync(parent, 0o755);
+    const directory = join(parent, 'chain');
+    const { stdout } = await promisify(execFile)(process.execPath, [OTHER_USER, directory, '.']);
+    chmodSync(directory, 0o755);
+    const refusal =
+      `STORE_NOT_ALLOWED: The chain store in ${directory} cannot be opened: this user may not read ` +
+      `${join(directory, 'data.mdb')}. Run the command as the user that runs the node, or give that user the folder and all in it (chown).\n`;
+    t.is(stdout, `${refusal}${refusal}`);
+  });
+});
+
 test('a folder in the place of the file of locks is refused', async (t) => {
   await inFolder(async (directory) => {
     await (await openIn(directory)).close();

@@ -1,6 +1,6 @@
 /**
- * A process that makes a store in a folder, takes its own right to write to one of its files away (as root by becoming
- * somebody else) and says what becomes of opening it: `other-user.js FOLDER FILE`.
+ * A process that makes a store in a folder, takes its own right to write to one of its files away, or to enter the folder
+ * where the file is `.` (as root by becoming somebody else), and says what becomes of opening it: `other-user.js FOLDER FILE`.
  */
 
 import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';
@@ -18,13 +18,15 @@ mkdirSync(directory);
 const made = openLmdb(directory, true);
 made.transact((writer) => writer.put(Buffer.from('key'), Buffer.from('value')));
 await made.close();
+const isFolder = file === '.';
 if (process.getuid?.() === 0) {
-  chownSync(directory, NOBODY, NOBODY);
+  if (isFolder) chmodSync(directory, 0o700);
+  else chownSync(directory, NOBODY, NOBODY);
   for (const name of readdirSync(directory)) if (name !== file) chownSync(join(directory, name), NOBODY, NOBODY);
   process.setgid?.(NOBODY);
   process.setuid?.(NOBODY);
 } else {
-  chmodSync(join(directory, file), 0o444);
+  chmodSync(join(directory, file), isFolder ? 0 : 0o444);
 }
 
 async function outcomeOf(open: () => KeyValue): Promise<string> {
