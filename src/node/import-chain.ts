@@ -43,14 +43,22 @@ export interface ImportOptions {
 
 /** Lines that are being read together. */
 interface ReadJob {
-  readonly lines: readonly FileLine[];
-  readonly blocks: Promise<Iterable<Block | undefined>>;
+  readonly numbers: readonly number[];
+  /** For each line its block, or the line again. */
+  readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
 
 /** A block that follows what was taken over before. */
-interface TakenLine {
-  readonly line: FileLine;
+interface TakenBlock {
+  readonly lineNumber: number;
   readonly block: Block;
+}
+
+/** What a refusal tells of the block of a line, as far as it can be read. */
+interface RefusedLine {
+  readonly number: number;
+  readonly id: string | undefined;
+  readonly height: number | undefined;
 }
 
 /**
@@ -131,7 +139,8 @@ class ImportRun {
     const jobs: ReadJob[] = [];
     for (let from = 0; from < group.length; from += LINES_PER_JOB) {
       const lines = group.slice(from, from + LINES_PER_JOB);
-      jobs.push({ lines, blocks: this.#reader.read(lines.map(({ bytes }) => bytes)) });
+      const blocks = this.#reader.read(lines.map(({ bytes }) => bytes));
+      jobs.push({ numbers: lines.map(({ number }) => number), blocks });
     }
     const done = this.#takeOver(jobs, this.#underWay.at(-1) ?? Promise.resolve());
     // All are heard when the group is waited for.
@@ -150,27 +159,28 @@ class ImportRun {
     // Applying keeps this thread to itself: what was read meanwhile goes to the other threads first.
     await nextTurn();
     if (this.#options.signal?.aborted === true) return;
-    const group: TakenLine[] = [];
+    const group: TakenBlock[] = [];
     for (const job of jobs) {
       const blocks = await job.blocks;
       let index = 0;
       for (const read of blocks) {
-        const line = job.lines[index] as FileLine;
+        const lineNumber = job.numbers[index] as number;
         index += 1;
         let height = this.#expectedHeight;
         try {
-          const { block, fault } = read === undefined ? this.#look(line) : { block: read, fault: undefined };
+          const { block, fault } = Buffer.isBuffer(read) ? this.#look(read) : { block: read, fault: undefined };
           height ??= block.height;
           if (fault !== undefined) await this.#refuseChanged(block, fault);
           this.#refuseUnlinked(block);
           if (block === read) this.#chain.vouchFor(block);
-          if (!this.#isKnown(block)) group.push({ line, block });
+          if (!this.#isKnown(block)) group.push({ lineNumber, block });
           this.#last = block;
         } catch (error) {
           if (!(error instanceof BlockRejected)) throw error;
           // A block before this one may be refused too, and the first counts.
           await this.#append(group);
-          throw this.#refusal(line, height, error);
+          const id = Buffer.isBuffer(read) ? claimedId(textOfLine(read)) : read.id;
+          throw this.#refusal({ number: lineNumber, id, height }, error);
         }
       }
     }
@@ -178,8 +188,8 @@ class ImportRun {
   }
 
   /** Reads a line that a thread made nothing of. */
-  #look(line: FileLine): ReadBlock {
-    return blockOfLine(textOfLine(line.bytes), this.#chain.rules.codec);
+  #look(line: Buffer): ReadBlock {
+    return blockOfLine(textOfLine(line), this.#chain.rules.codec);
   }
 
   /** @throws BlockRejected for a block whose line says something else than its bytes */
@@ -220,7 +230,7 @@ class ImportRun {
     return block.height <= this.#chain.tip.header.height;
   }
 
-  async #append(group: readonly TakenLine[]): Promise<void> {
+  async #append(group: readonly TakenBlock[]): Promise<void> {
     const blocks = group.map(({ block }) => block);
     try {
       await this.#chain.append(blocks, BLOCKS_PER_COMMIT);
@@ -231,7 +241,8 @@ class ImportRun {
       const refused = group.find(({ block }) => block === error.block);
       this.#count(blocks.slice(0, blocks.indexOf(error.block)));
       if (refused === undefined) throw error;
-      throw this.#refusal(refused.line, refused.block.height, error.rejection);
+      const { lineNumber: number, block } = refused;
+      throw this.#refusal({ number, id: block.id, height: block.height }, error.rejection);
     }
   }
 
@@ -241,14 +252,13 @@ class ImportRun {
     this.#options.onProgress?.(this.progress);
   }
 
-  #refusal(line: FileLine, height: number | undefined, rejection: BlockRejected): ProtocolError {
-    const id = claimedId(textOfLine(line.bytes));
+  #refusal({ number, id, height }: RefusedLine, rejection: BlockRejected): ProtocolError {
     const { height: tipHeight } = this.#chain.tip.header;
     const which = `block${id === undefined ? '' : ` ${id}`}${height === undefined ? '' : ` at height ${height}`}`;
-    const about = `${this.#options.file.name}, line ${line.number}: ${which} is refused: ${rejection.message}`;
+    const about = `${this.#options.file.name}, line ${number}: ${which} is refused: ${rejection.message}`;
     return new ProtocolError(
       'IMPORT_REFUSED',
-      { line: line.number, height, blockId: id, reason: rejection.code },
+      { line: number, height, blockId: id, reason: rejection.code },
       `${about} (${rejection.code}); the chain ends at height ${tipHeight}`,
       { cause: rejection },
     );
