@@ -6,7 +6,7 @@ import type { Codec } from '../rules.ts';
 import { decodeTransaction, encodeTransaction } from '../tx/transaction-record.ts';
 import { blockFromJson, blockToJson, genesisFromJson, headerToJson } from './block-json.ts';
 import { LEGACY_LAYOUTS } from './layouts.ts';
-import { forget, transactionBytes } from './transaction-bytes.ts';
+import * as bytes from './transaction-bytes.ts';
 import { genesisTransactionFromJson, transactionFromJson, transactionToJson } from './transaction-json.ts';
 import { GEN2_TYPES, type Gen2Type } from './transaction-types.ts';
 
@@ -25,15 +25,15 @@ export function createGen2Codec(params: ChainParams): Gen2Codec {
     types,
     transactionFromJson: readTransaction,
     transactionToJson: (transaction) => transactionToJson(transaction, GEN2_TYPES),
-    encodeTransaction: (transaction) => encodeTransaction(transaction, transactionBytes(transaction), LEGACY_LAYOUTS),
-    decodeTransaction: (bytes, id, senderId) => decodeTransaction(bytes, LEGACY_LAYOUTS, id, senderId),
+    encodeTransaction: (transaction) => encodeTransaction(transaction, bytes, LEGACY_LAYOUTS),
+    decodeTransaction: (record, id, senderId) => decodeTransaction(record, LEGACY_LAYOUTS, id, senderId),
     blockFromJson: (json) => blockFromJson(json, params, readTransaction),
     blockToJson: (block) => blockToJson(block, (transaction) => transactionToJson(transaction, GEN2_TYPES)),
     headerToJson,
     encodeHeader,
     decodeHeader,
     genesisFromJson: (json) => genesisFromJson(json, (each) => genesisTransactionFromJson(each, GEN2_TYPES)),
-    forgetTransactions: forget,
+    forgetTransactions: bytes.forget,
   };
 }
 

@@ -11,6 +11,7 @@ export const {
   signingDigest,
   secondSigningDigest,
   primaryCheck,
+  computedId,
   withId,
   forget,
 } = createTransactionBytes(LEGACY_LAYOUTS);

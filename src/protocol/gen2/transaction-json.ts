@@ -1,23 +1,25 @@
 /** Transactions of generation 2 as JSON. */
 
-import { addressOf } from '../../crypto/keys.ts';
-import { idOf } from '../../crypto/hash.ts';
+import { addressFault, addressOf } from '../../crypto/keys.ts';
+import { AMOUNT_MAX } from '../../primitives/amount.ts';
 import { isU64Decimal } from '../../primitives/bytes.ts';
 import type { Exceptions } from '../params.ts';
 import { GEN2_DIALECT } from '../tx/apply-context.ts';
 import { isExcepted } from '../tx/exceptions.ts';
 import { boundedList, canonicalDigits, member } from '../tx/json.ts';
-import { baseErrors, BASE_PROPERTIES } from '../tx/schema.ts';
+import { baseErrors, BASE_PROPERTIES, isPlainlyWritten } from '../tx/schema.ts';
 import type { JsonObject, Payload, Transaction } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
-import { transactionBytes } from './transaction-bytes.ts';
+import { computedId } from './transaction-bytes.ts';
 import { addressOfHex, GEN2_SHAPES, type Gen2Type, type PayloadMembers } from './transaction-types.ts';
 
 type Types = ReadonlyMap<number, Gen2Type>;
 
 const DIGITS_IN_FULL_MAX = 21;
+/** Of fees, some with as many are too high. */
+const FEE_DIGITS_MAX = AMOUNT_MAX.toString().length;
 
-const BASE_SHAPE = GEN2_SHAPES.compile({
+export const BASE_SHAPE = GEN2_SHAPES.compile({
   type: 'object',
   required: ['id', 'type', 'amount', 'fee', 'senderPublicKey', 'timestamp', 'asset', 'signature'],
   properties: {
@@ -79,7 +81,7 @@ export function isExceptedShape(transaction: Transaction, types: Types, exceptio
 export function statedErrors(transaction: Transaction, types: Types): readonly TransactionError[] {
   const errors: TransactionError[] = [];
   const { id, fee, payload } = transaction;
-  const expectedId = idOf(transactionBytes(transaction));
+  const expectedId = computedId(transaction);
   if (id !== expectedId) errors.push(transactionError(id, 'Invalid transaction id', '.id', id, expectedId));
   const expectedFee = types.get(transaction.type)?.fee(payload);
   if (expectedFee !== undefined && fee !== expectedFee) {
@@ -105,7 +107,7 @@ export function genesisTransactionFromJson(json: unknown, types: Types): Transac
     throw new TransactionRejected('TRANSACTION_INVALID', [...errors, ...payloadErrors]);
   }
   const transaction = transactionOf(document as CheckedDocument, payload);
-  return given === undefined ? { ...transaction, id: idOf(transactionBytes(transaction)) } : transaction;
+  return given === undefined ? { ...transaction, id: computedId(transaction) } : transaction;
 }
 
 export function transactionToJson(transaction: Transaction, types: Types): JsonObject {
@@ -128,7 +130,7 @@ export function transactionToJson(transaction: Transaction, types: Types): JsonO
 }
 
 /** The members of a document as the shape check sees them: defaults filled in, numbers as their decimal text. */
-interface Document {
+export interface Document {
   readonly id: unknown;
   readonly blockId: unknown;
   readonly height: unknown;
@@ -170,7 +172,7 @@ function readTransaction(json: unknown, types: Types): Reading {
     if (!document[name]) throw plainRefusal(`${name} is required to be set before use`);
   }
   const id = typeof document.id === 'string' ? document.id.slice(0, 256) : '';
-  const errors = baseErrors(BASE_SHAPE, document, id);
+  const errors = isPlainDocument(document) ? [] : baseErrors(BASE_SHAPE, document, id);
   const isKeyFaulty = errors.some((error) => error.dataPath === '.senderPublicKey');
   if (!isKeyFaulty && typeof document.senderId === 'string') {
     const derived = addressOf(document.senderPublicKey as string);
@@ -187,11 +189,29 @@ function readTransaction(json: unknown, types: Types): Reading {
   const transaction = transactionOf(document as CheckedDocument, reading.payload);
   if (isU64Decimal(id)) return { errors, transaction };
   // Leading zeros pass the format, but no id is written so.
-  const expected = idOf(transactionBytes(transaction));
+  const expected = computedId(transaction);
   return {
     errors: [...errors, transactionError(id, 'Invalid transaction id', '.id', id, expected)],
     transaction: undefined,
   };
+}
+
+/**
+ * Whether a document that names its id is written as nodes write a transaction without a group: the base shape has nothing
+ * against it then. False says nothing.
+ */
+export function isPlainDocument(document: Document): boolean {
+  const { amount, fee, senderId, recipientId, recipientPublicKey } = document;
+  return (
+    isPlainlyWritten(document) &&
+    isU64Decimal(amount) &&
+    isU64Decimal(fee) &&
+    fee.length < FEE_DIGITS_MAX &&
+    typeof senderId === 'string' &&
+    addressFault(senderId) === undefined &&
+    typeof recipientId === 'string' &&
+    recipientPublicKey === undefined
+  );
 }
 
 /** Of the base shape an exception can only forgive that a list of signatures is too long or holds one twice. */

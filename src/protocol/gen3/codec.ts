@@ -8,7 +8,7 @@ import { decodeHeader, encodeHeader } from '../block/header.ts';
 import { genesisTransactionFromJson, transactionFromJson, transactionToJson } from './transaction-json.ts';
 import { decodeTransaction, encodeTransaction } from '../tx/transaction-record.ts';
 import { LEGACY_TYPES, legacyTypesOf } from './legacy-types.ts';
-import { forget, transactionBytes } from './transaction-bytes.ts';
+import * as bytes from './transaction-bytes.ts';
 import { GEN3_TYPES } from './transaction-types.ts';
 
 export { headerBytes } from '../block/header.ts';
@@ -30,8 +30,8 @@ export function createGen3Codec(params: ChainParams): Gen3Codec {
     types,
     transactionFromJson: readTransaction,
     transactionToJson: (transaction) => transactionToJson(transaction, stored),
-    encodeTransaction: (transaction) => encodeTransaction(transaction, transactionBytes(transaction), stored),
-    decodeTransaction: (bytes, id, senderId) => decodeTransaction(bytes, stored, id, senderId),
+    encodeTransaction: (transaction) => encodeTransaction(transaction, bytes, stored),
+    decodeTransaction: (record, id, senderId) => decodeTransaction(record, stored, id, senderId),
     blockFromJson: (json) => blockFromJson(json, params, readTransaction),
     blockToJson: (block) =>
       blockToJson(block, (transaction, blockId) => transactionToJson(transaction, stored, blockId)),
@@ -39,6 +39,6 @@ export function createGen3Codec(params: ChainParams): Gen3Codec {
     encodeHeader,
     decodeHeader,
     genesisFromJson: (json) => genesisFromJson(json, (each) => genesisTransactionFromJson(each, stored)),
-    forgetTransactions: forget,
+    forgetTransactions: bytes.forget,
   };
 }

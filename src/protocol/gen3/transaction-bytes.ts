@@ -16,6 +16,7 @@ export const {
   signingDigest,
   secondSigningDigest,
   primaryCheck,
+  computedId,
   withId,
   forget,
 } = createTransactionBytes(LAYOUTS);

@@ -3,7 +3,7 @@
 import { idOf, sha256 } from '../../crypto/hash.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
 import { bytesOfHex } from '../../primitives/bytes.ts';
-import type { SignatureCheck, Transaction } from '../types.ts';
+import type { SignatureCheck, Transaction, TransactionId } from '../types.ts';
 import { SENDER_AT, type BasicFields, type TransactionLayout } from './transaction-type.ts';
 
 /** The bytes of the transactions that a set of layouts knows. Network identifiers are 32 bytes as hexadecimal text. */
@@ -22,6 +22,8 @@ export interface TransactionBytes {
   secondSigningDigest(transaction: Transaction, networkIdentifier: string): Buffer;
   /** The question that the primary signature puts. The same object each time, so that an answer can be kept by it. */
   primaryCheck(transaction: Transaction, networkIdentifier: string): SignatureCheck;
+  /** The id that follows from the bytes, whatever id the transaction has. */
+  computedId(transaction: Transaction): TransactionId;
   /** The transaction with the id that follows from its bytes. */
   withId(draft: Transaction): Transaction;
   /** Lets go of what was computed of all transactions met so far. Asked again, it is computed again. */
@@ -42,6 +44,7 @@ class Known {
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;
   check: SignatureCheck | undefined;
+  id: TransactionId | undefined;
 
   constructor(whole: Buffer, before: number, after: number) {
     this.whole = whole;
@@ -50,6 +53,7 @@ class Known {
     this.networkIdentifier = undefined;
     this.digest = undefined;
     this.check = undefined;
+    this.id = undefined;
   }
 }
 
@@ -117,6 +121,11 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
     return facts.digest;
   }
 
+  function idOfKnown(facts: Known): TransactionId {
+    facts.id ??= idOf(facts.bytes);
+    return facts.id;
+  }
+
   return {
     layoutOf,
     basicBytes: (fields) => layoutOf(fields.type).encodeBasic(fields, 0, 0),
@@ -140,9 +149,10 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
       };
       return facts.check;
     },
+    computedId: (transaction) => idOfKnown(knownOf(transaction)),
     withId: (draft) => {
       const facts = factsOf(draft);
-      const transaction = { ...draft, id: idOf(facts.bytes) };
+      const transaction = { ...draft, id: idOfKnown(facts) };
       known.set(transaction, facts);
       return transaction;
     },

@@ -9,6 +9,7 @@ import { idOf } from '../../crypto/hash.ts';
 import { bytesOfHex, hexOf, u64be } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Address, PublicKey, Signature, Transaction, TransactionId } from '../types.ts';
+import type { TransactionBytes } from './transaction-bytes.ts';
 import type { TransactionLayout } from './transaction-type.ts';
 
 const HAS_SECOND_SIGNATURE = 1;
@@ -21,8 +22,12 @@ const SIGNATURE_BYTES = 64;
 
 type Layouts = ReadonlyMap<number, TransactionLayout>;
 
-/** @param bytes the bytes that the id covers */
-export function encodeTransaction(transaction: Transaction, bytes: Buffer, layouts: Layouts): Buffer {
+export function encodeTransaction(
+  transaction: Transaction,
+  { transactionBytes, computedId }: Pick<TransactionBytes, 'transactionBytes' | 'computedId'>,
+  layouts: Layouts,
+): Buffer {
+  const bytes = transactionBytes(transaction);
   const { signatures, signSignature, fee, payload, recipientPublicKey } = transaction;
   const layout = layouts.get(transaction.type);
   const parts: Buffer[] = signatures.length === 0 ? [] : [Buffer.from(signatures.join(''), 'hex')];
@@ -32,7 +37,7 @@ export function encodeTransaction(transaction: Transaction, bytes: Buffer, layou
     parts.push(u64be(fee));
   }
   // Only exceptions and genesis blocks of generation 2 have ids that are not computed.
-  if (layout?.networkBound === false && transaction.id !== idOf(bytes)) {
+  if (layout?.networkBound === false && transaction.id !== computedId(transaction)) {
     flags |= HAS_ID;
     parts.push(u64be(BigInt(transaction.id)));
   }

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
 import { hexOf } from '../../../src/primitives/bytes.ts';
+import { BASE_SHAPE, isPlainDocument } from '../../../src/protocol/gen2/transaction-json.ts';
 import { GEN2_SHAPES } from '../../../src/protocol/gen2/transaction-types.ts';
 import { GEN3_SHAPES } from '../../../src/protocol/gen3/transaction-types.ts';
 import { canonicalDigits } from '../../../src/protocol/tx/json.ts';
@@ -65,6 +66,34 @@ for (const [generation, shapes] of [
     t.true(seen.plain > 100 && seen.faulty > 100);
   });
 }
+
+test('the base schema of generation 2 has nothing against a document that is plainly written', (t) => {
+  const text = (usual: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+    fc.oneof({ arbitrary: usual, weight: 12 }, { arbitrary: spoilt(usual), weight: 1 });
+  const amounts = fc.bigInt({ min: 0n, max: 2n ** 64n + 3n }).map(String);
+  const addresses = u64.map((digits) => `${digits}L`);
+  const ownMembers = fc.record({
+    id: texts(u64).filter((id) => Boolean(id)),
+    amount: text(amounts),
+    fee: text(fc.oneof(fc.constant('10000000'), amounts)),
+    senderId: texts(addresses),
+    recipientId: texts(fc.oneof(fc.constant(''), addresses)),
+    recipientPublicKey: fc.oneof({ arbitrary: fc.constant(undefined), weight: 6 }, { arbitrary: odd, weight: 1 }),
+  });
+  const seen = { plain: 0, faulty: 0 };
+  fc.assert(
+    fc.property(anyMembers, ownMembers, (members, own) => {
+      const document = { ...members, ...own };
+      const errors = baseErrors(BASE_SHAPE, document, '');
+      const isPlain = isPlainDocument(document);
+      if (isPlain) t.deepEqual(errors, []);
+      seen.plain += Number(isPlain);
+      seen.faulty += Number(errors.length > 0);
+    }),
+    { numRuns: 4000 },
+  );
+  t.true(seen.plain > 100 && seen.faulty > 100);
+});
 
 test('a transfer that is read without its schema has no fault by it', (t) => {
   const shape = GEN3_SHAPES.compile({
