@@ -172,7 +172,7 @@ export const MUTANTS: readonly Mutant[] = [
   // ---- store ---------------------------------------------------------------------------------------------------------
   {
     name: 'undo forgets the index of transactions',
-    file: 'store/block-tables.js',
+    file: 'store/transaction-lists.js',
     from: "keys.remove(idKey('transactionIds', transaction.id));",
     to: ';',
   },
@@ -215,7 +215,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'undo records that outlive a commit are not written',
     file: 'store/chain-store.js',
-    from: "writer.put(heightKey('undo', height), bytes);",
+    from: "writer.put(heightKey('undo', height), encodeUndo(overwritten));",
     to: ';',
   },
   {

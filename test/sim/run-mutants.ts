@@ -41,7 +41,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 export async function runMutants(jobs: number, only: string): Promise<number> {
   const parts = only.split(',');
   const chosen = MUTANTS.filter(({ name }) => parts.some((part) => name.includes(part)));
-  const misfits = chosen.filter((mutant) => occurrences(mutant) !== 1);
+  const misfits = misfitsAmong(chosen);
   for (const { name, file } of misfits) console.log(`"${name}" does not fit ${file} any more`);
   if (misfits.length > 0) return 1;
   const broken = await suite(ROOT);
@@ -123,8 +123,11 @@ function failureOf(folder: string, patterns: readonly string[]): Promise<string 
   });
 }
 
-function occurrences({ file, from }: Mutant): number {
-  return readFileSync(join(ROOT, 'dist/src', file), 'utf8').split(from).length - 1;
+/** Those whose place is not there any more, or is there more than once: the code has changed under them. */
+export function misfitsAmong(mutants: readonly Mutant[]): readonly Mutant[] {
+  return mutants.filter(
+    ({ file, from }) => readFileSync(join(ROOT, 'dist/src', file), 'utf8').split(from).length !== 2,
+  );
 }
 
 function textOf({ mutant, caughtBy, seconds }: Fate): string {
