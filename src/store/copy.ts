@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { Clock } from '../ports/clock.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import { DATA_FILE } from './data-file.ts';
+import { closeInTurn, openForReading } from './environment.ts';
 import { makeFolder } from './folder.ts';
-import { closeInTurn, openForReading } from './lmdb.ts';
 
 /**
  * Copies the store of a folder into another, which is made. The copy is on the disk when this resolves; it holds no free
