@@ -12,7 +12,7 @@ import type { Clock } from '../ports/clock.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import { DATA_FILE, examineDataFile, type DataFile } from './data-file.ts';
 import { checkRoom, makeFolder } from './folder.ts';
-import { ownerElsewhere, takeLock, type ProcessLock } from './process-lock.ts';
+import { ownerElsewhere, ownerOf, takeLock, type ProcessLock } from './process-lock.ts';
 import { inTurn } from './turns.ts';
 
 const LOCKS_FILE = 'lock.mdb';
@@ -65,18 +65,26 @@ export function openForWriting(directory: string, { create, durable, clock }: Wr
   }
 }
 
+/** Asks the system for rights to a path, as `accessSync`. */
+type Access = (path: string, mode: number) => void;
+
 /**
  * Opened for readers, also while another process holds the folder.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_NOT_ALLOWED` or `STORE_IN_USE_ELSEWHERE`
  */
-export function openForReading(directory: string, clock?: Clock): Database<Buffer, Buffer> {
+export function openForReading(
+  directory: string,
+  clock?: Clock,
+  access: Access = accessSync,
+): Database<Buffer, Buffer> {
   refuseFile(directory);
   try {
     return inTurn(directory, () => {
       if (clock !== undefined) refuseOtherContainer(directory, clock);
       // Who could not note in it what is read would read what the node writes over meanwhile.
-      refuseForeignFiles(directory, [LOCKS_FILE]);
+      refuseForeignFiles(directory, [LOCKS_FILE], access);
+      if (existsSync(directory) && isOnReadOnlyMedium(directory, access)) refuseOwner(directory, clock);
       // Opened for reading an empty file ends the process with a signal.
       if (refuseDamagedFile(directory) === 'none') throw missing(directory);
       return openEnvironment(directory, { readOnly: true });
@@ -177,19 +185,48 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
  *
  * @param names files that may be missing
  */
-function refuseForeignFiles(directory: string, names: readonly string[]): void {
+function refuseForeignFiles(directory: string, names: readonly string[], access: Access = accessSync): void {
   for (const name of names) {
     const path = join(directory, name);
     if (!existsSync(path)) continue;
     try {
-      accessSync(path, constants.R_OK | constants.W_OK);
+      access(path, constants.R_OK | constants.W_OK);
     } catch (error) {
-      // On a medium that nobody can write to nobody does.
-      if ((error as NodeJS.ErrnoException).code === 'EROFS') continue;
+      // There the library reads without it.
+      if (isReadOnlyMedium(error)) continue;
       throw notAllowed(directory, 'write to', path, error);
     }
     if (!statSync(path).isFile()) throw unreadable(directory, `${name} is no file`);
   }
+}
+
+/**
+ * On a medium that is read-only the library reads without noting so. That is safe where nobody writes; but a folder may be
+ * mounted twice, and be written to where its node has it.
+ */
+function refuseOwner(directory: string, clock: Clock | undefined): void {
+  const owner = ownerOf(directory, LOCK_NAME, clock);
+  if (owner === undefined) return;
+  throw new ProtocolError(
+    'STORE_IN_USE_ELSEWHERE',
+    { directory, owner },
+    `The chain store in ${directory} is in use by ${owner}, and its files cannot be written to from here: what is read could ` +
+      'not be noted in them, and would be written over. Run the command where they can be written to, or when that process ' +
+      'has ended.',
+  );
+}
+
+function isOnReadOnlyMedium(directory: string, access: Access): boolean {
+  try {
+    access(directory, constants.W_OK);
+    return false;
+  } catch (error) {
+    return isReadOnlyMedium(error);
+  }
+}
+
+function isReadOnlyMedium(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EROFS';
 }
 
 /** @throws ProtocolError `STORE_UNREADABLE` for a damaged or foreign file */

@@ -73,9 +73,22 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
   return { isHeld: () => ownClaims.has(file) && existsSync(file), release };
 }
 
-/** Owner of a claim that was made in another container and counts; undefined when there is none. */
+/**
+ * Owner of a claim that counts, in words; undefined when there is none. Looking changes nothing.
+ *
+ * @param clock as for `takeLock`
+ */
+export function ownerOf(directory: string, name: string, clock: Clock | undefined): string | undefined {
+  return wordsForFirst(claimsIn(directory, name, clock));
+}
+
+/** As `ownerOf`, of claims that were made in another container. */
 export function ownerElsewhere(directory: string, name: string, clock: Clock): string | undefined {
-  const owner = claimsIn(directory, name, clock).find(({ isElsewhere, isHeld }) => isElsewhere && isHeld);
+  return wordsForFirst(claimsIn(directory, name, clock).filter(({ isElsewhere }) => isElsewhere));
+}
+
+function wordsForFirst(claims: readonly Claim[]): string | undefined {
+  const owner = claims.find(({ isHeld }) => isHeld);
   return owner === undefined ? undefined : wordsFor(owner);
 }
 

@@ -19,6 +19,7 @@ import { systemClock } from '../../src/node/system.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { NO_EXCEPTIONS, type ChainParams } from '../../src/protocol/params.ts';
 import { copyStore } from '../../src/store/copy.ts';
+import { closeInTurn, openForReading } from '../../src/store/environment.ts';
 import { LAYOUT_VERSION, tablePrefix, textKey } from '../../src/store/layout.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';
 import { MemoryKeyValue } from '../../src/store/memory.ts';
@@ -322,6 +323,25 @@ test('a store that a node in another container holds is neither read nor written
     t.regex(refused?.message ?? '', /in use by process \d+ of another container/);
     rmSync(other);
     await (await openIn(directory)).close();
+  });
+});
+
+test('where nothing can be written a store is read only while nobody holds it', async (t) => {
+  await inFolder(async (directory) => {
+    const readOnly = (path: string): void => {
+      throw Object.assign(new Error(`EROFS: read-only file system, access '${path}'`), { code: 'EROFS' });
+    };
+    const store = await openIn(directory);
+    const error = t.throws(() => openForReading(directory, undefined, readOnly), { code: 'STORE_IN_USE_ELSEWHERE' });
+    t.is(
+      error.message,
+      `The chain store in ${directory} is in use by process ${process.pid}, and its files cannot be written to from here: ` +
+        'what is read could not be noted in them, and would be written over. Run the command where they can be written to, or ' +
+        'when that process has ended.',
+    );
+    await store.close();
+    writeFileSync(join(directory, 'in-use.4194399.abcdef01-5'), '');
+    await closeInTurn(openForReading(directory, undefined, readOnly), directory);
   });
 });
 
