@@ -103,12 +103,12 @@ export async function openIndexedSnapshot(place: ChainPlace): ReturnType<typeof 
     await store.close();
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'STORE_IN_USE') throw error;
-    const pid = String(error.data['pid']);
+    const { pid, owner } = error.data;
     throw new ProtocolError(
       'STORE_BEHIND',
-      { directory, pid },
-      `The chain store in ${directory} can be examined when process ${pid} has ended: it imports blocks, and their indexes ` +
-        'come later.',
+      { directory, pid, owner },
+      `The chain store in ${directory} can be examined when ${String(owner)} has ended: it imports blocks, and their ` +
+        'indexes come later.',
       { cause: error },
     );
   }

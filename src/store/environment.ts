@@ -148,7 +148,7 @@ function lockOf(directory: string, clock: Clock | undefined): ProcessLock {
     const { pid, owner } = error.data;
     throw new ProtocolError(
       'STORE_IN_USE',
-      { directory, pid },
+      { directory, pid, owner },
       `The chain store in ${directory} is in use by ${String(owner)}. Stop that process, or give this node another data directory.`,
       { cause: error },
     );

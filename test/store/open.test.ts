@@ -24,6 +24,7 @@ import { LAYOUT_VERSION, tablePrefix, textKey } from '../../src/store/layout.ts'
 import { openLmdb } from '../../src/store/lmdb.ts';
 import { MemoryKeyValue } from '../../src/store/memory.ts';
 import { chainStoreOver, openChainSnapshot, openChainStore } from '../../src/store/open.ts';
+import { claimElsewhere } from '../support/claim-elsewhere.ts';
 import { fakeBlock, FAKE_CODEC } from '../support/fake-codec.ts';
 import { limitFileSize } from '../support/full-disk.ts';
 import { paramsWith } from '../support/fixtures.ts';
@@ -308,11 +309,8 @@ test('a store is open once at a time', async (t) => {
 test('a store that a node in another container holds is neither read nor written to from here', async (t) => {
   await inFolder(async (directory) => {
     const options = { directory, codec: FAKE_CODEC, params: paramsWith(), clock: systemClock };
-    const store = await openChainStore(options);
-    const claim = readdirSync(directory).find((name) => name.startsWith('in-use')) ?? '';
-    await store.close();
-    const other = join(directory, claim.replace(/-in\d+$/, '-in1'));
-    writeFileSync(other, '');
+    await (await openChainStore(options)).close();
+    const other = claimElsewhere(directory, 'in-use');
     const error = await t.throwsAsync(openChainSnapshot(options), { code: 'STORE_IN_USE_ELSEWHERE' });
     t.regex(
       error?.message ?? '',

@@ -1,0 +1,40 @@
+import { rmSync } from 'node:fs';
+
+import test from 'ava';
+import { chainDirectory, openIndexedSnapshot } from '../../src/node/chain-tool.ts';
+import { layoutText, META_LAYOUT, textKey } from '../../src/store/layout.ts';
+import { openLmdb } from '../../src/store/lmdb.ts';
+import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
+import { claimElsewhere } from '../support/claim-elsewhere.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+const { network, blocks } = madeChain(10);
+
+test('who waits for the indexes of a store is told the container that has it', async (t) => {
+  const place = placeIn(temporaryFolder(t), network);
+  await storeChain(place, blocks);
+  const directory = chainDirectory(place);
+  const keys = openLmdb(directory, false);
+  keys.transact((writer) => writer.put(textKey('meta', META_LAYOUT), Buffer.from(layoutText(1))));
+  await keys.close();
+  let asked = 0;
+  let claim = '';
+  const taken = {
+    network: place.network,
+    get dataDirectory() {
+      asked += 1;
+      // It has been read, and is to be written to: the other is quicker.
+      if (asked === 2) claim = claimElsewhere(directory, 'in-use');
+      return place.dataDirectory;
+    },
+  };
+  const error = await t.throwsAsync(openIndexedSnapshot(taken), { code: 'STORE_BEHIND' });
+  t.regex(
+    error?.message ?? '',
+    /can be examined when process \d+ of another container \(.*\) has ended: it imports blocks/,
+  );
+  rmSync(claim);
+  const { store } = await openIndexedSnapshot(place);
+  t.is(store.indexesBehind, 0);
+  await store.close();
+});
