@@ -23,7 +23,7 @@ import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { makeFolder } from '../store/folder.ts';
 import { entriesOf, entryOf, entryWith, learn, lineOf, type Entry, type Known } from './journal-lines.ts';
-import { takeLock, type ProcessLock } from '../store/process-lock.ts';
+import { ownerOf, takeLock, type ProcessLock } from '../store/process-lock.ts';
 import { systemClock } from './system.ts';
 
 export interface JournalOptions {
@@ -62,6 +62,20 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
     lock.release();
     throw error;
   }
+}
+
+/**
+ * Looks at a journal as it is, without a claim: one takes the place of a paused container's, whose node would sign nothing more
+ * when it goes on.
+ *
+ * @param file that exists
+ * @returns who has the journal, in words; undefined when nobody has, and its lines are whole
+ * @throws ProtocolError `JOURNAL_UNREADABLE` as `openJournal`
+ */
+export function examineJournal(file: string): string | undefined {
+  const owner = ownerOf(dirname(file), claimOn(file), systemClock);
+  if (owner === undefined) wholeLines(file, readFileSync(file));
+  return owner;
 }
 
 class FileJournal implements JournalFile {
@@ -200,9 +214,14 @@ class FileJournal implements JournalFile {
   }
 }
 
+/** Name of the claim in the journal's folder. */
+function claimOn(file: string): string {
+  return `${basename(file)}.in-use`;
+}
+
 function lockOf(file: string): ProcessLock {
   try {
-    return takeLock(dirname(file), `${basename(file)}.in-use`, systemClock);
+    return takeLock(dirname(file), claimOn(file), systemClock);
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') throw error;
     throw new ProtocolError(
@@ -224,9 +243,23 @@ function takenOver(file: string): ProtocolError {
   );
 }
 
+/** What the lines of a journal tell. */
+interface Lines {
+  readonly known: Map<PublicKey, Known>;
+  readonly lines: number;
+  /** How much they take. */
+  readonly bytes: number;
+}
+
 /** Reads all lines; cuts off a last one that a crash left half written: its block never left. */
-function load(file: string): { known: Map<PublicKey, Known>; lines: number } {
+function load(file: string): Lines {
   const content = readFileIfPresent(file);
+  const whole = wholeLines(file, content);
+  if (whole.bytes < content.length) writeTruncated(file, whole.bytes);
+  return whole;
+}
+
+function wholeLines(file: string, content: Buffer): Lines {
   const known = new Map<PublicKey, Known>();
   let lines = 0;
   let start = 0;
@@ -236,14 +269,13 @@ function load(file: string): { known: Map<PublicKey, Known>; lines: number } {
     const entry = newline === -1 ? undefined : entryOf(content.subarray(start, end).toString('utf8'));
     if (entry === undefined) {
       if (end + 1 < content.length) throw unreadable(file, lines + 1);
-      writeTruncated(file, start);
       break;
     }
     learn(known, entry);
     lines += 1;
     start = end + 1;
   }
-  return { known, lines };
+  return { known, lines, bytes: start };
 }
 
 function unreadable(file: string, line: number): ProtocolError {

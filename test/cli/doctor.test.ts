@@ -1,13 +1,16 @@
 /** The catalogue of faults: each is induced, and must be named; a healthy node must not be alarmed about. */
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { FAULTS, type FaultCode } from '../../src/cli/doctor/catalogue.ts';
 import { examine, type ExamineRequest } from '../../src/cli/doctor/examine.ts';
 import { packageDirectory } from '../../src/config/package.ts';
+import { chainDirectory } from '../../src/node/chain-tool.ts';
+import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import { madeChain, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
+import { claimElsewhere } from '../support/claim-elsewhere.ts';
 import { diskFaults, type DiskScene } from '../support/disk-faults.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { freePort } from '../support/ports.ts';
@@ -115,6 +118,23 @@ test('nothing is found on a healthy node, with and without its folder', async (t
     await found(t, { ...remote, dataDir: healthyScene.dataDir ?? '', network: healthyScene.network ?? '' }),
     [],
   );
+});
+
+test('the record of signatures is left as it is, with a claim of a paused container and half a last line', async (t) => {
+  const { dataDir = '', ...its } = await scene(t);
+  const { dataDirectory } = its.place;
+  const file = journalFileOf(dataDirectory);
+  openJournal(file).close();
+  appendFileSync(file, 'half a li');
+  const claims = [
+    claimElsewhere(dataDirectory, 'forging-journal.in-use', 60_000),
+    claimElsewhere(chainDirectory(its.place), 'in-use', 60_000),
+  ];
+  const before = readdirSync(dataDirectory);
+  t.deepEqual(await found(t, { ...its, dataDir }), []);
+  t.deepEqual(readdirSync(dataDirectory), before);
+  for (const claim of claims) t.true(existsSync(claim));
+  t.is(readFileSync(file, 'utf8'), 'half a li');
 });
 
 for (const [code, induce] of Object.entries(diskFaults)) {

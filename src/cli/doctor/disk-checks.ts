@@ -1,13 +1,13 @@
 /** What can be seen without the node: network folder, configuration, disk, store, record of signatures, ports. */
 
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
 import { findNetworkDirectory, loadNetwork, bloomeryHome, type Network } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { openSnapshot, type ChainPlace } from '../../node/chain-tool.ts';
-import { openJournal } from '../../node/journal-file.ts';
+import { examineJournal, journalFileOf } from '../../node/journal-file.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { placeOfData, placeOfNetwork } from '../chain-place.ts';
@@ -169,13 +169,11 @@ function brokenPlace(store: Awaited<ReturnType<typeof openSnapshot>>['store']): 
 
 /** @returns whether another process has the record, as a running node does */
 function checkJournal({ dataDirectory }: ChainPlace, findings: Finding[]): boolean {
-  const file = join(dataDirectory, 'forging-journal');
+  const file = journalFileOf(dataDirectory);
   if (!existsSync(file)) return false;
   try {
-    openJournal(file).close();
-    return false;
+    return examineJournal(file) !== undefined;
   } catch (error) {
-    if (error instanceof ProtocolError && error.code === 'JOURNAL_IN_USE') return true;
     findings.push(finding('JOURNAL_DAMAGED', messageOf(error)));
     return false;
   }
