@@ -27,6 +27,8 @@ export interface Measured {
   readonly faults: readonly string[];
 }
 
+/** How the connection of a banned peer ends. */
+export const BANNED = 4403;
 export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
 /** For nodes of a busy machine to agree on a block again. */
 const SETTLE_MS_MAX = 150_000;
@@ -120,7 +122,7 @@ function deedsOf({ intruders }: Arena): string {
 }
 
 const WORDS: ReadonlyMap<number, string> = new Map([
-  [4403, 'banned'],
+  [BANNED, 'banned'],
   [4418, 'evicted'],
   [1006, 'cut'],
   [4104, 'refused 4104'],
