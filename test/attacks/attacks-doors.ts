@@ -92,7 +92,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** Repeats work in several lines at once until the moment, each line for ever new. */
+/** Repeats work in several lines at once until the moment, each line for ever new, and at least once. */
 export async function crowd(untilMs: number, lines: number, work: () => Promise<void>): Promise<void> {
   const line = async () => {
     do await work();

@@ -29,6 +29,7 @@ console.log(failures === 0 ? 'the nodes stood all attacks' : `${failures} attack
 process.exitCode = failures === 0 ? 0 : 1;
 
 async function underFire(generation: 2 | 3): Promise<number> {
+  const pace = { seconds: Number(values.seconds), blocksAfter: 1, tries: Number(values.tries) };
   const [part = 1, parts = 1] = values.part.split('/').map(Number);
   const chosen = attacksOn(generation).filter(
     ({ name }, index) => name.includes(values.only) && index % parts === part - 1,
@@ -39,7 +40,7 @@ async function underFire(generation: 2 | 3): Promise<number> {
     setPriority(10);
     let failed = 0;
     for (const attack of [NO_ATTACK, ...chosen]) {
-      const measured = await measure(arena, attack, Number(values.seconds), Number(values.tries));
+      const measured = await measure(arena, attack, pace);
       print(measured);
       if (attack !== NO_ATTACK && measured.faults.length > 0) failed += 1;
     }

@@ -36,16 +36,23 @@ const SETTLE_MS_MAX = 150_000;
 const RETURN_MS_MAX = 10_000;
 const RETURN_LOOK_MS = 500;
 
+export interface Pace {
+  /** How long an attack lasts. */
+  readonly seconds: number;
+  /** Blocks that must come after it before it is over. */
+  readonly blocksAfter: number;
+  readonly tries: number;
+}
+
 /**
- * @param seconds how long the attack lasts
- * @param tries a slot that passed unused because the machine was busy elsewhere is told from one that the attack took by
+ * @param pace `tries`: a slot that passed unused because the machine was busy elsewhere is told from one that the attack took by
  *   trying again: the attack takes it every time. Likewise what the code and its allocators keep once they were used is told
  *   from what an attacker can pile up.
  */
-export async function measure(arena: Arena, attack: Attack, seconds: number, tries: number): Promise<Measured> {
-  let best = await once(arena, attack, seconds);
-  for (let again = 1; again < tries && mayBeOfTheMachine(best); again += 1) {
-    const next = await once(arena, attack, seconds);
+export async function measure(arena: Arena, attack: Attack, pace: Pace): Promise<Measured> {
+  let best = await once(arena, attack, pace);
+  for (let again = 1; again < pace.tries && mayBeOfTheMachine(best); again += 1) {
+    const next = await once(arena, attack, pace);
     const isBetter = next.faults.length < best.faults.length || next.slotsMissed < best.slotsMissed;
     if (isBetter) best = next;
   }
@@ -61,7 +68,7 @@ function hasGrown(grownBytes: number): boolean {
   return grownBytes > GROWTH_BYTES_MAX;
 }
 
-async function once(arena: Arena, attack: Attack, seconds: number): Promise<Measured> {
+async function once(arena: Arena, attack: Attack, { seconds, blocksAfter }: Pace): Promise<Measured> {
   const faults: string[] = [];
   arena.nextAttack();
   const startedMs = performance.now();
@@ -81,7 +88,7 @@ async function once(arena: Arena, attack: Attack, seconds: number): Promise<Meas
 
   if (!arena.target.isRunning()) throw new Error(`${attack.name}: the node is gone`);
   await waitForAnswer(arena.target, SETTLE_MS_MAX);
-  const height = (await arena.tip(witness)).height + 1;
+  const height = (await arena.tip(witness)).height + blocksAfter;
   await waitForCommonBlock(arena.devnet.nodes, height, SETTLE_MS_MAX).catch((error: unknown) => {
     faults.push(`the nodes do not agree: ${String(error)}`);
   });
