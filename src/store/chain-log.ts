@@ -174,7 +174,7 @@ function delegating(
       return inner.indexesBehind;
     },
     postponeIndexes: () => inner.postponeIndexes(),
-    catchUp: (pagesMax) => inner.catchUp(pagesMax),
+    catchUp: (limits) => inner.catchUp(limits),
     account: (address) => inner.account(address),
     delegate: (publicKey) => inner.delegate(publicKey),
     delegateKeyByUsername: (username) => inner.delegateKeyByUsername(username),

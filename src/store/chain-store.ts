@@ -15,6 +15,7 @@ import type { Address, Block, BlockHeader, BlockId, PublicKey, Transaction, Tran
 import { BlockTables } from './block-tables.ts';
 import type { CountedKeyValue, CountedWriter } from './counted.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
+import type { CatchUpLimits } from './late-indexes.ts';
 import { heightKey, STATE_TABLES, tablePrefix, textKey } from './layout.ts';
 import { heightAtEnd, isU32 } from './ordered-bytes.ts';
 import { StateTables } from './state-tables.ts';
@@ -42,9 +43,9 @@ export interface StoredChain extends ChainStore {
    * Writes what the indexes of transactions lack, in transactions that end soon: one for each step. Nothing may be appended
    * before the last. A store that is left before that catches up when it is opened again.
    *
-   * @param pagesMax after so many changed pages a transaction ends; as many as memory has room for unless told
+   * @param limits as many as memory has room for unless told
    */
-  catchUp(pagesMax?: number): Iterable<void>;
+  catchUp(limits?: CatchUpLimits): Iterable<void>;
 }
 
 export class KeyValueChainStore implements StoredChain {
@@ -208,8 +209,8 @@ export class KeyValueChainStore implements StoredChain {
     this.#blocks.indexes.postpone();
   }
 
-  catchUp(pagesMax?: number): Iterable<void> {
-    return this.#blocks.indexes.catchUp(this.#keyValue, pagesMax);
+  catchUp(limits?: CatchUpLimits): Iterable<void> {
+    return this.#blocks.indexes.catchUp(this.#keyValue, limits);
   }
 
   close(): Promise<void> {

@@ -15,13 +15,23 @@ import type { CountedKeyValue, CountedWriter } from './counted.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
 import { layoutOf, layoutText, META_LAYOUT, tablePrefix, textKey } from './layout.ts';
 import { heightAtEnd } from './ordered-bytes.ts';
-import { transactionsAt, transactionTotal } from './stored-transactions.ts';
+import { heightWithTransactions, transactionsAt, transactionTotal } from './stored-transactions.ts';
 import { TransactionLists } from './transaction-lists.ts';
 
 /** Ids of the store that are read before blocks are appended by the thousand: a fraction of a second. */
 const IDS_READ_MAX = 200_000;
 /** Pages that a transaction changes while indexes catch up: they are in memory until its end, 4 KB each. */
 const PAGES_PER_TRANSACTION = 3_000;
+/** Transactions that are read again from the blocks at once, some ten megabytes: a mark may be as old as the chain. */
+const TRANSACTIONS_AT_ONCE = 100_000;
+
+/** How indexes catch up. */
+export interface CatchUpLimits {
+  /** A transaction ends after so many changed pages. */
+  readonly pagesMax?: number;
+  /** So many transactions are read again from the blocks at once, and those of the block that they end with. */
+  readonly transactionsMax?: number;
+}
 
 export class LateIndexes {
   readonly #keys: KeyValueReader;
@@ -29,8 +39,10 @@ export class LateIndexes {
   readonly #lists: TransactionLists;
   /** Height above which transactions stand in no index; undefined when all do. Not known before it is asked for. */
   #indexedTo: { readonly height: number | undefined } | undefined;
-  /** Whether what the indexes lack is gathered. */
+  /** Whether what the indexes lack is gathered, or the first part of it. */
   #isGathered = false;
+  /** Height that this part ends with; undefined where nothing is missing behind it. */
+  #partEnd: number | undefined;
   #mayFallBehind = false;
   #isCatchingUp = false;
 
@@ -45,8 +57,9 @@ export class LateIndexes {
   get behind(): number {
     const indexedTo = this.#indexedHeight;
     if (indexedTo === undefined) return 0;
-    this.#gather();
-    return this.#lists.gathered + tipHeight(this.#keys) - indexedTo;
+    const tip = tipHeight(this.#keys);
+    const from = Math.min(indexedTo, tip);
+    return transactionTotal(this.#keys, tip) - transactionTotal(this.#keys, from) + tip - from;
   }
 
   /** From here on blocks are appended by the thousand: indexes fall behind with each, until they are caught up with. */
@@ -56,13 +69,13 @@ export class LateIndexes {
   }
 
   place(id: TransactionId): TransactionPlace | undefined {
-    if (this.#indexedHeight !== undefined) this.#gather();
+    if (this.#indexedHeight !== undefined) this.#gatherAll();
     return this.#lists.place(id);
   }
 
   add(transaction: Transaction, place: TransactionPlace): void {
     assert(!this.#isCatchingUp, 'nothing is appended while indexes catch up');
-    if (this.#indexedHeight !== undefined) this.#gather(place.height - 1);
+    if (this.#indexedHeight !== undefined) this.#gatherAll(place.height - 1);
     this.#lists.add(transaction, place);
   }
 
@@ -86,40 +99,48 @@ export class LateIndexes {
   /** Writes what is missing within a running transaction of the store. */
   catchUpWithin(keys: CountedWriter): void {
     assert(!this.#isCatchingUp, 'indexes catch up once at a time');
-    if (this.#indexedHeight !== undefined) this.#gather();
+    if (this.#indexedHeight !== undefined) this.#gatherAll();
     for (const write of this.#lists.pieces(0)) write(keys);
     this.#endCatchUp(keys);
   }
 
   /**
    * Writes what is missing, in transactions that end soon: one for each step. The store may be closed, or its process killed,
-   * between any two.
+   * between any two. What is not in memory is read again and written part by part, each of which is done for good.
    */
-  *catchUp(keyValue: CountedKeyValue, pagesMax = PAGES_PER_TRANSACTION): Iterable<void> {
+  *catchUp(keyValue: CountedKeyValue, limits: CatchUpLimits = {}): Iterable<void> {
+    const { pagesMax = PAGES_PER_TRANSACTION, transactionsMax = TRANSACTIONS_AT_ONCE } = limits;
     assert(!this.#isCatchingUp, 'indexes catch up once at a time');
-    if (this.#indexedHeight === undefined) return;
-    this.#gather();
     this.#isCatchingUp = true;
     try {
-      const pieces = this.#lists.pieces(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
-      for (let isDone = false; !isDone;) {
-        // A transaction that failed between two steps has dropped it, and pieces of nothing must not end this.
-        assert(this.#isGathered, 'what indexes lack is in memory until they have caught up');
-        keyValue.transact((keys) => {
-          for (let pages = 0; pages < pagesMax;) {
-            const piece = pieces.next();
-            isDone = piece.done === true;
-            if (piece.done === true) return this.#endCatchUp(keys);
-            pages += piece.value(keys);
-          }
-        });
-        yield;
+      while (this.#indexedHeight !== undefined) {
+        if (!this.#isGathered) this.#gather(tipHeight(this.#keys), transactionsMax);
+        yield* this.#catchUpGathered(keyValue, pagesMax);
       }
     } catch (error) {
       this.forget();
       throw error;
     } finally {
       this.#isCatchingUp = false;
+      // Left in the middle: a part is not what is missing.
+      if (this.#partEnd !== undefined) this.forget();
+    }
+  }
+
+  *#catchUpGathered(keyValue: CountedKeyValue, pagesMax: number): Iterable<void> {
+    const pieces = this.#lists.pieces(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
+    for (let isDone = false; !isDone;) {
+      // A transaction that failed between two steps has dropped it, and pieces of nothing must not end this.
+      assert(this.#isGathered, 'what indexes lack is in memory until they have caught up');
+      keyValue.transact((keys) => {
+        for (let pages = 0; pages < pagesMax;) {
+          const piece = pieces.next();
+          isDone = piece.done === true;
+          if (piece.done === true) return this.#endCatchUp(keys);
+          pages += piece.value(keys);
+        }
+      });
+      yield;
     }
   }
 
@@ -127,6 +148,7 @@ export class LateIndexes {
   forget(): void {
     this.#lists.forget();
     this.#isGathered = false;
+    this.#partEnd = undefined;
     this.#indexedTo = undefined;
   }
 
@@ -136,16 +158,24 @@ export class LateIndexes {
   }
 
   /** @param to height of the last block that counts, when it is not the tip: later ones are gathered as they come */
-  #gather(to?: number): void {
-    if (this.#isGathered) return;
-    this.#isGathered = true;
+  #gatherAll(to?: number): void {
+    assert(this.#partEnd === undefined, 'nobody asks for ids while indexes catch up piece by piece');
+    if (!this.#isGathered) this.#gather(to ?? tipHeight(this.#keys), Infinity);
+  }
+
+  /** Reads what the indexes lack again from the blocks up to a height, or a first part of it. */
+  #gather(to: number, transactionsMax: number): void {
     const from = this.#indexedHeight;
     assert(from !== undefined && this.#lists.gathered === 0, 'what indexes lack is gathered once');
-    const last = to ?? tipHeight(this.#keys);
-    for (let height = from + 1; height <= last; height += 1) {
+    this.#isGathered = true;
+    let height: number | undefined = from;
+    while ((height = heightWithTransactions(this.#keys, height, to)) !== undefined) {
       for (const [index, transaction] of this.#transactionsAt(height).entries()) {
         this.#lists.add(transaction, { height, index });
       }
+      if (this.#lists.gathered < transactionsMax) continue;
+      if (heightWithTransactions(this.#keys, height, to) !== undefined) this.#partEnd = height;
+      return;
     }
   }
 
@@ -161,8 +191,9 @@ export class LateIndexes {
   }
 
   #endCatchUp(keys: CountedWriter): void {
-    if (this.#indexedHeight !== undefined) this.#mark(keys, undefined);
+    if (this.#indexedHeight !== undefined) this.#mark(keys, this.#partEnd);
     this.#isGathered = false;
+    this.#partEnd = undefined;
   }
 
   #mark(keys: CountedWriter, indexedTo: number | undefined): void {

@@ -4,15 +4,18 @@ import type { TransactionPlace } from '../ports/store.ts';
 import { packTransactions, unpackTransaction, unpackTransactions } from '../protocol/block/packed-block.ts';
 import type { Codec } from '../protocol/rules.ts';
 import type { Transaction } from '../protocol/types.ts';
-import { afterPrefix, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
+import { afterPrefix, type KeyRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
 import { heightKey, placeKey } from './layout.ts';
-import { isU16, isU32 } from './ordered-bytes.ts';
+import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-bytes.ts';
 
 /**
  * Transactions of a block that are one value. All of a usual block are: it is written and read as a whole. A genesis block may
  * hold tens of thousands, and reading one of them should not take all from the disk.
  */
 export const TRANSACTIONS_PER_VALUE = 256;
+
+/** Of a place, behind its height. */
+const INDEX_BYTES = PLACE_BYTES - HEIGHT_BYTES;
 
 export function putTransactions(
   keys: KeyValueWriter,
@@ -31,12 +34,22 @@ export function removeTransactions(keys: KeyValueWriter, height: number, transac
 
 /** The transactions of a block. */
 export function transactionsAt(keys: KeyValueReader, codec: Codec, height: number): Transaction[] {
-  const gte = placeKey({ height, index: 0 });
   const transactions: Transaction[] = [];
-  for (const { value } of keys.entries({ gte, lt: afterPrefix(gte.subarray(0, 5)) })) {
+  for (const { value } of keys.entries(rangeOf(height, height))) {
     transactions.push(...unpackTransactions(value, codec));
   }
   return transactions;
+}
+
+/** Height of the lowest block above another, up to a last one, that has transactions. */
+export function heightWithTransactions(keys: KeyValueReader, above: number, last: number): number | undefined {
+  const [first] = above < last ? keys.keys({ ...rangeOf(above + 1, last), limit: 1 }) : [];
+  return first === undefined ? undefined : placeAtEnd(first).height;
+}
+
+function rangeOf(first: number, last: number): KeyRange {
+  const end = placeKey({ height: last, index: 0 });
+  return { gte: placeKey({ height: first, index: 0 }), lt: afterPrefix(end.subarray(0, -INDEX_BYTES)) };
 }
 
 export function transactionAt(

@@ -7,7 +7,7 @@ import { BACKENDS, dump, temporaryFolder, withStore, type Backend } from './back
 import { Dice, nextStep, type Step } from './world.ts';
 import type { StoredChain } from '../../src/store/chain-store.ts';
 import { CountedKeyValue } from '../../src/store/counted.ts';
-import { META_LAYOUT, placeKey, textKey } from '../../src/store/layout.ts';
+import { layoutOf, META_LAYOUT, placeKey, textKey } from '../../src/store/layout.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';
 import { MemoryKeyValue } from '../../src/store/memory.ts';
 import { chainStoreOver } from '../../src/store/open.ts';
@@ -27,7 +27,11 @@ const event = fc.oneof(
   fc.record({ kind: fc.constant('fail' as const), seed: fc.nat(), reverts: fc.boolean() }),
   fc.record({ kind: fc.constant('revert' as const), blocks: fc.integer({ min: 1, max: 2 }) }),
   // After so many transactions, of which each ends at once, it is left.
-  fc.record({ kind: fc.constant('catchUp' as const), steps: fc.oneof(fc.nat(12), fc.constant(Infinity)) }),
+  fc.record({
+    kind: fc.constant('catchUp' as const),
+    steps: fc.oneof(fc.nat(12), fc.constant(Infinity)),
+    transactionsMax: fc.constantFrom(1, 5, 1000),
+  }),
   fc.record({ kind: fc.constant('reopen' as const), postpones: fc.boolean() }),
 );
 
@@ -68,7 +72,8 @@ for (const backend of BACKENDS) {
                 case 'catchUp': {
                   let left = each.steps;
                   if (left === 0) break;
-                  for (const _ of late.store.catchUp(1)) if ((left -= 1) <= 0) break;
+                  const limits = { pagesMax: 1, transactionsMax: each.transactionsMax };
+                  for (const _ of late.store.catchUp(limits)) if ((left -= 1) <= 0) break;
                   break;
                 }
                 case 'reopen':
@@ -79,7 +84,7 @@ for (const backend of BACKENDS) {
               t.is(late.store.stateDigest(), prompt.stateDigest());
               for (const id of ids) t.deepEqual(late.store.transactionPlace(id), prompt.transactionPlace(id));
             }
-            for (const _ of late.store.catchUp(1)) continue;
+            for (const _ of late.store.catchUp({ pagesMax: 1 })) continue;
             t.is(late.store.indexesBehind, 0);
             t.deepEqual(dump(late.store), dump(prompt));
             const { tables } = late.store;
@@ -123,7 +128,7 @@ test('nothing is appended between the steps in which indexes catch up', (t) => {
   const store = chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory');
   store.postponeIndexes();
   append(store, new Dice(3), 8);
-  const steps = store.catchUp(1)[Symbol.iterator]();
+  const steps = store.catchUp({ pagesMax: 1 })[Symbol.iterator]();
   t.false(steps.next().done);
   t.throws(() => append(store, new Dice(5), 8), { message: /nothing is appended while indexes catch up/ });
 });
@@ -136,13 +141,55 @@ test('a transaction that fails between the steps ends them, and indexes catch up
   late.postponeIndexes();
   for (const store of [prompt, late]) append(store, new Dice(3), 8);
   const behind = late.indexesBehind;
-  const steps = late.catchUp(1)[Symbol.iterator]();
+  const steps = late.catchUp({ pagesMax: 1 })[Symbol.iterator]();
   t.false(steps.next().done);
   t.throws(() => fail(late, 5, false));
   t.throws(() => steps.next(), { message: /what indexes lack is in memory until they have caught up/ });
   t.is(late.indexesBehind, behind);
-  for (const _ of late.catchUp(1)) continue;
+  for (const _ of late.catchUp({ pagesMax: 1 })) continue;
   t.deepEqual(dump(late), dump(prompt));
+});
+
+test('a store that lacks many times what there is memory for catches up piece by piece, and goes on where it was killed', (t) => {
+  const prompt = chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory');
+  const keyValue = new MemoryKeyValue();
+  const reopened = (): StoredChain => chainStoreOver(keyValue, OPTIONS, 'memory');
+  const late = reopened();
+  late.postponeIndexes();
+  for (const store of [prompt, late]) append(store, new Dice(3), 60);
+  const limits = { pagesMax: 1, transactionsMax: 10 };
+  const perBlock = Array.from({ length: 60 }, (_, at) => prompt.block(at + 1)?.transactions.length ?? 0);
+  const lacking = (): number => {
+    const { indexedTo } = layoutOf(String(keyValue.get(textKey('meta', META_LAYOUT))));
+    return perBlock.slice(indexedTo ?? perBlock.length).reduce((sum, transactions) => sum + transactions, 0);
+  };
+  const parts = [lacking()];
+  t.true((parts[0] ?? 0) > 10 * limits.transactionsMax, parts.join());
+  // One process after the other is killed right after the first part, or in the middle of the second.
+  for (let left = lacking(), processes = 0; left > 0; left = lacking(), processes += 1) {
+    t.true(processes < 100, 'each comes further');
+    let stepsMore = processes % 2;
+    for (const _ of reopened().catchUp(limits)) if (lacking() < left && (stepsMore -= 1) < 0) break;
+    parts.push(lacking());
+  }
+  // A part ends with the block that fills it.
+  const bounds = parts.slice(1).map((left, at) => (parts[at] ?? 0) - left);
+  t.true(Math.max(...bounds) < limits.transactionsMax + Math.max(...perBlock), parts.join());
+  t.deepEqual(dump(reopened()), dump(prompt));
+  t.is(String(keyValue.get(textKey('meta', META_LAYOUT))), '4');
+});
+
+test('who asks for an id while indexes catch up piece by piece is not told that it is unknown', (t) => {
+  const keyValue = new MemoryKeyValue();
+  const late = chainStoreOver(keyValue, OPTIONS, 'memory');
+  late.postponeIndexes();
+  const ids = append(late, new Dice(3), 20).flatMap(({ block }) => block.transactions.map(({ id }) => id));
+  const store = chainStoreOver(keyValue, OPTIONS, 'memory');
+  const steps = store.catchUp({ pagesMax: 1, transactionsMax: 3 })[Symbol.iterator]();
+  t.false(steps.next().done);
+  t.throws(() => ids.map((id) => store.hasTransaction(id)), { message: /while indexes catch up piece by piece/ });
+  steps.return?.();
+  t.true(ids.every((id) => store.hasTransaction(id)));
 });
 
 test('a block that cannot be read any more is named when indexes that lack it are to catch up', (t) => {
@@ -158,7 +205,7 @@ test('a block that cannot be read any more is named when indexes that lack it ar
   };
   // Asked again it does not pass for one that lacks nothing.
   for (let i = 0; i < 2; i += 1) {
-    t.throws(() => other.indexesBehind, refused);
+    t.throws(() => other.hasTransaction('1'), refused);
     t.throws(() => [...other.catchUp()], refused);
   }
 });
