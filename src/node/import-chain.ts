@@ -16,9 +16,9 @@ import { catchUp, catchUpWhenFar, type LateIndexes } from './late-indexes.ts';
  * Blocks that are committed together. More than a running node would: nothing else waits here, and accounts, pages and undo
  * records that many of the blocks touch are written once.
  */
-export const BLOCKS_PER_COMMIT = 340;
+export const BLOCKS_PER_COMMIT = 510;
 /** Groups that are being read, wait or are applied, each after the one before. */
-const GROUPS_AHEAD_MAX = 5;
+const GROUPS_AHEAD_MAX = 3;
 /** Lines that a thread reads at once: some ten milliseconds of work where blocks are full. */
 const LINES_PER_JOB = 10;
 
