@@ -2,7 +2,7 @@
 
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ProtocolError } from '../primitives/errors.ts';
+import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Chain } from '../engine/chain.ts';
 import { BranchRejected } from '../engine/commit.ts';
 import { blockOfLine, claimedId, textOfLine, type ReadBlock } from '../protocol/block/block-line.ts';
@@ -71,19 +71,43 @@ interface RefusedLine {
  */
 export async function importChain(options: ImportOptions): Promise<ImportProgress> {
   const run = new ImportRun(options);
-  try {
-    for await (const lines of options.file.lines()) {
-      for (const line of lines) {
-        if (options.signal?.aborted === true) break;
-        await run.take(line);
-      }
-      if (options.signal?.aborted === true) break;
-    }
-  } finally {
-    // Whatever ends the reading: what was read is taken over, and a refusal of it comes first.
-    await run.finish();
-  }
+  const reading = await failureOf(() => readInto(run, options));
+  // Whatever ended the reading: what was read is taken over, and a refusal of it comes first.
+  const takingOver = await failureOf(() => run.takeRest());
+  const ending = await failureOf(() => run.end());
+  throwInOrder([takingOver, reading, ending]);
   return run.progress;
+}
+
+async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promise<void> {
+  for await (const lines of file.lines()) {
+    for (const line of lines) {
+      if (signal?.aborted === true) return;
+      await run.take(line);
+    }
+    if (signal?.aborted === true) return;
+  }
+}
+
+/** Undefined when there is none. */
+async function failureOf(work: () => Promise<void>): Promise<Error | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** Throws the first failure, with the words of those that came of something else. */
+function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
+  const failures = [...new Set(outcomes.filter((outcome) => outcome !== undefined))];
+  const [first, ...later] = failures;
+  if (first === undefined) return;
+  if (later.length === 0 || !(first instanceof ProtocolError)) throw first;
+  throw new ProtocolError(first.code, first.data, failures.map(messageOf).join('; then: '), {
+    cause: new AggregateError(failures),
+  });
 }
 
 class ImportRun {
@@ -121,15 +145,15 @@ class ImportRun {
   }
 
   /** Resolves when everything taken is on the disk. */
-  async finish(): Promise<void> {
-    try {
-      this.#startGroup();
-      for (const group of this.#underWay.splice(0)) await group;
-    } finally {
-      await this.#reader.close();
-      // Groups that follow a refused one end by themselves, and nothing is appended any more.
-      await catchUp(this.#options.indexes);
-    }
+  async takeRest(): Promise<void> {
+    this.#startGroup();
+    for (const group of this.#underWay.splice(0)) await group;
+  }
+
+  /** Comes after `takeRest`: groups that follow a refused one end by themselves, and nothing is appended any more. */
+  async end(): Promise<void> {
+    await this.#reader.close();
+    await catchUp(this.#options.indexes);
   }
 
   #startGroup(): void {

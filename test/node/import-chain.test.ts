@@ -5,8 +5,10 @@ import { openChainFile } from '../../src/node/chain-file.ts';
 import { openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { exportChain } from '../../src/node/export-chain.ts';
 import { importChain, type ImportProgress } from '../../src/node/import-chain.ts';
+import type { LateIndexes } from '../../src/node/late-indexes.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
+import type { StoredChain } from '../../src/store/chain-store.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { makeNetwork, withPayload } from '../support/chain-maker.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -23,10 +25,15 @@ interface Ending {
 }
 
 /** Imports a file into a place and tells how that ended. */
-async function run(place: ChainPlace, file: string): Promise<Ending> {
+async function run(
+  place: ChainPlace,
+  file: string,
+  indexesOf: (store: StoredChain) => LateIndexes = (store) => store,
+): Promise<Ending> {
   const { chain, store, genesis, close } = await openChain(place, true);
   try {
-    const outcome = await importChain({ chain, indexes: store, genesis, file: openChainFile(file) }).then(
+    const indexes = indexesOf(store);
+    const outcome = await importChain({ chain, indexes, genesis, file: openChainFile(file) }).then(
       (progress) => ({ progress }),
       (error: unknown) => {
         if (error instanceof ProtocolError) return { error };
@@ -135,6 +142,33 @@ test('of two wrong blocks the first is named, wherever the faults show', async (
   const { error, height } = await run(place, file);
   t.regex(error?.message ?? '', /at height 40 is refused: Invalid block signature/);
   t.is(height, 39);
+});
+
+test('a refused block is told also where the indexes cannot be written then, and that after it', async (t) => {
+  const wrong = lines.with(60, lines[60]!.replace('"height":61', '"height":62'));
+  const full = new ProtocolError('STORE_WRITE_FAILED', {}, 'The chain store could not be written: no room.');
+  const failing = (store: StoredChain): LateIndexes => ({
+    indexesBehind: 0,
+    postponeIndexes: () => store.postponeIndexes(),
+    *catchUp() {
+      yield;
+      throw full;
+    },
+  });
+  const refused = fileOf(t, wrong);
+  const alone = await run(refused.place, refused.file);
+  t.is(alone.error?.code, 'IMPORT_REFUSED');
+  const both = fileOf(t, wrong);
+  const { error, height } = await run(both.place, both.file, failing);
+  t.is(error?.code, 'IMPORT_REFUSED');
+  t.deepEqual(error?.data, alone.error?.data);
+  t.is(
+    error?.message.replace(both.file, ''),
+    `${alone.error?.message.replace(refused.file, '')}; then: ${full.message}`,
+  );
+  t.is(height, 60);
+  const whole = fileOf(t, lines);
+  t.is((await run(whole.place, whole.file, failing)).error, full);
 });
 
 test('a missing, repeated or foreign block is refused as one that does not follow', async (t) => {
