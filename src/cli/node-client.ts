@@ -12,7 +12,7 @@ export interface NodeState {
   readonly transactions: { readonly confirmed: number; readonly total: number };
   /** By how much the peers' clocks are ahead of the node's, told when it is much. */
   readonly clockOffsetMs?: number;
-  /** Told when the node was started without peers. */
+  /** Told when the node has no peers and is short of none. */
   readonly isAlone?: true;
   /** While blocks are downloaded. */
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };

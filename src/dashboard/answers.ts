@@ -17,7 +17,7 @@ export interface Status {
     readonly validated: number;
     readonly received: number;
   };
-  /** Told when the node was started without peers. */
+  /** Told when the node has no peers and is short of none. */
   readonly isAlone?: true;
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
   /** Absent while there were none since the node started. */

@@ -9,8 +9,12 @@ import type { ChainLog } from '../ports/chain-log.ts';
 import type { ChainQueries, Page } from '../ports/queries.ts';
 import type { ChainStore } from '../ports/store.ts';
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
+import type { PublicKey } from '../protocol/types.ts';
 import { epochTimeS, slotAtMs } from '../protocol/slots.ts';
 import { secondSignatureJson } from './second-signature.ts';
+
+/** Peers that the operator wants. `none`: the node has no wire. `named`: some are named to it. `any`: those that come. */
+export type WantedPeers = 'none' | 'named' | 'any';
 
 export interface NodeApiDependencies {
   readonly engine: Engine;
@@ -20,13 +24,13 @@ export interface NodeApiDependencies {
   readonly delegates: ForgingDelegates;
   readonly identity: NodeIdentity;
   readonly clock: Clock;
-  /** Whether the node is to have no peers; false unless given. */
-  readonly isAlone?: boolean;
+  /** `any` unless given. */
+  readonly wantedPeers?: WantedPeers;
   readonly metrics?: { text(): Promise<string> } | undefined;
 }
 
 export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
-  const { engine, store, queries, log, delegates, identity, clock, isAlone, metrics } = dependencies;
+  const { engine, store, queries, log, delegates, identity, clock, wantedPeers = 'any', metrics } = dependencies;
   const { rules } = engine.chain;
 
   const listeners = new Set<NodeListener>();
@@ -64,7 +68,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
         branchChanges: engine.branchChanges,
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
         ...(sync === undefined ? {} : { sync }),
-        ...(isAlone === true ? { isAlone } : {}),
+        ...(isAlone() ? { isAlone: true } : {}),
       };
     },
     transactionJson: (transaction) => rules.codec.transactionToJson(transaction),
@@ -96,8 +100,20 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
     },
   };
 
+  /** It has no peers and is short of none: the operator wants none, or it is the whole network as long as nobody joins. */
+  function isAlone(): boolean {
+    if (wantedPeers === 'none') return true;
+    if (wantedPeers === 'named' || engine.peers.knownPeers().some(({ state }) => state === 'connected')) return false;
+    const forging = new Set(delegates.list().flatMap((delegate) => (delegate.forging ? [delegate.publicKey] : [])));
+    return forgingOrder().every((publicKey) => forging.has(publicKey));
+  }
+
+  function forgingOrder(): readonly PublicKey[] {
+    return rules.forgers(store, engine.chain.tip.header.height + 1);
+  }
+
   function forgers(limit: number, offset: number): Page<Forger> {
-    const order = rules.forgers(store, engine.chain.tip.header.height + 1);
+    const order = forgingOrder();
     const currentSlot = slotAtMs(clock.nowMs(), rules.params);
     const items: Forger[] = [];
     for (let ahead = offset + 1; ahead <= Math.min(ACTIVE_DELEGATES, offset + limit); ahead += 1) {

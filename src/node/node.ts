@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { decryptPassphrase, addressOf, keyPairOfPassphrase } from '../crypto/keys.ts';
 import { buildIdentity } from '../config/build.ts';
 import type { Network } from '../config/network.ts';
-import type { Config, HttpConfig } from '../config/schema.ts';
+import type { Config, HttpConfig, P2pConfig } from '../config/schema.ts';
 import { Engine } from '../engine/engine.ts';
 import { ForgingDelegates } from '../engine/forge/delegates.ts';
 import { createHttpServer } from '../http/app.ts';
@@ -28,7 +28,7 @@ import { partsOf } from './generations.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { journalFileOf, openJournal } from './journal-file.ts';
 import { createLoneTransport } from './lone-transport.ts';
-import { createNodeApi } from './node-api.ts';
+import { createNodeApi, type WantedPeers } from './node-api.ts';
 import { tellFiguresOf } from './figures.ts';
 import { SeedSearch } from './seeds.ts';
 import { nextTurn, systemClock, systemRandom } from './system.ts';
@@ -105,6 +105,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       nonce: hexOf(systemRandom.bytes(8)),
     };
     const transport = transportOf(options, identity);
+    const wantedPeers = wantedPeersOf(config.p2p);
     const engine = new Engine(
       { store, rules, genesis, verifier, transport, clock: systemClock, random: systemRandom, journal, observer },
       {
@@ -124,7 +125,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
           blacklistedIps: config.p2p.blacklistedIps,
           outboundMax: config.p2p.outboundMax,
         },
-        expectsPeers: config.p2p.enabled && config.p2p.fixedPeers.length + config.p2p.seedPeers.length > 0,
+        expectsPeers: wantedPeers === 'named',
         customs: { ...generation.customs, forgingConsensusMin: config.forging.consensusMin },
       },
     );
@@ -140,8 +141,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
 
     const queries = createQueries(store, params, { pause: nextTurn });
     const clock = systemClock;
-    const isAlone = !config.p2p.enabled;
-    const api = createNodeApi({ engine, store, queries, log, delegates, identity, clock, isAlone, metrics });
+    const api = createNodeApi({ engine, store, queries, log, delegates, identity, clock, wantedPeers, metrics });
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');
       tellFiguresOf({ api, engine, store, delegates, chainDirectory, clock, observer }, metrics);
@@ -191,6 +191,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     });
     throw error;
   }
+}
+
+function wantedPeersOf({ enabled, fixedPeers, seedPeers }: P2pConfig): WantedPeers {
+  if (!enabled) return 'none';
+  return fixedPeers.length + seedPeers.length > 0 ? 'named' : 'any';
 }
 
 function transportOf({ network, config, observer }: NodeOptions, identity: NodeIdentity): Transport {

@@ -41,7 +41,7 @@ export interface NodeStatus {
   readonly clockOffsetMs?: number;
   /** While blocks are downloaded. */
   readonly sync?: SyncProgress;
-  /** The operator wants no peers. */
+  /** It has no peers, and is short of none. */
   readonly isAlone?: true;
   /** How often blocks were taken back since the start, and the latest times, newest first. */
   readonly branchChanges: { readonly count: number; readonly latest: readonly BranchChange[] };

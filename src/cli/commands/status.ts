@@ -23,7 +23,7 @@ export async function status(flags: StatusFlags): Promise<void> {
     ['height', `${state.height}${catchingUp(state)}`],
     ['finalized', `${state.chainMaxHeightFinalized}`],
     ['network height', `${state.networkHeight}`],
-    ['peers', state.isAlone === true ? 'none: the node was started without' : `${peers}`],
+    ['peers', state.isAlone === true ? 'none wanted' : `${peers}`],
     ['consensus', `${state.consensus} %`],
     ['transactions', `${state.transactions.confirmed} confirmed, ${state.transactions.total} in all`],
   ];

@@ -148,7 +148,7 @@ function judgeChain({ constants, looks, blocks, blockTimeS, forging }: Seen): re
 }
 
 function judgePeers({ looks, peers }: Seen): readonly Finding[] {
-  // It was started without peers, on purpose.
+  // It was started without peers, on purpose, or is the whole network.
   if (looks[0]?.isAlone === true) return [];
   const others = peers.filter(({ code, reason }) => code === CLOSE_OTHER_NETWORK && /did not match/.test(reason ?? ''));
   const [other] = others;

@@ -137,7 +137,8 @@ const BRANCH_CHANGES_SHAPE: Schema = {
 const ALONE_SHAPE: Schema = {
   type: 'boolean',
   description:
-    'True, and told only then, when the node was started without peers (`p2p.enabled: false`, `--no-peers`).',
+    'True, and told only then, when the node has no peers and is short of none: it was started without (`p2p.enabled: false`, ' +
+    '`--no-peers`), or no peer is named to it and all delegates of the round forge here, as in a devnet of one node.',
 };
 
 export const STATUS_SHAPE: Schema = shape.objectOf(

@@ -1,0 +1,30 @@
+/** A devnet of one node is short of no peers, as everything that tells of a node says, until another has joined. */
+
+import test from 'ava';
+import { examine } from '../../src/cli/doctor/examine.ts';
+import { runCli } from '../support/cli.ts';
+import { startTestDevnet, waitFor } from '../support/devnet.ts';
+
+for (const name of ['devnet', 'devnet-gen2']) {
+  test.serial(`nothing is found on a ${name} of one node, which another may join`, async (t) => {
+    t.timeout(480_000);
+    const devnet = await startTestDevnet({ nodes: 1, spectators: 1, network: name });
+    t.teardown(() => devnet.close());
+    const [node, joining] = devnet.nodes;
+    if (node === undefined || joining === undefined) throw new Error('there are two');
+    const peersRow = async (): Promise<string | undefined> =>
+      /^peers +(.*)$/m.exec((await runCli(['status', '--node', node.url])).stdout)?.[1];
+    await waitFor('a block', async () => (await node.client.status()).height > 1, 150_000);
+    t.true((await node.client.status()).isAlone);
+    t.is(await peersRow(), 'none wanted');
+    const request = { url: node.url, environment: {}, freeBytesOf: () => 1e12 };
+    // What a slow machine does to a node is told rightly.
+    const isOfPeers = ({ code }: { readonly code: string }): boolean => /PEER|CONSENSUS/.test(code);
+    t.deepEqual((await examine(request)).filter(isOfPeers), []);
+    joining.start();
+    await waitFor('a peer', async () => (await peersRow()) === '1', 150_000);
+    t.is((await node.client.status()).isAlone, undefined);
+    await joining.kill();
+    await waitFor('no peer', async () => (await node.client.status()).isAlone === true, 150_000);
+  });
+}
