@@ -18,6 +18,8 @@ import { inTurn } from './turns.ts';
 const LOCKS_FILE = 'lock.mdb';
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
+/** What the system says where a disk, a user's share of it or a file is full. */
+const ROOM_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 /** An environment that may be written to as long as the claim on its folder is held. */
 export interface HeldEnvironment {
@@ -48,7 +50,8 @@ export function openForWriting(directory: string, { create, durable, clock }: Wr
   try {
     makeFolder(directory);
   } catch (error) {
-    throw unreadable(directory, messageOf(error), error);
+    const isOfWriting = isMissingRight(error) || isReadOnlyMedium(error);
+    throw isOfWriting ? refusalToWrite(directory, error) : unreadable(directory, messageOf(error), error);
   }
   const lock = lockOf(directory, clock);
   try {
@@ -137,14 +140,7 @@ function lockOf(directory: string, clock: Clock | undefined): ProcessLock {
   try {
     return takeLock(directory, LOCK_NAME, clock);
   } catch (error) {
-    if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') {
-      throw new ProtocolError(
-        'STORE_UNREADABLE',
-        { directory },
-        `The chain store in ${directory} cannot be opened for writing: ${messageOf(error)}.`,
-        { cause: error },
-      );
-    }
+    if (!(error instanceof ProtocolError) || error.code !== 'LOCKED') throw refusalToWrite(directory, error);
     const { pid, owner } = error.data;
     throw new ProtocolError(
       'STORE_IN_USE',
@@ -159,14 +155,30 @@ function refuseFullDisk(directory: string): void {
   try {
     checkRoom(directory);
   } catch (error) {
-    throw new ProtocolError(
-      'STORE_WRITE_FAILED',
+    throw refusalToWrite(directory, error);
+  }
+}
+
+/** What the system says of writing to the folder, in our words. */
+export function refusalToWrite(directory: string, error: unknown): ProtocolError {
+  const { code } = error as NodeJS.ErrnoException;
+  if (isMissingRight(error)) return notAllowed(directory, 'write to', directory, error);
+  const instead = 'or give this node another data directory';
+  if (isReadOnlyMedium(error)) {
+    return new ProtocolError(
+      'STORE_NOT_ALLOWED',
       { directory },
-      `The chain store in ${directory} cannot be written: ${messageOf(error)}. Make room on its disk, or give this node ` +
-        'another data directory.',
+      `The chain store in ${directory} cannot be written to: its file system is read-only. Mount it for writing, ${instead}.`,
       { cause: error },
     );
   }
+  const remedy = ROOM_CODES.has(code ?? '') ? 'Make room on its disk' : 'Check the health of its disk';
+  return new ProtocolError(
+    'STORE_WRITE_FAILED',
+    { directory },
+    `The chain store in ${directory} cannot be written: ${messageOf(error)}. ${remedy}, ${instead}.`,
+    { cause: error },
+  );
 }
 
 /** The library tells readers apart by their process number, which two containers may both give: each often has but number 1. */
@@ -238,9 +250,15 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
 
 /** What the system says of reading the folder or a file of it, in our words. */
 function refusalOf(directory: string, error: unknown): ProtocolError {
-  const { code, path = directory } = error as NodeJS.ErrnoException;
-  const isRight = code === 'EACCES' || code === 'EPERM';
-  return isRight ? notAllowed(directory, 'read', path, error) : unreadable(directory, messageOf(error), error);
+  const { path = directory } = error as NodeJS.ErrnoException;
+  return isMissingRight(error)
+    ? notAllowed(directory, 'read', path, error)
+    : unreadable(directory, messageOf(error), error);
+}
+
+function isMissingRight(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'EACCES' || code === 'EPERM';
 }
 
 function missing(directory: string): ProtocolError {

@@ -19,7 +19,7 @@ import { systemClock } from '../../src/node/system.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { NO_EXCEPTIONS, type ChainParams } from '../../src/protocol/params.ts';
 import { copyStore } from '../../src/store/copy.ts';
-import { closeInTurn, openForReading } from '../../src/store/environment.ts';
+import { closeInTurn, openForReading, refusalToWrite } from '../../src/store/environment.ts';
 import { LAYOUT_VERSION, tablePrefix, textKey } from '../../src/store/layout.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';
 import { MemoryKeyValue } from '../../src/store/memory.ts';
@@ -389,6 +389,37 @@ for (const [file, canRead] of [
     });
   });
 }
+
+test('a store in a folder that only another user may write to is read, and refused to who wants to write', async (t) => {
+  await inFolder(async (parent) => {
+    chmodSync(parent, 0o755);
+    const directory = join(parent, 'chain');
+    const { stdout } = await promisify(execFile)(process.execPath, [OTHER_USER, directory, 'new']);
+    chmodSync(directory, 0o755);
+    t.is(
+      stdout,
+      `value\nSTORE_NOT_ALLOWED: The chain store in ${directory} cannot be opened: this user may not write to ${directory}. ` +
+        'Run the command as the user that runs the node, or give that user the folder and all in it (chown).\n',
+    );
+  });
+});
+
+test('where nothing can be written or there is no room, that is said of a store that is to be written to', (t) => {
+  const outcomes = ['EROFS', 'ENOSPC', 'EACCES', 'EIO'].map((code) => {
+    const { message, ...error } = refusalToWrite('/data', Object.assign(new Error(`${code}: said`), { code }));
+    return `${error.code}: ${message}`;
+  });
+  t.deepEqual(outcomes, [
+    'STORE_NOT_ALLOWED: The chain store in /data cannot be written to: its file system is read-only. Mount it for writing, or ' +
+      'give this node another data directory.',
+    'STORE_WRITE_FAILED: The chain store in /data cannot be written: ENOSPC: said. Make room on its disk, or give this node ' +
+      'another data directory.',
+    'STORE_NOT_ALLOWED: The chain store in /data cannot be opened: this user may not write to /data. Run the command as the ' +
+      'user that runs the node, or give that user the folder and all in it (chown).',
+    'STORE_WRITE_FAILED: The chain store in /data cannot be written: EIO: said. Check the health of its disk, or give this ' +
+      'node another data directory.',
+  ]);
+});
 
 test("a store in a folder of another user's is neither missing nor damaged", async (t) => {
   await inFolder(async (parent) => {

@@ -1,6 +1,7 @@
 /**
  * A process that makes a store in a folder, takes its own right to write to one of its files away, or to enter the folder
- * where the file is `.` (as root by becoming somebody else), and says what becomes of opening it: `other-user.js FOLDER FILE`.
+ * where the file is `.`, or to make files in it where that is `new` (as root by becoming somebody else), and says what becomes
+ * of opening it: `other-user.js FOLDER FILE`.
  */
 
 import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';
@@ -18,15 +19,16 @@ mkdirSync(directory);
 const made = openLmdb(directory, true);
 made.transact((writer) => writer.put(Buffer.from('key'), Buffer.from('value')));
 await made.close();
-const isFolder = file === '.';
+/** What the folder allows others; undefined where it is theirs. */
+const folderMode = file === '.' ? 0o700 : file === 'new' ? 0o755 : undefined;
 if (process.getuid?.() === 0) {
-  if (isFolder) chmodSync(directory, 0o700);
-  else chownSync(directory, NOBODY, NOBODY);
+  if (folderMode === undefined) chownSync(directory, NOBODY, NOBODY);
+  else chmodSync(directory, folderMode);
   for (const name of readdirSync(directory)) if (name !== file) chownSync(join(directory, name), NOBODY, NOBODY);
   process.setgid?.(NOBODY);
   process.setuid?.(NOBODY);
 } else {
-  chmodSync(join(directory, file), isFolder ? 0 : 0o444);
+  chmodSync(folderMode === undefined ? join(directory, file) : directory, file === '.' ? 0 : 0o555);
 }
 
 async function outcomeOf(open: () => KeyValue): Promise<string> {
