@@ -17,6 +17,12 @@ const TRIAL_INTERVAL_MS = 2000;
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}`);
 const TRIAL_NOTE_BYTES = 4000;
 
+/** What to do, by the code of what the store throws where it cannot be written to. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  STORE_WRITE_FAILED: 'make room on the disk or repair it, and the node goes on by itself',
+  STORE_TAKEN_OVER: 'stop this process, and start it again when no other has the folder',
+};
+
 export interface DiskWatchDependencies {
   readonly store: Pick<ChainStore, 'transact'>;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -39,7 +45,10 @@ export class DiskWatch {
       this.obstacle();
       return result;
     } catch (error) {
-      if (isWriteFailure(error)) this.#fails(error);
+      if (error instanceof ProtocolError) {
+        const remedy = REMEDIES[error.code];
+        if (remedy !== undefined) this.#fails(error, remedy);
+      }
       throw error;
     }
   }
@@ -67,17 +76,12 @@ export class DiskWatch {
     }
   }
 
-  #fails(error: ProtocolError): void {
-    this.#note(error.message);
-    const remedy = 'blocks cannot be kept: make room on the disk or repair it, and the node goes on by itself';
-    this.#dependencies.observer.log('error', error.code, remedy, { reason: error.message });
+  #fails({ code, message }: ProtocolError, remedy: string): void {
+    this.#note(message);
+    this.#dependencies.observer.log('error', code, `blocks cannot be kept: ${remedy}`, { reason: message });
   }
 
   #note(reason: string): void {
     this.#failure = { reason, seenMs: this.#dependencies.clock.nowMs() };
   }
-}
-
-function isWriteFailure(error: unknown): error is ProtocolError {
-  return error instanceof ProtocolError && error.code === 'STORE_WRITE_FAILED';
 }

@@ -43,6 +43,8 @@ export interface GossipDependencies {
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, hasShownTip?: boolean): void };
 }
 
+const TOLD_BY_CHAIN: ReadonlySet<string> = new Set(['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER']);
+
 export class Gossip {
   readonly #dependencies: GossipDependencies;
   readonly #transactionIds = new BoundedQueue<TransactionId>(QUEUE_ITEMS_MAX);
@@ -221,8 +223,8 @@ export class Gossip {
     work()
       .catch((error: unknown) => {
         const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-        // What a peer did not answer is its affair, and of a disk that does not write the chain has told.
-        const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && code !== 'STORE_WRITE_FAILED');
+        // What a peer did not answer is its affair, and of a store that cannot be written to the chain has told.
+        const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !TOLD_BY_CHAIN.has(code));
         observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
           peer: peerId,
           reason: messageOf(error),

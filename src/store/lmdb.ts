@@ -150,9 +150,9 @@ function writeFailed(error: unknown): ProtocolError {
 
 function takenOver(directory: string): ProtocolError {
   return new ProtocolError(
-    'STORE_WRITE_FAILED',
+    'STORE_TAKEN_OVER',
     { directory },
-    `The chain store in ${directory} could not be written: the claim of this process is gone. Another process took the folder ` +
+    `The chain store in ${directory} is written to no more: the claim of this process is gone. Another process took the folder ` +
       'over while this one stood still, or somebody removed it. Stop this process; it may be started again when no other has ' +
       'the folder.',
   );

@@ -197,6 +197,12 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
   DELEGATE_ELSEWHERE: decided('forge', 'FORGING_ELSEWHERE', missed, 1),
   SLOTS_MISSED: decided('forge', 'FORGING_PAUSED', missed),
   MACHINE_TOO_SLOW: decided('forge', 'FORGING_SLOT_SLEPT', missed),
+  FOLDER_TAKEN_OVER: decided(
+    'forge',
+    'FORGING_PAUSED',
+    { slot: 9_990, reason: 'The chain store in /data is written to no more: the claim of this process is gone.' },
+    3,
+  ),
   WRITES_FAIL: decided('forge', 'STORE_WRITE_FAILED', { slot: 9_990, reason: 'no space left on device' }, 1),
 };
 

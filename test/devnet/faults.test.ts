@@ -4,7 +4,7 @@
  * test/cli/doctor.test.ts has what single answers of a node amount to.
  */
 
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
@@ -123,6 +123,15 @@ test.serial('a disk that takes nothing any more', async (t) => {
   await waitFor('blocks', async () => (await heightOf(node.url)) > 3, 150_000);
   limitFileSize(node.process.pid ?? 0, NO_ROOM_BYTES);
   await watch.named(t, node, ['WRITES_FAIL']);
+});
+
+test.serial('a folder that another has taken over', async (t) => {
+  t.timeout(480_000);
+  const node = await startOne(t, {});
+  await waitFor('blocks', async () => (await heightOf(node.url)) > 3, 150_000);
+  const folder = join(node.place.dataDir, devnet.network.name, 'chain');
+  for (const name of readdirSync(folder)) if (name.startsWith('in-use.')) rmSync(join(folder, name));
+  await watch.named(t, node, ['FOLDER_TAKEN_OVER']);
 });
 
 test.serial('delegates that are off, and one that nobody voted for', async (t) => {

@@ -1,10 +1,10 @@
 import test from 'ava';
 import { DiskWatch } from '../../src/engine/disk-watch.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
-import { SILENT } from '../../src/ports/observer.ts';
+import { SILENT, type Observer } from '../../src/ports/observer.ts';
 import type { ChainWriter } from '../../src/ports/store.ts';
 
-function scene() {
+function scene(observer: Observer = SILENT) {
   const world = { nowMs: 0, failure: undefined as Error | undefined, trials: 0 };
   const watch = new DiskWatch({
     store: {
@@ -15,7 +15,7 @@ function scene() {
       },
     },
     clock: { nowMs: () => world.nowMs },
-    observer: SILENT,
+    observer,
   });
   const fail = (): void => {
     watch.watch(() => {
@@ -42,6 +42,28 @@ test('a write that failed is thrown on, and is an obstacle until a trial comes t
   world.failure = undefined;
   world.nowMs = 4000;
   t.is(watch.obstacle(), undefined);
+});
+
+test('the advice is that of the failure: nobody is sent to the disk where another process has the folder', (t) => {
+  const said: string[] = [];
+  const { watch, world } = scene({
+    ...SILENT,
+    log: (level, code, message) => void said.push(`${level} ${code}: ${message}`),
+  });
+  for (const failure of [full(), new ProtocolError('STORE_TAKEN_OVER', {}, 'the claim is gone')]) {
+    const change = (): void => {
+      throw failure;
+    };
+    t.throws(() => watch.watch(change), { is: failure });
+    t.is(watch.obstacle(), failure.message);
+    world.failure = failure;
+    world.nowMs += 2000;
+    t.is(watch.obstacle(), failure.message);
+  }
+  t.deepEqual(said, [
+    'error STORE_WRITE_FAILED: blocks cannot be kept: make room on the disk or repair it, and the node goes on by itself',
+    'error STORE_TAKEN_OVER: blocks cannot be kept: stop this process, and start it again when no other has the folder',
+  ]);
 });
 
 test('what is no write failure is thrown on, and no obstacle', (t) => {

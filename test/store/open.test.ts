@@ -350,7 +350,7 @@ test('a store whose claim another process has taken for stale is written to no m
     write();
     const before = readFileSync(join(directory, 'data.mdb'));
     for (const name of readdirSync(directory)) if (name.startsWith('in-use')) rmSync(join(directory, name));
-    const error = t.throws(write, { code: 'STORE_WRITE_FAILED' });
+    const error = t.throws(write, { code: 'STORE_TAKEN_OVER' });
     t.regex(error?.message ?? '', /the claim of this process is gone/);
     t.deepEqual(readFileSync(join(directory, 'data.mdb')), before);
     await keys.close();

@@ -136,6 +136,10 @@ export const FAULTS = {
     'The machine is too busy or slept: slots passed before the node could look.',
     'Give the node a processor of its own, switch sleep off, and move other work away.',
   ),
+  FOLDER_TAKEN_OVER: error(
+    'The claim of this node on its data folder is gone, so it writes and signs nothing more.',
+    'Stop this node; start it again when no other has the folder, or with another --data-dir.',
+  ),
   WRITES_FAIL: error(
     'What the node writes does not reach the disk.',
     'Make room, check the health of the disk (dmesg, smartctl); the node goes on by itself once writing works.',

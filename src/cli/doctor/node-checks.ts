@@ -60,11 +60,14 @@ const CLOSE_OTHER_NETWORK = 4104;
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 const WRITE_FAILURES = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
 const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
+/** What becomes of a node that takes no block. */
+const UNWRITTEN: readonly FaultCode[] = ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'];
 /** What follows from a fault by itself: telling it too would lead away from the cause. */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   // Blocks of the present lie in its future.
   CLOCK_OFF: ['NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
-  WRITES_FAIL: ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'],
+  FOLDER_TAKEN_OVER: UNWRITTEN,
+  WRITES_FAIL: UNWRITTEN,
   BLOCKS_REFUSED: ['CONSENSUS_LOW', 'SYNC_FAILS'],
   NODE_LAGS: ['CONSENSUS_LOW'],
   // Whom it asked before it slept has long given up.
@@ -185,6 +188,7 @@ function judgeDecisions(seen: Seen): readonly Finding[] {
     if (latest !== undefined && found.length >= timesMin)
       findings.push(finding(code, evidenceOf(latest, found.length)));
   };
+  tell('FOLDER_TAKEN_OVER', of(isTakenOver), 1);
   const again = recent.find(({ code }) => code === WRITES_AGAIN)?.number ?? 0;
   tell(
     'WRITES_FAIL',
@@ -204,7 +208,7 @@ function judgeDecisions(seen: Seen): readonly Finding[] {
   tell('SLOTS_MISSED', ownRecent.filter(isMissedSlot), own.timesMin);
   tell(
     'SYNC_FAILS',
-    of((decision) => decision.room === 'sync' && decision.code.startsWith('SYNC_') && !isWriteFailure(decision)),
+    of((decision) => decision.room === 'sync' && decision.code.startsWith('SYNC_') && !isUnwritten(decision)),
     TIMES_MIN,
   );
   tell(
@@ -228,7 +232,15 @@ function ownSlots({ forging, active, blockTimeS }: Seen) {
 function isMissedSlot(decision: DecisionState): boolean {
   const { room, code, fields } = decision;
   const isOwn = room === 'forge' && 'slot' in fields;
-  return isOwn && code !== 'FORGING_SLOT_SLEPT' && !ELSEWHERE.has(code) && !isWriteFailure(decision);
+  return isOwn && code !== 'FORGING_SLOT_SLEPT' && !ELSEWHERE.has(code) && !isUnwritten(decision);
+}
+
+function isUnwritten(decision: DecisionState): boolean {
+  return isWriteFailure(decision) || isTakenOver(decision);
+}
+
+function isTakenOver({ code, fields }: DecisionState): boolean {
+  return code === 'STORE_TAKEN_OVER' || /the claim of this process is gone/.test(String(fields['reason']));
 }
 
 function isWriteFailure({ code, fields }: DecisionState): boolean {
