@@ -36,6 +36,12 @@ interface KeyPlace {
   readonly index: number;
 }
 
+/** Runs that were cut off another, to be inserted behind it. */
+interface CutOff {
+  readonly behind: number;
+  readonly runs: readonly Run[];
+}
+
 /** The runs of one table, in the order of their keys. */
 export class Runs {
   readonly #table: number;
@@ -104,11 +110,12 @@ export class Runs {
     if (!keys.add(key)) return;
     run.size += 1;
     this.#before = undefined;
-    if (keys.bytes > RUN_BYTES_MAX) this.#cut(this.#latest, keys);
+    if (keys.bytes > RUN_BYTES_MAX) this.#insert([this.#cut(this.#latest, keys)]);
   }
 
   /** Adds keys, each run's together. @param keys ascending */
   addSorted(keys: KeyRun): void {
+    const cuts: CutOff[] = [];
     for (let from = 0; from < keys.size;) {
       const run = this.#runToChange(keys.key(from));
       const next = this.#runs[this.#latest + 1];
@@ -116,9 +123,11 @@ export class Runs {
       const changed = this.#change(run);
       if (to - from > KEYS_ALONE_MAX) run.size += changed.addAll(keys, from, to);
       else for (let at = from; at < to; at += 1) run.size += Number(changed.add(keys.key(at)));
-      if (changed.bytes > RUN_BYTES_MAX) this.#cut(this.#latest, changed);
+      // The next key lies behind all of the run.
+      if (changed.bytes > RUN_BYTES_MAX) cuts.push(this.#cut(this.#latest, changed));
       from = to;
     }
+    this.#insert(cuts);
     this.#before = undefined;
   }
 
@@ -234,15 +243,30 @@ export class Runs {
     return run.changed;
   }
 
-  #cut(at: number, keys: KeyRun): void {
+  #cut(at: number, keys: KeyRun): CutOff {
     const whole = this.#run(at);
     const [first, ...others] = keys.split(RUN_BYTES_CUT);
     assert(first !== undefined, 'what grew too large holds keys');
     whole.changed = first;
     whole.size = first.size;
-    const cutOff = others.map((piece): Run => ({ start: ownBuffer(piece.key(0)), size: piece.size, changed: piece }));
-    this.#runs.splice(at + 1, 0, ...cutOff);
-    this.#changed.push(...cutOff);
+    const runs = others.map((piece): Run => ({ start: ownBuffer(piece.key(0)), size: piece.size, changed: piece }));
+    this.#changed.push(...runs);
+    return { behind: at, runs };
+  }
+
+  /**
+   * All in one pass from the end: a long table has hundreds of thousands of runs, and those behind would move up for each.
+   *
+   * @param cuts in the order of their places
+   */
+  #insert(cuts: readonly CutOff[]): void {
+    let from = this.#runs.length;
+    for (const { runs } of cuts) this.#runs.push(...runs);
+    let to = this.#runs.length;
+    for (const { behind, runs } of cuts.toReversed()) {
+      while (from > behind + 1) this.#runs[(to -= 1)] = this.#run((from -= 1));
+      for (const run of runs.toReversed()) this.#runs[(to -= 1)] = run;
+    }
   }
 
   #put(run: Run, keys: KeyRun, writer: KeyValueWriter): void {
