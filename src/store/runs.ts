@@ -2,10 +2,9 @@
 
 import { assert } from '../primitives/errors.ts';
 import type { LruMap } from '../primitives/bounded.ts';
-import { compareKeys, KeyRun } from './key-run.ts';
-import { afterPrefix, prefixRange, type KeyRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
+import { KeyRun } from './key-run.ts';
+import { prefixRange, type KeyRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
 import { runKey } from './layout.ts';
-import { ownBuffer } from './ordered-bytes.ts';
 
 /** A run that grows beyond this is cut: a small multiple of what the disk writes at once. */
 const RUN_BYTES_MAX = 8000;
@@ -23,8 +22,11 @@ export type ReadRuns = LruMap<Run, KeyRun>;
 
 /** Neighbouring keys, from `start` to the start of the next run. */
 export interface Run {
-  /** Its table first; the first run of a table begins with that alone. */
-  readonly start: Buffer;
+  /**
+   * Its table first; the first run of a table begins with that alone. Bytes as characters: all starts of a table stand in
+   * memory, and as a buffer of its own each would take five times as much.
+   */
+  readonly start: string;
   size: number;
   /** As changed by the running transaction; undefined when it is as on the disk. */
   changed: KeyRun | undefined;
@@ -58,10 +60,10 @@ export class Runs {
     this.#table = table;
     this.#disk = disk;
     this.#read = read;
-    const first: Run = { start: Buffer.from([table]), size: 0, changed: undefined };
+    const first: Run = { start: textOf(Buffer.from([table])), size: 0, changed: undefined };
     this.#runs = [first];
-    for (const { key, value } of disk.entries(prefixRange(runKey(first.start)))) {
-      const start = ownBuffer(key.subarray(1));
+    for (const { key, value } of disk.entries(prefixRange(runKey(keyOf(first.start))))) {
+      const start = textOf(key.subarray(1));
       const size = value.length === SIZE_BYTES ? value.readUInt32BE() : 0;
       if (start.length === 1) first.size = size;
       else this.#runs.push({ start, size, changed: undefined });
@@ -119,7 +121,7 @@ export class Runs {
     for (let from = 0; from < keys.size;) {
       const run = this.#runToChange(keys.key(from));
       const next = this.#runs[this.#latest + 1];
-      const to = next === undefined ? keys.size : keys.rank(next.start, from);
+      const to = next === undefined ? keys.size : keys.rank(keyOf(next.start), from);
       const changed = this.#change(run);
       if (to - from > KEYS_ALONE_MAX) run.size += changed.addAll(keys, from, to);
       else for (let at = from; at < to; at += 1) run.size += Number(changed.add(keys.key(at)));
@@ -146,10 +148,11 @@ export class Runs {
       run.changed = undefined;
       if (run.size > 0) this.#put(run, changed, writer);
       else {
-        writer.remove(runKey(run.start));
-        writer.remove(run.start);
+        const start = keyOf(run.start);
+        writer.remove(runKey(start));
+        writer.remove(start);
         this.#read.set(run, changed);
-        const at = this.#runAt(run.start);
+        const at = this.#runAt(start);
         if (at > 0) this.#runs.splice(at, 1);
       }
     }
@@ -158,19 +161,22 @@ export class Runs {
   }
 
   wrongRun(): Buffer | undefined {
-    const onDisk = new Set(Array.from(this.#disk.keys(prefixRange(this.#run(0).start)), (key) => key.toString('hex')));
+    const table = prefixRange(keyOf(this.#run(0).start));
+    const onDisk = new Set(Array.from(this.#disk.keys(table), textOf));
     for (const [at, run] of this.#runs.entries()) {
+      const start = keyOf(run.start);
       const keys = Array.from({ length: this.#keysOf(run).size }, (_, index) => this.#keysOf(run).key(index));
-      const isKnown = onDisk.delete(run.start.toString('hex'));
-      const end = this.#runs[at + 1]?.start ?? afterPrefix(this.#run(0).start);
+      const isKnown = onDisk.delete(run.start);
+      const behind = this.#runs[at + 1];
+      const end = behind === undefined ? table.lt : keyOf(behind.start);
       const isOrdered = keys.every((key, index) => {
         const next = keys[index + 1] ?? end;
-        return Buffer.compare(run.start, key) <= 0 && Buffer.compare(key, next) < 0;
+        return Buffer.compare(start, key) <= 0 && Buffer.compare(key, next) < 0;
       });
-      if (keys.length !== run.size || isKnown !== keys.length > 0 || !isOrdered) return run.start;
+      if (keys.length !== run.size || isKnown !== keys.length > 0 || !isOrdered) return start;
     }
     const [surplus] = onDisk;
-    return surplus === undefined ? undefined : Buffer.from(surplus, 'hex');
+    return surplus === undefined ? undefined : keyOf(surplus);
   }
 
   #sums(): Float64Array {
@@ -224,7 +230,7 @@ export class Runs {
     if (run.changed !== undefined) return run.changed;
     const known = this.#read.get(run);
     if (known !== undefined) return known;
-    const value = this.#disk.get(run.start);
+    const value = this.#disk.get(keyOf(run.start));
     const keys = value === undefined ? KeyRun.empty() : KeyRun.read(value);
     this.#read.set(run, keys);
     return keys;
@@ -249,7 +255,7 @@ export class Runs {
     assert(first !== undefined, 'what grew too large holds keys');
     whole.changed = first;
     whole.size = first.size;
-    const runs = others.map((piece): Run => ({ start: ownBuffer(piece.key(0)), size: piece.size, changed: piece }));
+    const runs = others.map((piece): Run => ({ start: textOf(piece.key(0)), size: piece.size, changed: piece }));
     this.#changed.push(...runs);
     return { behind: at, runs };
   }
@@ -272,16 +278,17 @@ export class Runs {
   #put(run: Run, keys: KeyRun, writer: KeyValueWriter): void {
     const size = Buffer.allocUnsafe(SIZE_BYTES);
     size.writeUInt32BE(run.size);
-    writer.put(runKey(run.start), size);
-    writer.put(run.start, keys.packed());
+    const start = keyOf(run.start);
+    writer.put(runKey(start), size);
+    writer.put(start, keys.packed());
     this.#read.set(run, keys);
   }
 
   #isIn(at: number, key: Uint8Array): boolean {
     const run = this.#runs[at];
     const next = this.#runs[at + 1];
-    if (run === undefined || compareKeys(run.start, key) > 0) return false;
-    return next === undefined || compareKeys(key, next.start) < 0;
+    if (run === undefined || compareStart(run, key) > 0) return false;
+    return next === undefined || compareStart(next, key) > 0;
   }
 
   /** The run that a key lies in: the last one that does not begin above it. */
@@ -290,7 +297,7 @@ export class Runs {
     let high = this.#runs.length;
     while (high - low > 1) {
       const middle = (low + high) >> 1;
-      if (compareKeys(this.#run(middle).start, key) <= 0) low = middle;
+      if (compareStart(this.#run(middle), key) <= 0) low = middle;
       else high = middle;
     }
     return low;
@@ -301,4 +308,22 @@ export class Runs {
     assert(run !== undefined, 'each key lies in a run');
     return run;
   }
+}
+
+function textOf(key: Buffer): string {
+  return key.toString('latin1');
+}
+
+function keyOf(start: string): Buffer {
+  return Buffer.from(start, 'latin1');
+}
+
+/** Below zero when the run begins below the key. Keys are short: a loop is faster than a call out of the language. */
+function compareStart({ start }: Run, key: Uint8Array): number {
+  const common = Math.min(start.length, key.length);
+  for (let i = 0; i < common; i += 1) {
+    const difference = start.charCodeAt(i) - (key[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return start.length - key.length;
 }
