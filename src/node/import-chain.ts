@@ -101,13 +101,19 @@ async function failureOf(work: () => Promise<void>): Promise<Error | undefined> 
 
 /** Throws the first failure, with the words of those that came of something else. */
 function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
-  const failures = [...new Set(outcomes.filter((outcome) => outcome !== undefined))];
-  const [first, ...later] = failures;
+  const failures = outcomes.filter((outcome) => outcome !== undefined);
+  const [first] = failures;
   if (first === undefined) return;
-  if (later.length === 0 || !(first instanceof ProtocolError)) throw first;
-  throw new ProtocolError(first.code, first.data, failures.map(messageOf).join('; then: '), {
-    cause: new AggregateError(failures),
+  // What ends the blocks often ends their indexes too.
+  const differing = failures.filter((failure, at) => at === failures.findIndex((each) => isAlike(each, failure)));
+  if (differing.length === 1 || !(first instanceof ProtocolError)) throw first;
+  throw new ProtocolError(first.code, first.data, differing.map(messageOf).join('; then: '), {
+    cause: new AggregateError(differing),
   });
+}
+
+function isAlike(a: Error, b: Error): boolean {
+  return a instanceof ProtocolError && b instanceof ProtocolError ? a.code === b.code : a === b;
 }
 
 class ImportRun {

@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { openChainFile } from '../../src/node/chain-file.ts';
-import { openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
+import { chainDirectory, openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { exportChain } from '../../src/node/export-chain.ts';
 import { importChain, type ImportProgress } from '../../src/node/import-chain.ts';
 import type { LateIndexes } from '../../src/node/late-indexes.ts';
@@ -169,6 +169,23 @@ test('a refused block is told also where the indexes cannot be written then, and
   t.is(height, 60);
   const whole = fileOf(t, lines);
   t.is((await run(whole.place, whole.file, failing)).error, full);
+});
+
+test('one failure that ends both the blocks and their indexes is told once', async (t) => {
+  const { place, file } = fileOf(t, lines);
+  const directory = chainDirectory(place);
+  const { error } = await run(place, file, (store) => {
+    for (const name of readdirSync(directory)) if (name.startsWith('in-use.')) rmSync(join(directory, name));
+    return {
+      indexesBehind: 1,
+      postponeIndexes: () => store.postponeIndexes(),
+      *catchUp() {
+        yield store.transact(() => undefined);
+      },
+    };
+  });
+  t.is(error?.code, 'STORE_TAKEN_OVER');
+  t.is(error?.message.match(/the claim of this process is gone/g)?.length, 1);
 });
 
 test('a missing, repeated or foreign block is refused as one that does not follow', async (t) => {
