@@ -25,6 +25,11 @@ function runOf(memory: Buffer, keys: readonly Buffer[]): KeyRun {
   );
 }
 
+/** Of so many keys a difference would take long to print. */
+function isSame(keys: Iterable<Buffer>, expected: readonly Buffer[]): boolean {
+  return Buffer.concat([...keys]).equals(Buffer.concat(expected));
+}
+
 /** Writes numbers from `from` on: many at once, so that runs are cut; or removes them. */
 const step = fc.record({
   from: fc.nat(3000),
@@ -111,6 +116,32 @@ test('runs are cut before they grow large, and empty ones are not kept', (t) => 
     for (const number of numbers) writer.remove(keyOf(number));
   });
   t.deepEqual([...sizes(), ...values()], []);
+});
+
+test('keys that come together and cut several runs stand in their order, with those that were there', (t) => {
+  const disk = new MemoryKeyValue();
+  const counted = new CountedKeyValue(disk);
+  const stored = Array.from({ length: 20_000 }, (_, index) => index * 10);
+  counted.transact((writer) => {
+    for (const number of stored) writer.put(keyOf(number), EMPTY);
+  });
+  // Between the pieces that are cut lie runs that nothing comes to.
+  const coming = Array.from({ length: 100_000 }, (_, index) => index * 2).filter((number) => number % 60_000 < 30_000);
+  const expected = [...new Set([...stored, ...coming])].sort((a, b) => a - b).map(keyOf);
+  const whole = prefixRange(tablePrefix('transactionsByFee'));
+  const runs = (): number => Array.from(disk.keys(prefixRange(tablePrefix('runs')))).length;
+  const before = runs();
+  counted.transact((writer) => {
+    writer.putSorted(KeyRun.from(coming.map(keyOf)));
+    t.true(isSame(writer.keys(whole), expected));
+    t.true(isSame(writer.keys({ ...whole, reverse: true }), expected.toReversed()));
+  });
+  t.true(runs() >= before + 8, `${before} runs, then ${runs()}`);
+  for (const subject of [counted, new CountedKeyValue(disk)]) {
+    t.true(isSame(subject.keys(whole), expected));
+    t.is(subject.count(whole), expected.length);
+    t.is(subject.wrongRun(), undefined);
+  }
 });
 
 test('a run that was changed behind the back of the keys is named', (t) => {
