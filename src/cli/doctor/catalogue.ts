@@ -33,7 +33,7 @@ export const FAULTS = {
   ),
   DATA_FOLDER_UNWRITABLE: error(
     'The folder for data cannot be written to.',
-    'Give the folder to the user that runs the node (chown), or choose another with --data-dir.',
+    'Give the folder to the user that runs the node (chown), mount its file system for writing, or choose another with --data-dir.',
   ),
   DISK_NEARLY_FULL: error(
     'The disk of the chain has little room left.',
