@@ -13,7 +13,7 @@ import { CLOSE, type QueryVerdict, type WireDialect } from './dialect.ts';
 import { Doorstep } from './doorstep.ts';
 import { bytesOf, Gate, type GateEvents } from './gate.ts';
 import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
-import { FRAME_BYTES_MAX, ipv4Of } from './packets.ts';
+import { FRAME_BYTES_MAX, ipv4Of, MESSAGE_PIECES_MAX } from './packets.ts';
 import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
 
 export interface ListenOptions {
@@ -150,6 +150,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     wsEngine: { Server: GuardedServer },
     wsEngineServerOptions: {
       maxPayload: FRAME_BYTES_MAX,
+      maxFragments: MESSAGE_PIECES_MAX,
       perMessageDeflate: false,
       autoPong: false,
       closeTimeout: CLOSE_TIMEOUT_MS,

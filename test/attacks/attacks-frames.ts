@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Arena } from './arena.ts';
 import { crowd, mustEnd } from './attacks-doors.ts';
+import { webSocketFrame } from './intruder.ts';
 import type { Attack } from './measure.ts';
 
 const ODD: readonly unknown[] = [
@@ -125,6 +126,25 @@ export const FRAME_ATTACKS: readonly Attack[] = [
         for (let sent = 0; sent < 5; sent += 1) peer.say(largest);
         peer.say(over);
         await sleep(100);
+      });
+    },
+  },
+  {
+    name: 'messages in thousands of pieces',
+    run: (arena, untilMs) => {
+      const pieces = [
+        webSocketFrame('', { isFirst: true }),
+        ...Array.from({ length: 16_000 }, () => webSocketFrame('')),
+      ];
+      const message = Buffer.concat([...pieces, webSocketFrame('', { isLast: true })]);
+      return crowd(untilMs, 40, async () => {
+        const peer = await arena.peer();
+        do {
+          if (peer.unsentBytes < message.length) peer.bytes(message);
+          // No more of them than messages are free.
+          await sleep(11);
+        } while (peer.end === undefined && performance.now() < untilMs);
+        await mustEnd(peer, 'a peer that cuts messages into thousands of pieces');
       });
     },
   },

@@ -83,6 +83,17 @@ export class Intruder implements Presence {
     this.say({ event: 'rpc-request', data, cid: this.#calls });
   }
 
+  /** Writes to the connection beneath, whatever a WebSocket would have to say. */
+  bytes(data: Buffer): void {
+    if (this.#webSocket.readyState !== WebSocket.OPEN) return;
+    (this.#webSocket as unknown as { readonly _socket: Socket })._socket.write(data);
+  }
+
+  /** What the node has not taken yet. */
+  get unsentBytes(): number {
+    return this.#webSocket.bufferedAmount;
+  }
+
   control(kind: 'ping' | 'pong'): void {
     if (this.#webSocket.readyState === WebSocket.OPEN) this.#webSocket[kind]();
   }
@@ -111,6 +122,18 @@ interface Untold {
   readonly event?: string;
   readonly cid?: number;
   readonly data?: { readonly code?: number; readonly procedure?: unknown; readonly data?: unknown };
+}
+
+/** A frame as a client writes it: a piece of a message, the first, the last or another one, masked with nothing. */
+export function webSocketFrame(
+  text: string,
+  { isFirst = false, isLast = false, saidBytes = Buffer.byteLength(text) } = {},
+): Buffer {
+  const head = Buffer.alloc(14);
+  head[0] = (isLast ? 0x80 : 0) | (isFirst ? 1 : 0);
+  head[1] = 0x80 | 127;
+  head.writeBigUInt64BE(BigInt(saidBytes), 2);
+  return Buffer.concat([head, Buffer.from(text)]);
 }
 
 /** A bare TCP connection that may never say anything. */

@@ -57,5 +57,5 @@ function print({ attack, generation, did, slotsMissed, grownBytes, seconds, faul
 }
 
 function row(attack: string, did: string, missed: string, grown: string, seconds: string, verdict: string): string {
-  return `${attack.padEnd(52)}${did.padEnd(40)}${missed.padStart(7)}${grown.padStart(10)}${seconds.padStart(9)}  ${verdict}`;
+  return `${attack.padEnd(54)}${did.padEnd(40)}${missed.padStart(7)}${grown.padStart(10)}${seconds.padStart(9)}  ${verdict}`;
 }

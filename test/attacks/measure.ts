@@ -133,5 +133,6 @@ const WORDS: ReadonlyMap<number, string> = new Map([
   [4418, 'evicted'],
   [1006, 'cut'],
   [4104, 'refused 4104'],
+  [1008, 'cut'],
   [1009, 'cut'],
 ]);

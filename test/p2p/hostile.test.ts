@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import test from 'ava';
 
 import { FRAMES_PER_SECOND_CUT } from '../../src/p2p/gate.ts';
+import { MESSAGE_PIECES_MAX } from '../../src/p2p/packets.ts';
 import { UNASKED_BYTES_CUT } from '../../src/p2p/unasked.ts';
 import { PeerFault } from '../../src/ports/transport.ts';
 import {
@@ -358,6 +359,40 @@ test('a message above the limit drops the connection without an offence', async 
   await until(() => peer.closed() !== undefined, 'dropped');
   await until(() => node.seen.disconnected.length === 1, 'reported');
   t.deepEqual(node.seen.faults, []);
+  await node.transport.close();
+});
+
+test('a message may come in some pieces, as a middleman may cut it, but not in thousands', async (t) => {
+  const node = await startNode();
+  const sayInPieces = (peer: RawPeer, text: string, pieces: number): void => {
+    for (let piece = 1; piece < pieces; piece += 1) peer.webSocket.send('', { fin: false });
+    peer.webSocket.send(text);
+  };
+  const announcement = JSON.stringify(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
+  const peer = await greetedPeer(node.address.wsPort);
+  sayInPieces(peer, announcement, MESSAGE_PIECES_MAX);
+  await until(() => node.seen.messages.length === 1, 'it is heard');
+  sayInPieces(peer, announcement, MESSAGE_PIECES_MAX + 1);
+  await until(() => peer.closed() !== undefined, 'closed');
+  await until(() => node.seen.disconnected.length === 1, 'reported');
+  t.is(node.seen.messages.length, 1);
+  t.deepEqual(node.seen.faults, []);
+  await node.transport.close();
+});
+
+test('a dialled peer that cuts messages into thousands of pieces is left', async (t) => {
+  const { WebSocketServer } = await import('ws');
+  const server = new WebSocketServer({ host: HOST, port: 0 });
+  await new Promise((settle) => server.once('listening', settle));
+  server.on('connection', (webSocket) => {
+    for (let piece = 0; piece <= MESSAGE_PIECES_MAX; piece += 1) webSocket.send(' ', { fin: false });
+  });
+  const node = await startNode();
+  const { port } = server.address() as { port: number };
+  const error = await t.throwsAsync(node.transport.connect({ ip: HOST, wsPort: port }));
+  t.like(error, { code: 'DIAL_FAILED', data: { code: 1006 } });
+  for (const client of server.clients) client.terminate();
+  server.close();
   await node.transport.close();
 });
 
