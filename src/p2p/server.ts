@@ -15,6 +15,7 @@ import { bytesOf, Gate, type GateEvents } from './gate.ts';
 import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
 import { FRAME_BYTES_MAX, ipv4Of, MESSAGE_PIECES_MAX } from './packets.ts';
 import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
+import { UnfinishedMessages } from './unfinished.ts';
 
 export interface ListenOptions {
   /** IPv4 address to bind. */
@@ -100,6 +101,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
 
   const lines = new WeakMap<WebSocket, Line>();
+  const unfinished = new UnfinishedMessages<WebSocket>();
 
   /** Runs inside the event of the new WebSocket, before the library has it: the first frame finds the gate in place. */
   function guard(webSocket: WebSocket, request: IncomingMessage): void {
@@ -121,7 +123,19 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       webSocket.removeAllListeners('message');
       webSocket.terminate();
     }
+    function giveUp(): void {
+      if (line.link === undefined) cut();
+      else line.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
+    }
+    // Ahead of the WebSocket, which tells of the messages that end with these bytes.
+    request.socket.prependListener('data', (bytes: Buffer) => {
+      unfinished.arrived(webSocket, bytes.length, giveUp);
+    });
+    webSocket.on('close', () => {
+      unfinished.ended(webSocket);
+    });
     webSocket.on('message', (data) => {
+      unfinished.ended(webSocket);
       gate.count(bytesOf(data));
     });
     // Nodes never send control frames; the reference cuts who does.

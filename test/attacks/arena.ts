@@ -191,6 +191,11 @@ export class Arena {
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024;
   }
 
+  /** Memory that the attacked node uses while an attack lasts. */
+  async usedBytes(): Promise<number> {
+    return (await this.#collector?.usedBytes()) ?? 0;
+  }
+
   /** Takes everything of an attack away. */
   async cleanUp(): Promise<void> {
     for (const intruder of this.intruders) intruder.leave();

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Arena } from './arena.ts';
 import { crowd, mustEnd } from './attacks-doors.ts';
 import { webSocketFrame } from './intruder.ts';
-import type { Attack } from './measure.ts';
+import { GROWTH_BYTES_MAX, type Attack } from './measure.ts';
 
 const ODD: readonly unknown[] = [
   ...[null, true, 0, -1, 1.5, 1e308, 2 ** 53, '', '0', '-1', '1e9', 'x', '\u0000', '9'.repeat(400), [], {}],
@@ -146,6 +146,23 @@ export const FRAME_ATTACKS: readonly Attack[] = [
         } while (peer.end === undefined && performance.now() < untilMs);
         await mustEnd(peer, 'a peer that cuts messages into thousands of pieces');
       });
+    },
+  },
+  {
+    name: 'messages that do not end',
+    async run(arena, untilMs) {
+      const bytesBefore = await arena.usedBytes();
+      const begun = webSocketFrame('x'.repeat(2_990_000), { isFirst: true, saidBytes: 3_000_000 });
+      await crowd(untilMs, 30, async () => {
+        const peer = await arena.peer();
+        peer.bytes(begun);
+        while (peer.unsentBytes > 0 && peer.end === undefined) await sleep(10);
+        while (peer.end === undefined && performance.now() < untilMs) await sleep(10);
+      });
+      // What left the attacker may wait in the system before the node.
+      await sleep(500);
+      const heldBytes = (await arena.usedBytes()) - bytesBefore;
+      if (heldBytes > GROWTH_BYTES_MAX) throw new Error(`strangers hold ${Math.round(heldBytes / 1024 / 1024)} MB`);
     },
   },
   {

@@ -37,16 +37,31 @@ export class Collector {
 
   /** Resolves when the node has collected. */
   async collect(): Promise<void> {
+    await this.#ask('HeapProfiler.collectGarbage', {});
+  }
+
+  /** Bytes that are in use after a collection, whatever the system gave for them. */
+  async usedBytes(): Promise<number> {
+    await this.collect();
+    const expression = '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())';
+    const { result } = (await this.#ask('Runtime.evaluate', { expression })) as { result: { value: number } };
+    return result.value;
+  }
+
+  async #ask(method: string, params: object): Promise<unknown> {
     this.#questions += 1;
     const id = this.#questions;
-    const done = new Promise<void>((settle) => {
-      this.#inspector.on('message', (data) => {
-        if ((JSON.parse((data as Buffer).toString()) as { id?: number }).id === id) settle();
-      });
+    const answer = new Promise<unknown>((settle) => {
+      const heard = (data: unknown): void => {
+        const said = JSON.parse((data as Buffer).toString()) as { readonly id?: number; readonly result?: unknown };
+        if (said.id !== id) return;
+        this.#inspector.off('message', heard);
+        settle(said.result);
+      };
+      this.#inspector.on('message', heard);
     });
-    this.#inspector.send(JSON.stringify({ id, method: 'HeapProfiler.collectGarbage' }));
-    await done;
-    this.#inspector.removeAllListeners('message');
+    this.#inspector.send(JSON.stringify({ id, method, params }));
+    return answer;
   }
 
   close(): void {

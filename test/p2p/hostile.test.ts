@@ -396,6 +396,32 @@ test('a dialled peer that cuts messages into thousands of pieces is left', async
   await node.transport.close();
 });
 
+test('of messages that do not end, the oldest are given up before they fill the memory', async (t) => {
+  const node = await startNode();
+  const text = JSON.stringify(message('postTransactionsAnnouncement', { transactionIds: ['1'] })).padEnd(2_900_000);
+  const peers: RawPeer[] = [];
+  for (let index = 0; index < 12; index += 1) {
+    const peer = await greetedPeer(node.address.wsPort, SMALLEST_QUERY.replace('5301', String(5_301 + index)));
+    peers.push(peer);
+    // The first frame of a message of which another one is owed.
+    peer.webSocket.send(text, { fin: false });
+    await until(() => peer.webSocket.bufferedAmount === 0, 'it is sent');
+    await pause(20);
+  }
+  await until(() => node.seen.disconnected.length >= 4, 'the surplus is cut');
+  t.like(node.seen.disconnected[0], {
+    peerId: '127.0.0.1:5301',
+    reason: { code: 1006, reason: 'Peer does not finish its messages' },
+  });
+  t.deepEqual(node.seen.faults, []);
+  const last = peers.at(-1) as RawPeer;
+  last.webSocket.send('');
+  await until(() => node.seen.messages.length === 1, 'who ends his message is heard');
+  t.true(await works(last));
+  for (const peer of peers) peer.webSocket.terminate();
+  await node.transport.close();
+});
+
 test('members named __proto__ are removed and depth is bounded', async (t) => {
   const node = await startNode();
   const peer = await greetedPeer(node.address.wsPort);
