@@ -12,7 +12,7 @@ import type { SigningJournal } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
-import type { NodeInfo, Transport, TransportHandlers } from '../ports/transport.ts';
+import type { NodeInfo, Transport } from '../ports/transport.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import { BranchChanges } from './branch-changes.ts';
 import { Chain } from './chain.ts';
@@ -22,10 +22,9 @@ import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
 import { Gossip } from './gossip.ts';
 import { ClockOffset } from './peers/clock-offset.ts';
-import { PeerManager, type PeerManagerOptions } from './peers/manager.ts';
+import { type PeerHandlers, PeerManager, type PeerManagerOptions } from './peers/manager.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { createServer } from './serve.ts';
-import { inTurns } from './serving-lane.ts';
 import { Standing } from './standing.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 
@@ -198,7 +197,7 @@ export class Engine {
     let poolFetches = 0;
     transport.announce(this.#nodeInfo());
     await this.peers.start({
-      answer: inTurns(this.#server(), clock),
+      answer: this.#server(),
       message: (peerId, message) => {
         this.#gossip.receive(peerId, message);
       },
@@ -260,7 +259,7 @@ export class Engine {
     return this.standing.consensusObstacle(this.#customs.forgingConsensusMin);
   }
 
-  #server(): TransportHandlers['answer'] {
+  #server(): PeerHandlers['answer'] {
     return createServer({
       store: this.#dependencies.store,
       rules: this.chain.rules,

@@ -3,10 +3,11 @@
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainReader } from '../ports/store.ts';
-import { PeerFault, type PeerRequest, type TransportHandlers } from '../ports/transport.ts';
+import { PeerFault, type PeerRequest } from '../ports/transport.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { JsonObject, TransactionId } from '../protocol/types.ts';
 import { DEFAULT_CUSTOMS } from './customs.ts';
+import type { PeerHandlers } from './peers/manager.ts';
 import type { TransactionPool } from './pool/pool.ts';
 
 export interface ServeDependencies {
@@ -43,7 +44,7 @@ const COMMON_BLOCK_IDS_MAX = 1000;
  * - `BLOCK_UNKNOWN`: no block of the chain has the id that blocks were asked after
  * - `TOO_MANY_BLOCK_IDS`: more ids than one question for a common block may bring
  */
-export function createServer(dependencies: ServeDependencies): TransportHandlers['answer'] {
+export function createServer(dependencies: ServeDependencies): PeerHandlers['answer'] {
   const { store, rules, pool } = dependencies;
   const { codec } = rules;
   const limits: ServeLimits = { ...DEFAULT_LIMITS, ...dependencies.limits };

@@ -2,7 +2,7 @@
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
-import type { PeerAnswers, PeerInfo, PeerRequest } from '../ports/transport.ts';
+import type { ChainQuestion, PeerAnswers, PeerInfo, PeerRequest } from '../ports/transport.ts';
 import type { AnsweredCall, AnswerVerdict, Conversation, Failure, IncomingCall, Outgoing } from './dialect.ts';
 import { infoOf, packPeer } from './info-gen2.ts';
 import {
@@ -22,8 +22,6 @@ import { blocksOf, rowsOf } from './rows-gen2.ts';
 
 /** Code of a question for blocks that does not say after which one. */
 const BLOCKS_UNASKED = 'BLOCKS_UNASKED';
-
-type Request = Exclude<PeerRequest, { kind: 'peers' }>;
 
 export function call(procedure: string, data?: object): Outgoing {
   const packet = { type: '/RPCRequest', procedure };
@@ -129,7 +127,7 @@ export function readCall(data: unknown): IncomingCall {
   const asked = readAsked(data);
   if (asked.kind === 'refused') return asked;
   const { name, argument, fields } = asked;
-  const request = (each: Request): IncomingCall => ({ kind: 'request', name, request: each });
+  const request = (each: ChainQuestion): IncomingCall => ({ kind: 'request', name, request: each });
   switch (name) {
     case 'updateMyself':
       return { kind: 'push', name, value: argument };
@@ -155,7 +153,7 @@ export function readCall(data: unknown): IncomingCall {
 }
 
 /** Ids in one text, quoted or not. Of those that are ids the first is looked up, as all nodes of the generation do. */
-function readIds(name: string, ids: unknown, request: (asked: Request) => IncomingCall): IncomingCall {
+function readIds(name: string, ids: unknown, request: (asked: ChainQuestion) => IncomingCall): IncomingCall {
   if (typeof ids !== 'string') return failing(name, 'Invalid block id sequence');
   const texts = ids.split(',', COMMON_BLOCK_IDS_MAX + 1);
   if (texts.length > COMMON_BLOCK_IDS_MAX) return failing(name, 'ids property contains more than 1000 values');

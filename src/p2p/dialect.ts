@@ -4,6 +4,7 @@
  */
 
 import type {
+  ChainQuestion,
   CloseReason,
   NodeInfo,
   PeerAddress,
@@ -75,6 +76,8 @@ export interface Budget {
  * the reader's; nodes of the reference ask far less.
  */
 export const BLOCK_QUESTIONS: Budget = { windowMs: 1_000, usesMax: 80, drops: true };
+/** Peer lists that are given: nodes ask once after a connection, and an answer may have a third of a megabyte. */
+export const PEER_LISTS: Budget = { windowMs: 10_000, usesMax: 10, drops: true };
 /** Questions that nodes put once after a connection, or never. */
 export const RARE_QUESTIONS: Budget = { windowMs: 1_000, usesMax: 20, drops: true };
 
@@ -108,7 +111,7 @@ export type AnsweredCall =
   | { readonly kind: 'info' }
   | { readonly kind: 'peers' }
   | { readonly kind: 'push' }
-  | { readonly kind: 'request'; readonly request: Exclude<PeerRequest, { kind: 'peers' }> };
+  | { readonly kind: 'request'; readonly request: ChainQuestion };
 
 /** Why a call failed, as the asker may know it. */
 export interface Failure {
@@ -123,7 +126,7 @@ export type IncomingCall =
   | { readonly kind: 'info' | 'peers'; readonly name: string }
   /** Own-info push that is a call. */
   | { readonly kind: 'push'; readonly name: string; readonly value: unknown }
-  | { readonly kind: 'request'; readonly name: string; readonly request: Exclude<PeerRequest, { kind: 'peers' }> }
+  | { readonly kind: 'request'; readonly name: string; readonly request: ChainQuestion }
   | {
       readonly kind: 'refused';
       readonly name: string;

@@ -13,7 +13,7 @@ const QUESTIONS_REMEMBERED_MS = 20_000;
 
 export interface CallContext {
   readonly dialect: WireDialect;
-  readonly handlers: Pick<TransportHandlers, 'answer' | 'peerList'>;
+  readonly handlers: Pick<TransportHandlers, 'answer'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** What the node says of itself, packed by the dialect. */
   ownInfo(): object;
@@ -98,7 +98,7 @@ export class PeerCalls {
       case 'info':
         return this.#context.ownInfo();
       case 'peers':
-        return this.#context.handlers.peerList(this.#peer.peerId);
+        return this.#context.handlers.answer(this.#peer.peerId, { kind: 'peers' });
       case 'push':
         this.#peer.believe(call.value);
         return undefined;

@@ -76,6 +76,9 @@ export type PeerRequest =
   | { readonly kind: 'transactions'; readonly ids?: readonly string[] }
   | { readonly kind: 'signatures' };
 
+/** Those that are about the chain and the pool. */
+export type ChainQuestion = Exclude<PeerRequest, { kind: 'peers' }>;
+
 /** Answers, by the kind of the question. Shapes were checked by the transport; JSON of blocks and transactions was not. */
 export interface PeerAnswers {
   readonly peers: readonly PeerInfo[];
@@ -103,9 +106,7 @@ export interface TransportHandlers {
    * Answers a peer's question. A throw of a `ProtocolError` becomes an error answer (or none, where the generation punishes
    * error answers); `PeerFault` also costs the peer.
    */
-  answer(peerId: PeerId, request: Exclude<PeerRequest, { kind: 'peers' }>): Promise<unknown>;
-  /** The address list given to a peer that asks. */
-  peerList(asker: PeerId): readonly PeerInfo[];
+  answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
   message(peerId: PeerId, message: PeerMessage): void;
   /** A connection is open and compatible in both directions. */
   connected(connection: Connection): void;

@@ -108,7 +108,6 @@ export async function startNode(
       seen.requests.push({ peerId, request });
       return Promise.resolve([]);
     },
-    peerList: () => [],
     message: (peerId, message) => seen.messages.push({ peerId, message }),
     connected: (connection) => seen.connected.push(connection),
     disconnected: (peerId, direction, reason) => seen.disconnected.push({ peerId, direction, reason }),

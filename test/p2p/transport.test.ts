@@ -42,9 +42,8 @@ test('questions of every kind are answered in both directions', async (t) => {
   const handlers: Parameters<typeof startNode>[0] = {
     answer: (_peerId, request) => {
       asked.push(request);
-      return Promise.resolve(answers[request.kind]);
+      return Promise.resolve(request.kind === 'peers' ? listed : answers[request.kind]);
     },
-    peerList: () => listed,
   };
   const [a, b] = await pair([handlers], [handlers]);
   for (const [asker, other] of [
@@ -101,8 +100,8 @@ test('a refusal reaches the asker with its text; a broken rule of the conversati
 test('an answer of the wrong shape fails the question and is reported', async (t) => {
   const [a, b] = await pair([
     {
-      answer: () => Promise.resolve('nonsense'),
-      peerList: () => [{ ip: 'not an address', wsPort: 5 }],
+      answer: (_peerId, { kind }) =>
+        Promise.resolve(kind === 'peers' ? [{ ip: 'not an address', wsPort: 5 }] : 'nonsense'),
     },
   ]);
   await t.throwsAsync(a.transport.request(b.id, { kind: 'blocksAfter', blockId: '1' }), { code: 'REQUEST_FAILED' });

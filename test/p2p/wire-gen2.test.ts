@@ -9,7 +9,18 @@ import { gen2Dialect } from '../../src/p2p/messages-gen2.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import type { TransportOptions } from '../../src/p2p/transport.ts';
 import type { NodeInfo, PeerRequest, TransportHandlers } from '../../src/ports/transport.ts';
-import { closeAll, greetedPeer, HOST, type RawPeer, rawPeer, startNode, type TestNode, until } from './support.ts';
+import {
+  closeAll,
+  greetedPeer,
+  handClock,
+  HOST,
+  pause,
+  type RawPeer,
+  rawPeer,
+  startNode,
+  type TestNode,
+  until,
+} from './support.ts';
 
 const NETHASH = '198f2b61a8eb95fbeed58b8216780b68f697f26b849acf00c8c93bb9b24f783d';
 const BROADHASH = '4ea4a3b5bb7a6c4fa5a1b1f2f0ed3ed8a2e9a6e9bf01d3d65ff1d20f3cde1f4e';
@@ -86,7 +97,7 @@ const BLOCK = {
 
 test('an acceptor pushes its info as a call before it answers the handshake, and answers as captured', async (t) => {
   const dialler = { ip: HOST, wsPort: 5201, height: 1234, os: 'linux4.15.0', version: '2.3.8', nethash: NETHASH };
-  const node = await start({ peerList: () => [dialler, { ip: '1.2.3.4', wsPort: 5000 }] });
+  const node = await start({ answer: () => Promise.resolve([dialler, { ip: '1.2.3.4', wsPort: 5000 }]) });
   const own = infoText(node.address.wsPort, OWN_NONCE);
   const peer = await rawPeer(node.address.wsPort, FULL_QUERY, PATH);
   peer.say('{"event":"#handshake","data":{"authToken":null},"cid":1}');
@@ -230,6 +241,7 @@ test('questions are answered in the shapes of the generation', async (t) => {
     transactions: [TRANSFER],
     signatures: [{ transaction: '4', signatures: ['ab'.repeat(64)] }],
     tip: undefined,
+    peers: [],
   };
   const node = await start({
     answer: (_peerId, each) => {
@@ -370,6 +382,22 @@ test('a query is judged member by member, in the order of the reference', async 
   await node.transport.close();
 });
 
+test('peer lists are given ten times in ten seconds, and asking for more costs once', async (t) => {
+  const node = await start({}, { clock: handClock() });
+  const peer = await greeted(node, SMALLEST_QUERY);
+  for (let cid = 2; cid <= 15; cid += 1) {
+    peer.say({ event: 'rpc-request', data: { type: '/RPCRequest', procedure: 'list' }, cid });
+  }
+  await until(() => node.seen.faults.length === 1, 'a fault');
+  await pause(50);
+  t.is(node.seen.requests.filter(({ request }) => request.kind === 'peers').length, 10);
+  t.deepEqual(
+    node.seen.faults.map(({ fault }) => fault),
+    ['PROCEDURE_RATE'],
+  );
+  await node.transport.close();
+});
+
 test('a banned address is turned away at the upgrade, and a dialler knows that for a ban', async (t) => {
   const node = await start({ admits: () => false });
   const answer = await new Promise<number>((settle) => {
@@ -390,6 +418,10 @@ test('two nodes connect, ask each other everything in both directions and tell t
   const handlers: Partial<TransportHandlers> = {
     answer: (_peerId, each) => {
       asked.push(each);
+      if (each.kind === 'peers') {
+        const listed = { ip: '1.2.3.4', wsPort: 5000, version: '2.3.8', height: 7 };
+        return Promise.resolve([listed, { ip: '1.2.3.5', wsPort: 5000 }]);
+      }
       if (each.kind === 'highestCommonBlock') {
         return Promise.resolve(chain.find(({ id, height }) => id === each.blockIds[0] && height <= 27));
       }
@@ -400,10 +432,6 @@ test('two nodes connect, ask each other everything in both directions and tell t
       if (each.kind === 'blocksAfter') return Promise.resolve([block, { ...BLOCK, id: '3', transactions: [] }]);
       return Promise.resolve(each.kind === 'transactions' ? [TRANSFER] : []);
     },
-    peerList: () => [
-      { ip: '1.2.3.4', wsPort: 5000, version: '2.3.8', height: 7 },
-      { ip: '1.2.3.5', wsPort: 5000 },
-    ],
   };
   const a = await start(handlers, { info: ownInfo(PEER_NONCE) });
   const b = await start(handlers);

@@ -24,7 +24,10 @@ const info = nodeInfo({ nonce: '2bb9a0ac29950053' });
 
 test('an acceptor pushes its info before it answers the handshake, and answers in the captured shapes', async (t) => {
   const dialler = { ip: HOST, wsPort: 5301, height: 1234, os: 'linux4.15.0', version: '3.0.2', httpPort: 4000 };
-  const node = await startNode({ peerList: () => [dialler] }, { info });
+  const node = await startNode(
+    { answer: (_peerId, { kind }) => Promise.resolve(kind === 'peers' ? [dialler] : []) },
+    { info },
+  );
   const own = INFO.replace('PORT', String(node.address.wsPort));
   const peer = await rawPeer(node.address.wsPort, FULL_QUERY);
   peer.say('{"event":"#handshake","data":{"authToken":null},"cid":1}');

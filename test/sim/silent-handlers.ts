@@ -6,7 +6,6 @@ import type { TransportHandlers } from '../../src/ports/transport.ts';
 export function silentHandlers(said: Partial<TransportHandlers> = {}): TransportHandlers {
   return {
     answer: () => new Promise(() => undefined),
-    peerList: () => [],
     message: () => undefined,
     connected: () => undefined,
     disconnected: () => undefined,

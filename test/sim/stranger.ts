@@ -108,8 +108,10 @@ export class Stranger {
 
   #handlers(model: SimNode): TransportHandlers {
     return silentHandlers({
-      answer: (_peerId, request) => this.#answer(model, request.kind, request),
-      peerList: () => [{ ip: '172.31.0.1', wsPort: 1 }],
+      answer: (_peerId, request) =>
+        request.kind === 'peers'
+          ? Promise.resolve([{ ip: '172.31.0.1', wsPort: 1 }])
+          : this.#answer(model, request.kind, request),
     });
   }
 

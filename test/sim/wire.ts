@@ -293,7 +293,6 @@ export class WireTransport implements Transport {
 
   async answer(asker: PeerId, request: PeerRequest): Promise<unknown> {
     if (this.#handlers === undefined) throw new ProtocolError('REQUEST_FAILED', { reason: 'not started' });
-    if (request.kind === 'peers') return this.#handlers.peerList(asker);
     try {
       return await this.#handlers.answer(asker, request);
     } catch (error) {

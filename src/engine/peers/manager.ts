@@ -4,6 +4,7 @@
  */
 
 import { Closers } from '../closers.ts';
+import { inTurns } from '../serving-lane.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 import { assert, messageOf } from '../../primitives/errors.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
@@ -11,6 +12,7 @@ import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { ChainStore } from '../../ports/store.ts';
 import type {
+  ChainQuestion,
   CloseReason,
   Connection,
   PeerAddress,
@@ -53,7 +55,7 @@ export interface PeerManagerDependencies {
 
 /** What the rest of the engine does with peers. */
 export interface PeerHandlers {
-  readonly answer: TransportHandlers['answer'];
+  answer(peerId: PeerId, question: ChainQuestion): Promise<unknown>;
   readonly message: TransportHandlers['message'];
   connected?(connection: Connection): void;
   disconnected?(peerId: PeerId, reason: CloseReason): void;
@@ -136,9 +138,11 @@ export class PeerManager {
     assert(this.#stopped, 'peers start once');
     this.#loadBook();
     await this.#transport.start({
-      answer: handlers.answer,
+      answer: inTurns((peerId, request) => {
+        if (request.kind === 'peers') return Promise.resolve(this.#listed());
+        return handlers.answer(peerId, request);
+      }, this.#clock),
       message: handlers.message,
-      peerList: () => this.#listed(),
       admits: (ip) => this.#admits(ip),
       evict: (inbound) => this.#evict(inbound),
       fault: (peerId, fault, detail) => {

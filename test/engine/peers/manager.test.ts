@@ -1,6 +1,6 @@
 import test from 'ava';
 
-import { PeerManager, type PeerManagerOptions } from '../../../src/engine/peers/manager.ts';
+import { type PeerHandlers, PeerManager, type PeerManagerOptions } from '../../../src/engine/peers/manager.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
 import type { ChainStore, ChainWriter } from '../../../src/ports/store.ts';
 import type { PeerInfo, TransportHandlers } from '../../../src/ports/transport.ts';
@@ -22,6 +22,7 @@ async function world(
   options: Partial<PeerManagerOptions> = {},
   prepare: (transport: FakeTransport) => void = () => undefined,
   notes = new Map<string, Uint8Array>(),
+  answer: PeerHandlers['answer'] = () => Promise.resolve(undefined),
 ): Promise<World> {
   const clock = new FakeClock();
   const transport = new FakeTransport(clock);
@@ -44,7 +45,7 @@ async function world(
       ...options,
     },
   );
-  await manager.start({ answer: () => Promise.resolve(undefined), message: () => undefined });
+  await manager.start({ answer, message: () => undefined });
   await settle();
   if (transport.handlers === undefined) throw new Error('the transport was not started');
   return { clock, transport, manager, notes, handlers: transport.handlers };
@@ -402,9 +403,28 @@ test('an asker is told of peers that do not mind', async (t) => {
   transport.join('90.0.0.2:5000', 'inbound', { advertiseAddress: true });
   transport.join('90.0.0.3:5000', 'outbound');
   handlers.updated('90.0.0.3:5000', { ...address('90.0.0.3:5000'), height: 77 });
-  const listed = handlers.peerList('90.0.0.2:5000');
+  const listed = (await handlers.answer('90.0.0.2:5000', { kind: 'peers' })) as PeerInfo[];
   t.deepEqual(listed.map(({ ip }) => ip).sort(), ['90.0.0.2', '90.0.0.3']);
   t.is(listed.find(({ ip }) => ip === '90.0.0.3')?.height, 77);
+  await manager.stop();
+});
+
+test('who asks for peers takes turns with those who ask for anything else', async (t) => {
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  const { manager, handlers } = await world({}, undefined, undefined, () => gate);
+  let listed = 0;
+  const tip = handlers.answer('90.0.0.1:5000', { kind: 'tip' });
+  const lists = [1, 2].map(() =>
+    handlers.answer('90.0.0.2:5000', { kind: 'peers' }).then(() => {
+      listed += 1;
+    }),
+  );
+  await settle();
+  t.is(listed, 0);
+  open();
+  await Promise.all([tip, ...lists]);
+  t.is(listed, 2);
   await manager.stop();
 });
 

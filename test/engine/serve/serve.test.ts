@@ -2,14 +2,12 @@ import test from 'ava';
 import { createServer, type ServeLimits } from '../../../src/engine/serve.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import type { ChainReader } from '../../../src/ports/store.ts';
-import { PeerFault, type PeerRequest } from '../../../src/ports/transport.ts';
+import { type ChainQuestion, PeerFault } from '../../../src/ports/transport.ts';
 import type { Block, Transaction } from '../../../src/protocol/types.ts';
 import { blockOf, person, PoolWorld } from '../../support/pool-world.ts';
 
 const alice = person('alice');
 const bob = person('bob');
-
-type Question = Exclude<PeerRequest, { kind: 'peers' }>;
 
 /** A chain of plain blocks; ids are their heights. */
 function chainOf(blocks: readonly Block[]): ChainReader {
@@ -41,7 +39,7 @@ function serve(height: number, transactions: readonly Transaction[] = [], limits
     blockOf(index + 1, index + 1 === height ? transactions : []),
   );
   const answer = createServer({ store: chainOf(blocks), rules: world.rules, pool: world.pool, limits });
-  return { world, ask: (question) => answer('127.0.0.1:5000', question as Question) };
+  return { world, ask: (question) => answer('127.0.0.1:5000', question as ChainQuestion) };
 }
 
 const heights = (answer: unknown) => (answer as { height: number }[]).map(({ height }) => height);
