@@ -19,6 +19,7 @@ import { signBlock } from '../support/chain-maker.ts';
 import { startTestDevnet, waitFor, waitForCommonBlock, type TestDevnet, type TestNode } from '../support/devnet.ts';
 import { Collector, INSPECTABLE } from './collector.ts';
 import { Intruder, type IntruderOptions, type Presence } from './intruder.ts';
+import type { Attack } from './measure.ts';
 
 export interface Tip {
   readonly id: string;
@@ -33,8 +34,8 @@ export class Arena {
   readonly dialect: WireDialect;
   /** Everything that came from one attack. */
   intruders: Presence[] = [];
-  /** What else must be taken down after an attack. */
-  readonly cleanUps: (() => Promise<void> | void)[] = [];
+  /** What must be taken down at the end. */
+  readonly lasting: (() => void)[] = [];
   #collector: Collector | undefined;
   #attack = 0;
   #addresses = 0;
@@ -55,13 +56,15 @@ export class Arena {
     this.dialect = parts.createDialect(devnet.network.params, identity);
   }
 
-  static async open(generation: 2 | 3, nodes: number): Promise<Arena> {
+  static async open(generation: 2 | 3, nodes: number, attacks: readonly Attack[]): Promise<Arena> {
     const optionsBefore = process.env['NODE_OPTIONS'];
     process.env['NODE_OPTIONS'] = INSPECTABLE;
     const devnet = await startTestDevnet({ network: generation === 2 ? 'devnet-gen2' : 'devnet', nodes });
     if (optionsBefore === undefined) delete process.env['NODE_OPTIONS'];
     else process.env['NODE_OPTIONS'] = optionsBefore;
     const arena = new Arena(devnet);
+    for (const attack of attacks) await attack.prepare?.(arena);
+    await arena.cleanUp();
     await waitFor('all peers are connected', async () => (await arena.honest()).size === nodes - 1, 150_000);
     await waitForCommonBlock(arena.devnet.nodes, 2, 150_000);
     arena.#collector = await Collector.open(arena.target);
@@ -70,6 +73,7 @@ export class Arena {
 
   async close(): Promise<void> {
     await this.cleanUp();
+    for (const takeDown of this.lasting) takeDown();
     this.#collector?.close();
     await this.devnet.close();
   }
@@ -200,7 +204,6 @@ export class Arena {
   async cleanUp(): Promise<void> {
     for (const intruder of this.intruders) intruder.leave();
     this.intruders = [];
-    for (const cleanUp of this.cleanUps.splice(0)) await cleanUp();
     await sleep(50);
   }
 }

@@ -2,9 +2,8 @@
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WebSocketServer } from 'ws';
 import type { Arena } from './arena.ts';
-import { BareSocket, type Intruder, type Presence } from './intruder.ts';
+import { BareSocket, type Presence } from './intruder.ts';
 import type { Attack } from './measure.ts';
 
 /** Inbound connections that a node of the devnet takes. */
@@ -21,14 +20,6 @@ export const DOOR_ATTACKS: readonly Attack[] = [
       });
       await atMostInbound(arena);
     },
-  },
-  {
-    name: 'false peer lists',
-    run: (arena, untilMs) => liars(arena, untilMs, 1_000),
-  },
-  {
-    name: 'peer lists of 30,000 fakes',
-    run: (arena, untilMs) => liars(arena, untilMs, 30_000),
   },
   {
     name: 'one IP with many ports',
@@ -131,56 +122,4 @@ async function atMostInbound(arena: Arena): Promise<void> {
 async function letsIn(arena: Arena): Promise<void> {
   const peer = await arena.peer({ ip: '127.201.1.1', query: arena.query(5_002) });
   if (peer.end !== undefined) throw new Error('an honest newcomer was not let in');
-}
-
-/** Peers that the node dials because they connected, and that tell it of peers that do not exist. */
-async function liars(arena: Arena, untilMs: number, length: number): Promise<void> {
-  const ips = Array.from({ length: 4 }, () => arena.newIp());
-  const told: Intruder[] = [];
-  for (const ip of ips) {
-    const server = new WebSocketServer({ host: ip, port: 0, perMessageDeflate: false });
-    await new Promise<void>((settle) => server.once('listening', () => settle()));
-    const { port } = server.address() as { port: number };
-    arena.cleanUps.push(() => {
-      for (const client of server.clients) client.terminate();
-      server.close();
-    });
-    const answers = answersOf(arena, port, length);
-    server.on('connection', (webSocket) => {
-      webSocket.on('error', () => undefined);
-      webSocket.on('message', (data) => {
-        const frame = JSON.parse((data as Buffer).toString().replace(/^#[12]$/, '{}')) as Asked;
-        if (frame.cid === undefined) return;
-        const shake = frame.event === '#handshake';
-        const answer = shake
-          ? { id: 'x', pingTimeout: 20_000, isAuthenticated: false }
-          : answers(frame.data?.procedure);
-        webSocket.send(JSON.stringify({ rid: frame.cid, data: answer }));
-      });
-    });
-    told.push(await arena.peer({ ip, query: arena.query(port), answers }));
-  }
-  while (performance.now() < untilMs) {
-    await sleep(200);
-    for (const peer of told) peer.ask({ procedure: arena.generation === 2 ? 'list' : 'getPeers' });
-  }
-}
-
-interface Asked {
-  readonly event?: string;
-  readonly cid?: number;
-  readonly data?: { readonly procedure?: string };
-}
-
-function answersOf(arena: Arena, port: number, length: number): (procedure: string | undefined) => unknown {
-  const { version } = arena.info();
-  const peers = Array.from({ length }, (_, index) => {
-    const ip = `127.${210 + (index % 40)}.${(index >> 8) & 255}.${index & 255}`;
-    return { ip, ipAddress: ip, wsPort: 1 + index, version, height: 9 };
-  });
-  const info = arena.dialect.packInfo(arena.info(port));
-  return (procedure) => {
-    if (procedure === 'list' || procedure === 'getPeers') return { data: { success: true, peers } };
-    return procedure === 'status' || procedure === 'getNodeInfo' ? { data: info } : {};
-  };
 }

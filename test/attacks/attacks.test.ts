@@ -11,9 +11,10 @@ for (const generation of [3, 2] as const) {
     `a devnet of generation ${generation} keeps its peers, its chain and its memory under attack`,
     async (t) => {
       t.timeout(600_000);
-      const arena = await Arena.open(generation, 2);
+      const attacks = attacksOn(generation);
+      const arena = await Arena.open(generation, 2, attacks);
       t.teardown(() => arena.close());
-      for (const attack of attacksOn(generation)) {
+      for (const attack of attacks) {
         const { faults, did, seconds } = await measure(arena, attack, PACE);
         t.log(`${attack.name}: ${did} (${seconds.toFixed(1)} s)`);
         // Other tests keep the same processors busy; the long form holds the node to its slots.

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CHAIN_ATTACKS } from './attacks-chain.ts';
 import { DOOR_ATTACKS } from './attacks-doors.ts';
 import { FRAME_ATTACKS } from './attacks-frames.ts';
+import { PEER_LISTS_ATTACK } from './attacks-lists.ts';
 import type { Attack } from './measure.ts';
 
 export const NO_ATTACK: Attack = {
@@ -13,6 +14,6 @@ export const NO_ATTACK: Attack = {
 };
 
 export function attacksOn(generation: 2 | 3): readonly Attack[] {
-  const all = [...DOOR_ATTACKS, ...FRAME_ATTACKS, ...CHAIN_ATTACKS];
+  const all = [PEER_LISTS_ATTACK, ...DOOR_ATTACKS, ...FRAME_ATTACKS, ...CHAIN_ATTACKS];
   return all.filter((attack) => attack.generation === undefined || attack.generation === generation);
 }

@@ -34,7 +34,7 @@ async function underFire(generation: 2 | 3): Promise<number> {
   const chosen = attacksOn(generation).filter(
     ({ name }, index) => name.includes(values.only) && index % parts === part - 1,
   );
-  const arena = await Arena.open(generation, Number(values.nodes));
+  const arena = await Arena.open(generation, Number(values.nodes), chosen);
   try {
     // The attacker shares the machine with its victims: it must not win by taking their processor.
     setPriority(10);

@@ -9,6 +9,8 @@ export interface Attack {
   readonly name: string;
   /** The generation whose wire it needs; both unless told. */
   readonly generation?: 2 | 3;
+  /** Done before the first of all attacks, for what the node takes up only in its own time. */
+  prepare?(arena: Arena): Promise<void>;
   /** Attacks until the moment, as `performance.now` tells it. @throws Error naming what the node should not have done */
   run(arena: Arena, untilMs: number): Promise<void>;
   /** Looked at when the attack is over and the attacker still there. @throws Error as above */

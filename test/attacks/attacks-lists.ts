@@ -1,0 +1,115 @@
+/** Peers that do not exist, told by some that the node dials and asks. */
+
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { waitFor } from '../support/devnet.ts';
+import type { Arena } from './arena.ts';
+import { mustEnd } from './attacks-doors.ts';
+import type { End, Presence } from './intruder.ts';
+import type { Attack } from './measure.ts';
+
+/** Entries that each liar tells of: as many as may be, and far more. */
+const LENGTHS = [1_000, 1_000, 30_000, 30_000];
+const ENTRIES_MAX = 1_000;
+/** A node dials who connected to it and left, but not before ten seconds, and then with the next round. */
+const ASKED_MS_MAX = 60_000;
+
+export const PEER_LISTS_ATTACK: Attack = {
+  name: 'false peer lists, of 1,000 and 30,000 fakes',
+  async prepare(arena) {
+    LIARS.set(arena, await Promise.all(LENGTHS.map((length) => Liar.open(arena, length))));
+  },
+  async run(arena, untilMs) {
+    const liars = LIARS.get(arena) ?? [];
+    const haveTold = (): boolean => liars.every(({ hasTold }) => hasTold);
+    await waitFor('the node asks for peers', () => Promise.resolve(haveTold()), ASKED_MS_MAX);
+    arena.intruders.push(...liars);
+    await sleep(Math.max(0, untilMs - performance.now()));
+    for (const liar of liars) {
+      if (liar.length > ENTRIES_MAX) await mustEnd(liar, `a peer that told of ${liar.length} others`);
+      else if (liar.end !== undefined) throw new Error(`a list as it may be led to ${liar.end}`);
+    }
+  },
+};
+
+const LIARS = new WeakMap<Arena, readonly Liar[]>();
+
+/** A server at an address that the node has heard of. */
+class Liar implements Presence {
+  readonly length: number;
+  hasTold = false;
+  readonly #server: WebSocketServer;
+  #end: End | undefined;
+
+  private constructor(arena: Arena, server: WebSocketServer, port: number, length: number) {
+    this.length = length;
+    this.#server = server;
+    const peers = JSON.stringify(fakes(arena, length));
+    const info = arena.dialect.packInfo(arena.info(port));
+    server.on('connection', (webSocket) => this.#serve(webSocket, peers, info));
+  }
+
+  static async open(arena: Arena, length: number): Promise<Liar> {
+    const ip = arena.newIp();
+    const server = new WebSocketServer({ host: ip, port: 0, perMessageDeflate: false });
+    await new Promise<void>((settle) => server.once('listening', () => settle()));
+    const { port } = server.address() as { port: number };
+    const liar = new Liar(arena, server, port, length);
+    arena.lasting.push(() => liar.close());
+    const introduction = await arena.peer({ ip, query: arena.query(port) });
+    introduction.leave();
+    return liar;
+  }
+
+  /** How the first connection ended after its list was told. */
+  get end(): End | undefined {
+    return this.#end;
+  }
+
+  /** It stays: the node may come to it only once. */
+  leave(): void {
+    return undefined;
+  }
+
+  close(): void {
+    for (const client of this.#server.clients) client.terminate();
+    this.#server.close();
+  }
+
+  #serve(webSocket: WebSocket, peers: string, info: object): void {
+    let farewell: number | undefined;
+    webSocket.on('error', () => undefined);
+    webSocket.on('close', (code) => {
+      if (this.hasTold) this.#end ??= farewell ?? code;
+    });
+    webSocket.on('message', (data) => {
+      const text = (data as Buffer).toString();
+      if (text === '#2') return;
+      const { event, cid, data: said } = JSON.parse(text) as Asked;
+      if (event === '#disconnect') farewell = said?.code;
+      if (cid === undefined) return;
+      const answer = (value: unknown): void => webSocket.send(JSON.stringify({ rid: cid, data: value }));
+      if (event === '#handshake') answer({ id: 'x', pingTimeout: 20_000, isAuthenticated: false });
+      else if (said?.procedure === 'status' || said?.procedure === 'getNodeInfo') answer({ data: info });
+      else if (said?.procedure === 'list' || said?.procedure === 'getPeers') {
+        this.hasTold = true;
+        webSocket.send(`{"rid":${cid},"data":{"data":{"success":true,"peers":${peers}}}}`);
+      }
+    });
+  }
+}
+
+interface Asked {
+  readonly event?: string;
+  readonly cid?: number;
+  readonly data?: { readonly procedure?: string; readonly code?: number };
+}
+
+function fakes(arena: Arena, length: number): readonly object[] {
+  const { version } = arena.info();
+  return Array.from({ length }, (_, index) => {
+    const ip = `127.${210 + (index % 40)}.${(index >> 8) & 255}.${index & 255}`;
+    return { ip, ipAddress: ip, wsPort: 1 + index, version, height: 9 };
+  });
+}
