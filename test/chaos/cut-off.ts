@@ -58,6 +58,8 @@ async function cutOffIn(devnet: TestDevnet, { blocks, say }: CutOffOptions): Pro
   // One slot in five passes unused, and busy machines miss more.
   const cutMsMax = (blocks * devnet.network.params.blockTimeS * 3 + 60) * 1000;
   await waitFor('blocks without the lone node', async () => (await highestHeight(others)) >= common + blocks, cutMsMax);
+  // Its slots are drawn: in one world of seventy none of its own falls into the time that the others need for 15 blocks.
+  await waitFor('a block of the lone node', async () => (await highestHeight([lone])) > common, cutMsMax);
   const deadTip = (await lone.client.status()).height;
   const target = await highestHeight(others);
   const deadId = await lone.client.blockId(deadTip);
