@@ -3,7 +3,7 @@
  * has come through: a signature for a block that cannot be kept would bind its delegate for nothing.
  */
 
-import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
@@ -29,9 +29,16 @@ export interface DiskWatchDependencies {
   readonly observer: Observer;
 }
 
+/** Why no block may be forged or kept now. */
+export interface Obstacle {
+  readonly reason: string;
+  /** Code of the error that it comes from, for who tells faults from each other; undefined where nothing failed. */
+  readonly cause?: string;
+}
+
 export class DiskWatch {
   readonly #dependencies: DiskWatchDependencies;
-  #failure: { readonly reason: string; readonly seenMs: number } | undefined;
+  #failure: { readonly obstacle: Obstacle; readonly seenMs: number } | undefined;
 
   constructor(dependencies: DiskWatchDependencies) {
     this.#dependencies = dependencies;
@@ -53,11 +60,11 @@ export class DiskWatch {
     }
   }
 
-  /** A sentence that says why nothing can be kept at present; undefined when the disk works as far as is known. */
-  obstacle(): string | undefined {
+  /** Why nothing can be kept at present; undefined when the disk works as far as is known. */
+  obstacle(): Obstacle | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)
       this.#try();
-    return this.#failure?.reason;
+    return this.#failure?.obstacle;
   }
 
   #try(): void {
@@ -72,16 +79,18 @@ export class DiskWatch {
       observer.log('info', 'STORE_WRITES_AGAIN', 'the disk takes what is written again');
     } catch (error) {
       // However it says so: what was changed before the trial is on disk, and must not look as if it were not.
-      this.#note(messageOf(error));
+      this.#note(error);
     }
   }
 
-  #fails({ code, message }: ProtocolError, remedy: string): void {
-    this.#note(message);
-    this.#dependencies.observer.log('error', code, `blocks cannot be kept: ${remedy}`, { reason: message });
+  #fails(error: ProtocolError, remedy: string): void {
+    this.#note(error);
+    this.#dependencies.observer.log('error', error.code, `blocks cannot be kept: ${remedy}`, { reason: error.message });
   }
 
-  #note(reason: string): void {
-    this.#failure = { reason, seenMs: this.#dependencies.clock.nowMs() };
+  #note(error: unknown): void {
+    const cause = codeOf(error);
+    const obstacle = { reason: messageOf(error), ...(cause !== undefined && { cause }) };
+    this.#failure = { obstacle, seenMs: this.#dependencies.clock.nowMs() };
   }
 }

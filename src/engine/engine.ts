@@ -16,6 +16,7 @@ import type { NodeInfo, Transport } from '../ports/transport.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import { BranchChanges } from './branch-changes.ts';
 import { Chain } from './chain.ts';
+import type { Obstacle } from './disk-watch.ts';
 import { openGenesis } from './genesis.ts';
 import { Decisions } from './decisions.ts';
 import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
@@ -244,10 +245,9 @@ export class Engine {
     });
   }
 
-  /** A sentence that says why no block may be forged now. */
-  #forgingObstacle(): string | undefined {
+  #forgingObstacle(): Obstacle | undefined {
     const { transport, clock } = this.#dependencies;
-    if (this.synchronizer.syncing) return 'synchronising with the network';
+    if (this.synchronizer.syncing) return { reason: 'synchronising with the network' };
     const diskObstacle = this.chain.disk.obstacle();
     if (diskObstacle !== undefined) return diskObstacle;
     const { fixedPeers, seedPeers } = this.#options.peers;
@@ -255,8 +255,9 @@ export class Engine {
     const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;
     // A block on a tip that the network has left behind would only be a fork.
     if (expectsPeers && isFresh && transport.connections().length === 0)
-      return 'no peer has said yet where the network is';
-    return this.standing.consensusObstacle(this.#customs.forgingConsensusMin);
+      return { reason: 'no peer has said yet where the network is' };
+    const reason = this.standing.consensusObstacle(this.#customs.forgingConsensusMin);
+    return reason === undefined ? undefined : { reason };
   }
 
   #server(): PeerHandlers['answer'] {

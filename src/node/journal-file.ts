@@ -31,7 +31,7 @@ export interface JournalOptions {
   readonly spareLinesMax?: number;
 }
 
-/** A journal that can be handed to another node. Writing throws ProtocolError `JOURNAL_IN_USE` once another has taken it over. */
+/** A journal that can be handed to another node. Writing throws ProtocolError `JOURNAL_TAKEN_OVER` once another has taken it over. */
 export interface JournalFile extends SigningJournal {
   /** Every delegate that the journal tells something of. */
   delegates(): readonly PublicKey[];
@@ -236,7 +236,7 @@ function lockOf(file: string): ProcessLock {
 
 function takenOver(file: string): ProtocolError {
   return new ProtocolError(
-    'JOURNAL_IN_USE',
+    'JOURNAL_TAKEN_OVER',
     { file },
     `${file}: the claim of this process is gone, so nothing may be signed: another process took the folder over while this one ` +
       'stood still, or somebody removed it; stop this process, and start it again when no other has the folder',

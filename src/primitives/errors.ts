@@ -33,6 +33,11 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The code of a ProtocolError, undefined of anything else. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof ProtocolError ? error.code : undefined;
+}
+
 function describe(code: string, data: ErrorData): string {
   const entries = Object.entries(data);
   if (entries.length === 0) return code;

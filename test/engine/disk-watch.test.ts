@@ -34,10 +34,10 @@ test('a write that failed is thrown on, and is an obstacle until a trial comes t
   t.is(watch.obstacle(), undefined);
   t.throws(fail, { message: 'no space left' });
   world.failure = full();
-  t.is(watch.obstacle(), 'no space left');
+  t.deepEqual(watch.obstacle(), { reason: 'no space left', cause: 'STORE_WRITE_FAILED' });
   t.is(world.trials, 0, 'no trial so soon');
   world.nowMs = 2000;
-  t.is(watch.obstacle(), 'no space left');
+  t.deepEqual(watch.obstacle(), { reason: 'no space left', cause: 'STORE_WRITE_FAILED' });
   t.is(world.trials, 1);
   world.failure = undefined;
   world.nowMs = 4000;
@@ -55,10 +55,10 @@ test('the advice is that of the failure: nobody is sent to the disk where anothe
       throw failure;
     };
     t.throws(() => watch.watch(change), { is: failure });
-    t.is(watch.obstacle(), failure.message);
+    t.deepEqual(watch.obstacle(), { reason: failure.message, cause: failure.code });
     world.failure = failure;
     world.nowMs += 2000;
-    t.is(watch.obstacle(), failure.message);
+    t.deepEqual(watch.obstacle(), { reason: failure.message, cause: failure.code });
   }
   t.deepEqual(said, [
     'error STORE_WRITE_FAILED: blocks cannot be kept: make room on the disk or repair it, and the node goes on by itself',
@@ -85,5 +85,5 @@ test('a change that is on disk stands whatever becomes of the trial after it', (
     watch.watch(() => 'changed'),
     'changed',
   );
-  t.is(watch.obstacle(), 'the library says something else');
+  t.deepEqual(watch.obstacle(), { reason: 'the library says something else' });
 });

@@ -52,7 +52,7 @@ test('a journal whose claim another process has taken for stale signs no more', 
   const journal = openJournal(join(folder, 'journal'));
   journal.record(A, header(1));
   for (const name of readdirSync(folder)) if (name.includes('in-use')) rmSync(join(folder, name));
-  const error = t.throws(() => journal.record(A, header(2)), { code: 'JOURNAL_IN_USE' });
+  const error = t.throws(() => journal.record(A, header(2)), { code: 'JOURNAL_TAKEN_OVER' });
   t.regex(error?.message ?? '', /the claim of this process is gone/);
   t.deepEqual(journal.last(A), header(1));
   journal.close();

@@ -58,7 +58,9 @@ const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 const CLOSE_OTHER_NETWORK = 4104;
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
-const WRITE_FAILURES = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
+/** By their codes, as those of decisions or as causes in them. */
+const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
+const LOST_CLAIMS: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
 /** What becomes of a node that takes no block. */
 const UNWRITTEN: readonly FaultCode[] = ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'];
@@ -240,11 +242,11 @@ function isUnwritten(decision: DecisionState): boolean {
 }
 
 function isTakenOver({ code, fields }: DecisionState): boolean {
-  return code === 'STORE_TAKEN_OVER' || /the claim of this process is gone/.test(String(fields['reason']));
+  return LOST_CLAIMS.has(code) || LOST_CLAIMS.has(fields['cause']);
 }
 
 function isWriteFailure({ code, fields }: DecisionState): boolean {
-  return WRITE_FAILURES.has(code) || /could not be written/.test(String(fields['reason']));
+  return WRITE_FAILURES.has(code) || WRITE_FAILURES.has(fields['cause']);
 }
 
 function evidenceOf({ time, code, message, fields }: DecisionState, times: number): string {

@@ -15,6 +15,7 @@ import type { TipView } from '../../protocol/rules.ts';
 import { slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.ts';
 import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
+import type { Obstacle } from '../disk-watch.ts';
 import type { TransactionPool } from '../pool/pool.ts';
 import { SigningGuard, type Waiting } from './guard.ts';
 
@@ -32,7 +33,7 @@ export interface ForgingDependencies {
   /** Whether delegates sign by the journal alone, whatever they may have signed elsewhere. */
   readonly riskDoubleForging: boolean;
   /** A sentence that says why nothing may be forged now, or undefined. */
-  readonly obstacle: () => string | undefined;
+  readonly obstacle: () => Obstacle | undefined;
 }
 
 export class ForgingScheduler {
@@ -131,9 +132,9 @@ export class ForgingScheduler {
     const { chain, obstacle } = this.#dependencies;
     this.#tellSleptSlots();
     if (this.#keys.size === 0 || this.#slotToForge(chain.tip) === undefined) return;
-    const reason = obstacle();
-    if (reason !== undefined) {
-      this.#refuse('FORGING_PAUSED', 'warn', 'a slot of ours passes unused', { reason });
+    const found = obstacle();
+    if (found !== undefined) {
+      this.#refuse('FORGING_PAUSED', 'warn', 'a slot of ours passes unused', { ...found });
       return;
     }
     const block = await chain.forge((tip) => this.#build(tip));

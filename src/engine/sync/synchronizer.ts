@@ -6,7 +6,7 @@
  * (on a quiet network nobody sends a block, so waiting for one can mean waiting for ever).
  */
 
-import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
@@ -154,7 +154,10 @@ export class Synchronizer {
     const tipId = this.#chain.tip.header.id;
     this.#run = this.#synchronise(isTrusted ? peerId : undefined, hasShownTip)
       .catch((error: unknown) => {
-        this.#observer.log('error', 'SYNC_FAILED', 'synchronisation ended with an error', { reason: messageOf(error) });
+        this.#observer.log('error', 'SYNC_FAILED', 'synchronisation ended with an error', {
+          reason: messageOf(error),
+          cause: codeOf(error),
+        });
       })
       .finally(() => {
         this.#run = undefined;

@@ -60,7 +60,7 @@ export function scene() {
     observer,
     waitThresholdMs: 1000,
     riskDoubleForging: true,
-    obstacle: () => obstacle ?? chain.disk.obstacle(),
+    obstacle: () => (obstacle === undefined ? chain.disk.obstacle() : { reason: obstacle }),
   });
   const own = network.delegates.filter((_, index) => index % 3 === 0);
   for (const keyPair of own) scheduler.enable(keyPair);

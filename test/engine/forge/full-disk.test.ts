@@ -22,6 +22,7 @@ test('on a full disk one block is given up, nothing more is signed, and forging 
   t.true(codes.filter((code) => code === 'FORGING_PAUSED').length > 20);
   const paused = told.find(({ code }) => code === 'FORGING_PAUSED');
   t.is(paused?.fields['reason'], 'The chain store could not be written: full.');
+  t.is(paused?.fields['cause'], 'STORE_WRITE_FAILED');
   t.false(codes.includes('STORE_WRITES_AGAIN'));
 
   fillDisk(false);
