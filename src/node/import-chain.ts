@@ -74,8 +74,9 @@ export async function importChain(options: ImportOptions): Promise<ImportProgres
   const reading = await failureOf(() => readInto(run, options));
   // Whatever ended the reading: what was read is taken over, and a refusal of it comes first.
   const takingOver = await failureOf(() => run.takeRest());
+  const broken = isUnreadable(reading) ? withTip(reading, run.progress.height) : reading;
   const ending = await failureOf(() => run.end());
-  throwInOrder([takingOver, reading, ending]);
+  throwInOrder([takingOver, broken, ending]);
   return run.progress;
 }
 
@@ -97,6 +98,15 @@ async function failureOf(work: () => Promise<void>): Promise<Error | undefined> 
   } catch (error) {
     return error as Error;
   }
+}
+
+function isUnreadable(error: Error | undefined): error is ProtocolError {
+  return error instanceof ProtocolError && error.code === 'CHAIN_FILE_UNREADABLE';
+}
+
+/** The failure with how far the chain came. */
+function withTip({ code, data, message, cause }: ProtocolError, height: number): ProtocolError {
+  return new ProtocolError(code, data, `${message}; the chain ends at height ${height}`, { cause });
 }
 
 /** Throws the first failure, with the words of those that came of something else. */

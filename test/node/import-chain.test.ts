@@ -1,5 +1,6 @@
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { openChainFile } from '../../src/node/chain-file.ts';
 import { chainDirectory, openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
@@ -169,6 +170,18 @@ test('a refused block is told also where the indexes cannot be written then, and
   t.is(height, 60);
   const whole = fileOf(t, lines);
   t.is((await run(whole.place, whole.file, failing)).error, full);
+});
+
+test('a compressed file that is cut off says how far the chain came, and its whole blocks are kept', async (t) => {
+  const { place, file } = fileOf(t, lines);
+  const packed = gzipSync(readFileSync(file));
+  const cut = `${file}.gz`;
+  writeFileSync(cut, packed.subarray(0, packed.length / 2));
+  const { error, height } = await run(place, cut);
+  t.is(error?.code, 'CHAIN_FILE_UNREADABLE');
+  t.true(height > 1 && height < lines.length, `height ${height}`);
+  t.true(error?.message.startsWith(`${cut}: cannot be read: unexpected end of file`), error?.message);
+  t.true(error?.message.endsWith(`; the chain ends at height ${height}`), error?.message);
 });
 
 test('one failure that ends both the blocks and their indexes is told once', async (t) => {
