@@ -12,11 +12,12 @@ for (const name of ['devnet', 'devnet-gen2']) {
     t.teardown(() => devnet.close());
     const [node, joining] = devnet.nodes;
     if (node === undefined || joining === undefined) throw new Error('there are two');
-    const peersRow = async (): Promise<string | undefined> =>
-      /^peers +(.*)$/m.exec((await runCli(['status', '--node', node.url])).stdout)?.[1];
+    const rows = async (): Promise<string> => (await runCli(['status', '--node', node.url])).stdout;
+    const peersRow = async (): Promise<string | undefined> => /^peers +(.*)$/m.exec(await rows())?.[1];
     await waitFor('a block', async () => (await node.client.status()).height > 1, 150_000);
     t.true((await node.client.status()).isAlone);
     t.is(await peersRow(), 'none wanted');
+    t.notRegex(await rows(), /^(network height|consensus) /m);
     const request = { url: node.url, environment: {}, freeBytesOf: () => 1e12 };
     // What a slow machine does to a node is told rightly.
     const isOfPeers = ({ code }: { readonly code: string }): boolean => /PEER|CONSENSUS/.test(code);
@@ -24,6 +25,7 @@ for (const name of ['devnet', 'devnet-gen2']) {
     joining.start();
     await waitFor('a peer', async () => (await peersRow()) === '1', 150_000);
     t.is((await node.client.status()).isAlone, undefined);
+    t.regex(await rows(), /^network height +[0-9]+\n(.*\n)*consensus /m);
     await joining.kill();
     await waitFor('no peer', async () => (await node.client.status()).isAlone === true, 150_000);
   });

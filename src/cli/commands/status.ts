@@ -22,15 +22,23 @@ export async function status(flags: StatusFlags): Promise<void> {
     ['network', constants.nethash],
     ['height', `${state.height}${catchingUp(state)}`],
     ['finalized', `${state.chainMaxHeightFinalized}`],
-    ['network height', `${state.networkHeight}`],
-    ['peers', state.isAlone === true ? 'none wanted' : `${peers}`],
-    ['consensus', `${state.consensus} %`],
+    ...standing(state, peers),
     ['transactions', `${state.transactions.confirmed} confirmed, ${state.transactions.total} in all`],
   ];
   if (state.clockOffsetMs !== undefined) rows.push(['clock', clockText(state.clockOffsetMs)]);
   if (digest !== undefined)
     rows.push(['digest', `${digest.digest} (height ${digest.height}, block ${digest.blockId})`]);
   for (const [label, value] of rows) process.stdout.write(`${label.padEnd(16)}${value}\n`);
+}
+
+/** Where the node stands among its peers; one that wants none has nothing to compare itself with. */
+function standing({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
+  if (isAlone === true) return [['peers', 'none wanted']];
+  return [
+    ['network height', `${networkHeight}`],
+    ['peers', `${peers}`],
+    ['consensus', `${consensus} %`],
+  ];
 }
 
 function clockText(offsetMs: number): string {
