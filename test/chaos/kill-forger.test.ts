@@ -8,8 +8,9 @@ import { chanceOf } from './scenario.ts';
 test('a forging node that is killed at random moments contradicts nothing, and its store stays whole', async (t) => {
   t.timeout(600_000);
   const seed = Date.now() % 1_000_000;
+  t.log(`seed ${seed}`);
   const report = await killForger({ kills: 8, directory: temporaryFolder(t), chance: chanceOf(seed) });
-  t.log(`seed ${seed}: height ${report.height}, ${report.signedHeaders} signed headers`);
+  t.log(`height ${report.height}, ${report.signedHeaders} signed headers`);
   t.deepEqual(report.contradictions, []);
   t.deepEqual(report.complaints, []);
   t.is(report.deviation, undefined);
