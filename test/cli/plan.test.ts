@@ -44,8 +44,8 @@ test('ports that overlap or pass the last one are refused', (t) => {
 });
 
 test('the deadline grows with height and block time', (t) => {
-  t.is(deadlineMs(15, 2), 150_000);
-  t.is(deadlineMs(100, 10), 3_060_000);
+  t.is(deadlineMs(15, 2), 270_000);
+  t.is(deadlineMs(100, 10), 3_180_000);
 });
 
 const answering: NodeRow = {

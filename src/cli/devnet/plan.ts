@@ -32,7 +32,8 @@ export const DEVNET_HOST = '127.0.0.1';
 
 /** Percent of its peers that a node of generation 2 must agree with to forge. */
 const CONSENSUS_MIN = 51;
-const STARTUP_MS = 60_000;
+/** Until all nodes of a devnet answer, on a machine that is slow or busy with other work. */
+export const STARTUP_MS = 180_000;
 const BLOCK_TIMES_PER_BLOCK = 3;
 
 /** Name of the packaged devnet of a generation. */

@@ -5,7 +5,7 @@ import type { Network } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { nodeClient, type DelegateCounts, type NodeClient } from '../node-client.ts';
 import { startNodeProcess, type NodeProcess } from './node-process.ts';
-import { DEVNET_HOST, deadlineMs, type PlannedNode } from './plan.ts';
+import { DEVNET_HOST, STARTUP_MS, deadlineMs, type PlannedNode } from './plan.ts';
 import type { NodeRow, Screen } from './table.ts';
 
 export interface DevnetRun {
@@ -36,7 +36,6 @@ export interface DevnetResult {
 const POLL_MS = 500;
 /** Until all nodes answer, so that their readiness shows at once. */
 const STARTUP_POLL_MS = 150;
-const STARTUP_MS = 60_000;
 /** A node stops within three seconds; a machine under load may need longer. */
 const STOP_MS = 10_000;
 
