@@ -15,8 +15,8 @@ for (const generation of [3, 2] as const) {
       const arena = await Arena.open(generation, 2, attacks);
       t.teardown(() => arena.close());
       for (const attack of attacks) {
-        const { faults, did, seconds } = await measure(arena, attack, PACE);
-        t.log(`${attack.name}: ${did} (${seconds.toFixed(1)} s)`);
+        const { faults, did, grownBytes, seconds } = await measure(arena, attack, PACE);
+        t.log(`${attack.name}: ${did} (${seconds.toFixed(1)} s, ${(grownBytes / 2 ** 20).toFixed(1)} MB more)`);
         // Other tests keep the same processors busy; the long form holds the node to its slots.
         t.deepEqual(
           faults.filter((fault) => !fault.endsWith('slots passed unused')),
