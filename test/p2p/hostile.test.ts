@@ -404,6 +404,7 @@ test('of messages that do not end, the oldest are given up before they fill the 
     const peer = await greetedPeer(node.address.wsPort, SMALLEST_QUERY.replace('5301', String(5_301 + index)));
     peers.push(peer);
     // The first frame of a message of which another one is owed.
+    peer.mute();
     peer.webSocket.send(text, { fin: false });
     await until(() => peer.webSocket.bufferedAmount === 0, 'it is sent');
     await pause(20);

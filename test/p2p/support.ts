@@ -152,7 +152,11 @@ export function pause(ms: number): Promise<void> {
 /** A client of bare frames. */
 export interface RawPeer {
   readonly webSocket: WebSocket;
+  /** What the node said; its heartbeats, which come when a machine is slow, are answered and counted apart. */
   readonly frames: string[];
+  readonly heartbeats: () => number;
+  /** From here on nothing is said but by the test: in the middle of a message an answer would be its end. */
+  mute(): void;
   readonly closed: () => { code: number; reason: string } | undefined;
   say(frame: unknown): void;
   /** Waits for the frame of this place. */
@@ -165,7 +169,14 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
   const webSocket = new WebSocket(`ws://${HOST}:${String(port)}${path}?${query}`, { perMessageDeflate: false });
   const frames: string[] = [];
   let end: { code: number; reason: string } | undefined;
-  webSocket.on('message', (data) => frames.push((data as Buffer).toString()));
+  let heartbeats = 0;
+  let isMute = false;
+  webSocket.on('message', (data) => {
+    const text = (data as Buffer).toString();
+    if (text !== '#1') return void frames.push(text);
+    heartbeats += 1;
+    if (!isMute) webSocket.send('#2');
+  });
   webSocket.on('close', (code, reason) => (end = { code, reason: reason.toString() }));
   webSocket.on('error', () => undefined);
   await new Promise<void>((settle) => {
@@ -177,6 +188,8 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
   return {
     webSocket,
     frames,
+    heartbeats: () => heartbeats,
+    mute: () => void (isMute = true),
     closed: () => end,
     say: (frame) => {
       webSocket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
