@@ -7,13 +7,15 @@ import { nodeClient } from '../../src/cli/node-client.ts';
 import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { freePortRanges } from '../support/ports.ts';
 import { waitFor } from '../support/devnet.ts';
-import { isMachineQuick } from '../support/machine.ts';
+import { MachineWatch } from '../support/machine.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const NODES = 2;
 /** Far more than a start takes: a machine with other work to do is no fault of the node. */
 const START_MS_MAX = 150_000;
+/** A devnet that is late says itself what it waits for; this only ends one that says nothing. */
+const RUN_MS_MAX = 400_000;
 
 test.serial(
   'until a height, the JSON on the standard output is the nodes’ common block and nothing else',
@@ -22,7 +24,7 @@ test.serial(
     const data = temporaryFolder(t);
     const ports = await freePortRanges(4);
     const flags = ['--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`, '--data-dir', data];
-    const run = await runCli(['devnet', ...flags, '--until-height', '4', '--json'], { timeoutMs: 200_000 });
+    const run = await runCli(['devnet', ...flags, '--until-height', '4', '--json'], { timeoutMs: RUN_MS_MAX });
     t.is(run.code, 0, run.stderr);
     const { nodes } = JSON.parse(run.stdout);
     t.is(nodes.length, 4);
@@ -35,7 +37,7 @@ test.serial(
     t.is(run.stdout.trim().split('\n').length, 1);
     for (let index = 0; index < 4; index++) t.true(existsSync(join(data, `node-${index}`, 'node.log')));
 
-    const again = await runCli(['devnet', ...flags, '--until-height', '6', '--json'], { timeoutMs: 200_000 });
+    const again = await runCli(['devnet', ...flags, '--until-height', '6', '--json'], { timeoutMs: RUN_MS_MAX });
     t.is(again.code, 0, again.stderr);
     t.is(JSON.parse(again.stdout).nodes[0].height, 6);
   },
@@ -55,7 +57,7 @@ test.serial('nodes whose supervisor was killed stop by themselves', async (t) =>
   const { supervisor, pids } = await startDevnet(t);
   t.is(pids.filter(isAlive).length, NODES);
   supervisor.kill('SIGKILL');
-  await waitFor('end of the nodes', () => Promise.resolve(pids.filter(isAlive).length === 0), 60_000);
+  await waitFor('end of the nodes', () => Promise.resolve(pids.filter(isAlive).length === 0), START_MS_MAX);
   t.pass();
 });
 
@@ -84,11 +86,12 @@ test.serial('a devnet with its own block time writes a network folder that start
   t.is((await waitFor('the node', () => client.status(), START_MS_MAX)).height, 1);
 
   const ended = once(node, 'exit');
+  const machine = new MachineWatch();
   const stopMs = Date.now();
   node.kill('SIGTERM');
   t.deepEqual(await ended, [0, null]);
   const tookMs = Date.now() - stopMs;
-  t.true(tookMs < 3000 || !(await isMachineQuick()), `${tookMs} ms`);
+  t.true(tookMs < 3000 || !(await machine.wasQuick()), `${tookMs} ms`);
   supervisor.kill('SIGTERM');
   await once(supervisor, 'exit');
 });
