@@ -54,11 +54,12 @@ export interface NodeClient {
 
 /**
  * @param url base address, with or without `/api`
+ * @param timeoutMs time that an answer may take
  * @throws ProtocolError `USAGE` when it is no http(s) address. Questions throw `NODE_UNREACHABLE` or
  *   `NODE_ANSWER_UNEXPECTED`
  */
-export function nodeClient(url: string): NodeClient {
-  const { ask } = nodeAsker(url);
+export function nodeClient(url: string, timeoutMs?: number): NodeClient {
+  const { ask } = nodeAsker(url, timeoutMs);
   return {
     status: () => ask('node/status'),
     constants: () => ask('node/constants'),

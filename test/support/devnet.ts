@@ -51,6 +51,8 @@ export interface TestDevnetOptions {
 
 /** Far more than a start takes: a machine with other work to do is no fault of the node. */
 const START_MS_MAX = 150_000;
+/** A machine that stands still for some seconds is no fault of the node either. */
+const ANSWER_MS_MAX = 60_000;
 
 /** Starts all nodes but the spectators and waits until they answer. */
 export async function startTestDevnet(options: TestDevnetOptions): Promise<TestDevnet> {
@@ -96,7 +98,7 @@ function testNode(plan: PlannedNode, network: Network): TestNode {
   return {
     plan,
     url: `http://127.0.0.1:${plan.httpPort}`,
-    client: nodeClient(`http://127.0.0.1:${plan.httpPort}`),
+    client: nodeClient(`http://127.0.0.1:${plan.httpPort}`, ANSWER_MS_MAX),
     start: () => void (process = startNodeProcess(plan, network.directory, CLI_ENTRY)),
     kill: async () => void (await end('kill')),
     stop: () => end('stop'),
