@@ -40,7 +40,8 @@ export async function devnet(flags: DevnetFlags): Promise<void> {
   try {
     if (flags.fresh === true) wipeDevnetFolder(directory);
     writeDevnetFolder(directory, nodes, packaged, network);
-    say(`${nodes.length} nodes of ${network.name}, block time ${network.params.blockTimeS} s; Ctrl-C ends them`);
+    const count = nodes.length === 1 ? 'one node' : `${nodes.length} nodes`;
+    say(`${count} of ${network.name}, block time ${network.params.blockTimeS} s; Ctrl-C ends them`);
     say(`logs: ${join(directory, 'node-<i>', 'node.log')}`);
     const result = await runDevnet({
       nodes,
