@@ -1,4 +1,5 @@
 import test from 'ava';
+import { lastWords } from '../support/devnet.ts';
 import { Arena } from './arena.ts';
 import { attacksOn } from './attacks.ts';
 import { measure } from './measure.ts';
@@ -13,7 +14,10 @@ for (const generation of [3, 2] as const) {
       t.timeout(600_000);
       const attacks = attacksOn(generation);
       const arena = await Arena.open(generation, 2, attacks);
-      t.teardown(() => arena.close());
+      t.teardown(async () => {
+        if (!t.passed) t.log(lastWords(arena.devnet));
+        await arena.close();
+      });
       for (const attack of attacks) {
         const { faults, did, grownBytes, seconds } = await measure(arena, attack, PACE);
         t.log(`${attack.name}: ${did} (${seconds.toFixed(1)} s, ${(grownBytes / 2 ** 20).toFixed(1)} MB more)`);

@@ -3,9 +3,11 @@
  * that is dead from its first block. When its wires are mended it must come back by itself.
  */
 
+import { messageOf } from '../../src/primitives/errors.ts';
 import {
   contradictions,
   highestHeight,
+  lastWords,
   startTestDevnet,
   waitFor,
   waitForCommonBlock,
@@ -40,6 +42,8 @@ export async function runCutOff(options: CutOffOptions): Promise<CutOffReport> {
   const devnet = await startTestDevnet({ nodes: NODES, hasWires: true });
   try {
     return await cutOffIn(devnet, options);
+  } catch (error) {
+    throw new Error(`${messageOf(error)}\n${lastWords(devnet)}`, { cause: error });
   } finally {
     await devnet.close();
   }

@@ -4,9 +4,11 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../src/primitives/errors.ts';
 import {
   contradictions,
   highestHeight,
+  lastWords,
   signedHeaderCount,
   startTestDevnet,
   waitForAnswer,
@@ -47,6 +49,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const devnet = await startTestDevnet({ nodes: NODES, spectators: 1 });
   try {
     return await chaosIn(devnet, options);
+  } catch (error) {
+    throw new Error(`${messageOf(error)}\n${lastWords(devnet)}`, { cause: error });
   } finally {
     await devnet.close();
   }

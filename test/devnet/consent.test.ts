@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import {
+  closeAfter,
   startTestDevnet,
   waitFor,
   waitForAnswer,
@@ -15,7 +16,7 @@ const LATE_MS = 120_000;
 test('nodes of generation 2 agree, forge only with consent, and catch up by asking for blocks', async (t) => {
   t.timeout(600_000);
   const devnet = await startTestDevnet({ nodes: 4, spectators: 1, network: 'devnet-gen2' });
-  t.teardown(() => devnet.close());
+  closeAfter(t, devnet);
   const forgers = devnet.nodes.slice(0, 4);
   const [first, second, third, fourth, spectator] = devnet.nodes as [TestNode, TestNode, TestNode, TestNode, TestNode];
   await waitForCommonBlock(forgers, 6, LATE_MS);

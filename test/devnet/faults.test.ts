@@ -13,7 +13,7 @@ import { unusedSlotsMin, earlierHeight, type BlockState } from '../../src/cli/do
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { encryptPassphrase } from '../../src/crypto/keys.ts';
 import { runCli } from '../support/cli.ts';
-import { startTestDevnet, waitFor, waitForCommonBlock, type TestDevnet } from '../support/devnet.ts';
+import { lastWords, startTestDevnet, waitFor, waitForCommonBlock, type TestDevnet } from '../support/devnet.ts';
 import { diskFaults } from '../support/disk-faults.ts';
 import { FaultWatch } from '../support/fault-watch.ts';
 import { limitFileSize } from '../support/full-disk.ts';
@@ -42,6 +42,9 @@ test.before(async (t) => {
   devnet2 = await startTestDevnet({ nodes: 2, network: 'devnet-gen2' });
   devnet = await startTestDevnet({ nodes: 2 });
   await waitForCommonBlock(devnet.nodes, 4, SHOWS_WITHIN_MS);
+});
+test.afterEach.always((t) => {
+  if (!t.passed) t.log(`${lastWords(devnet)}\n${lastWords(devnet2)}`);
 });
 test.after.always(async () => {
   await devnet.close();

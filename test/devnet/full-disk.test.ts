@@ -6,6 +6,7 @@ import test from 'ava';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import type { DecisionState } from '../../src/cli/node-client.ts';
 import {
+  closeAfter,
   contradictions,
   highestHeight,
   startTestDevnet,
@@ -23,12 +24,9 @@ const TIP_BLOCKS = 2;
 test('a node on a full disk answers and signs nothing, names the fault, and catches up when there is room', async (t) => {
   t.timeout(600_000);
   const devnet = await startTestDevnet({ nodes: 2 });
-  t.teardown(() => devnet.close());
+  closeAfter(t, devnet);
   const [sound, full] = devnet.nodes;
   if (sound === undefined || full === undefined) return t.fail('the devnet has no two nodes');
-  t.teardown(() => {
-    if (!t.passed) t.log(readFileSync(full.plan.logFile, 'utf8').slice(-3000));
-  });
   await waitForCommonBlock(devnet.nodes, 4, 150_000);
   const folder = join(full.plan.directory, devnet.network.name);
   const journal = join(folder, 'forging-journal');

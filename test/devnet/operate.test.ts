@@ -1,6 +1,6 @@
 import test from 'ava';
 import { queriedSeries } from '../deploy/grafana.ts';
-import { startTestDevnet, waitFor } from '../support/devnet.ts';
+import { closeAfter, startTestDevnet, waitFor } from '../support/devnet.ts';
 import { faultsOfExposition, readExposition } from '../support/exposition.ts';
 
 for (const [generation, network] of [
@@ -11,7 +11,7 @@ for (const [generation, network] of [
   test.serial(title, async (t) => {
     t.timeout(480_000);
     const devnet = await startTestDevnet({ nodes: 2, network });
-    t.teardown(() => devnet.close());
+    closeAfter(t, devnet);
     const [node] = devnet.nodes;
     const figures = async (): Promise<string> => (await fetch(`${node?.url}/metrics`)).text();
     const isSettled = (text: string): boolean =>

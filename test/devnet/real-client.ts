@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { readAccounts, type KnownAccount } from '../../src/cli/genesis/accounts-file.ts';
-import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
+import { closeAfter, startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { callEveryMethod } from './every-method.ts';
 
@@ -70,7 +70,7 @@ class Wallet {
 export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary): Promise<void> {
   t.timeout(900_000);
   const devnet = await startTestDevnet({ nodes: 4, network: library.network });
-  t.teardown(() => devnet.close());
+  closeAfter(t, devnet);
   const wallet = new Wallet(devnet, library);
   const { common } = wallet;
   const { transactions } = library;

@@ -6,7 +6,14 @@ import { createConnection, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { startArguments } from '../../src/cli/devnet/plan.ts';
 import { CLI_ENTRY } from '../support/cli.ts';
-import { contradictions, startTestDevnet, waitFor, type TestDevnet, type TestNode } from '../support/devnet.ts';
+import {
+  contradictions,
+  lastWords,
+  startTestDevnet,
+  waitFor,
+  type TestDevnet,
+  type TestNode,
+} from '../support/devnet.ts';
 import { MachineWatch } from '../support/machine.ts';
 
 const STOP_MS_MAX = 3000;
@@ -20,6 +27,9 @@ test.before(async (t) => {
   t.timeout(480_000);
   devnet = await startTestDevnet({ nodes: 2 });
   await nodeAt(1).stop();
+});
+test.afterEach.always((t) => {
+  if (!t.passed) t.log(lastWords(devnet));
 });
 test.after.always(() => devnet.close());
 

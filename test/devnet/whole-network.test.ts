@@ -3,13 +3,13 @@
 import test from 'ava';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import { runCli } from '../support/cli.ts';
-import { startTestDevnet, waitFor } from '../support/devnet.ts';
+import { closeAfter, startTestDevnet, waitFor } from '../support/devnet.ts';
 
 for (const name of ['devnet', 'devnet-gen2']) {
   test.serial(`nothing is found on a ${name} of one node, which another may join`, async (t) => {
     t.timeout(480_000);
     const devnet = await startTestDevnet({ nodes: 1, spectators: 1, network: name });
-    t.teardown(() => devnet.close());
+    closeAfter(t, devnet);
     const [node, joining] = devnet.nodes;
     if (node === undefined || joining === undefined) throw new Error('there are two');
     const rows = async (): Promise<string> => (await runCli(['status', '--node', node.url])).stdout;

@@ -13,7 +13,7 @@ import { packagedNetworkDirectory } from '../../src/config/network.ts';
 import { commandsIn, stepsOf } from '../guide/page.ts';
 import { CLI_ENTRY, runCli } from '../support/cli.ts';
 import { freePortRanges } from '../support/ports.ts';
-import { startTestDevnet, waitFor, waitForCommonBlock } from '../support/devnet.ts';
+import { closeAfter, startTestDevnet, waitFor, waitForCommonBlock } from '../support/devnet.ts';
 import { FaultWatch } from '../support/fault-watch.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { FLAGS_IN, GUIDE_RUNNER, NPM_RUNNERS, shownCommands, type Runner, type ShownCommand } from './commands.ts';
@@ -197,7 +197,7 @@ test.serial(HERE.title, async (t) => {
   t.timeout(600_000);
   const watch = new FaultWatch();
   const devnet = await startTestDevnet({ nodes: 2 });
-  t.teardown(() => devnet.close());
+  closeAfter(t, devnet);
   await waitForCommonBlock(devnet.nodes, 4, 150_000);
   const [node] = devnet.nodes;
   if (node === undefined) return t.fail('the devnet has no node');

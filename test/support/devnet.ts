@@ -4,6 +4,7 @@ import { existsSync, readFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
 import { writeDevnetFolder } from '../../src/cli/devnet/folder.ts';
 import { startNodeProcess, type NodeProcess } from '../../src/cli/devnet/node-process.ts';
 import { planDevnet, type PlannedNode } from '../../src/cli/devnet/plan.ts';
@@ -172,6 +173,19 @@ export function waitForAnswer(node: TestNode, deadlineMs: number): Promise<NodeS
 /** End of a log, for the message of a failure. */
 export function lastWordsOf(logFile: string): string {
   return existsSync(logFile) ? readFileSync(logFile, 'utf8').slice(-2500) : 'it has no log';
+}
+
+/** Ends of the logs of all nodes: when a test fails its folders are gone before anybody can look into them. */
+export function lastWords({ nodes }: TestDevnet): string {
+  return nodes.map(({ plan }) => `log of node ${plan.index}: ${lastWordsOf(plan.logFile)}`).join('\n');
+}
+
+/** Closes the devnet with the test, which tells what the nodes said last when it failed. */
+export function closeAfter(t: ExecutionContext, devnet: TestDevnet): void {
+  t.teardown(async () => {
+    if (!t.passed) t.log(lastWords(devnet));
+    await devnet.close();
+  });
 }
 
 /** Resolves when all nodes have at least this height, and the same block there. */
