@@ -21,7 +21,7 @@ const OPENINGS = 600;
 test.serial(
   'a store that another process opens and closes all the time is read, and never taken for a damaged one',
   async (t) => {
-    t.timeout(120_000);
+    t.timeout(600_000);
     const directory = join(temporaryFolder(), 'chain');
     const writer = spawn(process.execPath, [WRITER, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
     t.teardown(() => writer.kill('SIGKILL'));
