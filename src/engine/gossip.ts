@@ -24,6 +24,13 @@ const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TIMESTAMP_INVALID',
   'BLOCK_TRANSACTION_INVALID',
 ]);
+/**
+ * For so long no signatures of members are read of a peer that sent a false one. With all connections taken by such peers, that
+ * leaves two checks in a second.
+ */
+const FALSE_SIGNATURE_PAUSE_MS = 60_000;
+/** Peers remembered for it: far more than can be connected in that time. */
+const FALSE_SIGNERS_MAX = 5000;
 /** Blocks and answers of one peer that may wait for their turn; more are dropped. */
 const PENDING_PER_PEER_MAX = 8;
 
@@ -54,6 +61,8 @@ export class Gossip {
   /** Digests of whole documents that were refused or passed over: an id does not cover all of a block, so a spoilt copy must not stand for the good. */
   readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
   readonly #pendingByPeer = new Map<PeerId, number>();
+  /** Until when signatures of these peers are not read, Unix time in milliseconds. */
+  readonly #unreadUntilMs = new LruMap<PeerId, number>(FALSE_SIGNERS_MAX);
   #timer: Timer | undefined;
   #stopped = true;
 
@@ -201,13 +210,21 @@ export class Gossip {
     if (fault !== undefined) penalise(peerId, fault.code, fault.message);
   }
 
+  /**
+   * Peers pass on what they have verified, and only then. A false signature is a check that was for nothing, and all that
+   * its sender has to do is to make up another; so that one is the last that is looked at for a while. It costs no points: an
+   * honest peer may have had another transaction of the same id (`peers/penalties.ts`).
+   */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
-    const { pool, observer } = this.#dependencies;
+    const { pool, clock, observer } = this.#dependencies;
+    if (clock.nowMs() < (this.#unreadUntilMs.get(peerId) ?? 0)) return;
     for (const signature of signatures) {
       const result = pool.addSignature(signature);
-      if (!result.accepted) {
-        observer.log('debug', result.code, 'did not take a signature', { peer: peerId, reason: result.message });
-      }
+      if (result.accepted) continue;
+      observer.log('debug', result.code, 'did not take a signature', { peer: peerId, reason: result.message });
+      if (result.code !== 'MEMBER_SIGNATURE_FALSE') continue;
+      this.#unreadUntilMs.set(peerId, clock.nowMs() + FALSE_SIGNATURE_PAUSE_MS);
+      return;
     }
   }
 

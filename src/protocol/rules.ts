@@ -20,7 +20,7 @@ import type {
   Transaction,
   TransactionId,
 } from './types.ts';
-import type { ForkStatus, TransactionError, TransactionVerdict } from './verdict.ts';
+import type { ForkStatus, MemberSignatureRefusal, TransactionError, TransactionVerdict } from './verdict.ts';
 
 export interface Rules {
   readonly params: ChainParams;
@@ -78,9 +78,7 @@ export interface Rules {
     transaction: Transaction,
     signature: MemberSignature,
     verify: SignatureOracle,
-  ):
-    | { readonly transaction: Transaction; readonly complete: boolean }
-    | { readonly errors: readonly TransactionError[] };
+  ): { readonly transaction: Transaction; readonly complete: boolean } | MemberSignatureRefusal;
 
   /**
    * Where a transaction stands with the signatures of a group: `none` when its sender is no group and it registers none,

@@ -21,6 +21,16 @@ export type TransactionVerdict =
   | { readonly status: 'pending'; readonly errors: readonly TransactionError[] }
   | { readonly status: 'fail'; readonly errors: readonly TransactionError[] };
 
+/** Why a member's signature was not added to a transaction. */
+export interface MemberSignatureRefusal {
+  readonly errors: readonly TransactionError[];
+  /**
+   * `unfit`: of no member, or there already; nothing was verified. `false`: the named key did not make it. `surplus`: it is the
+   * key's, but with it the transaction has enough signatures and some of them are of no member.
+   */
+  readonly kind: 'unfit' | 'false' | 'surplus';
+}
+
 export function transactionError(
   id: TransactionId | '',
   message: string,
@@ -77,6 +87,8 @@ export type TransactionRejectionCode =
   | 'TRANSACTION_IN_FUTURE'
   /** Does not fit the present state: funds, keys, names, votes. */
   | 'TRANSACTION_NOT_APPLICABLE'
+  /** A signature for a pending transaction that the member whom it names did not make. */
+  | 'MEMBER_SIGNATURE_FALSE'
   /** `Transaction pool is full`. */
   | 'POOL_FULL';
 

@@ -6,6 +6,7 @@ import { CHAIN_ATTACKS } from './attacks-chain.ts';
 import { DOOR_ATTACKS } from './attacks-doors.ts';
 import { FRAME_ATTACKS } from './attacks-frames.ts';
 import { PEER_LISTS_ATTACK } from './attacks-lists.ts';
+import { MEMBERS_ATTACK } from './attacks-members.ts';
 import type { Attack } from './measure.ts';
 
 export const NO_ATTACK: Attack = {
@@ -14,6 +15,6 @@ export const NO_ATTACK: Attack = {
 };
 
 export function attacksOn(generation: 2 | 3): readonly Attack[] {
-  const all = [PEER_LISTS_ATTACK, ...DOOR_ATTACKS, ...FRAME_ATTACKS, ...CHAIN_ATTACKS];
+  const all = [PEER_LISTS_ATTACK, ...DOOR_ATTACKS, ...FRAME_ATTACKS, ...CHAIN_ATTACKS, MEMBERS_ATTACK];
   return all.filter((attack) => attack.generation === undefined || attack.generation === generation);
 }

@@ -3,7 +3,7 @@ import test from 'ava';
 import { Gossip, type GossipDependencies } from '../../src/engine/gossip.ts';
 import type { ReceiveOutcome } from '../../src/engine/reception.ts';
 import { SILENT } from '../../src/ports/observer.ts';
-import type { Block, JsonObject } from '../../src/protocol/types.ts';
+import type { Block, JsonObject, MemberSignature } from '../../src/protocol/types.ts';
 import { BlockRejected, type BlockRejectionCode } from '../../src/protocol/verdict.ts';
 
 /** A gossip over a chain that only notes what it is given, and refuses what it is told to. */
@@ -88,4 +88,59 @@ test('the time of a block tells of the clock of each peer that sent it, unless i
   await give({ id: '2' });
   await give({ id: '3' });
   t.deepEqual(timed, ['10.0.0.1:5000 1', '10.0.0.2:5000 1', '10.0.0.1:5000 2']);
+});
+
+/** A gossip over a pool in which the text of a signature tells what becomes of it. */
+function signatureStage() {
+  const read: string[] = [];
+  const penalties: string[] = [];
+  const time = { nowMs: 0 };
+  const pool = {
+    addSignature: ({ transactionId, signature }: MemberSignature) => {
+      read.push(transactionId);
+      return { accepted: false, code: signature, message: 'Error processing signature', errors: [] };
+    },
+  };
+  const dependencies = {
+    chain: { listen: () => undefined },
+    pool,
+    clock: { nowMs: () => time.nowMs, after: () => ({ cancel: () => undefined }) },
+    observer: SILENT,
+    broadcastIntervalMs: 5000,
+    penalise: (_peerId: string, code: string) => penalties.push(code),
+  };
+  const gossip = new Gossip(dependencies as unknown as GossipDependencies);
+  gossip.start();
+  const tell = (from: string, codes: Readonly<Record<string, string>>): void => {
+    const signatures = Object.entries(codes).map(([transactionId, signature]) => {
+      return { transactionId, publicKey: '', signature };
+    });
+    gossip.receive(from, { kind: 'signatures', signatures });
+  };
+  return { tell, read, penalties, time };
+}
+
+const [UNFIT, FALSE] = ['TRANSACTION_INVALID', 'MEMBER_SIGNATURE_FALSE'];
+
+test('who sends a false signature of a member is not read for a minute, and keeps its place', (t) => {
+  const { tell, read, penalties, time } = signatureStage();
+  tell('10.0.0.1:5000', { 1: UNFIT, 2: FALSE, 3: FALSE });
+  t.deepEqual(read, ['1', '2'], 'the rest of the message is left unread');
+  tell('10.0.0.1:5000', { 4: UNFIT });
+  tell('10.0.0.2:5000', { 5: UNFIT });
+  t.deepEqual(read, ['1', '2', '5'], 'others are read');
+  time.nowMs += 59_999;
+  tell('10.0.0.1:5000', { 6: UNFIT });
+  t.deepEqual(read, ['1', '2', '5']);
+  time.nowMs += 1;
+  tell('10.0.0.1:5000', { 7: UNFIT });
+  t.deepEqual(read, ['1', '2', '5', '7']);
+  t.deepEqual(penalties, []);
+});
+
+test('signatures that do not fit here, as honest peers send them, are no reason not to read a peer', (t) => {
+  const { tell, read, penalties } = signatureStage();
+  for (let sent = 0; sent < 100; sent += 1) tell('10.0.0.1:5000', { [sent]: UNFIT });
+  t.is(read.length, 100);
+  t.deepEqual(penalties, []);
 });

@@ -51,6 +51,9 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   TRANSACTION_KNOWN: 0,
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
+  // Names its transaction by 64 bits of a hash. Who finds two transactions of one id could have all that know the one ban all that
+  // know the other; so whoever sends such a signature is only not read for a while (`engine/gossip.ts`).
+  MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
 
   SYNC_NO_COMMON_BLOCK: 100,

@@ -27,7 +27,8 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  * Adds a member's signature to the pending transaction that it names. The transaction stays in `pending` until the next
  * processing takes it from there, and counts as `ready` once there are enough signatures.
  *
- * @throws TransactionRejected `TRANSACTION_INVALID` with the rules' reasons, or when nothing pending has the id
+ * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` when the named member did not sign; `TRANSACTION_INVALID` with the rules'
+ * reasons, or when nothing pending has the id
  */
 export function addMemberSignature(context: PoolContext, queues: PoolQueues, given: MemberSignature): Pooled {
   const { transactionId } = given;
@@ -39,8 +40,14 @@ export function addMemberSignature(context: PoolContext, queues: PoolQueues, giv
   // One spelling, or the same signature in capitals would be added a second time and spoil the transaction.
   const signature = { ...given, signature: given.signature.toLowerCase() };
   const result = context.rules.addMemberSignature(context.state(), pooled.transaction, signature, context.verify);
-  if ('errors' in result) throw new TransactionRejected('TRANSACTION_INVALID', result.errors);
-  const signed: Pooled = { ...pooled, transaction: result.transaction, group: result.complete ? 'ready' : 'pending' };
+  if ('errors' in result) {
+    throw new TransactionRejected(
+      result.kind === 'false' ? 'MEMBER_SIGNATURE_FALSE' : 'TRANSACTION_INVALID',
+      result.errors,
+    );
+  }
+  const { transaction, complete } = result;
+  const signed: Pooled = { ...pooled, transaction, group: complete ? 'ready' : 'pending' };
   queues.replace(signed);
   return signed;
 }

@@ -2,7 +2,7 @@
 
 import type { StateReader } from '../state.ts';
 import type { MemberSignature, Transaction } from '../types.ts';
-import { transactionError, type TransactionError } from '../verdict.ts';
+import { transactionError, type MemberSignatureRefusal, type TransactionError } from '../verdict.ts';
 import type { ApplyTransactionContext } from './apply-context.ts';
 import { membersOf } from './multisignature.ts';
 import { groupStanding, isSignedBy } from './signatures.ts';
@@ -18,23 +18,27 @@ export function addMemberSignature(
   transaction: Transaction,
   added: MemberSignature,
   context: ApplyTransactionContext,
-):
-  { readonly transaction: Transaction; readonly complete: boolean } | { readonly errors: readonly TransactionError[] } {
+): { readonly transaction: Transaction; readonly complete: boolean } | MemberSignatureRefusal {
   const publicKey = added.publicKey.toLowerCase();
   const signature = added.signature.toLowerCase();
-  const fault = faultOf(state, transaction, { ...added, publicKey, signature }, context);
-  if (fault !== undefined) return { errors: [fault] };
+  const unfit = unfitness(state, transaction, { ...added, publicKey, signature });
+  if (unfit !== undefined) return { kind: 'unfit', errors: [unfit] };
+  if (!isSignedBy(publicKey, signature, context.digests.signingDigest(transaction), context.verify)) {
+    const quoted = transaction.payload.kind === 'multisignature' ? signature : `'${signature}'`;
+    const error = transactionError(transaction.id, `Failed to add signature ${quoted}.`, '.signatures');
+    return { kind: 'false', errors: [error] };
+  }
   const signed = { ...transaction, signatures: [...transaction.signatures, signature] };
   const standing = groupStanding(signed, state.account(transaction.senderId), context);
-  if (standing.status === 'fail') return { errors: standing.errors };
+  if (standing.status === 'fail') return { kind: 'surplus', errors: standing.errors };
   return { transaction: signed, complete: standing.status === 'ready' };
 }
 
-function faultOf(
+/** What can be held against it before it is verified. */
+function unfitness(
   state: StateReader,
   transaction: Transaction,
   { publicKey, signature }: MemberSignature,
-  context: ApplyTransactionContext,
 ): TransactionError | undefined {
   const { id, payload, senderId, signatures } = transaction;
   const registers = payload.kind === 'multisignature';
@@ -43,13 +47,9 @@ function faultOf(
     const owner = registers ? '' : ` for account '${senderId}'`;
     return transactionError(id, `Public Key '${publicKey}' is not a member${owner}.`, '');
   }
-  if (signatures.includes(signature)) {
-    const message = registers
-      ? 'Encountered duplicate signature in transaction'
-      : `Signature '${signature}' already present in transaction.`;
-    return transactionError(id, message, '');
-  }
-  if (isSignedBy(publicKey, signature, context.digests.signingDigest(transaction), context.verify)) return undefined;
-  const quoted = registers ? signature : `'${signature}'`;
-  return transactionError(id, `Failed to add signature ${quoted}.`, '.signatures');
+  if (!signatures.includes(signature)) return undefined;
+  const message = registers
+    ? 'Encountered duplicate signature in transaction'
+    : `Signature '${signature}' already present in transaction.`;
+  return transactionError(id, message, '');
 }

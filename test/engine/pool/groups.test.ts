@@ -1,6 +1,8 @@
 import test from 'ava';
+import { pointsOf } from '../../../src/engine/peers/penalties.ts';
 import type { SubmitResult } from '../../../src/ports/node-api.ts';
-import { person, PoolWorld } from '../../support/pool-world.ts';
+import type { Rules } from '../../../src/protocol/rules.ts';
+import { person, PoolWorld, type Person } from '../../support/pool-world.ts';
 
 const alice = person('alice');
 const stranger = person('stranger');
@@ -182,6 +184,82 @@ test('the same signature in capitals does not spoil the transaction', (t) => {
   t.true(world.pool.addSignature(world.signatureOf(mike, json)).accepted);
   world.pool.step();
   t.is(world.pool.sizes().ready, 1);
+});
+
+function keysOf(people: readonly Person[]): readonly string[] {
+  return people.map(({ publicKey }) => publicKey);
+}
+
+function codeOf(result: SubmitResult): string {
+  return result.accepted ? 'accepted' : result.code;
+}
+
+test('only what the named member did not sign is told to be false', (t) => {
+  const world = groupWorld();
+  const json = world.transfer(alice, stranger);
+  const good = world.signatureOf(mary, json);
+  // Honest peers send what follows: the transaction may be unknown here, or the group another one at their tip.
+  t.is(codeOf(world.pool.addSignature(good)), 'TRANSACTION_INVALID');
+  world.submit(json);
+  t.is(codeOf(world.pool.addSignature(world.signatureOf(stranger, json))), 'TRANSACTION_INVALID');
+  t.is(codeOf(world.pool.addSignature({ ...good, publicKey: mike.publicKey })), 'MEMBER_SIGNATURE_FALSE');
+  t.is(codeOf(world.pool.addSignature(good)), 'accepted');
+  t.is(codeOf(world.pool.addSignature(good)), 'TRANSACTION_INVALID');
+  t.is(codeOf(world.pool.addSignature(world.signatureOf(mike, json))), 'accepted');
+  t.is(codeOf(world.pool.addSignature(world.signatureOf(mia, json))), 'accepted');
+  t.is(codeOf(world.pool.addSignature({ ...good, publicKey: mike.publicKey })), 'TRANSACTION_INVALID');
+  world.pool.step();
+  t.is(codeOf(world.pool.addSignature(world.signatureOf(mia, json))), 'TRANSACTION_INVALID');
+});
+
+test('a member does not sign the second signature of the sender, which therefore makes none false', (t) => {
+  const world = new PoolWorld();
+  world.setAccount(alice, {
+    secondPublicKey: mary.publicKey,
+    group: { min: 2, lifetime: 1, members: keysOf(members) },
+  });
+  const json = world.transfer(alice, stranger, 1n, { second: mary.passphrase });
+  world.submit(json);
+  t.is(typeof json['signSignature'], 'string');
+  t.is(codeOf(world.pool.addSignature(world.signatureOf(mike, json))), 'accepted');
+});
+
+test('a signature of a group that is none at our tip is not told to be false', (t) => {
+  const world = groupWorld();
+  const json = world.transfer(alice, stranger);
+  world.submit(json);
+  // As after a block that is taken back: the account stands, its registration does not.
+  world.resetState();
+  world.setAccount(alice);
+  t.is(codeOf(world.pool.addSignature(world.signatureOf(mary, json))), 'TRANSACTION_INVALID');
+  world.setAccount(alice, { group: { min: 2, lifetime: 1, members: keysOf([mike, mia]) } });
+  t.is(codeOf(world.pool.addSignature(world.signatureOf(mary, json))), 'TRANSACTION_INVALID');
+});
+
+test('a signature is not told to be false when somebody has spoilt our copy of the transaction', (t) => {
+  const world = groupWorld();
+  const json = world.transfer(alice, stranger);
+  world.submit({ ...json, signatures: ['ab'.repeat(64)] });
+  t.is(codeOf(world.pool.addSignature(world.signatureOf(mary, json))), 'TRANSACTION_INVALID');
+});
+
+test('a signature that is good for one transaction is false for another of the same id, and costs an honest peer nothing', (t) => {
+  // An id is 64 bits of a hash: who tries long enough finds two transactions that share it.
+  const shareId = (rules: Rules): Rules => {
+    const read: Rules['codec']['transactionFromJson'] = (json) => {
+      return { ...rules.codec.transactionFromJson(json), id: '7' };
+    };
+    return { ...rules, codec: { ...rules.codec, transactionFromJson: read } };
+  };
+  const [theirs, ours] = [new PoolWorld({ bend: shareId }), new PoolWorld({ bend: shareId })];
+  for (const world of [theirs, ours]) world.setAccount(alice);
+  const [json, other] = [1, 2].map((min) => ours.multisignature(alice, members, min)) as [object, object];
+  theirs.submit({ ...json });
+  ours.submit({ ...other });
+  const signature = { ...theirs.signatureOf(mary, { ...json }), transactionId: '7' };
+  t.is(codeOf(theirs.pool.addSignature(signature)), 'accepted');
+  t.is(codeOf(ours.pool.addSignature(signature)), 'MEMBER_SIGNATURE_FALSE');
+  t.is(pointsOf('MEMBER_SIGNATURE_FALSE'), 0);
 });
 
 for (const json of [

@@ -1,0 +1,83 @@
+/** Signatures of group members that nobody made, for a registration that never gets enough of them and so never pays. */
+
+import { randomBytes } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MemberSignature } from '../../src/protocol/types.ts';
+import { keyPairOf, makeTransaction, publicKeyOf } from '../support/chain-maker.ts';
+import { waitFor } from '../support/devnet.ts';
+import type { Arena } from './arena.ts';
+import type { Attack } from './measure.ts';
+
+/** Nearly all connections that a node takes. */
+const PEERS = 95;
+const SIGNATURES_PER_MESSAGE = 25;
+const WINDOW_MS = 10_000;
+/** Messages in a window for which neither generation charges a peer. */
+const FREE_MESSAGES = { 2: 50, 3: 3 } as const;
+const PENDING_MS_MAX = 30_000;
+const MEMBERS = Array.from({ length: 15 }, (_, index) => publicKeyOf(keyPairOf(`member ${index}`)));
+
+export const MEMBERS_ATTACK: Attack = {
+  name: 'false signatures of members',
+  async prepare(arena) {
+    REGISTRATIONS.set(arena, await registerForEver(arena));
+  },
+  async run(arena, untilMs) {
+    const transactionId = REGISTRATIONS.get(arena) ?? '';
+    if (!(await isPending(arena, transactionId))) throw new Error('the registration does not wait any more');
+    const refusedBefore = await refusals(arena);
+    const peers = [];
+    // One after the other: so many strangers at once would be kept at the door.
+    for (let opened = 0; opened < PEERS; opened += 1) peers.push(await arena.peer());
+    const free = FREE_MESSAGES[arena.generation];
+    for (let sent = 0; sent === 0 || performance.now() < untilMs; sent += 1) {
+      if (sent % free === 0 && sent > 0) await sleep(WINDOW_MS);
+      for (const peer of peers) {
+        const signatures = Array.from({ length: SIGNATURES_PER_MESSAGE }, () => falseSignature(transactionId));
+        peer.say(arena.message({ kind: 'signatures', signatures }));
+      }
+      await sleep(WINDOW_MS / FREE_MESSAGES[2]);
+    }
+    const looked = (await refusals(arena)) - refusedBefore;
+    // One tells of each peer who he is.
+    if (looked > PEERS) throw new Error(`${looked} false signatures were looked at`);
+    if (!(await isPending(arena, transactionId))) throw new Error('false signatures drove a registration out');
+  },
+};
+
+const REGISTRATIONS = new WeakMap<Arena, string>();
+
+/** Hands in a registration none of whose members will ever sign. */
+async function registerForEver(arena: Arena): Promise<string> {
+  const { timestamp } = await arena.tip();
+  const content = { kind: 'multisignature', min: 2, lifetime: 24, keysgroup: MEMBERS.map((key) => `+${key}`) } as const;
+  const transaction = makeTransaction(arena.devnet.network.params, arena.keyPair('account_1'), content, { timestamp });
+  const answer = await fetch(`${arena.target.url}/api/transactions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(arena.rules.codec.transactionToJson(transaction)),
+  });
+  if (!answer.ok) throw new Error(`the registration was refused: ${await answer.text()}`);
+  await waitFor('the registration waits', () => isPending(arena, transaction.id), PENDING_MS_MAX);
+  return transaction.id;
+}
+
+async function isPending(arena: Arena, id: string): Promise<boolean> {
+  const found = await arena.ask<readonly unknown[]>(arena.target, `node/transactions/pending?id=${id}`);
+  return found.length === 1;
+}
+
+/** Not even its form tells that nobody made it: its second half is below the order of the group. */
+function falseSignature(transactionId: string): MemberSignature {
+  const signature = randomBytes(64);
+  signature[63] = 0;
+  return { transactionId, publicKey: MEMBERS[0] ?? '', signature: signature.toString('hex') };
+}
+
+/** What the pool of the node refused so far, whatever it was. */
+async function refusals(arena: Arena): Promise<number> {
+  const figures = await (await fetch(`${arena.target.url}/metrics`)).text();
+  const counts = figures.matchAll(/^\w*pool_refusals_total\{[^}]*\} (\d+)$/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
