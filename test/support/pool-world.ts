@@ -15,6 +15,7 @@ import { TransactionPool, type PoolLimits } from '../../src/engine/pool/pool.ts'
 import { hexOf } from '../../src/primitives/bytes.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
+import { signingDigest } from '../../src/protocol/gen3/transaction-bytes.ts';
 import { NO_EXCEPTIONS, type ChainParams } from '../../src/protocol/params.ts';
 import type { Rules } from '../../src/protocol/rules.ts';
 import { emptyAccount, type Account } from '../../src/protocol/state.ts';
@@ -177,6 +178,11 @@ export class PoolWorld {
       passphrase: member.passphrase,
       networkIdentifier,
     });
+  }
+
+  /** What its sender and the members of its group sign. */
+  signingDigest(json: JsonObject): Uint8Array {
+    return signingDigest(this.read(json), networkIdentifier);
   }
 
   /** The transaction as the rules read it. */

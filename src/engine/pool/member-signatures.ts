@@ -27,8 +27,12 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  * Adds a member's signature to the pending transaction that it names. The transaction stays in `pending` until the next
  * processing takes it from there, and counts as `ready` once there are enough signatures.
  *
+ * A member signs once. One key can make any number of signatures that are good, and a second of his would be no other member's:
+ * with it the transaction can become as full as it must be, but never valid. The reference takes it, and looks at every pair of
+ * member and signature again for each that comes then.
+ *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` when the named member did not sign; `TRANSACTION_INVALID` with the rules'
- * reasons, or when nothing pending has the id
+ * reasons, when he signed before, or when nothing pending has the id
  */
 export function addMemberSignature(context: PoolContext, queues: PoolQueues, given: MemberSignature): Pooled {
   const { transactionId } = given;
@@ -38,18 +42,29 @@ export function addMemberSignature(context: PoolContext, queues: PoolQueues, giv
     throw new TransactionRejected('TRANSACTION_INVALID', [transactionError(transactionId, message, '.signature')]);
   }
   // One spelling, or the same signature in capitals would be added a second time and spoil the transaction.
-  const signature = { ...given, signature: given.signature.toLowerCase() };
-  const result = context.rules.addMemberSignature(context.state(), pooled.transaction, signature, context.verify);
+  const added = { ...given, signature: given.signature.toLowerCase(), publicKey: given.publicKey.toLowerCase() };
+  refuseSecondOf(pooled, added);
+  const result = context.rules.addMemberSignature(context.state(), pooled.transaction, added, context.verify);
+  const signers = [...(pooled.signers ?? []), added.publicKey];
   if ('errors' in result) {
+    if (result.kind === 'surplus') queues.replace({ ...pooled, signers });
     throw new TransactionRejected(
       result.kind === 'false' ? 'MEMBER_SIGNATURE_FALSE' : 'TRANSACTION_INVALID',
       result.errors,
     );
   }
   const { transaction, complete } = result;
-  const signed: Pooled = { ...pooled, transaction, group: complete ? 'ready' : 'pending' };
+  const signed: Pooled = { ...pooled, signers, transaction, group: complete ? 'ready' : 'pending' };
   queues.replace(signed);
   return signed;
+}
+
+/** @throws TransactionRejected `TRANSACTION_INVALID` for another signature of a member who has signed */
+function refuseSecondOf({ transaction, signers = [] }: Pooled, { publicKey, signature }: MemberSignature): void {
+  // The same signature again is refused by the rules, in the words that clients know.
+  if (!signers.includes(publicKey) || transaction.signatures.includes(signature)) return;
+  const message = `Member '${publicKey}' has signed the transaction already.`;
+  throw new TransactionRejected('TRANSACTION_INVALID', [transactionError(transaction.id, message, '.signatures')]);
 }
 
 function isHexOf(value: unknown, byteLength: number): value is string {

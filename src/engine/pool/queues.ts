@@ -1,7 +1,7 @@
 /** The five queues of the pool. One id lives in one queue; each queue remembers the order of arrival. */
 
 import type { PoolState } from '../../ports/node-api.ts';
-import type { Transaction, TransactionId } from '../../protocol/types.ts';
+import type { PublicKey, Transaction, TransactionId } from '../../protocol/types.ts';
 
 /** In the order that a transaction goes through them; `pending` is the side room of groups that lack signatures. */
 export const POOL_STATES: readonly PoolState[] = ['received', 'validated', 'verified', 'pending', 'ready'];
@@ -15,6 +15,8 @@ export interface Pooled {
   readonly group: 'none' | 'pending' | 'ready';
   /** True once others were told of it. */
   readonly announced: boolean;
+  /** Members of whom a signature was verified since it came in. */
+  readonly signers?: readonly PublicKey[];
 }
 
 /**

@@ -3,6 +3,7 @@ import { pointsOf } from '../../../src/engine/peers/penalties.ts';
 import type { SubmitResult } from '../../../src/ports/node-api.ts';
 import type { Rules } from '../../../src/protocol/rules.ts';
 import { person, PoolWorld, type Person } from '../../support/pool-world.ts';
+import { signedWithNonce } from '../../support/nonce-signatures.ts';
 
 const alice = person('alice');
 const stranger = person('stranger');
@@ -260,6 +261,32 @@ test('a signature that is good for one transaction is false for another of the s
   t.is(codeOf(theirs.pool.addSignature(signature)), 'accepted');
   t.is(codeOf(ours.pool.addSignature(signature)), 'MEMBER_SIGNATURE_FALSE');
   t.is(pointsOf('MEMBER_SIGNATURE_FALSE'), 0);
+});
+
+test('a member signs once: another signature of his costs no check and spoils nothing', (t) => {
+  const world = new PoolWorld();
+  const fifteen = Array.from({ length: 15 }, (_, index) => person(`member ${index}`));
+  const [first, second] = fifteen as [typeof alice, typeof alice];
+  world.setAccount(alice, { group: { min: 15, lifetime: 1, members: fifteen.map(({ publicKey }) => publicKey) } });
+  const json = world.transfer(alice, stranger);
+  // Too few signatures to be looked at.
+  const spoilt = Array.from({ length: 14 }, (_, index) => index.toString(16).repeat(128));
+  for (const [name, signatures] of Object.entries({ untouched: [], spoilt })) {
+    world.pool.take([String(json['id'])]);
+    world.submit({ ...json, signatures });
+    const again = (nonce: bigint): SubmitResult =>
+      world.pool.addSignature({
+        ...world.signatureOf(first, json),
+        signature: signedWithNonce(first, world.signingDigest(json), nonce),
+      });
+    world.pool.addSignature(world.signatureOf(first, json));
+    const before = world.checks;
+    for (let nonce = 1n; nonce <= 50n; nonce += 1n) t.is(codeOf(again(nonce)), 'TRANSACTION_INVALID', name);
+    t.is(world.checks, before, name);
+    t.deepEqual(reasons(again(1n)), [`Member '${first.publicKey}' has signed the transaction already. @ .signatures`]);
+    const ofSecond = world.pool.addSignature(world.signatureOf(second, json));
+    t.is(ofSecond.accepted, name === 'untouched');
+  }
 });
 
 for (const json of [
