@@ -43,7 +43,9 @@ function unfitness(
   const { id, payload, senderId, signatures } = transaction;
   const registers = payload.kind === 'multisignature';
   const members = registers ? membersOf(payload.keysgroup) : state.account(senderId)?.group?.members;
-  if (members !== undefined && !members.includes(publicKey)) {
+  // The reference verifies it first and then says the same. Here any key could ask for checks without end.
+  if (members === undefined) return transactionError(id, 'Sender is not a multisignature account', '.signatures');
+  if (!members.includes(publicKey)) {
     const owner = registers ? '' : ` for account '${senderId}'`;
     return transactionError(id, `Public Key '${publicKey}' is not a member${owner}.`, '');
   }
