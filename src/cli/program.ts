@@ -64,7 +64,7 @@ Node i listens on port + i, forges with its share of the 101 delegates and write
 (default: devnet in BLOOMERY_HOME, else in ~/.bloomery). With another block time the network's folder is written to
 network in the data folder, for bloomery start --network. Ctrl-C or SIGTERM ends all nodes.
 
-With --until-height the nodes have 60 s and three block times for each block from genesis; then the exit code is 1.
+With --until-height the nodes have three minutes and three block times for each block from genesis; then the exit code is 1.
 With --json: {"nodes":[{"http","ws","height","blockId"}, ...]} with the port numbers of each node and the block at that
 height; without --until-height it is printed once all nodes answer, with the block each of them has then.
 ${EXIT_CODES}`,
