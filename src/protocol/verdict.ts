@@ -24,11 +24,8 @@ export type TransactionVerdict =
 /** Why a member's signature was not added to a transaction. */
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
-  /**
-   * `unfit`: of no member, or there already; nothing was verified. `false`: the named key did not make it. `surplus`: it is the
-   * key's, but with it the transaction has enough signatures and some of them are of no member.
-   */
-  readonly kind: 'unfit' | 'false' | 'surplus';
+  /** `unfit`: of no member, or there already; nothing was verified. `false`: the named key did not make it. */
+  readonly kind: 'unfit' | 'false';
 }
 
 export function transactionError(

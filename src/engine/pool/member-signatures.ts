@@ -27,9 +27,9 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  * Adds a member's signature to the pending transaction that it names. The transaction stays in `pending` until the next
  * processing takes it from there, and counts as `ready` once there are enough signatures.
  *
- * A member signs once. One key can make any number of signatures that are good, and a second of his would be no other member's:
- * with it the transaction can become as full as it must be, but never valid. The reference takes it, and looks at every pair of
- * member and signature again for each that comes then.
+ * A member signs once. One key can make any number of signatures that are good, and each would have to be verified. The reference
+ * takes them: with a second of one member the transaction can become as full as it must be, but never valid, and it looks at
+ * every pair of member and signature again for each that comes then.
  *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` when the named member did not sign; `TRANSACTION_INVALID` with the rules'
  * reasons, when he signed before, or when nothing pending has the id
@@ -45,15 +45,14 @@ export function addMemberSignature(context: PoolContext, queues: PoolQueues, giv
   const added = { ...given, signature: given.signature.toLowerCase(), publicKey: given.publicKey.toLowerCase() };
   refuseSecondOf(pooled, added);
   const result = context.rules.addMemberSignature(context.state(), pooled.transaction, added, context.verify);
-  const signers = [...(pooled.signers ?? []), added.publicKey];
   if ('errors' in result) {
-    if (result.kind === 'surplus') queues.replace({ ...pooled, signers });
     throw new TransactionRejected(
       result.kind === 'false' ? 'MEMBER_SIGNATURE_FALSE' : 'TRANSACTION_INVALID',
       result.errors,
     );
   }
   const { transaction, complete } = result;
+  const signers = [...(pooled.signers ?? []), added.publicKey];
   const signed: Pooled = { ...pooled, signers, transaction, group: complete ? 'ready' : 'pending' };
   queues.replace(signed);
   return signed;

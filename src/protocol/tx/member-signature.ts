@@ -1,14 +1,18 @@
 /** Signatures that members of a group add to a transaction in the pool. */
 
 import type { StateReader } from '../state.ts';
-import type { MemberSignature, Transaction } from '../types.ts';
+import type { MemberSignature, PublicKey, Transaction } from '../types.ts';
 import { transactionError, type MemberSignatureRefusal, type TransactionError } from '../verdict.ts';
 import type { ApplyTransactionContext } from './apply-context.ts';
 import { membersOf } from './multisignature.ts';
-import { groupStanding, isSignedBy } from './signatures.ts';
+import { groupStanding, isSignedBy, unmatchedSignatures } from './signatures.ts';
 
 /**
  * Adds a member's signature.
+ *
+ * Signatures that came with the transaction are not looked at before there are enough, and anybody can put some of nobody's into
+ * a copy. When they are found out they give way, and so does a second one of a member. The reference keeps them, and refuses
+ * every signature from then on.
  *
  * @param added hexadecimal texts of either letter case, their formats checked
  * @returns the transaction with it and whether the group's signatures are complete, or the errors that refuse it
@@ -21,28 +25,35 @@ export function addMemberSignature(
 ): { readonly transaction: Transaction; readonly complete: boolean } | MemberSignatureRefusal {
   const publicKey = added.publicKey.toLowerCase();
   const signature = added.signature.toLowerCase();
-  const unfit = unfitness(state, transaction, { ...added, publicKey, signature });
+  const members = membersFor(state, transaction);
+  const unfit = unfitness(members, transaction, { ...added, publicKey, signature });
   if (unfit !== undefined) return { kind: 'unfit', errors: [unfit] };
   if (!isSignedBy(publicKey, signature, context.digests.signingDigest(transaction), context.verify)) {
     const quoted = transaction.payload.kind === 'multisignature' ? signature : `'${signature}'`;
     const error = transactionError(transaction.id, `Failed to add signature ${quoted}.`, '.signatures');
     return { kind: 'false', errors: [error] };
   }
+  const sender = state.account(transaction.senderId);
   const signed = { ...transaction, signatures: [...transaction.signatures, signature] };
-  const standing = groupStanding(signed, state.account(transaction.senderId), context);
-  if (standing.status === 'fail') return { kind: 'surplus', errors: standing.errors };
-  return { transaction: signed, complete: standing.status === 'ready' };
+  const { status } = groupStanding(signed, sender, context);
+  if (status !== 'fail') return { transaction: signed, complete: status === 'ready' };
+  const unmatched = unmatchedSignatures(signed, members ?? [], context);
+  const cleared = { ...signed, signatures: signed.signatures.filter((each) => !unmatched.has(each)) };
+  return { transaction: cleared, complete: groupStanding(cleared, sender, context).status === 'ready' };
+}
+
+function membersFor(state: StateReader, { payload, senderId }: Transaction): readonly PublicKey[] | undefined {
+  if (payload.kind === 'multisignature') return membersOf(payload.keysgroup);
+  return state.account(senderId)?.group?.members;
 }
 
 /** What can be held against it before it is verified. */
 function unfitness(
-  state: StateReader,
-  transaction: Transaction,
+  members: readonly PublicKey[] | undefined,
+  { id, payload, senderId, signatures }: Transaction,
   { publicKey, signature }: MemberSignature,
 ): TransactionError | undefined {
-  const { id, payload, senderId, signatures } = transaction;
   const registers = payload.kind === 'multisignature';
-  const members = registers ? membersOf(payload.keysgroup) : state.account(senderId)?.group?.members;
   // The reference verifies it first and then says the same. Here any key could ask for checks without end.
   if (members === undefined) return transactionError(id, 'Sender is not a multisignature account', '.signatures');
   if (!members.includes(publicKey)) {

@@ -99,8 +99,8 @@ function memberStanding(
   return { status: 'fail', errors };
 }
 
-/** Signatures that are of no member; each member answers for one at most. */
-function unmatchedSignatures(
+/** Signatures that are of no member; each member answers for one at most, the first of his. */
+export function unmatchedSignatures(
   transaction: Transaction,
   members: readonly PublicKey[],
   context: ApplyTransactionContext,
