@@ -32,7 +32,7 @@ export interface ForgingDependencies {
   readonly waitThresholdMs: number;
   /** Whether delegates sign by the journal alone, whatever they may have signed elsewhere. */
   readonly riskDoubleForging: boolean;
-  /** A sentence that says why nothing may be forged now, or undefined. */
+  /** Why nothing may be forged now, or undefined. */
   readonly obstacle: () => Obstacle | undefined;
 }
 
