@@ -22,6 +22,17 @@ interface Peer {
   readonly blocksAfter?: (blockId: string) => readonly unknown[] | Promise<readonly unknown[]>;
 }
 
+/** Far longer than a run takes: who waits for what will never be must end with a word. */
+const WAIT_MS_MAX = 60_000;
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  const latestMs = Date.now() + WAIT_MS_MAX;
+  while (!holds()) {
+    if (Date.now() > latestMs) throw new Error(`after ${WAIT_MS_MAX} ms it is not so that ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
 class Bench {
   readonly lone: LoneChain;
   readonly peers = new Map<string, Peer>();
@@ -55,7 +66,7 @@ class Bench {
   async run(peerId?: string, hasShownTip = false): Promise<void> {
     const before = this.endings;
     this.synchronizer.trigger(peerId, hasShownTip);
-    while (this.endings === before) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until('the synchronisation has ended', () => this.endings > before);
   }
 
   get tipId(): string {
@@ -373,7 +384,7 @@ for (const [name, ageS, isSyncing] of [
       },
     });
     const run = b.run('holder', true);
-    while (b.tipId !== rival.tip.id) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until('the tip is that of the rival', () => b.tipId === rival.tip.id);
     t.is(b.synchronizer.syncing, isSyncing);
     endOfChain();
     await run;
