@@ -42,7 +42,14 @@ test('a node says its version, and time and commit of its build where they are k
 test('a build notes its time and the commit that was built, and follows the commit when nothing else changed', (t) => {
   t.timeout(600_000);
   const folder = join(temporaryFolder(t), 'package');
-  for (const file of ['bin/build.js', 'bin/bundle.js', 'tsconfig.json', 'package.json', 'src/dashboard']) {
+  for (const file of [
+    'bin/build.js',
+    'bin/bundle.js',
+    'bin/compile.js',
+    'tsconfig.json',
+    'package.json',
+    'src/dashboard',
+  ]) {
     cpSync(join(packageDirectory(), file), join(folder, file), { recursive: true });
   }
   symlinkSync(join(packageDirectory(), 'node_modules'), join(folder, 'node_modules'));

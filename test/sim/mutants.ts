@@ -20,8 +20,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'sixty-seven votes are enough',
     file: BFT,
-    from: 'Math.ceil((2 * delegates) / 3)',
-    to: 'Math.floor((2 * delegates) / 3)',
+    from: 'Math.ceil(2 * delegates / 3)',
+    to: 'Math.floor(2 * delegates / 3)',
   },
   {
     name: 'a precommit more than the threshold is needed',
@@ -117,7 +117,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'length beats prevotes',
     file: FORK_CHOICE,
-    from: 'return (tip.maxHeightPrevoted < received.maxHeightPrevoted ||\n        (tip.maxHeightPrevoted === received.maxHeightPrevoted && tip.height < received.height));',
+    from: 'return tip.maxHeightPrevoted < received.maxHeightPrevoted || tip.maxHeightPrevoted === received.maxHeightPrevoted && tip.height < received.height;',
     to: 'return tip.height < received.height;',
   },
   {
@@ -185,7 +185,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'undo leaves the ledger in memory',
     file: 'store/state-tables.js',
-    from: 'this.#ledger = before === undefined ? undefined : Buffer.from(before);',
+    from: 'this.#ledger = before === void 0 ? void 0 : Buffer.from(before);',
     to: ';',
   },
   {

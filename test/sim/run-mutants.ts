@@ -79,7 +79,7 @@ async function tryOut(mutant: Mutant): Promise<Fate> {
     const file = join(folder, 'dist/src', mutant.file);
     writeFileSync(
       file,
-      readFileSync(file, 'utf8').replace(mutant.from, () => mutant.to),
+      readFileSync(file, 'utf8').replace(patternOf(mutant), () => mutant.to),
     );
     const caughtBy = await suite(folder);
     return { mutant, caughtBy, seconds: Math.round((performance.now() - startMs) / 1000) };
@@ -126,8 +126,18 @@ function failureOf(folder: string, patterns: readonly string[]): Promise<string 
 /** Those whose place is not there any more, or is there more than once: the code has changed under them. */
 export function misfitsAmong(mutants: readonly Mutant[]): readonly Mutant[] {
   return mutants.filter(
-    ({ file, from }) => readFileSync(join(ROOT, 'dist/src', file), 'utf8').split(from).length !== 2,
+    (mutant) => [...readFileSync(join(ROOT, 'dist/src', mutant.file), 'utf8').matchAll(patternOf(mutant))].length !== 1,
   );
+}
+
+/** A piece of code, however the compiler breaks its lines and quotes its texts. */
+function patternOf({ from }: Mutant): RegExp {
+  const words = from.trim().split(/\s+/);
+  return new RegExp(words.map((word) => escaped(word).replaceAll("'", `['"]`)).join('\\s+'), 'g');
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 function textOf({ mutant, caughtBy, seconds }: Fate): string {
