@@ -49,7 +49,13 @@ function isUpgrade(rest: string): boolean {
     if (colon < 0) continue;
     const name = header.slice(0, colon).toLowerCase();
     if (values.has(name) && SINGLE.has(name)) return false;
-    values.set(name, header.slice(colon + 1).trim().toLowerCase());
+    values.set(
+      name,
+      header
+        .slice(colon + 1)
+        .trim()
+        .toLowerCase(),
+    );
   }
   const isUpgraded = /(?:^|,)[ \t]*upgrade[ \t]*(?:,|$)/.test(values.get('connection') ?? '');
   const hasBody = values.has('transfer-encoding') || (values.get('content-length') ?? '0') !== '0';

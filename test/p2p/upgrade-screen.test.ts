@@ -83,7 +83,9 @@ test('plain HTTP on the peer port is cut without an answer, at its first bytes',
 test('a request for a WebSocket in pieces is answered, one that does not end in time is cut', async (t) => {
   const node = await startNode();
   const patient = await opened(node.address.wsPort);
-  for (const piece of request().toString().split(/(?<=\r\n)/)) {
+  for (const piece of request()
+    .toString()
+    .split(/(?<=\r\n)/)) {
     patient.socket.write(piece);
     await pause(5);
   }

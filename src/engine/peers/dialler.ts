@@ -174,7 +174,7 @@ export class Dialler {
     });
     const ofList = (list: 'new' | 'tried'): PeerInfo[] =>
       candidates.filter((peer) => peer.list === list).map((peer) => peer.info);
-    const groupOf = ({ ip }: { readonly ip: string }): number | undefined => this.#book.spreadGroupOf(ip);
+    const groupOf = ({ ip }: PeerInfo): number | undefined => this.#book.spreadGroupOf(ip);
     const takenGroups = [...taken, ...this.#plan.dialling().map(ipOf)].map((ip) => this.#book.spreadGroupOf(ip));
     const spread = { groupOf, taken: takenGroups };
     return onePerIp(selectToDial(ofList('new'), ofList('tried'), this.#free(), this.#random, spread));

@@ -355,10 +355,7 @@ export class PeerManager {
     return selectToList(
       infos.filter(
         (info) =>
-          info.advertiseAddress !== false &&
-          this.#admits(info.ip) &&
-          !this.#dialler.isOwn(info) &&
-          this.#mayTell(info),
+          info.advertiseAddress !== false && this.#admits(info.ip) && !this.#dialler.isOwn(info) && this.#mayTell(info),
       ),
       this.#random,
     );
