@@ -14,6 +14,9 @@ import { ED25519_VECTORS } from './ed25519-vectors.ts';
 
 export type Ed25519Backend = 'sodium' | 'noble';
 
+/** What a check takes on an ordinary core, in milliseconds: the figures of a batch of 225 on a server of 2.5 GHz. */
+export const CHECK_MS: Readonly<Record<Ed25519Backend, number>> = { sodium: 0.065, noble: 1.3 };
+
 /** One question: is `signature` (64 bytes) of `publicKey` (32 bytes) over `message`? */
 export interface Ed25519Check {
   readonly publicKey: Uint8Array;

@@ -22,9 +22,11 @@ import { Decisions } from './decisions.ts';
 import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
 import { Gossip } from './gossip.ts';
+import { sourceOf } from './peers/addresses.ts';
 import { ClockOffset } from './peers/clock-offset.ts';
 import { type PeerHandlers, PeerManager, type PeerManagerOptions } from './peers/manager.ts';
 import { TransactionPool } from './pool/pool.ts';
+import { VerificationBudget } from './pool/verification-budget.ts';
 import { createServer } from './serve.ts';
 import { Standing } from './standing.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
@@ -84,6 +86,7 @@ export class Engine {
   readonly clockOffset: ClockOffset;
   readonly standing: Standing;
   readonly branchChanges: BranchChanges;
+  readonly verificationBudget: VerificationBudget;
   readonly #gossip: Gossip;
   readonly #transactionListeners: ((transaction: Transaction) => void)[] = [];
   #poolTimer: Timer | undefined;
@@ -106,6 +109,7 @@ export class Engine {
     this.clockOffset = new ClockOffset(clock, observer.room('peers'));
     this.branchChanges = new BranchChanges(clock);
     this.peers = new PeerManager({ transport, store, clock, random, observer: observer.room('peers') }, options.peers);
+    this.verificationBudget = new VerificationBudget({ clock, spentMs: () => verifier.spentMs });
     this.standing = new Standing({
       store,
       params: rules.params,
@@ -158,6 +162,13 @@ export class Engine {
       transactionGossip: this.#customs.transactionGossip,
       gossipTargets: () => this.peers.gossipTargets(),
       penalise,
+      payerOf: (peerId) => {
+        const crowd = this.peers.isNamed(peerId) ? 'namedPeers' : 'peers';
+        return this.verificationBudget.payer(sourceOf(peerId), crowd);
+      },
+      cutWasteful: (peerId) => {
+        if (this.verificationBudget.isWasteful(sourceOf(peerId))) this.peers.cutWasteful(peerId);
+      },
       noteBlockTime: (peerId, { timestamp }, receivedMs) => {
         this.clockOffset.note(peerId, rules.params.epochMs + timestamp * 1000, receivedMs);
       },

@@ -12,6 +12,7 @@ import { BlockRejected, type BlockRejectionCode } from '../protocol/verdict.ts';
 import type { Chain } from './chain.ts';
 import type { Customs } from './customs.ts';
 import type { TransactionPool } from './pool/pool.ts';
+import type { Payer } from './pool/verification-budget.ts';
 
 /** Items of one announcement, as the wire allows. */
 const ITEMS_PER_MESSAGE_MAX = 25;
@@ -45,6 +46,10 @@ export interface GossipDependencies {
   /** Peers for a message that not everybody gets: a random choice over both directions. */
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
+  /** Whose account the signatures go to that a peer brings. */
+  readonly payerOf: (peerId: PeerId) => Payer;
+  /** Ends the connection of a peer that used up its budget for signatures and brought nothing of use. */
+  readonly cutWasteful: (peerId: PeerId) => void;
   /** A peer sent a block of the chain, or one that is refused only because its slot has not come. */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, hasShownTip?: boolean): void };
@@ -197,17 +202,18 @@ export class Gossip {
   }
 
   async #fetchTransactions(peerId: PeerId, announced: readonly TransactionId[]): Promise<void> {
-    const { chain, pool, transport, synchronizer } = this.#dependencies;
-    if (synchronizer.syncing) return;
+    const { chain, pool, transport, synchronizer, payerOf } = this.#dependencies;
+    if (synchronizer.syncing || !payerOf(peerId).mayAsk()) return;
     const ids = announced.filter((id) => !pool.has(id) && !chain.state.hasTransaction(id));
     if (ids.length === 0) return;
     this.#takeTransactions(peerId, await transport.request(peerId, { kind: 'transactions', ids }));
   }
 
   #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): void {
-    const { pool, penalise } = this.#dependencies;
-    const { fault } = pool.receive(transactions);
+    const { pool, penalise, payerOf, cutWasteful } = this.#dependencies;
+    const { fault } = pool.receive(transactions, payerOf(peerId));
     if (fault !== undefined) penalise(peerId, fault.code, fault.message);
+    else cutWasteful(peerId);
   }
 
   /**
@@ -216,10 +222,11 @@ export class Gossip {
    * honest peer may have had another transaction of the same id (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
-    const { pool, clock, observer } = this.#dependencies;
+    const { pool, clock, observer, payerOf } = this.#dependencies;
+    const payer = payerOf(peerId);
     if (clock.nowMs() < (this.#unreadUntilMs.get(peerId) ?? 0)) return;
     for (const signature of signatures) {
-      const result = pool.addSignature(signature);
+      const result = pool.addSignature(signature, payer);
       if (result.accepted) continue;
       observer.log('debug', result.code, 'did not take a signature', { peer: peerId, reason: result.message });
       if (result.code !== 'MEMBER_SIGNATURE_FALSE') continue;

@@ -170,6 +170,7 @@ function rawRequestOf(request: Request): RawRequest {
     path: request.params as Readonly<Record<string, string>>,
     body: request.body as unknown,
     contentType: request.headers['content-type']?.split(';')[0]?.trim().toLowerCase(),
+    client: request.ip,
   };
 }
 

@@ -111,6 +111,7 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   TRANSACTION_NOT_APPLICABLE: 409,
   MEMBER_SIGNATURE_FALSE: 409,
   POOL_FULL: 409,
+  VERIFICATION_LIMIT: 429,
   FORGING_DELEGATE_UNKNOWN: 404,
   FORGING_PASSWORD_WRONG: 404,
   FORGING_NOT_A_DELEGATE: 404,
@@ -129,6 +130,7 @@ type Refusal = Extract<SubmitResult, { accepted: false }>;
  * `errors` is always a list with at least one element.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
+  if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
   const isPlain = refusal.errors.length === 0 || PLAIN_CODES.has(refusal.code);
   const plain = refusal.errors[0]?.message ?? refusal.message;
   const message = isPlain && generation === 2 ? plain : 'Transaction was rejected with errors';
@@ -137,7 +139,13 @@ export function transactionRefused(refusal: Refusal, generation: Generation): Pr
 
 /** 409 for a refused member signature. */
 export function signatureRefused(refusal: Refusal): Problem {
+  if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
   return new Problem(409, { message: 'Error processing signature', code: 409, errors: errorElements(refusal) });
+}
+
+/** 429 for a client whose signatures took as much time as they may. */
+function verificationLimit(refusal: Refusal): Problem {
+  return new Problem(429, { message: refusal.errors[0]?.message ?? refusal.message });
 }
 
 /** What a thrown rejection of the node amounts to; undefined when it is none. */

@@ -112,16 +112,25 @@ export interface RawRequest {
   readonly body: unknown;
   /** Without its parameters, lower case; undefined when not sent. */
   readonly contentType: string | undefined;
+  /** Address of the client; undefined where it is not known. */
+  readonly client?: string | undefined;
 }
 
 /** Values of declared parameters, defaults included. */
 export class CheckedRequest {
   readonly body: Readonly<Record<string, unknown>>;
+  /** Address of the client; undefined where it is not known. */
+  readonly client: string | undefined;
   readonly #values: ReadonlyMap<string, string | number | boolean>;
 
-  constructor(values: ReadonlyMap<string, string | number | boolean>, body: Readonly<Record<string, unknown>>) {
+  constructor(
+    values: ReadonlyMap<string, string | number | boolean>,
+    body: Readonly<Record<string, unknown>>,
+    client?: string,
+  ) {
     this.#values = values;
     this.body = body;
+    this.client = client;
   }
 
   text(name: string): string | undefined {
@@ -157,7 +166,9 @@ export class CheckedRequest {
  */
 export function checkRequest(route: Route, raw: RawRequest): CheckedRequest {
   const errors: RequestError[] = [];
-  if (route.body?.judgedByHandler) return new CheckedRequest(new Map(), raw.body as Readonly<Record<string, unknown>>);
+  if (route.body?.judgedByHandler) {
+    return new CheckedRequest(new Map(), raw.body as Readonly<Record<string, unknown>>, raw.client);
+  }
   const wrongType = route.body && raw.contentType !== 'application/json';
   if (wrongType) errors.push(contentTypeError(raw.contentType ?? 'application/octet-stream'));
   const values = new Map<string, string | number | boolean>();
@@ -173,7 +184,7 @@ export function checkRequest(route: Route, raw: RawRequest): CheckedRequest {
   }
   if (errors.length === 0 && route.unknownParameters === 'refused') errors.push(...unknownIn(route, raw.query));
   if (errors.length > 0) throw invalidRequest(errors);
-  return new CheckedRequest(values, body as Readonly<Record<string, unknown>>);
+  return new CheckedRequest(values, body as Readonly<Record<string, unknown>>, raw.client);
 }
 
 type ValueOrError = string | number | boolean | undefined | ParameterError;

@@ -2,12 +2,15 @@
 
 import { addressOf } from '../crypto/keys.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Payer } from '../engine/pool/verification-budget.ts';
 import type { ForgingDelegates } from '../engine/forge/delegates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Forger, NodeApi, NodeIdentity, NodeListener } from '../ports/node-api.ts';
 import type { ChainLog } from '../ports/chain-log.ts';
 import type { ChainQueries, Page } from '../ports/queries.ts';
 import type { ChainStore } from '../ports/store.ts';
+import { subscriberOf } from '../primitives/ip.ts';
+import { ipScope } from '../primitives/ip-scopes.ts';
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { epochTimeS, slotAtMs } from '../protocol/slots.ts';
@@ -84,11 +87,12 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
       }),
     peerVerdicts: () => engine.peers.verdicts(),
     forgers,
-    submitTransaction: (json) => Promise.resolve(engine.pool.submit(json)),
-    submitSignature: (json) => Promise.resolve(engine.pool.submitSignature(json)),
-    registerSecondSignature: (keyPair, secondPublicKey) => {
+    submitTransaction: (json, client) => Promise.resolve(engine.pool.submit(json, payerOf(client))),
+    submitSignature: (json, client) => Promise.resolve(engine.pool.submitSignature(json, payerOf(client))),
+    registerSecondSignature: (keyPair, secondPublicKey, client) => {
       const timestamp = epochTimeS(clock.nowMs(), rules.params);
-      return Promise.resolve(engine.pool.submit(secondSignatureJson(rules, keyPair, secondPublicKey, timestamp)));
+      const json = secondSignatureJson(rules, keyPair, secondPublicKey, timestamp);
+      return Promise.resolve(engine.pool.submit(json, payerOf(client)));
     },
     forgingDelegates: () => delegates.list(),
     setForging: (publicKey, password, forging) => delegates.set(publicKey, password, forging),
@@ -99,6 +103,11 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
       return { height: header.height, blockId: header.id, digest: store.stateDigest() };
     },
   };
+
+  function payerOf(client = ''): Payer {
+    const crowd = ipScope(client) === 'loopback' ? 'localClients' : 'clients';
+    return engine.verificationBudget.payer(`http ${subscriberOf(client)}`, crowd);
+  }
 
   /** It has no peers and is short of none: the operator wants none, or it is the whole network as long as nobody joins. */
   function isAlone(): boolean {

@@ -183,10 +183,16 @@ export interface NodeApi {
   peerVerdicts(): readonly PeerVerdict[];
   /** The next `limit` forgers from `offset` slots after the present one. */
   forgers(limit: number, offset: number): Page<Forger>;
-  submitTransaction(json: unknown): Promise<SubmitResult>;
-  submitSignature(json: unknown): Promise<SubmitResult>;
-  /** Builds the transaction that registers a second key, signs it and submits it. The keys are not kept. */
-  registerSecondSignature(keyPair: KeyPair, secondPublicKey: PublicKey): Promise<SubmitResult>;
+  /** @param client address that it comes from: what its signatures cost is charged to it, refusal `VERIFICATION_LIMIT` */
+  submitTransaction(json: unknown, client?: string): Promise<SubmitResult>;
+  /** @param client as for `submitTransaction` */
+  submitSignature(json: unknown, client?: string): Promise<SubmitResult>;
+  /**
+   * Builds the transaction that registers a second key, signs it and submits it. The keys are not kept.
+   *
+   * @param client as for `submitTransaction`
+   */
+  registerSecondSignature(keyPair: KeyPair, secondPublicKey: PublicKey, client?: string): Promise<SubmitResult>;
   forgingDelegates(): readonly ForgingDelegate[];
   /**
    * Switches a configured delegate on or off.

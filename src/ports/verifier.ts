@@ -5,6 +5,11 @@ import type { SignatureCheck } from '../protocol/types.ts';
 export interface Verifier {
   /** Which implementation answers, for logs and status. */
   readonly backend: 'sodium' | 'noble';
+  /**
+   * What the checks of `verify` cost so far, in milliseconds of a core: what a check takes with this back end on an ordinary
+   * machine, for each that memory did not answer. Not measured, so that a busy machine charges nobody more.
+   */
+  readonly spentMs: number;
   /** Answers one check on the calling thread. */
   verify(check: SignatureCheck): boolean;
   /** Answers many, in order; may use other threads. */

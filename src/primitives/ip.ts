@@ -14,6 +14,19 @@ export function ipBytes(text: string): readonly number[] | undefined {
   return isIpv4(text) ? text.split('.').map(Number) : ipv6Bytes(text);
 }
 
+/** Bytes of IPv6 that providers give to one subscriber. */
+const SUBSCRIBER_BYTES = 8;
+const MAPPED = '0,0,0,0,0,0,0,0,0,0,255,255';
+
+/** One text for all addresses of one subscriber: an IPv4 address, mapped into IPv6 or not, or a /64; else the text itself. */
+export function subscriberOf(text: string): string {
+  const bytes = ipBytes(text);
+  if (bytes?.length !== 16) return text;
+  if (bytes.slice(0, 12).join() === MAPPED) return bytes.slice(12).join('.');
+  const half = bytes.slice(0, SUBSCRIBER_BYTES);
+  return `${half.map((byte) => byte.toString(16).padStart(2, '0')).join('')}/64`;
+}
+
 function ipv6Bytes(text: string): readonly number[] | undefined {
   const halves = text.split('::');
   if (halves.length > 2) return undefined;

@@ -87,7 +87,9 @@ export type TransactionRejectionCode =
   /** A signature for a pending transaction that the member whom it names did not make. */
   | 'MEMBER_SIGNATURE_FALSE'
   /** `Transaction pool is full`. */
-  | 'POOL_FULL';
+  | 'POOL_FULL'
+  /** Not looked at: whoever brought it has had as many signatures checked as its address may in that time. */
+  | 'VERIFICATION_LIMIT';
 
 /** Why a block was refused. Each code has one sentence; `engine/peers/penalties.ts` says what it costs. */
 export type BlockRejectionCode =

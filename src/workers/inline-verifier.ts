@@ -1,6 +1,6 @@
 /** A verifier without threads: for small networks, tests and simulations, whose nodes may share one. */
 
-import type { Ed25519 } from '../crypto/ed25519.ts';
+import { CHECK_MS, type Ed25519 } from '../crypto/ed25519.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureCheck } from '../protocol/types.ts';
 import { AnswerMemory, checkKey } from './answer-memory.ts';
@@ -12,17 +12,40 @@ import { AnswerMemory, checkKey } from './answer-memory.ts';
  */
 export function createInlineVerifier(ed25519: Ed25519, cacheEntriesMax: number): Verifier {
   const memory = new AnswerMemory(cacheEntriesMax);
-  const verify = (check: SignatureCheck): boolean => verifyWith(memory, ed25519, check);
+  const metered = new MeteredChecks(ed25519);
+  const verify = (check: SignatureCheck): boolean => verifyWith(memory, metered, check);
   return {
     backend: ed25519.backend,
+    get spentMs() {
+      return metered.spentMs;
+    },
     verify,
     verifyAll: (checks) => Promise.resolve(checks.map(verify)),
     close: () => Promise.resolve(),
   };
 }
 
+/** Counts what is computed. */
+export class MeteredChecks {
+  readonly #ed25519: Ed25519;
+  #checks = 0;
+
+  constructor(ed25519: Ed25519) {
+    this.#ed25519 = ed25519;
+  }
+
+  get spentMs(): number {
+    return this.#checks * CHECK_MS[this.#ed25519.backend];
+  }
+
+  verify(check: SignatureCheck): boolean {
+    this.#checks += 1;
+    return this.#ed25519.verify(check);
+  }
+}
+
 /** One check, from memory or computed and then remembered. */
-export function verifyWith(memory: AnswerMemory, ed25519: Ed25519, check: SignatureCheck): boolean {
+export function verifyWith(memory: AnswerMemory, ed25519: Pick<Ed25519, 'verify'>, check: SignatureCheck): boolean {
   const asked = memory.recallObject(check);
   if (asked !== undefined) return asked;
   const key = checkKey(check);

@@ -6,7 +6,7 @@ import type { Observer } from '../ports/observer.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureCheck } from '../protocol/types.ts';
 import { AnswerMemory, checkKey, hasRightLengths } from './answer-memory.ts';
-import { verifyWith } from './inline-verifier.ts';
+import { MeteredChecks, verifyWith } from './inline-verifier.ts';
 import { JobThreads, programBeside } from './job-threads.ts';
 import { packChecks } from './packed-checks.ts';
 
@@ -63,7 +63,8 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
     ...(observer === undefined ? {} : { observer }),
   });
 
-  const verify = (check: SignatureCheck): boolean => verifyWith(memory, ed25519, check);
+  const metered = new MeteredChecks(ed25519);
+  const verify = (check: SignatureCheck): boolean => verifyWith(memory, metered, check);
 
   async function answerInline(checks: readonly SignatureCheck[]): Promise<boolean[]> {
     const answers: boolean[] = [];
@@ -110,6 +111,9 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
 
   return {
     backend,
+    get spentMs() {
+      return metered.spentMs;
+    },
     verify,
     verifyAll,
     close: () => pool.close(),

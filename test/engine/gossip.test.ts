@@ -1,6 +1,7 @@
 import test from 'ava';
 
 import { Gossip, type GossipDependencies } from '../../src/engine/gossip.ts';
+import { NO_PAYER } from '../../src/engine/pool/verification-budget.ts';
 import type { ReceiveOutcome } from '../../src/engine/reception.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { Block, JsonObject, MemberSignature } from '../../src/protocol/types.ts';
@@ -108,6 +109,7 @@ function signatureStage() {
     observer: SILENT,
     broadcastIntervalMs: 5000,
     penalise: (_peerId: string, code: string) => penalties.push(code),
+    payerOf: () => NO_PAYER,
   };
   const gossip = new Gossip(dependencies as unknown as GossipDependencies);
   gossip.start();

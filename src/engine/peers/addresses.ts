@@ -27,6 +27,12 @@ export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
 }
 
+/** What shares a budget with a peer: all at its address; on the own machine each peer is one of its own. */
+export function sourceOf(peerId: PeerId): string {
+  const ip = ipOf(peerId);
+  return isLoopback(ip) ? peerId : ip;
+}
+
 /**
  * True for addresses that no peer is dialled at nor told of unless the operator names it: those of special purpose, such as
  * the metadata services of clouds.

@@ -62,6 +62,9 @@ export interface PeerHandlers {
   updated?(peerId: PeerId, info: PeerInfo): void;
 }
 
+/** No code of the reference means this; its nodes dial again after any that they do not know. */
+const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
+
 const INTERVALS: PeerIntervals = { populateMs: 10_000, seedMs: 30_000, shuffleMs: 300_000 };
 const NOTE = 'peers/book';
 const DROPPED_MAX = 200;
@@ -249,6 +252,18 @@ export class PeerManager {
    */
   penalise(peerId: PeerId, code: string, detail: string): void {
     this.#discipline.penalise(peerId, code, detail);
+  }
+
+  /**
+   * Disconnects a peer whose signatures took its whole budget for nothing. It costs no points: transactions may share an id, and
+   * signatures of members are not part of it, so an honest peer may pass on what another made up. Named peers stay.
+   */
+  cutWasteful(peerId: PeerId): void {
+    if (this.isNamed(peerId)) return;
+    this.#observer.log('warn', 'PEER_WASTEFUL', 'A peer brought signatures of nobody and nothing else', {
+      peer: peerId,
+    });
+    this.#transport.disconnect(peerId, WASTEFUL);
   }
 
   /** Disconnects every peer at an IP and refuses it for a time, a day unless told. */

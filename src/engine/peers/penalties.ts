@@ -55,6 +55,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   // know the other; so whoever sends such a signature is only not read for a while (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
+  VERIFICATION_LIMIT: 0,
 
   SYNC_NO_COMMON_BLOCK: 100,
   SYNC_BLOCKS_UNLINKED: 100,

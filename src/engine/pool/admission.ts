@@ -5,6 +5,7 @@ import type { Transaction, TransactionId } from '../../protocol/types.ts';
 import { timestampInFuture, transactionError, TransactionRejected } from '../../protocol/verdict.ts';
 import { groupOf, isInFuture, typeErrorsOnEntry, validateAtTip, verifyAtTip, type PoolContext } from './checks.ts';
 import type { Pooled, PoolQueues } from './queues.ts';
+import type { Payer } from './verification-budget.ts';
 
 /**
  * Takes a client's transaction: verified at once, so the client learns the verdict.
@@ -12,35 +13,26 @@ import type { Pooled, PoolQueues } from './queues.ts';
  * @returns what was kept; it is in `verified`, or in `pending` when a group's signatures lack
  * @throws TransactionRejected with a code of every kind
  */
-export function admitFromClient(context: PoolContext, queues: PoolQueues, json: unknown): Pooled {
-  const transaction = checkedNew(context, queues, context.rules.codec.transactionFromJson(json));
+export function admitFromClient(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
+  const transaction = checkedNew(context, queues, payer, context.rules.codec.transactionFromJson(json));
   const verdict = verifyAtTip(context, transaction);
   if (verdict.status === 'fail') throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', verdict.errors);
   const group = verdict.status === 'pending' ? 'pending' : groupOf(context, transaction);
   return keep(context, queues, transaction, verdict.status === 'pending' ? 'pending' : 'verified', group);
 }
 
-/** How many more transactions with members' signatures are looked at before they are kept. */
-export interface Looks {
-  left: number;
-}
-
 /**
  * Takes a peer's transaction into `received`; whether it fits the state is looked at in the next steps, unless it has
- * signatures of members and a look is left for it.
+ * signatures of members: what those cost is charged to who brings them, and nobody is charged for a step.
  *
  * @throws TransactionRejected; see `isFaultOfSender`
  */
-export function admitFromPeer(context: PoolContext, queues: PoolQueues, looks: Looks, json: unknown): Pooled {
+export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
   const transaction = context.rules.codec.transactionFromJson(json);
   // Peers can send far more than the steps take on. What finds no room must not cost a signature check.
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
-  checkedNew(context, queues, transaction);
-  // One look may take hundreds of signature checks, and another spoilt copy costs nothing.
-  if (transaction.signatures.length > 0 && looks.left > 0) {
-    looks.left -= 1;
-    refuseSpoilt(context, transaction);
-  }
+  checkedNew(context, queues, payer, transaction);
+  if (transaction.signatures.length > 0) refuseSpoilt(context, transaction);
   return keep(context, queues, transaction, 'received', 'none');
 }
 
@@ -68,7 +60,7 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
  * The reference looks at the signature before it asks whether the id is known. The id covers the signature, so the other
  * order gives the same answers, and repeating a transaction costs no signature check.
  */
-function checkedNew(context: PoolContext, queues: PoolQueues, transaction: Transaction): Transaction {
+function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, transaction: Transaction): Transaction {
   const { id } = transaction;
 
   const typeErrors = typeErrorsOnEntry(context, transaction);
@@ -79,6 +71,7 @@ function checkedNew(context: PoolContext, queues: PoolQueues, transaction: Trans
     throw new TransactionRejected('TRANSACTION_KNOWN', [error]);
   }
 
+  if (!payer.mayAsk()) throw verificationLimit(id);
   const errors = validateAtTip(context, transaction);
   if (errors.length > 0) throw new TransactionRejected('TRANSACTION_INVALID', errors);
 
@@ -91,6 +84,12 @@ function checkedNew(context: PoolContext, queues: PoolQueues, transaction: Trans
     throw new TransactionRejected('TRANSACTION_KNOWN', [error]);
   }
   return transaction;
+}
+
+/** For whoever has had as many signatures checked as it may. */
+export function verificationLimit(id: TransactionId): TransactionRejected {
+  const error = transactionError(id, 'Too many signatures to verify, please try again later.', '');
+  return new TransactionRejected('VERIFICATION_LIMIT', [error]);
 }
 
 function keep(

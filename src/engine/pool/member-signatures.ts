@@ -4,8 +4,10 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { isU64Decimal } from '../../primitives/bytes.ts';
 import type { MemberSignature } from '../../protocol/types.ts';
 import { transactionError, TransactionRejected } from '../../protocol/verdict.ts';
+import { verificationLimit } from './admission.ts';
 import type { PoolContext } from './checks.ts';
 import type { Pooled, PoolQueues } from './queues.ts';
+import type { Payer } from './verification-budget.ts';
 
 /**
  * Reads a signature object; members it does not know are ignored.
@@ -32,9 +34,14 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  * every pair of member and signature again for each that comes then.
  *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` when the named member did not sign; `TRANSACTION_INVALID` with the rules'
- * reasons, when he signed before, or when nothing pending has the id
+ * reasons, when he signed before, or when nothing pending has the id; `VERIFICATION_LIMIT`
  */
-export function addMemberSignature(context: PoolContext, queues: PoolQueues, given: MemberSignature): Pooled {
+export function addMemberSignature(
+  context: PoolContext,
+  queues: PoolQueues,
+  payer: Payer,
+  given: MemberSignature,
+): Pooled {
   const { transactionId } = given;
   const pooled = queues.stateOf(transactionId) === 'pending' ? queues.get(transactionId) : undefined;
   if (pooled === undefined) {
@@ -44,6 +51,7 @@ export function addMemberSignature(context: PoolContext, queues: PoolQueues, giv
   // One spelling, or the same signature in capitals would be added a second time and spoil the transaction.
   const added = { ...given, signature: given.signature.toLowerCase(), publicKey: given.publicKey.toLowerCase() };
   refuseSecondOf(pooled, added);
+  if (!payer.mayAsk()) throw verificationLimit(transactionId);
   const result = context.rules.addMemberSignature(context.state(), pooled.transaction, added, context.verify);
   if ('errors' in result) {
     throw new TransactionRejected(

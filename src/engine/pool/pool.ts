@@ -9,12 +9,13 @@ import type { PoolEntry, PoolState, SubmitResult } from '../../ports/node-api.ts
 import type { Observer } from '../../ports/observer.ts';
 import type { Block, MemberSignature, Transaction, TransactionId } from '../../protocol/types.ts';
 import { transactionError, TransactionRejected, type TransactionError } from '../../protocol/verdict.ts';
-import { admitFromClient, admitFromPeer, isFaultOfSender, type Looks } from './admission.ts';
+import { admitFromClient, admitFromPeer, isFaultOfSender } from './admission.ts';
 import type { PoolContext } from './checks.ts';
 import { addMemberSignature, memberSignatureFromJson } from './member-signatures.ts';
 import { POOL_STATES, PoolQueues, type Pooled } from './queues.ts';
 import { demoteAfterApply, demoteAfterRevert } from './reactions.ts';
 import { fillReady, validateReceived, verifyValidated, type StepEvents } from './steps.ts';
+import { NO_PAYER, type Payer } from './verification-budget.ts';
 
 export interface PoolLimits {
   /** Transactions that a queue takes from outside. */
@@ -61,8 +62,6 @@ export class TransactionPool {
   readonly #limits: PoolLimits;
   readonly #queues: PoolQueues;
   readonly #stepEvents: StepEvents;
-  /** Between two steps, as many as a step looks at. */
-  readonly #looks: Looks;
 
   constructor(dependencies: PoolDependencies) {
     this.#context = dependencies;
@@ -70,7 +69,6 @@ export class TransactionPool {
     this.#events = dependencies.events;
     this.#limits = { ...DEFAULT_LIMITS, ...dependencies.limits };
     this.#queues = new PoolQueues(this.#limits.perQueueMax);
-    this.#looks = { left: this.#limits.releaseLimit };
     this.#stepEvents = {
       dropped: (transaction, errors) => this.#noteDropped(transaction, errors),
       verified: (transaction) => this.#events.verified(transaction),
@@ -80,10 +78,10 @@ export class TransactionPool {
   // ---- in -----------------------------------------------------------------------------------------------------------
 
   /** Takes a client's transaction and verifies it at once. */
-  submit(json: unknown): SubmitResult {
+  submit(json: unknown, payer = NO_PAYER): SubmitResult {
     const outer = 'Transaction was rejected with errors';
     return this.#answer(outer, () => {
-      const pooled = admitFromClient(this.#context, this.#queues, json);
+      const pooled = payer.charge(() => admitFromClient(this.#context, this.#queues, payer, json));
       this.#events.verified(pooled.transaction);
       return pooled;
     });
@@ -92,14 +90,17 @@ export class TransactionPool {
   /**
    * Takes transactions that a peer served; they are verified by the next steps. The reference stops at the first that it
    * refuses; this goes on unless the peer is to blame, as one known transaction says nothing about the next.
+   *
+   * @param payer what the peer's signatures cost is charged to it; those beyond its budget are not looked at
    */
-  receive(jsons: readonly unknown[]): ReceiveReport {
+  receive(jsons: readonly unknown[], payer = NO_PAYER): ReceiveReport {
     const accepted: TransactionId[] = [];
     const refused: TransactionRejected[] = [];
     for (const json of jsons) {
       try {
-        const { transaction } = admitFromPeer(this.#context, this.#queues, this.#looks, json);
+        const { transaction } = payer.charge(() => admitFromPeer(this.#context, this.#queues, payer, json));
         accepted.push(transaction.id);
+        payer.wasUseful();
         this.#events.received?.(transaction);
       } catch (error) {
         if (!(error instanceof TransactionRejected)) throw error;
@@ -112,13 +113,13 @@ export class TransactionPool {
   }
 
   /** Takes a signature object as a client sends it. */
-  submitSignature(json: unknown): SubmitResult {
-    return this.#answer('Error processing signature', () => this.#addSignature(memberSignatureFromJson(json)));
+  submitSignature(json: unknown, payer = NO_PAYER): SubmitResult {
+    return this.#answer('Error processing signature', () => this.#addSignature(memberSignatureFromJson(json), payer));
   }
 
   /** Adds a member's signature whose form was checked. */
-  addSignature(signature: MemberSignature): SubmitResult {
-    return this.#answer('Error processing signature', () => this.#addSignature(signature));
+  addSignature(signature: MemberSignature, payer = NO_PAYER): SubmitResult {
+    return this.#answer('Error processing signature', () => this.#addSignature(signature, payer));
   }
 
   // ---- steps --------------------------------------------------------------------------------------------------------
@@ -126,7 +127,6 @@ export class TransactionPool {
   /** Moves transactions on: validate, verify, process. Due every few seconds and right before forging. */
   step(): void {
     const { releaseLimit } = this.#limits;
-    this.#looks.left = releaseLimit;
     validateReceived(this.#context, this.#queues, releaseLimit, this.#stepEvents);
     verifyValidated(this.#context, this.#queues, releaseLimit, this.#stepEvents);
     fillReady(this.#context, this.#queues, this.#stepEvents);
@@ -230,8 +230,9 @@ export class TransactionPool {
 
   // ---- helpers ------------------------------------------------------------------------------------------------------
 
-  #addSignature(signature: MemberSignature): Pooled {
-    const pooled = addMemberSignature(this.#context, this.#queues, signature);
+  #addSignature(signature: MemberSignature, payer: Payer): Pooled {
+    const pooled = payer.charge(() => addMemberSignature(this.#context, this.#queues, payer, signature));
+    payer.wasUseful();
     this.#events.signatureAdded(signature);
     return pooled;
   }

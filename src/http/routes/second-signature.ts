@@ -65,7 +65,7 @@ function registrationRoute(dialect: Dialect): Route {
     errors: { 403: 'The caller is not on the whitelist of those who may send passphrases.' },
     access: 'secrets',
     respond: async (api, request) => {
-      const result = await register(api, request.body);
+      const result = await register(api, request.body, request.client);
       if (typeof result === 'string') return { status: 200, body: { success: false, error: result } };
       const transaction = registrationView(result.transaction, result.receivedAtMs, dialect);
       return { status: 200, body: { success: true, transaction } };
@@ -76,7 +76,7 @@ function registrationRoute(dialect: Dialect): Route {
 type Accepted = Extract<SubmitResult, { accepted: true }>;
 
 /** @returns the transaction, or the sentence that refuses the request: the first of several */
-async function register(api: NodeApi, raw: unknown): Promise<Accepted | string> {
+async function register(api: NodeApi, raw: unknown, client: string | undefined): Promise<Accepted | string> {
   if (raw === undefined) return typeMismatch('object', 'undefined');
   const body = normalised(raw);
   const fault = faultsOf(BODY, body)[0];
@@ -91,7 +91,7 @@ async function register(api: NodeApi, raw: unknown): Promise<Accepted | string> 
     const account = api.chain.accountBy({ address: addressOf(ownKey) });
     if (account?.secondPublicKey !== undefined || isWaiting(api, ownKey)) return ALREADY;
     if ((account?.balance ?? 0n) < FEES.secondSignature) return tooPoor(ownKey, account);
-    const result = await api.registerSecondSignature(keyPair, hexOf(secondPair.publicKey));
+    const result = await api.registerSecondSignature(keyPair, hexOf(secondPair.publicKey), client);
     if (result.accepted) return result;
     const message = result.errors[0]?.message ?? result.message;
     return message.startsWith('Register second signature only allowed once') ? ALREADY : message;

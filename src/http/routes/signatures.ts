@@ -27,7 +27,7 @@ export function signatureRoutes(): readonly Route[] {
       answer: { meta: objectOf({ status: FLAG }), data: objectOf({ message: TEXT }) },
       errors: { 409: 'The signature is refused; `errors` says why.' },
       handle: async (api, request) => {
-        const result = await api.submitSignature(request.body);
+        const result = await api.submitSignature(request.body, request.client);
         if (!result.accepted) throw signatureRefused(result);
         return { meta: { status: true }, data: { message: 'Signature Accepted' } };
       },

@@ -112,7 +112,7 @@ function submitRoute(dialect: Dialect): Route {
     answer: { meta: objectOf({ status: FLAG }), data: objectOf({ message: TEXT }) },
     errors: { 409: 'The transaction is refused; `errors` says why.' },
     handle: async (api, request) => {
-      const result = await api.submitTransaction(request.body);
+      const result = await api.submitTransaction(request.body, request.client);
       if (!result.accepted) throw transactionRefused(result, dialect.generation);
       return { meta: { status: true }, data: { message: 'Transaction(s) accepted' } };
     },

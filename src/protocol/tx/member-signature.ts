@@ -5,7 +5,7 @@ import type { MemberSignature, PublicKey, Transaction } from '../types.ts';
 import { transactionError, type MemberSignatureRefusal, type TransactionError } from '../verdict.ts';
 import type { ApplyTransactionContext } from './apply-context.ts';
 import { membersOf } from './multisignature.ts';
-import { groupStanding, isSignedBy, unmatchedSignatures } from './signatures.ts';
+import { firstUnmatchedSignature, groupStanding, isSignedBy } from './signatures.ts';
 
 /**
  * Adds a member's signature.
@@ -34,12 +34,14 @@ export function addMemberSignature(
     return { kind: 'false', errors: [error] };
   }
   const sender = state.account(transaction.senderId);
-  const signed = { ...transaction, signatures: [...transaction.signatures, signature] };
-  const { status } = groupStanding(signed, sender, context);
-  if (status !== 'fail') return { transaction: signed, complete: status === 'ready' };
-  const unmatched = unmatchedSignatures(signed, members ?? [], context);
-  const cleared = { ...signed, signatures: signed.signatures.filter((each) => !unmatched.has(each)) };
-  return { transaction: cleared, complete: groupStanding(cleared, sender, context).status === 'ready' };
+  let signed = { ...transaction, signatures: [...transaction.signatures, signature] };
+  // One goes at a time, and none while there are too few: each signature that is added pays for one of nobody's at most.
+  for (;;) {
+    const { status } = groupStanding(signed, sender, context);
+    const unmatched = status === 'fail' ? firstUnmatchedSignature(signed, members ?? [], context) : undefined;
+    if (unmatched === undefined) return { transaction: signed, complete: status === 'ready' };
+    signed = { ...signed, signatures: signed.signatures.filter((each) => each !== unmatched) };
+  }
 }
 
 function membersFor(state: StateReader, { payload, senderId }: Transaction): readonly PublicKey[] | undefined {

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { VerificationBudget } from '../../../src/engine/pool/verification-budget.ts';
 import { pointsOf } from '../../../src/engine/peers/penalties.ts';
 import type { SubmitResult } from '../../../src/ports/node-api.ts';
 import type { Rules } from '../../../src/protocol/rules.ts';
@@ -82,28 +83,80 @@ test('a copy that somebody spoilt with a signature does not keep the good one ou
   }
 });
 
-test("between two steps no more copies with signatures of nobody's are looked at than a step looks at", (t) => {
+/** A group of fifteen that needs all of them, and a transfer of it. */
+function fifteenWorld() {
   const world = new PoolWorld();
   const fifteen = Array.from({ length: 15 }, (_, index) => person(`member ${index}`));
   world.setAccount(alice, { group: { min: 15, lifetime: 1, members: fifteen.map(({ publicKey }) => publicKey) } });
   const json = world.transfer(alice, stranger);
   let made = 0;
-  const spoilt = () => ({
-    ...json,
-    signatures: fifteen.map(() => (made += 1).toString(16).padStart(128, '0')),
-  });
-  const flood = (): void => {
-    for (let messages = 0; messages < 4; messages += 1) world.pool.receive(Array.from({ length: 25 }, spoilt));
-  };
-  flood();
-  t.true(world.checks <= 26 + 25 * 15 * 15, `${world.checks} checks`);
-  for (let step = 0; step < 3; step += 1) world.pool.step();
-  t.is(world.pool.sizes().received + world.pool.sizes().validated + world.pool.sizes().verified, 0);
-  const signatures = fifteen.map((member) => world.signatureOf(member, json).signature);
+  const junk = (): string => (made += 1).toString(16).padStart(128, '0');
+  const good = fifteen.map((member) => world.signatureOf(member, json).signature);
+  return { world, json, junk, good };
+}
+
+test('a copy with signatures of nobody costs a check for each member, not for each of both', (t) => {
+  const { world, json, junk, good } = fifteenWorld();
   const before = world.checks;
-  const report = world.pool.receive([spoilt(), { ...json, signatures }]);
-  t.true(world.checks - before > 15 * 15, 'they are looked at again after a step');
-  t.deepEqual(report.accepted, [json['id']]);
+  const report = world.pool.receive([{ ...json, signatures: good.map(junk) }]);
+  t.is(report.refused[0]?.code, 'TRANSACTION_NOT_APPLICABLE');
+  t.is(world.checks - before, 1 + 15);
+});
+
+test('good signatures of fifteen members cost 120 checks in the worst order, and one each from then on', (t) => {
+  const { world, json, good } = fifteenWorld();
+  const before = world.checks;
+  t.deepEqual(world.pool.receive([{ ...json, signatures: [...good].reverse() }]).accepted, [json['id']]);
+  t.is(world.checks - before, 1 + 120);
+  const again = world.checks;
+  world.pool.step();
+  t.is(world.pool.sizes().ready, 1);
+  const looksOfOneStep = 6;
+  t.true(world.checks - again <= 1 + looksOfOneStep * 15, `${world.checks - again} checks`);
+});
+
+test('of fourteen good signatures and one of nobody the last costs a check for the member who is left', (t) => {
+  const { world, json, junk, good } = fifteenWorld();
+  const before = world.checks;
+  world.pool.receive([{ ...json, signatures: [...good.slice(1).reverse(), junk()] }]);
+  t.true(world.checks - before <= 1 + 120);
+});
+
+test('who brings signatures pays for their checks whatever comes of them, and beyond its budget they are not looked at', (t) => {
+  const { world, json, junk, good } = fifteenWorld();
+  const budget = new VerificationBudget({ clock: { nowMs: () => world.nowMs }, spentMs: () => world.checks });
+  const spoilt = () => ({ ...json, signatures: good.map(junk) });
+  const attacker = budget.payer('1.1.1.1', 'peers');
+  const codes = new Set<string>();
+  for (let messages = 0; messages < 4; messages += 1) {
+    const flood = Array.from({ length: 25 }, spoilt);
+    for (const { code } of world.pool.receive(flood, attacker).refused) codes.add(code);
+  }
+  t.deepEqual([...codes], ['TRANSACTION_NOT_APPLICABLE', 'VERIFICATION_LIMIT']);
+  t.true(world.checks <= 300 + 16, `${world.checks} checks`);
+  t.true(budget.isWasteful('1.1.1.1'));
+  t.is(world.pool.sizes().received, 0);
+  const signature = world.pool.addSignature(world.signatureOf(mary, json), attacker);
+  t.false(signature.accepted);
+  const named = budget.payer('3.3.3.3', 'namedPeers');
+  t.deepEqual(world.pool.receive([spoilt(), { ...json, signatures: good }], named).accepted, [json['id']]);
+  t.false(budget.isWasteful('3.3.3.3'));
+});
+
+test('a client that used up its budget is told so, in a transaction and in a signature', (t) => {
+  const { world, json, junk, good } = fifteenWorld();
+  const budget = new VerificationBudget({ clock: { nowMs: () => world.nowMs }, spentMs: () => world.checks });
+  const client = budget.payer('1.1.1.1', 'clients');
+  const codes = Array.from({ length: 40 }, () => {
+    const result = world.pool.submit({ ...json, signatures: good.map(junk) }, client);
+    return result.accepted ? '' : result.code;
+  });
+  t.deepEqual([codes[0], codes.at(-1)], ['TRANSACTION_NOT_APPLICABLE', 'VERIFICATION_LIMIT']);
+  world.submit(json);
+  const before = world.checks;
+  const result = world.pool.submitSignature(world.signatureOf(person('member 0'), json), client);
+  t.is(result.accepted ? '' : result.code, 'VERIFICATION_LIMIT');
+  t.is(world.checks, before);
 });
 
 test('a registration waits for all members', (t) => {

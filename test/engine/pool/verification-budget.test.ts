@@ -1,0 +1,93 @@
+import test from 'ava';
+import { VerificationBudget, type Crowd } from '../../../src/engine/pool/verification-budget.ts';
+
+/** A budget whose clock and costs are moved by hand. */
+function stage() {
+  const time = { nowMs: 1_000_000, spentMs: 0 };
+  const budget = new VerificationBudget({ clock: { nowMs: () => time.nowMs }, spentMs: () => time.spentMs });
+  /** Asks for as much work of the cost as there is leave for, at most `times`. */
+  const use = (address: string, costMs: number, times = 1_000, crowd: Crowd = 'peers'): number => {
+    const payer = budget.payer(address, crowd);
+    let done = 0;
+    while (done < times && payer.mayAsk()) {
+      payer.charge(() => (time.spentMs += costMs));
+      done += 1;
+    }
+    return done;
+  };
+  return { time, budget, use };
+}
+
+test('an address has so much at once, and then what time brings', (t) => {
+  const { time, use } = stage();
+  t.is(use('1.1.1.1', 20), 15);
+  time.nowMs += 1_000;
+  t.is(use('1.1.1.1', 10), 5);
+  time.nowMs += 3_600_000;
+  t.is(use('1.1.1.1', 20), 15, 'what is not used does not pile up');
+});
+
+test('work that overdraws the budget is paid back before the next', (t) => {
+  const { time, use } = stage();
+  t.is(use('1.1.1.1', 299), 2);
+  time.nowMs += 5_000;
+  t.is(use('1.1.1.1', 1), 0);
+  time.nowMs += 2_000;
+  t.true(use('1.1.1.1', 1) > 0);
+});
+
+test('however many addresses ask, they get no more than their crowd may have', (t) => {
+  const { time, use } = stage();
+  const durationS = 60;
+  for (let tick = 0; tick < durationS * 10; tick += 1) {
+    for (let source = 0; source < 40; source += 1) use(`1.1.${tick}.${source}`, 5, 3);
+    time.nowMs += 100;
+  }
+  t.true(time.spentMs <= 450 + durationS * 100 + 5, `${time.spentMs} ms`);
+  t.true(time.spentMs >= durationS * 100, 'and no less');
+});
+
+test('where a crowd wants more than there is, who took the least comes first', (t) => {
+  const { time, use } = stage();
+  let honest = 0;
+  for (let tick = 0; tick < 600; tick += 1) {
+    for (let source = 0; source < 99; source += 1) use(`9.9.9.${source}`, 5);
+    // One transaction every three seconds, which a greedy crowd would leave no room for.
+    if (tick % 30 === 29) honest += use('2.2.2.2', 1.3, 1);
+    time.nowMs += 100;
+  }
+  t.true(honest >= 16, `${honest} of 20`);
+});
+
+test('strangers do not use up what named peers and local programs need, nor clients what peers need', (t) => {
+  const { use } = stage();
+  for (let source = 0; source < 100; source += 1) use(`1.1.1.${source}`, 5);
+  t.is(use('2.2.2.2', 5, 1), 0);
+  for (const crowd of ['namedPeers', 'clients', 'localClients'] as const) t.is(use(`of ${crowd}`, 5, 1, crowd), 1);
+});
+
+test('who used up its budget for nothing is wasteful, whoever brought anything of use is not', (t) => {
+  const { time, budget, use } = stage();
+  use('1.1.1.1', 20);
+  t.true(budget.isWasteful('1.1.1.1'));
+  use('2.2.2.2', 20, 3, 'clients');
+  t.false(budget.isWasteful('2.2.2.2'), 'some is left');
+  use('3.3.3.3', 20, 1, 'localClients');
+  budget.payer('3.3.3.3', 'localClients').wasUseful();
+  use('3.3.3.3', 20, 100, 'localClients');
+  t.false(budget.isWasteful('3.3.3.3'));
+  time.nowMs += 60_000;
+  t.false(budget.isWasteful('1.1.1.1'), 'it has a budget again');
+  use('3.3.3.3', 20);
+  t.true(budget.isWasteful('3.3.3.3'), 'what was of use before its budget was full again counts no more');
+  t.false(budget.isWasteful('4.4.4.4'), 'who never asked');
+});
+
+test('a clock that was set back stops no budget from filling', (t) => {
+  const { time, use } = stage();
+  use('1.1.1.1', 20);
+  time.nowMs -= 3_600_000;
+  t.is(use('1.1.1.1', 10), 0);
+  time.nowMs += 1_000;
+  t.is(use('1.1.1.1', 10), 5);
+});
