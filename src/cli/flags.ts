@@ -1,6 +1,7 @@
 /** The flags of each command as `program.ts` reads them. */
 
 import type { Generation } from '../protocol/params.ts';
+import type { RestartMode } from './devnet/restart-policy.ts';
 
 export interface DevnetFlags {
   readonly nodes: number;
@@ -10,6 +11,7 @@ export interface DevnetFlags {
   readonly wsPort: number;
   readonly dataDir?: string;
   readonly fresh?: true;
+  readonly restart: RestartMode;
   readonly untilHeight?: number;
   readonly json?: true;
 }

@@ -1,8 +1,9 @@
 /** The commands and their flags. What a command does is in `commands/`, loaded when it is called. */
 
-import { Argument, Command } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import { packageVersion } from '../config/package.ts';
 import type { Shell } from './completion.ts';
+import { RESTART_MODES } from './devnet/restart-policy.ts';
 import type {
   ConfigShowFlags,
   AccountsFlags,
@@ -55,6 +56,11 @@ export function createProgram(): Command {
     .option('--ws-port <port>', 'peer port of node 0; node i has port + i', integerFrom(1, 65_535), 5000)
     .option('--data-dir <dir>', 'folder for the nodes, their logs and the network')
     .option('--fresh', 'forget what an earlier devnet left in that folder')
+    .addOption(
+      new Option('--restart <when>', 'whether a node that ends later on is started again')
+        .choices(RESTART_MODES)
+        .default(RESTART_MODES[0]),
+    )
     .option('--until-height <height>', 'stop once all nodes hold the same block there', integerFrom(1, 1_000_000_000))
     .option('--json', 'print one JSON object and nothing else on the standard output')
     .addHelpText(
@@ -64,7 +70,10 @@ Node i listens on port + i, forges with its share of the 101 delegates and write
 (default: devnet in BLOOMERY_HOME, else in ~/.bloomery). With another block time the network's folder is written to
 network in the data folder, for bloomery start --network. Ctrl-C or SIGTERM ends all nodes.
 
-With --until-height the nodes have three minutes and three block times for each block from genesis; then the exit code is 1.
+All nodes must answer within three minutes. From then on a node that is silent is waited for, and one that ends is started
+again, ever later, until it has ended five times in a row within a minute of its start.
+
+With --until-height the nodes have three minutes and three block times for each block from genesis; then, or when a node ends, the exit code is 1.
 With --json: {"nodes":[{"http","ws","height","blockId"}, ...]} with the port numbers of each node and the block at that
 height; without --until-height it is printed once all nodes answer, with the block each of them has then.
 ${EXIT_CODES}`,

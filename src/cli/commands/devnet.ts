@@ -11,7 +11,7 @@ import {
   writeDevnetFolder,
 } from '../devnet/folder.ts';
 import { DEVNET_HOST, devnetNetworkName, planDevnet } from '../devnet/plan.ts';
-import { runDevnet } from '../devnet/supervisor.ts';
+import { processParts, runDevnet } from '../devnet/supervisor.ts';
 import { plainScreen, terminalScreen } from '../devnet/table.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT } from '../problems.ts';
@@ -46,13 +46,13 @@ export async function devnet(flags: DevnetFlags): Promise<void> {
     const result = await runDevnet({
       nodes,
       network,
-      entry: process.argv[1] ?? '',
+      restart: flags.restart,
       screen:
         process.stdout.isTTY && flags.json !== true
           ? terminalScreen(process.stdout)
           : plainScreen(say, SUMMARY_INTERVAL_MS, () => systemClock.nowMs()),
       stop: stop.signal,
-      nowMs: () => systemClock.nowMs(),
+      parts: processParts(network, process.argv[1] ?? '', () => systemClock.nowMs()),
       ...(flags.untilHeight === undefined ? {} : { untilHeight: flags.untilHeight }),
       ...(flags.json === true && flags.untilHeight === undefined ? { onReady: print } : {}),
     });
