@@ -4,6 +4,8 @@ import type { Generation } from '../protocol/params.ts';
 import type { RestartMode } from './devnet/restart-policy.ts';
 
 export interface DevnetFlags {
+  readonly network?: string;
+  readonly delegates?: number;
   readonly nodes: number;
   readonly blockTime?: number;
   readonly generation: Generation;
@@ -17,6 +19,7 @@ export interface DevnetFlags {
 }
 
 export interface AccountsFlags {
+  readonly network?: string;
   readonly generation: Generation;
   readonly json?: true;
 }
