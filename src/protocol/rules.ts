@@ -150,7 +150,7 @@ export interface Rules {
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * The forging order that holds for the next `ACTIVE_DELEGATES` slots after the tip: entry `slot mod 101` forges. Shorter
+   * The forging order that holds for the next `activeDelegates` slots after the tip: entry `slot mod activeDelegates` forges. Shorter
    * when fewer delegates exist, empty when no list is known.
    *
    * @param height height of the block to be forged

@@ -94,7 +94,7 @@ function testNode(plan: PlannedNode, network: Network): TestNode {
   const end = async (how: 'kill' | 'stop'): Promise<string> => {
     if (process?.isRunning() !== true) return 'not running';
     process[how]();
-    return process.ended;
+    return (await process.ended).reason;
   };
   return {
     plan,

@@ -1,13 +1,17 @@
-/** `bloomery devnet accounts`: the published accounts of a devnet that comes with the package. */
+/** `bloomery devnet accounts`: the published accounts of a network that was made by `bloomery genesis create`. */
 
-import { packagedNetworkDirectory } from '../../config/network.ts';
+import { bloomeryHome, findNetworkDirectory, packagedNetworkDirectory } from '../../config/network.ts';
 import { readAccounts } from '../genesis/accounts-file.ts';
-import { devnetNetworkName } from '../devnet/plan.ts';
+import { devnetNetworkName } from '../devnet/network.ts';
 import type { AccountsFlags } from '../flags.ts';
 
 /** @throws ProtocolError what reading the file throws */
 export function devnetAccounts(flags: AccountsFlags): void {
-  const accounts = readAccounts(packagedNetworkDirectory(devnetNetworkName(flags.generation)));
+  const directory =
+    flags.network === undefined
+      ? packagedNetworkDirectory(devnetNetworkName(flags.generation))
+      : findNetworkDirectory(flags.network, bloomeryHome(process.env));
+  const accounts = readAccounts(directory);
   if (flags.json === true) {
     process.stdout.write(`${JSON.stringify({ accounts })}\n`);
     return;

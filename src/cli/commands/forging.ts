@@ -6,6 +6,7 @@ import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { ForgingStatusFlags, ForgingSwitchFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
+import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
 import { durationText } from '../progress.ts';
 import { readSecret } from '../wallet/secrets.ts';
 
@@ -54,16 +55,17 @@ export async function forgingStatus({ node, json }: ForgingStatusFlags): Promise
 export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): Promise<void> {
   const node = nodeAsker(url);
   const own = new Map((await configured(node)).map((delegate) => [delegate.publicKey, delegate]));
-  const [forgers, { epoch }, status] = await Promise.all([
+  const [forgers, { epoch, ...round }, status] = await Promise.all([
     node.ask<ForgerState[]>(`delegates/forgers?limit=${ACTIVE_DELEGATES}`),
-    node.ask<{ epoch: string }>('node/constants'),
+    node.ask<{ epoch: string } & RoundConstants>('node/constants'),
     node.ask<{ height: number; secondsSinceEpoch: number; currentTime: number }>('node/status'),
   ]);
   const soonest = forgers[0]?.nextSlot;
   if (soonest === undefined) throw new ProtocolError('FORGERS_UNKNOWN', {}, `${node.base} knows no forging order yet`);
   // Slots count from the epoch, so the present one tells how long they are.
   const blockTimeS = Math.round(status.secondsSinceEpoch / soonest);
-  const blocksLeft = ACTIVE_DELEGATES - (status.height % ACTIVE_DELEGATES);
+  const activeDelegates = activeDelegatesOf(round);
+  const blocksLeft = activeDelegates - (status.height % activeDelegates);
   const slots = forgers
     .map((forger, index) => ({ ...forger, isThisRound: index < blocksLeft }))
     .filter(({ publicKey }) => own.has(publicKey))
@@ -77,7 +79,7 @@ export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): 
     process.stdout.write(`${JSON.stringify({ slots })}\n`);
     return;
   }
-  if (slots.length === 0) process.stdout.write('no delegate of this node is among the 101 that forge\n');
+  if (slots.length === 0) process.stdout.write('no delegate of this node is among those that forge in this round\n');
   for (const { time, inS, username, slot, isThisRound, forging } of slots) {
     const notes = [
       ...(forging ? [] : ['forging is switched off']),

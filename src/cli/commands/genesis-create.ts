@@ -17,4 +17,5 @@ export async function genesisCreate(flags: GenesisFlags): Promise<void> {
   const files = await makeNetwork({ generation, name, blockTimeS, delegates, seed });
   const { params } = writeNetworkFolder(out, files);
   process.stdout.write(`${out}: network ${name}, genesis block ${params.genesisBlockId}, nethash ${params.nethash}\n`);
+  process.stdout.write(`to run it, forging: bloomery devnet --network ${out}\n`);
 }

@@ -2,7 +2,7 @@
 
 import { join, resolve } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
-import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
+import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { startNode } from '../../node/node.ts';
@@ -45,6 +45,8 @@ export async function start(flags: StartFlags): Promise<void> {
   const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
   const node = await startNode({ network, dataDirectory, config, observer, metrics });
   process.stdout.write(`${startedLine(network.name, node.httpPort, node.wsPort, dataDirectory)}\n`);
+  const lack = forgingLack(network, config);
+  if (lack !== undefined) process.stdout.write(`${lack}\n`);
   await stop;
   const patience = setTimeout(() => {
     process.stderr.write('bloomery: the node did not stop in time and was ended\n');
@@ -53,6 +55,16 @@ export async function start(flags: StartFlags): Promise<void> {
   await node.close();
   clearTimeout(patience);
   observer.close();
+}
+
+/** What keeps a network of one's own from forging, as nobody else will: undefined where somebody may. */
+function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
+  if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;
+  if (!forging.enabled || forging.force) return undefined;
+  return (
+    `${name}: no delegate forges here yet and no peer is named, so no block comes: ` +
+    `bloomery devnet --network ${directory} runs all delegates, forging.force: true those of this node`
+  );
 }
 
 const MEGABYTE = 1_000_000;

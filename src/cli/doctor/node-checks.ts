@@ -2,10 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
 import { nodeAsker } from '../ask-node.ts';
 import type { DecisionState, NodeState, PeerVerdictState } from '../node-client.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';
+import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
 import { earlierHeight, standstillS, type BlockState, type RecentBlocks } from './standstill.ts';
 
 export interface NodeRequest {
@@ -21,7 +21,7 @@ export interface NodeReport {
   readonly findings: readonly Finding[];
 }
 
-interface Constants {
+interface Constants extends RoundConstants {
   readonly nethash: string;
   readonly protocolVersion: string;
 }
@@ -223,10 +223,10 @@ function judgeDecisions(seen: Seen): readonly Finding[] {
 }
 
 /** How far back missed slots count, and how many of them: who has few delegates has few slots. */
-function ownSlots({ forging, active, blockTimeS }: Seen) {
+function ownSlots({ forging, active, blockTimeS, constants }: Seen) {
   const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;
   return {
-    recentMs: Math.max(RECENT_MS, RECENT_ROUNDS * ACTIVE_DELEGATES * blockTimeS * 1000),
+    recentMs: Math.max(RECENT_MS, RECENT_ROUNDS * activeDelegatesOf(constants) * blockTimeS * 1000),
     timesMin: delegates === 0 ? TIMES_MIN : Math.min(TIMES_MIN, TIMES_MIN_PER_DELEGATE * delegates),
   };
 }
@@ -255,11 +255,11 @@ function evidenceOf({ time, code, message, fields }: DecisionState, times: numbe
   return `${often}${time.slice(11, 19)} UTC ${code}: ${message}${reason}`;
 }
 
-function judgeForging({ forging, active }: Seen): readonly Finding[] {
+function judgeForging({ forging, active, constants }: Seen): readonly Finding[] {
   if (forging.length === 0) return [];
   const on = forging.filter((delegate) => delegate.forging);
   // Where the passphrases are published every node has all delegates at hand, and forges with none unless told.
-  if (on.length === 0 && forging.length >= ACTIVE_DELEGATES) return [];
+  if (on.length === 0 && forging.length >= activeDelegatesOf(constants)) return [];
   if (on.length === 0) return [finding('FORGING_OFF', `${forging.length} configured, 0 on`)];
   const idle = on.filter(({ publicKey }) => !active.has(publicKey));
   const [first] = idle;

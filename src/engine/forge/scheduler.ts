@@ -9,8 +9,7 @@ import type { SigningJournal } from '../../ports/journal.ts';
 import type { ForgingWait } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { hexOf } from '../../primitives/bytes.ts';
-import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
-import { firstHeightOf, roundOf } from '../../protocol/rounds.ts';
+import { firstHeightOf, ownerOfSlot, roundOf } from '../../protocol/rounds.ts';
 import type { TipView } from '../../protocol/rules.ts';
 import { slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.ts';
 import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
@@ -156,7 +155,7 @@ export class ForgingScheduler {
     const tipSlot = slotAt(tip.header.timestamp, rules.params);
     if (slot <= tipSlot) return undefined;
     const forgers = rules.forgers(state, tip.header.height + 1);
-    const owner = forgers[slot % ACTIVE_DELEGATES];
+    const owner = ownerOfSlot(forgers, slot, rules.params);
     const keyPair = owner === undefined ? undefined : this.#keys.get(owner);
     if (keyPair === undefined) return undefined;
     const isLateBlockPossible = tipSlot < slot - 1 && nowMs <= slotStartMs(slot, rules.params) + waitThresholdMs;
@@ -213,7 +212,7 @@ export class ForgingScheduler {
     const { chain, observer } = this.#dependencies;
     const { rules, state, tip } = chain;
     const slot = chain.currentSlot();
-    const first = Math.max(this.#slotOfLastLook + 1, slot - ACTIVE_DELEGATES);
+    const first = Math.max(this.#slotOfLastLook + 1, slot - rules.params.activeDelegates);
     const isFirstLook = this.#slotOfLastLook < 0;
     this.#slotOfLastLook = slot;
     if (isFirstLook || first >= slot) return;
@@ -221,7 +220,7 @@ export class ForgingScheduler {
     // What others forged meanwhile may be here already; of an earlier round it would show another order than the present.
     const { filled, orderSince } = this.#slotsSince(first);
     for (let slept = Math.max(first, orderSince); slept < slot; slept += 1) {
-      const delegate = forgers[slept % ACTIVE_DELEGATES];
+      const delegate = ownerOfSlot(forgers, slept, rules.params);
       if (delegate === undefined || !this.#keys.has(delegate) || filled.has(slept)) continue;
       observer.log('warn', 'FORGING_SLOT_SLEPT', 'a slot of ours passed while the node was busy or asleep', {
         slot: slept,
@@ -235,7 +234,7 @@ export class ForgingScheduler {
   #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
     const { rules, state, tip } = this.#dependencies.chain;
     const filled = new Set<number>();
-    const firstOfRound = firstHeightOf(roundOf(tip.header.height + 1));
+    const firstOfRound = firstHeightOf(roundOf(tip.header.height + 1, rules.params), rules.params);
     let orderSince = first;
     for (let height = tip.header.height; height >= 1; height -= 1) {
       const header = state.header(height);

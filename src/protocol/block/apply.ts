@@ -73,7 +73,7 @@ export function verifyForger(
   text: (slot: number) => string,
 ): void {
   const slot = slotAt(block.timestamp, params);
-  const owner = order === undefined ? undefined : ownerOfSlot(order, slot);
+  const owner = order === undefined ? undefined : ownerOfSlot(order, slot, params);
   if (owner === block.generatorPublicKey) return;
   throw new BlockRejected('BLOCK_FORGER_INVALID', text(slot), { slot, owner, generator: block.generatorPublicKey });
 }

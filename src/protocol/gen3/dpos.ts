@@ -4,7 +4,7 @@ import { addressOf } from '../../crypto/keys.ts';
 import { assert } from '../../primitives/errors.ts';
 import type { ChainParams } from '../params.ts';
 import { countMissedBlocks, countProducedBlock, earningsOfRound, headersOfRound, payEarnings } from '../payout.ts';
-import { delegatesByWeight, isLastOfRound, listIndexOf, roundOf } from '../rounds.ts';
+import { delegatesByWeight, isLastOfRound, listIndexOf, roundOf, type RoundLength } from '../rounds.ts';
 import type { StateWriter } from '../state.ts';
 import { addVoteWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader } from '../types.ts';
@@ -23,23 +23,23 @@ const LISTS_KEPT = 8;
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams, offset: number): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
-  if (block.height === 1) state.setRoundList(1, delegatesByWeight(state));
-  if (!isLastOfRound(block.height)) return;
+  if (block.height === 1) state.setRoundList(1, delegatesByWeight(state, params));
+  if (!isLastOfRound(block.height, params)) return;
 
-  const round = roundOf(block.height);
+  const round = roundOf(block.height, params);
   const list = state.roundList(listIndexOf(round, offset));
   assert(list !== undefined, `the list of round ${round} is known at its end`);
-  const headers = headersOfRound(state, block);
+  const headers = headersOfRound(state, block, params);
   countMissedBlocks(state, list, headers, addressOf);
-  payEarnings(state, earningsOfRound(headers, round, params.exceptions), addressOf, (to, delegate, beddows) => {
+  payEarnings(state, earningsOfRound(headers, round, params), addressOf, (to, delegate, beddows) => {
     addVoteWeight(to, delegate, beddows, 'live');
   });
-  state.setRoundList(round + 1, delegatesByWeight(state));
+  state.setRoundList(round + 1, delegatesByWeight(state, params));
   const obsolete = round + 1 - LISTS_KEPT;
   if (obsolete >= 1) state.setRoundList(obsolete, undefined);
 }
 
 /** Index of the newest frozen list once the block of this height is applied. */
-export function newestListAfter(height: number): number {
-  return roundOf(height) + (isLastOfRound(height) ? 1 : 0);
+export function newestListAfter(height: number, params: RoundLength): number {
+  return roundOf(height, params) + (isLastOfRound(height, params) ? 1 : 0);
 }
