@@ -145,6 +145,7 @@ export class Engine {
       broadhash: () => this.standing.broadhash(),
       ended: () => {
         this.#announceTip();
+        this.forging.look();
       },
       penalise,
     });

@@ -42,6 +42,8 @@ export class ForgingScheduler {
   #timer: Timer | undefined;
   #stopped = true;
   #attempt: Promise<void> | undefined;
+  /** Whether something happened during the attempt that asks for another look. */
+  #isLookWanted = false;
   /** Last slot in which something was said about a refusal, so that it is said once. */
   #slotOfLastRefusal = -1;
   /** Slot of the last look at whether one is ours; -1 before the first. */
@@ -82,10 +84,17 @@ export class ForgingScheduler {
     // A block that arrives inside our slot may be the one we were waiting for.
     this.#dependencies.chain.listen({
       applied: (_blocks, origin) => {
-        if (origin === 'received') this.#wake();
+        if (origin === 'received') this.look();
       },
     });
-    this.#wake();
+    this.look();
+  }
+
+  /** Looks at once whether there is a slot to fill: for whoever ended what kept it from being filled. */
+  look(): void {
+    if (this.#attempt === undefined) this.#wake();
+    // What the attempt under way saw may be out of date.
+    else this.#isLookWanted = true;
   }
 
   /** Resolves when an attempt under way has ended. */
@@ -96,8 +105,10 @@ export class ForgingScheduler {
   }
 
   #wake(): void {
-    if (this.#stopped || this.#attempt !== undefined) return;
+    if (this.#stopped) return;
     this.#timer?.cancel();
+    this.#isLookWanted = false;
+    const lookedMs = this.#dependencies.clock.nowMs();
     this.#attempt = this.#tryToForge()
       .catch((error: unknown) => {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
@@ -105,25 +116,31 @@ export class ForgingScheduler {
       })
       .finally(() => {
         this.#attempt = undefined;
-        this.#arm();
+        if (this.#isLookWanted) this.#wake();
+        else this.#arm(lookedMs);
       });
   }
 
-  #arm(): void {
+  /**
+   * Sets the timer for the next moment after a look. The moments follow from the time of that look alone: the clock may have
+   * gone on since, and a moment that came meanwhile is one to be awake at, too.
+   */
+  #arm(lookedMs: number): void {
     if (this.#stopped) return;
     const { clock, chain, waitThresholdMs } = this.#dependencies;
     const { params } = chain.rules;
-    const nowMs = clock.nowMs();
-    const slot = slotAtMs(nowMs, params);
+    const slot = slotAtMs(lookedMs, params);
     // The first moment at which a late block is not waited for any more is one to be awake at.
     const moments = [
       slotStartMs(slot, params) + waitThresholdMs + 1,
       slotStartMs(slot + 1, params),
-      nowMs + SLEEP_MS_MAX,
+      lookedMs + SLEEP_MS_MAX,
     ];
-    const nextMs = Math.min(...moments.filter((moment) => moment > nowMs));
-    this.#timer = clock.after(nextMs - nowMs, () => {
-      this.#wake();
+    const nextMs = Math.min(...moments.filter((moment) => moment > lookedMs));
+    // A clock that was set back meanwhile must not make the sleep longer.
+    const delayMs = Math.min(Math.max(0, nextMs - clock.nowMs()), SLEEP_MS_MAX);
+    this.#timer = clock.after(delayMs, () => {
+      this.look();
     });
   }
 
