@@ -4,18 +4,17 @@ import { packagedNetworkDirectory } from '../../config/network.ts';
 import { readAccounts } from '../genesis/accounts-file.ts';
 import { devnetNetworkName } from '../devnet/plan.ts';
 import type { AccountsFlags } from '../flags.ts';
+import { printJson, printLines } from '../output.ts';
 
 /** @throws ProtocolError what reading the file throws */
 export function devnetAccounts(flags: AccountsFlags): void {
   const accounts = readAccounts(packagedNetworkDirectory(devnetNetworkName(flags.generation)));
   if (flags.json === true) {
-    process.stdout.write(`${JSON.stringify({ accounts })}\n`);
+    printJson({ accounts });
     return;
   }
-  process.stdout.write('Devnet only: everybody knows these passphrases.\n\n');
+  printLines(['Devnet only: everybody knows these passphrases.', '']);
   for (const { name, address, publicKey, passphrase } of accounts) {
-    process.stdout.write(
-      `${name}\n  address     ${address}\n  public key  ${publicKey}\n  passphrase  ${passphrase}\n`,
-    );
+    printLines([name, `  address     ${address}`, `  public key  ${publicKey}`, `  passphrase  ${passphrase}`]);
   }
 }

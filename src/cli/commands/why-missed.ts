@@ -4,6 +4,7 @@ import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { WhyMissedFlags } from '../flags.ts';
 import type { DecisionState } from '../node-client.ts';
 import { usageError } from '../problems.ts';
+import { printJson, printLine } from '../output.ts';
 
 interface MissedSlot {
   readonly slot: number;
@@ -33,12 +34,12 @@ const DELEGATES_OF_ROUND = 101;
 export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<void> {
   const slots = await missedSlots(place, nodeAsker(flags.node));
   if (flags.json === true) {
-    process.stdout.write(`${JSON.stringify({ slots })}\n`);
+    printJson({ slots });
     return;
   }
   for (const { slot, time, delegate, isOwn, reason } of slots) {
     const whose = delegate === undefined ? 'forger unknown' : `${delegate}${isOwn ? ' (forges on this node)' : ''}`;
-    process.stdout.write(`slot ${slot}, ${time.slice(0, 19).replace('T', ' ')} UTC, ${whose}: ${reason}\n`);
+    printLine(`slot ${slot}, ${time.slice(0, 19).replace('T', ' ')} UTC, ${whose}: ${reason}`);
   }
 }
 

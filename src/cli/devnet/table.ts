@@ -54,14 +54,14 @@ export interface Screen {
   show(rows: readonly NodeRow[]): void;
 }
 
-/** Redraws the table in place. */
-export function terminalScreen(output: NodeJS.WriteStream): Screen {
+/** Redraws the table in place. @param draw writes text and control sequences */
+export function terminalScreen(draw: (text: string) => void): Screen {
   let drawnLines = 0;
   return {
     show(rows) {
       const lines = tableLines(rows);
       const back = drawnLines === 0 ? '' : `\x1b[${drawnLines}A`;
-      output.write(`${back}${lines.map((line) => `\x1b[2K${line}\n`).join('')}`);
+      draw(`${back}${lines.map((line) => `\x1b[2K${line}\n`).join('')}`);
       drawnLines = lines.length;
     },
   };
