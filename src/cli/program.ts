@@ -30,6 +30,7 @@ import {
 } from './command.ts';
 import { addForgingCommands } from './forging-program.ts';
 import { addOperatorCommands } from './operator-program.ts';
+import { printJson, printLine, printText } from './output.ts';
 import { addWalletCommands } from './wallet/program.ts';
 
 const PLACES = `
@@ -182,7 +183,7 @@ ${EXIT_CODES}`,
       `\nFor the running shell: source <(bloomery completion bash); fish: bloomery completion fish | source\n${EXIT_CODES}`,
     )
     .action(async (shell: Shell) => {
-      process.stdout.write((await import('./completion.ts')).completionScript(program, shell));
+      printText((await import('./completion.ts')).completionScript(program, shell));
     });
 
   command(program, 'version', 'print the version')
@@ -190,7 +191,8 @@ ${EXIT_CODES}`,
     .addHelpText('after', EXIT_CODES)
     .action((options: { json?: true }) => {
       const version = packageVersion();
-      process.stdout.write(options.json ? `${JSON.stringify({ version })}\n` : `${version}\n`);
+      if (options.json) printJson({ version });
+      else printLine(version);
     });
 
   return program;

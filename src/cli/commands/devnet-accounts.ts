@@ -4,6 +4,7 @@ import { bloomeryHome, findNetworkDirectory, packagedNetworkDirectory } from '..
 import { readAccounts } from '../genesis/accounts-file.ts';
 import { devnetNetworkName } from '../devnet/network.ts';
 import type { AccountsFlags } from '../flags.ts';
+import { printJson, printLines } from '../output.ts';
 
 /** @throws ProtocolError what reading the file throws */
 export function devnetAccounts(flags: AccountsFlags): void {
@@ -13,13 +14,11 @@ export function devnetAccounts(flags: AccountsFlags): void {
       : findNetworkDirectory(flags.network, bloomeryHome(process.env));
   const accounts = readAccounts(directory);
   if (flags.json === true) {
-    process.stdout.write(`${JSON.stringify({ accounts })}\n`);
+    printJson({ accounts });
     return;
   }
-  process.stdout.write('Devnet only: everybody knows these passphrases.\n\n');
+  printLines(['Devnet only: everybody knows these passphrases.', '']);
   for (const { name, address, publicKey, passphrase } of accounts) {
-    process.stdout.write(
-      `${name}\n  address     ${address}\n  public key  ${publicKey}\n  passphrase  ${passphrase}\n`,
-    );
+    printLines([name, `  address     ${address}`, `  public key  ${publicKey}`, `  passphrase  ${passphrase}`]);
   }
 }

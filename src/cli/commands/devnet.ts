@@ -17,6 +17,7 @@ import { plainScreen, terminalScreen } from '../devnet/table.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT } from '../problems.ts';
 import type { DevnetFlags } from '../flags.ts';
+import { drawOnTerminal, note, outputIsTerminal, printJson, printLine } from '../output.ts';
 
 const SUMMARY_INTERVAL_MS = 10_000;
 
@@ -44,8 +45,7 @@ async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-  const say = (line: string): void => void (flags.json === true ? process.stderr : process.stdout).write(`${line}\n`);
-  const print = (result: object): void => void process.stdout.write(`${JSON.stringify(result)}\n`);
+  const say = flags.json === true ? note : printLine;
   try {
     if (flags.fresh === true) wipeDevnetFolder(directory);
     writeDevnetFolder(directory, nodes, chosen.network, network);
@@ -58,15 +58,15 @@ async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
       network,
       restart: flags.restart,
       screen:
-        process.stdout.isTTY && flags.json !== true
-          ? terminalScreen(process.stdout)
+        outputIsTerminal() && flags.json !== true
+          ? terminalScreen(drawOnTerminal)
           : plainScreen(say, SUMMARY_INTERVAL_MS, () => systemClock.nowMs()),
       stop: stop.signal,
       parts: processParts(network, process.argv[1] ?? '', () => systemClock.nowMs()),
       ...(flags.untilHeight === undefined ? {} : { untilHeight: flags.untilHeight }),
-      ...(flags.json === true && flags.untilHeight === undefined ? { onReady: print } : {}),
+      ...(flags.json === true && flags.untilHeight === undefined ? { onReady: printJson } : {}),
     });
-    if (result !== undefined && flags.json === true) print(result);
+    if (result !== undefined && flags.json === true) printJson(result);
     else if (result !== undefined)
       say(`all nodes hold block ${result.nodes[0]?.blockId} at height ${flags.untilHeight}`);
     else if (flags.untilHeight !== undefined) process.exitCode = EXIT.failed;

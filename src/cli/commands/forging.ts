@@ -9,6 +9,7 @@ import { usageError } from '../problems.ts';
 import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
 import { durationText } from '../progress.ts';
 import { readSecret } from '../wallet/secrets.ts';
+import { printJson, printLine, report } from '../output.ts';
 
 interface ForgingState {
   readonly publicKey: string;
@@ -38,17 +39,19 @@ export async function forgingSwitch(
   });
   await node.send('PUT', 'node/status/forging', { publicKey: chosen, password, forging });
   const [state] = await node.ask<ForgingState[]>(`node/status/forging?publicKey=${chosen}`);
-  process.stdout.write(`${lineOf(state ?? { publicKey: chosen, forging })}\n`);
+  report(`the delegate was switched ${forging ? 'on' : 'off'}`, () =>
+    printLine(lineOf(state ?? { publicKey: chosen, forging })),
+  );
 }
 
 export async function forgingStatus({ node, json }: ForgingStatusFlags): Promise<void> {
   const delegates = await configured(nodeAsker(node));
   if (json === true) {
-    process.stdout.write(`${JSON.stringify({ delegates })}\n`);
+    printJson({ delegates });
     return;
   }
-  if (delegates.length === 0) process.stdout.write('no delegate is configured on this node (forging.delegates)\n');
-  for (const delegate of delegates) process.stdout.write(`${lineOf(delegate)}\n`);
+  if (delegates.length === 0) printLine('no delegate is configured on this node (forging.delegates)');
+  for (const delegate of delegates) printLine(lineOf(delegate));
 }
 
 /** Next slots of the node's delegates, soonest first. */
@@ -76,19 +79,17 @@ export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): 
       return { publicKey, username, slot: nextSlot, time: new Date(startMs).toISOString(), inS, isThisRound, forging };
     });
   if (json === true) {
-    process.stdout.write(`${JSON.stringify({ slots })}\n`);
+    printJson({ slots });
     return;
   }
-  if (slots.length === 0) process.stdout.write('no delegate of this node is among those that forge in this round\n');
+  if (slots.length === 0) printLine('no delegate of this node is among those that forge in this round');
   for (const { time, inS, username, slot, isThisRound, forging } of slots) {
     const notes = [
       ...(forging ? [] : ['forging is switched off']),
       ...(isThisRound ? [] : ['the next round may order it otherwise']),
     ];
     const note = notes.length === 0 ? '' : `  (${notes.join('; ')})`;
-    process.stdout.write(
-      `${time.slice(0, 19).replace('T', ' ')} UTC  in ${durationText(inS)}  ${username}  slot ${slot}${note}\n`,
-    );
+    printLine(`${time.slice(0, 19).replace('T', ' ')} UTC  in ${durationText(inS)}  ${username}  slot ${slot}${note}`);
   }
 }
 

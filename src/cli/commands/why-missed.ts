@@ -5,6 +5,7 @@ import type { WhyMissedFlags } from '../flags.ts';
 import type { DecisionState } from '../node-client.ts';
 import { usageError } from '../problems.ts';
 import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
+import { printJson, printLine } from '../output.ts';
 
 interface MissedSlot {
   readonly slot: number;
@@ -32,12 +33,12 @@ interface Forger {
 export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<void> {
   const slots = await missedSlots(place, nodeAsker(flags.node));
   if (flags.json === true) {
-    process.stdout.write(`${JSON.stringify({ slots })}\n`);
+    printJson({ slots });
     return;
   }
   for (const { slot, time, delegate, isOwn, reason } of slots) {
     const whose = delegate === undefined ? 'forger unknown' : `${delegate}${isOwn ? ' (forges on this node)' : ''}`;
-    process.stdout.write(`slot ${slot}, ${time.slice(0, 19).replace('T', ' ')} UTC, ${whose}: ${reason}\n`);
+    printLine(`slot ${slot}, ${time.slice(0, 19).replace('T', ' ')} UTC, ${whose}: ${reason}`);
   }
 }
 

@@ -58,19 +58,19 @@ export interface Screen {
   note(line: string): void;
 }
 
-/** Redraws the table in place. */
-export function terminalScreen(output: NodeJS.WriteStream): Screen {
+/** Redraws the table in place. @param draw writes text and control sequences */
+export function terminalScreen(draw: (text: string) => void): Screen {
   let drawnLines = 0;
   return {
     show(rows) {
       const lines = tableLines(rows);
       const back = drawnLines === 0 ? '' : `\x1b[${drawnLines}A`;
-      output.write(`${back}${lines.map((line) => `\x1b[2K${line}\n`).join('')}`);
+      draw(`${back}${lines.map((line) => `\x1b[2K${line}\n`).join('')}`);
       drawnLines = lines.length;
     },
     note(line) {
       // In the table's place; the next table is drawn below it.
-      output.write(`${drawnLines === 0 ? '' : `\x1b[${drawnLines}A\x1b[J`}${line}\n`);
+      draw(`${drawnLines === 0 ? '' : `\x1b[${drawnLines}A\x1b[J`}${line}\n`);
       drawnLines = 0;
     },
   };
