@@ -74,7 +74,7 @@ test('nothing that is read from the wire throws', (t) => {
   fc.assert(
     fc.property(nearFrame, fc.constantFrom('acceptor', 'dialer'), (value, role) => {
       const text = JSON.stringify(value) ?? '';
-      const gate = new Gate(role, dialect.events, clock, { overused: () => undefined, flooded: () => undefined });
+      const gate = new Gate(role, dialect, clock, { overused: () => undefined, flooded: () => undefined });
       gate.count(text.length);
       gate.admit(text);
       const { data } = (value ?? {}) as { data?: unknown };
