@@ -1,5 +1,6 @@
 /** What an option can be: how it is written in a file or a variable, and what it accepts. */
 
+import { isIpv4 } from '../primitives/ip.ts';
 import type { LogLevel } from '../ports/observer.ts';
 import { forgerEntry, type ForgerEntry, type SeedPeer } from './network.ts';
 import { RecordReader } from './record.ts';
@@ -153,10 +154,6 @@ export function ipOrBlock(entry: string): string | undefined {
   if (!v4 && !/^(?=.*:)[0-9a-fA-F:.]{2,45}$/.test(address)) return undefined;
   if (bits !== undefined && (!/^[0-9]{1,3}$/.test(bits) || Number(bits) > (v4 ? 32 : 128))) return undefined;
   return entry;
-}
-
-export function isIpv4(address: string): boolean {
-  return /^(?:(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])(?:\.(?!$)|$)){4}$/.test(address);
 }
 
 function isPort(port: number): boolean {

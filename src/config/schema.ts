@@ -3,6 +3,7 @@
  * room receives only its own section. What all nodes of a network must agree on is no option: it lives in the network folder.
  */
 
+import { isIpv4 } from '../primitives/ip.ts';
 import {
   choice,
   delegateList,
@@ -11,7 +12,6 @@ import {
   integer,
   ipOrBlock,
   ipv4Port,
-  isIpv4,
   list,
   roomLevel,
   text,

@@ -1,5 +1,6 @@
 /** Questions of generation 2 and their answers. */
 
+import { isIpv4 } from '../primitives/ip.ts';
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainQuestion, PeerAnswers, PeerInfo, PeerRequest } from '../ports/transport.ts';
@@ -17,7 +18,7 @@ import {
   readTransactions,
   resultOf,
 } from './items.ts';
-import { type Fields, INFO_BYTES_MAX, isIpv4, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './packets.ts';
+import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './packets.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 
 /** Code of a question for blocks that does not say after which one. */

@@ -1,5 +1,6 @@
 /** Questions of generation 3 and their answers. */
 
+import { isIpv4 } from '../primitives/ip.ts';
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { PeerAnswers, PeerId, PeerInfo, PeerRequest } from '../ports/transport.ts';
 import type { AnsweredCall, AnswerVerdict, Conversation, IncomingCall, Outgoing } from './dialect.ts';
@@ -21,7 +22,6 @@ import {
   distinctTexts,
   type Fields,
   INFO_BYTES_MAX,
-  isIpv4,
   isListOfRecords,
   isRecord,
   jsonBytes,

@@ -3,6 +3,7 @@
  * `undefined`, never to a throw. Only own members are read, so that no name of a prototype can be reached from outside.
  */
 
+import { isIpv4 } from '../primitives/ip.ts';
 import type { PeerAddress } from '../ports/transport.ts';
 
 /** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
@@ -35,7 +36,6 @@ export const VALUES_MAX = 400_000;
 const INFO_TEXT_MAX = 128;
 const ERROR_TEXT_MAX = 300;
 const PLAIN_NUMBER = /^(?:0|[1-9][0-9]{0,15})$/;
-const IPV4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?!$)|$)){4}$/;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -110,10 +110,6 @@ export function infoCount(value: unknown): number | undefined {
 export function portOf(value: unknown): number | undefined {
   const port = infoCount(value);
   return port !== undefined && port >= 1 && port <= 65_535 ? port : undefined;
-}
-
-export function isIpv4(value: unknown): value is string {
-  return typeof value === 'string' && IPV4.test(value);
 }
 
 /** Dotted IPv4 of a socket's remote address, also where the system maps it into IPv6; undefined for real IPv6. */

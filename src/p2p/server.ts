@@ -1,7 +1,7 @@
 /** Listening: an HTTP server of its own whose only answer is the upgrade, and the checks of a handshake. */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
+import { createServer, type Server, type Socket } from 'node:net';
 
 import socketClusterServer from 'socketcluster-server';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -16,6 +16,7 @@ import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
 import { FRAME_BYTES_MAX, ipv4Of, MESSAGE_PIECES_MAX } from './packets.ts';
 import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
 import { UnfinishedMessages } from './unfinished.ts';
+import { HEAD_BYTES_MAX, screenUpgrade } from './upgrade-screen.ts';
 
 export interface ListenOptions {
   /** IPv4 address to bind. */
@@ -84,7 +85,14 @@ interface Line {
 /** @throws ProtocolError `PORT_IN_USE` with port and host, `LISTEN_FAILED` for any other reason */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { dialect, on } = options;
-  const server = createServer({ maxHeaderSize: 65_536, headersTimeout: 10_000, requestTimeout: 10_000 }, refusePlain);
+  // It does not listen: it is given the connections that have asked for a WebSocket.
+  const http = createHttpServer({ maxHeaderSize: HEAD_BYTES_MAX }, ({ socket }) => {
+    socket.destroy();
+  });
+  http.on('clientError', (_error, socket) => {
+    socket.destroy();
+  });
+  const server = createServer({ allowHalfOpen: true, noDelay: true });
   const sockets = new Set<Socket>();
   server.maxConnections = options.socketsMax;
   const doorstep = new Doorstep(options);
@@ -94,10 +102,16 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       sockets.delete(socket);
       doorstep.leave(socket);
     });
-    doorstep.enter(socket, ipv4Of(socket.remoteAddress) ?? '');
-  });
-  server.on('clientError', (_error, socket) => {
-    socket.destroy();
+    if (!doorstep.enter(socket, ipv4Of(socket.remoteAddress) ?? '')) return;
+    screenUpgrade(socket, {
+      path: dialect.path,
+      clock: options.clock,
+      timeoutMs: options.handshakeTimeoutMs,
+      passed: () => {
+        http.emit('connection', socket);
+        socket.resume();
+      },
+    });
   });
 
   const lines = new WeakMap<WebSocket, Line>();
@@ -150,7 +164,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     }
   }
 
-  const library = socketClusterServer.attach(server, {
+  const library = socketClusterServer.attach(http, {
     path: dialect.path,
     protocolVersion: 1,
     pingInterval: 8_000,
@@ -246,11 +260,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         for (const socket of sockets) socket.destroy();
       }),
   };
-}
-
-function refusePlain(_request: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(400, { Connection: 'close', 'Content-Type': 'text/plain' });
-  response.end('Only WebSocket connections are served here.\n');
 }
 
 function bound(server: Server, host: string, port: number): Promise<void> {

@@ -4,7 +4,8 @@ import { fc } from '../support/fast-check.ts';
 import { readAnswer } from '../../src/p2p/calls-gen3.ts';
 import { Gate } from '../../src/p2p/gate.ts';
 import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
-import { frameOf, ipv4Of, isIpv4, parseJson } from '../../src/p2p/packets.ts';
+import { frameOf, ipv4Of, parseJson } from '../../src/p2p/packets.ts';
+import { isIpv4 } from '../../src/primitives/ip.ts';
 import type { PeerInfo, PeerRequest } from '../../src/ports/transport.ts';
 import { clock, NETWORK, nodeInfo } from './support.ts';
 

@@ -200,10 +200,8 @@ test('only the exact path is a WebSocket, and nothing else is served', async (t)
     t.is(peer.closed()?.code, 1006);
   }
   for (const path of ['/', '/rpc/', '/api/node/status']) {
-    t.is((await fetch(`http://${HOST}:${String(node.address.wsPort)}${path}`)).status, 400);
+    await t.throwsAsync(fetch(`http://${HOST}:${String(node.address.wsPort)}${path}`), undefined, path);
   }
-  const upgrade = await fetch(`http://${HOST}:${String(node.address.wsPort)}/rpc`).then((answer) => answer.status);
-  t.is(upgrade, 400);
   await node.transport.close();
 });
 

@@ -1,6 +1,7 @@
 /** Addresses of peers: their text, the kind of net they lie in and the buckets that follow from it. */
 
 import { sha256 } from '../../crypto/hash.ts';
+import { ipScope } from '../../primitives/ip-scopes.ts';
 import type { PeerAddress, PeerId } from '../../ports/transport.ts';
 
 /** Buckets of the two lists, and places in each. */
@@ -8,14 +9,9 @@ export const NEW_BUCKETS = 128;
 export const TRIED_BUCKETS = 64;
 export const BUCKET_SIZE = 32;
 
-const IPV4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?!$)|$)){4}$/;
 const PUBLIC = 0;
 const PRIVATE = 1;
 const LOCAL = 2;
-
-export function isIpv4(value: unknown): value is string {
-  return typeof value === 'string' && IPV4.test(value);
-}
 
 export function peerIdOf(address: PeerAddress): PeerId {
   return `${address.ip}:${String(address.wsPort)}`;
@@ -32,12 +28,19 @@ export function isLoopback(ip: string): boolean {
 }
 
 /**
- * Whether a peer may be believed about an address: one that can be dialled, and not one of a net that is nearer to us than
+ * True for addresses that no peer is dialled at nor told of unless the operator names it: those of special purpose, such as
+ * the metadata services of clouds.
+ */
+export function isSpecial(ip: string): boolean {
+  return (ipScope(ip) ?? 'special') === 'special';
+}
+
+/**
+ * Whether a peer may be believed about an address: one where a node can stand, and not one of a net that is nearer to us than
  * the peer itself, or strangers could have the node knock at doors in the house it stands in.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
-  const [a = 0] = octets(ip);
-  return a !== 0 && a < 224 && netOf(ip) <= netOf(sourceIp);
+  return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);
 }
 
 /**
@@ -67,6 +70,14 @@ export function triedBucketOf(secret: Uint8Array, ip: string): number {
 /** A number that all addresses of one netgroup (the first two octets) share and nobody else can foresee. */
 export function netgroupOf(secret: Uint8Array, ip: string): number {
   return hash(secret, [netOf(ip), ...octets(ip).slice(0, 2)]);
+}
+
+/**
+ * As `netgroupOf`, undefined for addresses of nets that cannot be spread: the own machine's, a private network's, and those of
+ * special purpose that the operator named.
+ */
+export function spreadGroupOf(secret: Uint8Array, ip: string): number | undefined {
+  return ipScope(ip) === 'global' ? netgroupOf(secret, ip) : undefined;
 }
 
 function netOf(ip: string): number {

@@ -4,15 +4,16 @@
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
+import { isIpv4 } from '../../primitives/ip.ts';
 import type { Random } from '../../ports/clock.ts';
 import type { PeerId, PeerInfo } from '../../ports/transport.ts';
 import {
   BUCKET_SIZE,
-  isIpv4,
   netgroupOf,
   NEW_BUCKETS,
   newBucketOf,
   peerIdOf,
+  spreadGroupOf,
   TRIED_BUCKETS,
   triedBucketOf,
 } from './addresses.ts';
@@ -81,6 +82,11 @@ export class PeerBook {
   /** A number that the peers of one netgroup share. */
   netgroupOf(ip: string): number {
     return netgroupOf(this.#secret, ip);
+  }
+
+  /** The same for the choice of outbound peers; undefined for nets whose peers cannot be spread. */
+  spreadGroupOf(ip: string): number | undefined {
+    return spreadGroupOf(this.#secret, ip);
   }
 
   /**

@@ -7,10 +7,10 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { CloseReason, Connection, PeerAddress, PeerId, PeerInfo, Transport } from '../../ports/transport.ts';
-import { ipOf, isLoopback, isPlausible, peerIdOf } from './addresses.ts';
+import { ipOf, isLoopback, isPlausible, isSpecial, peerIdOf } from './addresses.ts';
 import type { PeerBook } from './book.ts';
 import { DialPlan } from './dial-plan.ts';
-import { selectToDial, shuffled, TRIED_ENOUGH } from './selection.ts';
+import { selectToDial, selectToExchange, shuffled, TRIED_ENOUGH } from './selection.ts';
 
 export interface PeerIntervals {
   /** Between rounds of dialling. Default 10 000, as the reference. */
@@ -163,21 +163,21 @@ export class Dialler {
   }
 
   #chosen(): PeerAddress[] {
-    const taken = new Set(
-      this.#transport
-        .connections()
-        .filter((connection) => connection.direction === 'outbound')
-        .map((connection) => connection.info.ip),
-    );
+    const outbound = this.#transport.connections().filter((connection) => connection.direction === 'outbound');
+    const taken = new Set(outbound.map((connection) => connection.info.ip));
     const candidates = this.#book.peers().filter(({ info }) => {
       const peerId = peerIdOf(info);
       if (!this.#isMissing(peerId) || !this.#plan.isDue(peerId) || this.#options.fixed.has(peerId)) return false;
+      // What an operator names is dialled wherever it is; a book of an earlier version may know more of that kind.
+      if (isSpecial(info.ip) && !this.#options.pinned.has(peerId)) return false;
       return this.#options.admits(info.ip) && !this.isOwn(info) && (isLoopback(info.ip) || !taken.has(info.ip));
     });
     const ofList = (list: 'new' | 'tried'): PeerInfo[] =>
       candidates.filter((peer) => peer.list === list).map((peer) => peer.info);
-    const chosen = selectToDial(ofList('new'), ofList('tried'), this.#free(), this.#random);
-    return onePerIp(chosen);
+    const groupOf = ({ ip }: PeerInfo): number | undefined => this.#book.spreadGroupOf(ip);
+    const takenGroups = [...taken, ...this.#plan.dialling().map(ipOf)].map((ip) => this.#book.spreadGroupOf(ip));
+    const spread = { groupOf, taken: takenGroups };
+    return onePerIp(selectToDial(ofList('new'), ofList('tried'), this.#free(), this.#random, spread));
   }
 
   #dial(address: PeerAddress): void {
@@ -252,7 +252,7 @@ export class Dialler {
     const outbound = this.#transport
       .connections()
       .filter(({ direction, peerId }) => direction === 'outbound' && !this.#options.fixed.has(peerId));
-    const chosen = outbound[this.#random.below(Math.max(1, outbound.length))];
+    const chosen = selectToExchange(outbound, ({ info }) => this.#book.spreadGroupOf(info.ip), this.#random);
     if (chosen === undefined) return;
     this.#transport.disconnect(chosen.peerId, { code: 4418, reason: `Evicted outbound peer ${chosen.peerId}` });
   }

@@ -21,7 +21,7 @@ import type {
   Transport,
   TransportHandlers,
 } from '../../ports/transport.ts';
-import { ipOf, peerIdOf } from './addresses.ts';
+import { ipOf, isSpecial, peerIdOf } from './addresses.ts';
 import { type Ban, PeerBook } from './book.ts';
 import { Discipline, FORBIDDEN } from './discipline.ts';
 import { Dialler, isOwnAddress, type PeerIntervals } from './dialler.ts';
@@ -305,7 +305,7 @@ export class PeerManager {
     if (direction === 'outbound') {
       if (!this.#seeds.has(peerId)) this.#book.promote(info);
       this.#dialler.connected(connection);
-    } else this.#book.add(info);
+    } else if (this.#mayTell(info)) this.#book.add(info);
   }
 
   #disconnected(peerId: PeerId, direction: 'inbound' | 'outbound', close: CloseReason): void {
@@ -330,6 +330,11 @@ export class PeerManager {
     return !this.#options.blacklistedIps.includes(ip) && !this.#book.isBanned(ip);
   }
 
+  /** Whether others may hear of an address: not where it means another machine, or none, to each of them. */
+  #mayTell(info: PeerAddress): boolean {
+    return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));
+  }
+
   #evict(inbound: readonly Connection[]): PeerId | undefined {
     const candidates = inbound.filter(({ peerId }) => !this.#pinned.has(peerId));
     return selectToEvict(candidates, (ip) => this.#book.netgroupOf(ip), this.#random);
@@ -348,7 +353,10 @@ export class PeerManager {
   #listed(): readonly PeerInfo[] {
     const infos = this.#book.peers().map((peer) => peer.info);
     return selectToList(
-      infos.filter((info) => info.advertiseAddress !== false && this.#admits(info.ip) && !this.#dialler.isOwn(info)),
+      infos.filter(
+        (info) =>
+          info.advertiseAddress !== false && this.#admits(info.ip) && !this.#dialler.isOwn(info) && this.#mayTell(info),
+      ),
       this.#random,
     );
   }

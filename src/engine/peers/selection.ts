@@ -13,24 +13,90 @@ const NETGROUP_SHARE = 0.034;
 /** Of the shortest round trips, and of the questions best answered. */
 const LATENCY_SHARE = 0.068;
 
+/** How outbound peers are spread over netgroups. */
+export interface Spread<P> {
+  /** Undefined for a peer of a net that cannot be spread: any number of such are drawn. */
+  groupOf(peer: P): number | undefined;
+  /** Groups of the outbound connections that there are, or are being opened: a group for each. */
+  readonly taken: readonly (number | undefined)[];
+}
+
 /**
  * Draws up to `free` distinct peers to dial (LIP-0004): each draw takes a tried peer with a chance that grows with the share
  * of tried peers, but is at least a half.
+ *
+ * A netgroup gets a second place only when no candidate is of a group without one, a third only when none is of a group with
+ * one, and so on: addresses in one net are cheap, so however many of them a node was told of, they take the places alone that
+ * nobody else wants. A network whose nodes all stand in one net still meshes.
  */
-export function selectToDial<P>(newPeers: readonly P[], triedPeers: readonly P[], free: number, random: Random): P[] {
+export function selectToDial<P>(
+  newPeers: readonly P[],
+  triedPeers: readonly P[],
+  free: number,
+  random: Random,
+  { groupOf, taken }: Spread<P>,
+): P[] {
   if (free <= 0) return [];
-  const fresh = [...newPeers];
-  const tried = [...triedPeers];
-  const total = fresh.length + tried.length;
-  if (free >= total) return [...tried, ...fresh];
-  const chance = tried.length < TRIED_ENOUGH ? 0.5 : Math.max(0.5, tried.length / total);
+  const total = newPeers.length + triedPeers.length;
+  if (free >= total) return [...triedPeers, ...newPeers];
+  const chance = triedPeers.length < TRIED_ENOUGH ? 0.5 : Math.max(0.5, triedPeers.length / total);
+  const places = new GroupPlaces(taken);
+  const candidates = (peers: readonly P[]): Candidate<P>[] => peers.map((peer) => ({ peer, group: groupOf(peer) }));
+  let fresh = candidates(newPeers);
+  let tried = candidates(triedPeers);
   const chosen: P[] = [];
   while (chosen.length < free) {
+    const placesMin = Math.min(...[...fresh, ...tried].map(({ group }) => places.of(group)));
+    const isNext = ({ group }: Candidate<P>): boolean => places.of(group) === placesMin;
+    const nextTried = tried.filter(isNext);
+    const nextFresh = fresh.filter(isNext);
     const fromTried = random.fraction() < chance;
-    const list = (fromTried && tried.length > 0) || fresh.length === 0 ? tried : fresh;
-    chosen.push(...list.splice(random.below(list.length), 1));
+    const list = (fromTried && nextTried.length > 0) || nextFresh.length === 0 ? nextTried : nextFresh;
+    const drawn = list[random.below(list.length)] as Candidate<P>;
+    places.take(drawn.group);
+    chosen.push(drawn.peer);
+    fresh = fresh.filter((each) => each !== drawn);
+    tried = tried.filter((each) => each !== drawn);
   }
   return chosen;
+}
+
+interface Candidate<P> {
+  readonly peer: P;
+  readonly group: number | undefined;
+}
+
+/** Outbound places that each netgroup has. */
+class GroupPlaces {
+  readonly #counts = new Map<number, number>();
+
+  constructor(taken: readonly (number | undefined)[]) {
+    for (const group of taken) this.take(group);
+  }
+
+  /** 0 for what is in no group. */
+  of(group: number | undefined): number {
+    return group === undefined ? 0 : (this.#counts.get(group) ?? 0);
+  }
+
+  take(group: number | undefined): void {
+    if (group !== undefined) this.#counts.set(group, this.of(group) + 1);
+  }
+}
+
+/**
+ * The outbound connection to give up for another peer: a random one, of the netgroups with most of them where some have more
+ * than one, as others may be known by now.
+ */
+export function selectToExchange<C>(
+  outbound: readonly C[],
+  groupOf: (connection: C) => number | undefined,
+  random: Random,
+): C | undefined {
+  const places = new GroupPlaces(outbound.map(groupOf));
+  const most = Math.max(0, ...outbound.map((connection) => places.of(groupOf(connection))));
+  const crowded = most > 1 ? outbound.filter((connection) => places.of(groupOf(connection)) === most) : outbound;
+  return crowded[random.below(Math.max(1, crowded.length))];
 }
 
 /**

@@ -1,7 +1,8 @@
 import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
 
-import { isIpv4, isLoopback, netgroupOf, newBucketOf, triedBucketOf } from '../../../src/engine/peers/addresses.ts';
+import { isIpv4 } from '../../../src/primitives/ip.ts';
+import { isLoopback, netgroupOf, newBucketOf, triedBucketOf } from '../../../src/engine/peers/addresses.ts';
 
 test('buckets follow from the secret and stay in range; private and local nets share one each', (t) => {
   const secret = Uint8Array.from([1, 2, 3, 4]);

@@ -343,6 +343,68 @@ test('what a peer says of addresses nearer to us than itself, or of none that ca
   await manager.stop();
 });
 
+test('addresses of special purpose are neither dialled nor passed on, unless the operator names them', async (t) => {
+  const special = ['169.254.169.254', '100.64.0.1', '198.18.0.1', '192.0.0.5', '192.0.2.7', '203.0.113.9', '240.0.0.1'];
+  const told = special.map((ip) => `${ip}:80`);
+  const named = '100.64.0.2:5000';
+  const { clock, transport, manager, handlers } = await world(
+    { fixedPeers: infos(['90.0.0.1:5000', named]) },
+    (fake) => {
+      for (const peerId of ['90.0.0.1:5000', named, ...told]) fake.reachable.add(peerId);
+      fake.lists.set('90.0.0.1:5000', infos(told));
+      fake.lists.set(named, infos(told));
+    },
+  );
+  transport.join('169.254.1.1:5000', 'inbound');
+  await clock.advance(MINUTE_MS);
+  t.deepEqual([...transport.dials].sort(), [named, '90.0.0.1:5000'].sort());
+  const listed = (await handlers.answer('90.0.0.1:5000', { kind: 'peers' })) as PeerInfo[];
+  t.deepEqual(listed.map(({ ip }) => ip).sort(), ['100.64.0.2', '90.0.0.1']);
+  await manager.stop();
+});
+
+test('addresses of special purpose in a book that an earlier version saved are not dialled', async (t) => {
+  const note = { version: 1, secret: '00000000', bans: [], peers: [] as unknown[] };
+  for (const ip of ['169.254.169.254', '20.0.0.1']) {
+    note.peers.push({ info: { ip, wsPort: 80 }, list: 'tried', bucket: 1, addedMs: 1 });
+  }
+  const notes = new Map([['peers/book', Buffer.from(JSON.stringify(note))]]);
+  const { clock, transport, manager } = await world({}, () => undefined, notes);
+  await clock.advance(MINUTE_MS);
+  t.deepEqual([...new Set(transport.dials)], ['20.0.0.1:80']);
+  await manager.stop();
+});
+
+test('a crowd of addresses in one netgroup takes one of the outbound places, honest peers the others', async (t) => {
+  const crowd = Array.from({ length: 128 }, (_, index) => `66.66.0.${String(index)}:5000`);
+  const honest = Array.from({ length: 60 }, (_, index) => `${String(20 + index)}.1.0.1:5000`);
+  const { clock, transport, manager } = await world({ seedPeers: infos(['90.0.0.1:5000']) }, (fake) => {
+    for (const peerId of [...crowd, ...honest, '90.0.0.1:5000']) fake.reachable.add(peerId);
+    fake.lists.set('90.0.0.1:5000', infos([...crowd, ...honest]));
+  });
+  await clock.advance(30 * MINUTE_MS);
+  const outbound = transport.connections().filter(({ direction }) => direction === 'outbound');
+  t.is(outbound.length, 20);
+  t.true(outbound.filter(({ info }) => info.ip.startsWith('66.66.')).length <= 1);
+  await manager.stop();
+});
+
+test('peers that all stand in one netgroup, and those of a private network, still fill all places', async (t) => {
+  for (const [prefix, seed] of [
+    ['66.66.0', '66.66.1.1:5000'],
+    ['10.0.0', '10.0.1.1:5000'],
+  ] as const) {
+    const peers = Array.from({ length: 30 }, (_, index) => `${prefix}.${String(index + 10)}:5000`);
+    const { clock, transport, manager } = await world({ fixedPeers: infos([seed]) }, (fake) => {
+      for (const peerId of [...peers, seed]) fake.reachable.add(peerId);
+      fake.lists.set(seed, infos(peers));
+    });
+    await clock.advance(20_000);
+    t.is(transport.connections().filter(({ direction }) => direction === 'outbound').length, 20, prefix);
+    await manager.stop();
+  }
+});
+
 test('of what an offence was only so much is kept as fits a line', async (t) => {
   const { manager, transport } = await world();
   transport.join('60.0.0.1:5000', 'inbound');

@@ -3,19 +3,23 @@ import test from 'ava';
 import {
   selectToDial,
   selectToEvict,
+  selectToExchange,
   selectToList,
   selectToTell,
   shuffled,
 } from '../../../src/engine/peers/selection.ts';
 import { connection, seeded } from './support.ts';
 
+/** For peers that are in no netgroup. */
+const ANYWHERE = { groupOf: () => undefined, taken: [] };
+
 const ids = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${String(index)}`);
 
 test('with room for all every candidate is dialled, with none nobody is', (t) => {
-  t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), 4, seeded(1)).sort(), ['n0', 'n1', 't0', 't1']);
-  t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), 0, seeded(1)), []);
-  t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), -3, seeded(1)), []);
+  t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), 4, seeded(1), ANYWHERE).sort(), ['n0', 'n1', 't0', 't1']);
+  t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), 0, seeded(1), ANYWHERE), []);
+  t.deepEqual(selectToDial(ids('n', 2), ids('t', 2), -3, seeded(1), ANYWHERE), []);
 });
 
 test('tried peers are taken with the chance of their share, but at least half of the time', (t) => {
@@ -23,7 +27,7 @@ test('tried peers are taken with the chance of their share, but at least half of
     let fromTried = 0;
     const random = seeded(7);
     for (let round = 0; round < 2_000; round += 1) {
-      if (selectToDial(ids('n', fresh), ids('t', tried), 1, random)[0]?.startsWith('t')) fromTried += 1;
+      if (selectToDial(ids('n', fresh), ids('t', tried), 1, random, ANYWHERE)[0]?.startsWith('t')) fromTried += 1;
     }
     return fromTried / 2_000;
   };
@@ -34,8 +38,38 @@ test('tried peers are taken with the chance of their share, but at least half of
 });
 
 test('a draw from an empty list falls back to the other', (t) => {
-  t.is(selectToDial([], ids('t', 5), 3, seeded(2)).length, 3);
-  t.is(selectToDial(ids('n', 5), [], 3, seeded(2)).length, 3);
+  t.is(selectToDial([], ids('t', 5), 3, seeded(2), ANYWHERE).length, 3);
+  t.is(selectToDial(ids('n', 5), [], 3, seeded(2), ANYWHERE).length, 3);
+});
+
+test('a crowd of addresses in one netgroup takes one outbound place, and more only when nobody else is left', (t) => {
+  const peers = [...ids('a', 128), ...ids('b', 30)].map((id) => ({
+    id,
+    group: id.startsWith('a') ? 0 : Number(id.slice(1)) + 1,
+  }));
+  const draw = (free: number, taken: readonly number[] = []): string[] => {
+    const spread = { groupOf: ({ group }: (typeof peers)[number]) => group, taken };
+    return selectToDial(peers, [], free, seeded(3), spread).map(({ id }) => id.slice(0, 1));
+  };
+  const crowd = (drawn: readonly string[]): number => drawn.filter((id) => id === 'a').length;
+  t.true(crowd(draw(20)) <= 1);
+  t.is(crowd(draw(20, [0])), 0, 'it has its place already');
+  t.is(crowd(draw(50)), 20, 'the other thirty come first');
+});
+
+test('the outbound peer that is exchanged is of the netgroup with most of them', (t) => {
+  const groupOf = (id: string): number | undefined => (id.startsWith('x') ? undefined : id.charCodeAt(0));
+  const gone = new Set(
+    Array.from({ length: 50 }, (_, seed) =>
+      selectToExchange(['a1', 'b1', 'b2', 'c1', 'x1', 'x2', 'x3'], groupOf, seeded(seed)),
+    ),
+  );
+  t.deepEqual([...gone].sort(), ['b1', 'b2']);
+  const any = new Set(
+    Array.from({ length: 50 }, (_, seed) => selectToExchange(['a1', 'b1', 'x1', 'x2'], groupOf, seeded(seed))),
+  );
+  t.is(any.size, 4);
+  t.is(selectToExchange([], groupOf, seeded(1)), undefined);
 });
 
 test('half of a message goes to the direction with fewer connections', (t) => {

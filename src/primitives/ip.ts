@@ -1,0 +1,40 @@
+/** IP addresses as text and as bytes, both families. */
+
+const IPV4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?!$)|$)){4}$/;
+const IPV6_GROUP = /^[0-9a-fA-F]{1,4}$/;
+const IPV6_GROUPS = 8;
+
+/** True for four decimal numbers without leading zeros: other readers take `010` for eight. */
+export function isIpv4(value: unknown): value is string {
+  return typeof value === 'string' && IPV4.test(value);
+}
+
+/** The 4 or 16 bytes of an address; undefined when the text is none. Zones (`%eth0`) are not part of an address. */
+export function ipBytes(text: string): readonly number[] | undefined {
+  return isIpv4(text) ? text.split('.').map(Number) : ipv6Bytes(text);
+}
+
+function ipv6Bytes(text: string): readonly number[] | undefined {
+  const halves = text.split('::');
+  if (halves.length > 2) return undefined;
+  const [head, tail] = halves.map((half, index) => groupsOf(half, index === halves.length - 1));
+  if (head === undefined || (halves.length === 2 && tail === undefined)) return undefined;
+  const missing = IPV6_GROUPS - head.length - (tail?.length ?? 0);
+  if (halves.length === 1 ? missing !== 0 : missing < 1) return undefined;
+  const groups = [...head, ...new Array<number>(missing).fill(0), ...(tail ?? [])];
+  return groups.flatMap((group) => [group >> 8, group & 0xff]);
+}
+
+/** @param isLast whether the address ends here, where IPv4 may stand for the last two groups */
+function groupsOf(half: string, isLast: boolean): number[] | undefined {
+  if (half === '') return [];
+  const texts = half.split(':');
+  const last = texts.at(-1) ?? '';
+  const octets = isLast && isIpv4(last) ? last.split('.').map(Number) : undefined;
+  const plain = octets === undefined ? texts : texts.slice(0, -1);
+  if (!plain.every((group) => IPV6_GROUP.test(group))) return undefined;
+  const groups = plain.map((group) => Number.parseInt(group, 16));
+  if (octets === undefined) return groups;
+  const [a = 0, b = 0, c = 0, d = 0] = octets;
+  return [...groups, a * 256 + b, c * 256 + d];
+}
