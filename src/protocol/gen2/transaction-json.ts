@@ -8,6 +8,7 @@ import { GEN2_DIALECT } from '../tx/apply-context.ts';
 import { isExcepted } from '../tx/exceptions.ts';
 import { boundedList, canonicalDigits, member } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES, isPlainlyWritten } from '../tx/schema.ts';
+import { keyAsWritten, writtenKey } from '../tx/written.ts';
 import type { JsonObject, Payload, Transaction } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
 import { computedId } from './transaction-bytes.ts';
@@ -117,7 +118,7 @@ export function transactionToJson(transaction: Transaction, types: Types): JsonO
     amount: ('amount' in payload ? payload.amount : 0n).toString(),
     type: transaction.type,
     timestamp: transaction.timestamp,
-    senderPublicKey: transaction.senderPublicKey,
+    senderPublicKey: keyAsWritten(transaction),
     senderId: transaction.senderId,
     recipientId: ('recipientId' in payload ? payload.recipientId : undefined) ?? '',
     ...(recipientPublicKey === undefined ? {} : { recipientPublicKey }),
@@ -255,6 +256,7 @@ function payloadMembers(document: Document, json: unknown): PayloadMembers {
 function transactionOf(document: CheckedDocument, payload: Payload): Transaction {
   const senderPublicKey = document.senderPublicKey.toLowerCase();
   const { recipientPublicKey, signSignature } = document;
+  const written = writtenKey(document.senderPublicKey);
   return {
     id: document.id,
     type: document.type,
@@ -265,8 +267,9 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
     payload,
     signature: document.signature.toLowerCase(),
     ...(signSignature === undefined ? {} : { signSignature: signSignature.toLowerCase() }),
-    signatures: document.signatures.map((signature) => signature.toLowerCase()),
+    signatures: document.signatures,
     ...(recipientPublicKey === undefined ? {} : { recipientPublicKey: recipientPublicKey.toLowerCase() }),
+    ...(written.senderPublicKey === undefined ? {} : { written }),
   };
 }
 
