@@ -1,5 +1,7 @@
 /** What two implementations made of one input, and what kind of difference that is. */
 
+import { BlockRejected } from '../../src/protocol/verdict.ts';
+
 /** What one side made of an input. */
 export type Outcome =
   | { readonly accepted: true; readonly result: unknown }
@@ -31,6 +33,7 @@ export class Refused extends Error {
 
 function reasonOf(error: unknown): string {
   if (Array.isArray(error)) return reasonOf(error[0]);
+  if (error instanceof BlockRejected) return error.transactionErrors[0]?.message ?? error.message;
   return error instanceof Error ? error.message : String((error as { message?: unknown } | null)?.message ?? error);
 }
 

@@ -20,9 +20,14 @@ export type Document = Record<string, unknown>;
 const TYPES = [8, 8, 9, 10, 11, 11, 12, 12];
 
 /** A document that is valid as such. */
-export function anyDocument(reference: ReferencePackage, below: Below, sender = pick(PEOPLE, below)): Document {
+export function anyDocument(
+  reference: ReferencePackage,
+  below: Below,
+  sender = pick(PEOPLE, below),
+  delegates: readonly Person[] = [],
+): Document {
   const type = pick(TYPES, below);
-  const asset = anyAsset(type, below);
+  const asset = anyAsset(type, below, delegates);
   const isFirst = reference.generation === 2;
   return {
     type: isFirst ? type - 8 : type,

@@ -11,7 +11,7 @@ import type { Generation } from '../../src/protocol/params.ts';
 import { runTarget, type DifferenceClass } from './runner.ts';
 import { targetsOf } from './targets.ts';
 
-const EXAMPLE_CHARACTERS_MAX = 2_000;
+const EXAMPLE_CHARACTERS_MAX = 10_000;
 
 const { values } = parseArgs({
   options: {

@@ -29,8 +29,12 @@ export function signatureOf(message: Uint8Array, { keyPair }: Person): string {
 
 const NAMES = ['alice', 'bob', 'carol', 'a', 'user.name', 'n'.repeat(20)];
 
-/** Asset of a type of generation 3 that is valid as such. */
-export function anyAsset(type: number, below: Below): Record<string, unknown> {
+/**
+ * Asset of a type of generation 3 that is valid as such.
+ *
+ * @param delegates who votes are for, most often
+ */
+export function anyAsset(type: number, below: Below, delegates: readonly Person[] = []): Record<string, unknown> {
   const somebody = (): Person => pick(PEOPLE, below);
   const keys = (most: number): string[] => [
     ...new Set(Array.from({ length: 1 + below(most) }, () => somebody().publicKey)),
@@ -45,8 +49,11 @@ export function anyAsset(type: number, below: Below): Record<string, unknown> {
       return { publicKey: somebody().publicKey };
     case 10:
       return { username: pick(NAMES, below) };
-    case 11:
-      return { votes: keys(3).map((key) => `${below(3) === 0 ? '-' : '+'}${key}`) };
+    case 11: {
+      const known = delegates.length === 0 || below(6) === 0 ? PEOPLE : delegates;
+      const voted = [...new Set(Array.from({ length: 1 + below(2) }, () => pick(known, below).publicKey))];
+      return { votes: voted.map((key) => `${below(3) === 0 ? '-' : '+'}${key}`) };
+    }
     default: {
       const keysgroup = keys(3).map((key) => `+${key}`);
       return { min: 1 + below(keysgroup.length), lifetime: 1 + below(72), keysgroup };

@@ -17,6 +17,8 @@ export interface RoundEntry {
 export interface Handlers {
   /** Each by itself. @throws the errors of the first that fails */
   verify(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<void>;
+  /** One by itself, its verdict. */
+  judge(transaction: ReferenceTransaction, table: AccountTable): Promise<ReferenceResponse>;
   /** One after the other, written to the table. @throws the errors of the first that fails */
   apply(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<readonly RoundEntry[]>;
   /** The payload's own checks. @throws Error */
@@ -42,6 +44,12 @@ export function doubleOf(reference: ReferencePackage): Handlers {
         return response;
       });
       throwFirst(responses);
+    },
+
+    async judge(transaction, table) {
+      const store = new Store(table);
+      await transaction.prepare(store);
+      return transaction.apply(store);
     },
 
     async apply(transactions, table) {

@@ -78,6 +78,11 @@ export function emptyRow(address: string): Columns {
   };
 }
 
+/** A row of which only what is not usual was written. */
+export function fullRow(row: Partial<Columns> & { readonly address: string }): Columns {
+  return { ...emptyRow(row.address), ...row };
+}
+
 /** What an INSERT of a block's totals and of its transactions' assets refuses. */
 export function requireStorable(totals: readonly string[], integers: readonly number[], assets: readonly Json[]): void {
   for (const total of totals) requireBigint(total);

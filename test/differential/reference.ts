@@ -26,6 +26,7 @@ export interface ReferenceNumber {
   plus(other: unknown): ReferenceNumber;
   sub(other: unknown): ReferenceNumber;
   lt(other: ReferenceNumber): boolean;
+  toBuffer(options: { readonly size: number; readonly endian: 'little' }): Buffer;
   equals(other: unknown): boolean;
   toString(): string;
 }

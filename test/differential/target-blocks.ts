@@ -18,14 +18,16 @@ import { addUnknown, AMOUNTS, mutate, otherCase, pick } from './mutations.ts';
 import { oursOf, verify } from './ours.ts';
 import { PEOPLE, type Person } from './people.ts';
 import type { Handlers, RoundEntry } from './reference-node.ts';
-import { AccountTable, requireStorable, type Columns } from './reference-tables.ts';
+import { AccountTable, fullRow, requireStorable, type Columns } from './reference-tables.ts';
 import { referencePackage, referenceTransaction } from './reference.ts';
 import type { Target } from './target.ts';
 import { anyAccounts, fill } from './world.ts';
 
+type Account = Parameters<typeof fullRow>[0];
+
 /** A case as it is printed: the accounts before, and the block. */
 interface Case {
-  readonly accounts: readonly Columns[];
+  readonly accounts: readonly Account[];
   readonly block: JsonObject;
 }
 
@@ -41,8 +43,8 @@ export function blockTarget(generation: Generation, handlers: Handlers, name: st
 
   function anyCase(below: Below): string {
     const accounts = anyAccounts(below);
-    const count = 1 + below(COUNT_MAX);
-    const transactions = Array.from({ length: count }, () => anyTransaction(accounts, below));
+    const count = below(2) === 0 ? 1 : 1 + below(COUNT_MAX);
+    const transactions = Array.from({ length: count }, () => anyTransaction(accounts.map(fullRow), below));
     if (below(20) === 0) transactions.push(structuredClone(pick(transactions, below)));
     // What the documents come to as JSON is what both sides get.
     const block = JSON.parse(JSON.stringify(headerFor(transactions, below))) as JsonObject;
@@ -52,11 +54,12 @@ export function blockTarget(generation: Generation, handlers: Handlers, name: st
   function anyTransaction(accounts: readonly Columns[], below: Below): Document {
     const sender = pick(PEOPLE, below);
     const row = accounts.find(({ address }) => address === sender.address);
-    const document = anyDocument(reference, below, sender);
+    const delegates = PEOPLE.filter(({ address }) => accounts.some((each) => each.address === address && each.isDelegate));
+    const document = anyDocument(reference, below, sender, delegates);
     beforeSigning(document, below);
     const members = [...namedMembers(document), ...personsOf(row?.membersPublicKeys)];
     const second = personsOf(row?.secondPublicKey == null ? [] : [row.secondPublicKey])[0];
-    const isCareless = below(8) === 0;
+    const isCareless = below(15) === 0;
     sign(reference, document, isCareless ? { sender } : { sender, second, members });
     afterSigning(document, below);
     return document;
@@ -85,11 +88,11 @@ export function blockTarget(generation: Generation, handlers: Handlers, name: st
       if (below(4) === 0) signatures[index] = otherCase(signatures[index] ?? '', below);
       if (below(10) === 0) signatures.push(otherCase(signatures[index] ?? '', below));
     }
-    if (below(8) === 0) document['senderPublicKey'] = otherCase(String(document['senderPublicKey']), below);
+    if (below(15) === 0) document['senderPublicKey'] = otherCase(String(document['senderPublicKey']), below);
     const asset = document['asset'] as Record<string, unknown>;
     if (below(4) === 0) asset['amount'] ??= structuredClone(pick(AMOUNTS, below));
     if (below(12) === 0) addUnknown(asset, below);
-    if (below(30) === 0) mutate(document, below);
+    if (below(50) === 0) mutate(document, below);
   }
 
   function headerFor(transactions: readonly Document[], below: Below): JsonObject {
@@ -140,7 +143,7 @@ export function blockTarget(generation: Generation, handlers: Handlers, name: st
 
   function processHere({ accounts, block: json }: Case): unknown {
     const state = new MemoryState();
-    fill(state, accounts);
+    fill(state, accounts.map(fullRow));
     const block = ours.codec.blockFromJson(json);
     validateTransactions(block, ours.rules.validateTransaction, verify);
     for (const fault of payloadFaults(block, ours.params, format)) throw new Refused(fault);
@@ -170,15 +173,17 @@ export function blockTarget(generation: Generation, handlers: Handlers, name: st
   }
 
   async function processThere({ accounts, block }: Case): Promise<unknown> {
-    const table = new AccountTable(accounts);
+    const table = new AccountTable(accounts.map(fullRow));
     const transactions = (block['transactions'] as readonly Json[]).map((json) =>
       referenceTransaction(reference, json, NETWORK_IDENTIFIER),
     );
+    const totals = { totalAmount: reference.number(block['totalAmount']), totalFee: reference.number(block['totalFee']) };
+    // The header's bytes come first: there are none of negative amounts.
+    for (const total of Object.values(totals)) total.toBuffer({ size: 8, endian: 'little' });
     for (const transaction of transactions) {
       const { status, errors } = transaction.validate();
       if (status !== 1) throw errors;
     }
-    const totals = { totalAmount: reference.number(block['totalAmount']), totalFee: reference.number(block['totalFee']) };
     handlers.validatePayload(transactions, totals);
     await handlers.verify(transactions, table);
     const store = (): void => {

@@ -35,8 +35,8 @@ export function confirmedAsset(transaction: Transaction, dialect: Dialect): Asse
     };
     return dialect.generation === 2 ? { delegate } : delegate;
   }
-  if (dialect.generation === 2) return nestedAsset(payload);
-  return asset ?? flatAsset(transaction);
+  if (asset !== undefined) return asset;
+  return dialect.generation === 2 ? nestedAsset(payload) : flatAsset(transaction);
 }
 
 function nestedAsset(payload: Exclude<Payload, { kind: 'delegate' }>): Asset {
