@@ -90,6 +90,12 @@ export interface Rules {
     verify: SignatureOracle,
   ): 'none' | 'pending' | 'ready';
 
+  /**
+   * Why the pool does not take a transaction that a block may hold: it is too large to wait in memory, or counts for an amount
+   * that cannot be right; undefined when nothing is against it.
+   */
+  poolFault(transaction: Transaction): TransactionError | undefined;
+
   /** True for kinds that must be looked at again when another of the same kind is confirmed. */
   hasUniqueData(transaction: Transaction): boolean;
 

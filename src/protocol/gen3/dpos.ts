@@ -6,8 +6,9 @@ import type { ChainParams } from '../params.ts';
 import { countMissedBlocks, countProducedBlock, earningsOfRound, headersOfRound, payEarnings } from '../payout.ts';
 import { delegatesByWeight, isLastOfRound, listIndexOf, roundOf, type RoundLength } from '../rounds.ts';
 import type { StateWriter } from '../state.ts';
-import { addVoteWeight } from '../tx/vote-weight.ts';
+import { addVoteWeight, isStorableWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader } from '../types.ts';
+import { BlockRejected } from '../verdict.ts';
 
 /**
  * Frozen lists that are kept: finality looks back five from the newest, and a rival chain may stand two rounds behind. The
@@ -32,7 +33,8 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
   const headers = headersOfRound(state, block, params);
   countMissedBlocks(state, list, headers, addressOf);
   payEarnings(state, earningsOfRound(headers, round, params), addressOf, (to, delegate, beddows) => {
-    addVoteWeight(to, delegate, beddows, 'live');
+    if (isStorableWeight(addVoteWeight(to, delegate, beddows, 'live'))) return;
+    throw new BlockRejected('BLOCK_UNSTORABLE', 'bigint out of range', { height: block.height, delegate });
   });
   state.setRoundList(round + 1, delegatesByWeight(state, params));
   const obsolete = round + 1 - LISTS_KEPT;
