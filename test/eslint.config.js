@@ -97,6 +97,21 @@ export default tseslint.config(
     rules: { '@typescript-eslint/no-require-imports': 'off' },
   },
   {
+    name: 'commands write in one place',
+    files: ['src/cli/**/*.ts'],
+    ignores: ['src/cli/output.ts'],
+    rules: {
+      'no-console': 'error',
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: "CallExpression[callee.property.name='write'][callee.object.property.name=/^std(out|err)$/]",
+          message: 'Use output.ts: it says when the output cannot be written, and lets nothing steer a terminal.',
+        },
+      ],
+    },
+  },
+  {
     name: 'time and chance are handed in',
     files: ROOMS_WITHOUT_CLOCK,
     rules: {

@@ -1,6 +1,7 @@
 /** What all commands have in common: how they describe themselves, read numbers and report a wrong use. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { printText } from './output.ts';
 import { usageError } from './problems.ts';
 
 export const EXIT_CODES = `
@@ -36,7 +37,7 @@ export function quiet(program: Command): Command {
       throw error;
     })
     .showSuggestionAfterError(false)
-    .configureOutput({ outputError: () => undefined });
+    .configureOutput({ outputError: () => undefined, writeOut: printText });
 }
 
 function pathOf(command: Command): string {

@@ -1,8 +1,11 @@
 /** The flags of each command as `program.ts` reads them. */
 
 import type { Generation } from '../protocol/params.ts';
+import type { RestartMode } from './devnet/restart-policy.ts';
 
 export interface DevnetFlags {
+  readonly network?: string;
+  readonly delegates?: number;
   readonly nodes: number;
   readonly blockTime?: number;
   readonly generation: Generation;
@@ -10,11 +13,13 @@ export interface DevnetFlags {
   readonly wsPort: number;
   readonly dataDir?: string;
   readonly fresh?: true;
+  readonly restart: RestartMode;
   readonly untilHeight?: number;
   readonly json?: true;
 }
 
 export interface AccountsFlags {
+  readonly network?: string;
   readonly generation: Generation;
   readonly json?: true;
 }

@@ -1,7 +1,9 @@
 /** How far a long command is: a bar on a terminal, a line now and then elsewhere. On the error output: results go to the other. */
 
+import { isatty } from 'node:tty';
 import { systemClock } from '../node/system.ts';
 import type { Clock } from '../ports/clock.ts';
+import { noteText } from './output.ts';
 
 export interface Progress {
   /**
@@ -17,17 +19,30 @@ const BAR_INTERVAL_MS = 100;
 const LINE_INTERVAL_MS = 10_000;
 const BAR_CELLS = 24;
 
+/** Where progress shows. */
+export interface ProgressOutput {
+  readonly isTTY: boolean;
+  write(text: string): unknown;
+}
+
+const STANDARD_ERROR: ProgressOutput = {
+  get isTTY() {
+    return isatty(2);
+  },
+  write: noteText,
+};
+
 export interface ProgressOptions {
   /** What the command does, for example `importing`. */
   readonly what: string;
   /** Height of the block before the first that will be done. */
   readonly fromHeight: number;
-  readonly output?: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
+  readonly output?: ProgressOutput;
   readonly clock?: Pick<Clock, 'nowMs'>;
 }
 
 export function createProgress(options: ProgressOptions): Progress {
-  const { what, fromHeight, output = process.stderr, clock = systemClock } = options;
+  const { what, fromHeight, output = STANDARD_ERROR, clock = systemClock } = options;
   const startedMs = clock.nowMs();
   const intervalMs = output.isTTY ? BAR_INTERVAL_MS : LINE_INTERVAL_MS;
   let shownMs = output.isTTY ? 0 : startedMs;

@@ -9,7 +9,7 @@ import { basename, join, resolve } from 'node:path';
 import { isCanonicalHex } from '../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 import { networkIdentifierOf } from '../protocol/genesis.ts';
-import { NO_EXCEPTIONS, type ChainParams, type Exceptions } from '../protocol/params.ts';
+import { ACTIVE_DELEGATES, NO_EXCEPTIONS, type ChainParams, type Exceptions } from '../protocol/params.ts';
 import type { JsonObject, PublicKey } from '../protocol/types.ts';
 import { readExceptions } from './exceptions.ts';
 import { checkGenesis } from './genesis-check.ts';
@@ -83,6 +83,9 @@ export function loadNetwork(directory: string): Network {
     record.text('epoch', 'a moment such as 2016-05-24T17:00:00.000Z', (text) => !Number.isNaN(Date.parse(text))),
   );
   const blockTimeS = record.integer('blockTimeS', 2, 3600);
+  const activeDelegates = record.has('activeDelegates')
+    ? record.integer('activeDelegates', 1, ACTIVE_DELEGATES)
+    : ACTIVE_DELEGATES;
   const transactionsPerBlockMax = record.integer('transactionsPerBlockMax', 1, 150);
   const rewards = record.object('rewards');
   const milestones = rewards.list('milestones', milestone, 1000);
@@ -114,6 +117,7 @@ export function loadNetwork(directory: string): Network {
     generation,
     epochMs,
     blockTimeS,
+    activeDelegates,
     transactionsPerBlockMax,
     rewards: { milestones, offset, distance },
     delegateListRoundOffset,

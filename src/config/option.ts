@@ -146,6 +146,11 @@ export function hostPort(entry: string): SeedPeer | undefined {
   return host !== undefined && isPort(wsPort) ? { host, wsPort } : undefined;
 }
 
+/** A host name as browsers send it, without a port. */
+export function hostName(entry: string): string | undefined {
+  return /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$/.test(entry) ? entry.toLowerCase() : undefined;
+}
+
 /** An IP address or a block of them such as `10.0.0.0/8`, IPv4 or IPv6. */
 export function ipOrBlock(entry: string): string | undefined {
   const [address = '', bits, ...rest] = entry.split('/');

@@ -37,6 +37,8 @@ export interface Constants {
   readonly version: string;
   readonly build: string;
   readonly protocolVersion: string;
+  /** Delegates of a round, told when they are not 101. */
+  readonly activeDelegates?: number;
   readonly nethash: string;
   /** ISO 8601. */
   readonly epoch: string;

@@ -2,7 +2,8 @@
 
 import type { Block, Forger } from './answers.ts';
 
-export const DELEGATES_OF_ROUND = 101;
+/** Where the node tells no other. */
+const DELEGATES_OF_ROUND = 101;
 
 export type SlotState = 'forged' | 'missed' | 'now' | 'next';
 
@@ -20,7 +21,7 @@ export interface Round {
   readonly missed: number;
   /** By the reader's clock, or by the newest block where that one is ahead. */
   readonly currentSlot: number;
-  /** At least 101: each missed slot makes the round one slot longer. */
+  /** At least as many as delegates: each missed slot makes the round one slot longer. */
   readonly slots: readonly RoundSlot[];
 }
 
@@ -31,11 +32,13 @@ export interface RoundRequest {
   readonly forgers: readonly Forger[];
   readonly blockTimeS: number;
   readonly currentSlot: number;
+  /** Delegates of a round; 101 unless given. */
+  readonly activeDelegates?: number;
 }
 
 /** Number of the round that a height belongs to, from 1. */
-export function roundOf(height: number): number {
-  return Math.ceil(height / DELEGATES_OF_ROUND);
+export function roundOf(height: number, activeDelegates = DELEGATES_OF_ROUND): number {
+  return Math.ceil(height / activeDelegates);
 }
 
 /**
@@ -44,8 +47,9 @@ export function roundOf(height: number): number {
  */
 export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundRequest): Round {
   const tip = blocks[0];
-  const number = roundOf((tip?.height ?? 0) + 1);
-  const firstHeight = (number - 1) * DELEGATES_OF_ROUND + 1;
+  const { activeDelegates = DELEGATES_OF_ROUND } = request;
+  const number = roundOf((tip?.height ?? 0) + 1, activeDelegates);
+  const firstHeight = (number - 1) * activeDelegates + 1;
   const slotOf = ({ timestamp }: Block): number => Math.floor(timestamp / blockTimeS);
   // A reader's clock ticks a little late: the newest block tells better.
   const currentSlot = tip === undefined ? request.currentSlot : Math.max(request.currentSlot, slotOf(tip));
@@ -53,22 +57,23 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
     // The genesis block was forged by nobody and in no slot of the round.
     blocks.filter(({ height }) => height >= firstHeight && height > 1).map((block) => [slotOf(block), block]),
   );
-  const byPlace = new Map(forgers.map((forger) => [forger.nextSlot % DELEGATES_OF_ROUND, forger]));
+  const byPlace = new Map(forgers.map((forger) => [forger.nextSlot % activeDelegates, forger]));
   const before = blocks.find(({ height }) => height === firstHeight - 1 && height > 1);
   const known = [...bySlot.keys()];
   // After genesis the network begins at any time: what lies before its first block was nobody's to forge.
   const firstSlot = before === undefined ? Math.min(currentSlot, ...known) : slotOf(before) + 1;
   const slots: RoundSlot[] = [];
-  for (let slot = Math.max(firstSlot, currentSlot - SLOTS_SHOWN_MAX); slot <= currentSlot; slot += 1) {
+  // Of a network that stood still for long only the latest slots are drawn.
+  for (let slot = Math.max(firstSlot, currentSlot - 2 * activeDelegates); slot <= currentSlot; slot += 1) {
     const block = bySlot.get(slot);
     const state = block === undefined ? (slot === currentSlot ? 'now' : 'missed') : 'forged';
-    slots.push({ slot, state, block, forger: byPlace.get(slot % DELEGATES_OF_ROUND) });
+    slots.push({ slot, state, block, forger: byPlace.get(slot % activeDelegates) });
   }
-  // Height 1 is genesis: of the first round only a hundred blocks are forged.
-  const left = number * DELEGATES_OF_ROUND - (tip?.height ?? 0) - (slots.at(-1)?.state === 'now' ? 1 : 0);
+  // Height 1 is genesis: of the first round one block less is forged.
+  const left = number * activeDelegates - (tip?.height ?? 0) - (slots.at(-1)?.state === 'now' ? 1 : 0);
   for (let ahead = 1; ahead <= left; ahead += 1) {
     const slot = currentSlot + ahead;
-    const forger = byPlace.get(slot % DELEGATES_OF_ROUND);
+    const forger = byPlace.get(slot % activeDelegates);
     slots.push({ slot, state: 'next', block: undefined, forger });
   }
   const count = (state: SlotState): number => slots.filter((slot) => slot.state === state).length;
@@ -87,6 +92,3 @@ export function turnsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, nu
   }
   return turns;
 }
-
-/** Of a network that stood still for long only the latest slots are drawn. */
-const SLOTS_SHOWN_MAX = 2 * DELEGATES_OF_ROUND;

@@ -149,6 +149,7 @@ export class Engine {
       broadhash: () => this.standing.broadhash(),
       ended: () => {
         this.#announceTip();
+        this.forging.look();
       },
       penalise,
     });
@@ -158,7 +159,9 @@ export class Engine {
       transport,
       clock,
       observer: observer.room('gossip'),
+      generation: rules.params.generation,
       broadcastIntervalMs: options.broadcastIntervalMs,
+      gossipPeersMax: options.peers.gossipPeersMax,
       transactionGossip: this.#customs.transactionGossip,
       gossipTargets: () => this.peers.gossipTargets(),
       penalise,
@@ -214,6 +217,7 @@ export class Engine {
         this.#gossip.receive(peerId, message);
       },
       connected: ({ peerId, info }) => {
+        this.#gossip.connected();
         const { height, maxHeightPrevoted = 0 } = info;
         const isAhead =
           height !== undefined && this.chain.rules.prefersTip({ height, maxHeightPrevoted }, this.chain.tip.header);
@@ -224,6 +228,7 @@ export class Engine {
           poolFetches -= 1;
         });
       },
+      disconnected: (peerId) => this.#gossip.disconnected(peerId),
     });
     this.#armPool();
     this.#gossip.start();

@@ -1,23 +1,24 @@
 /** What we tell peers unasked and what we do with what they tell us: blocks, ids of transactions, signatures. */
 
-import { BoundedQueue, LruMap } from '../primitives/bounded.ts';
+import { LruMap } from '../primitives/bounded.ts';
 import { sha256Hex } from '../crypto/hash.ts';
 import { utf8 } from '../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
-import type { Clock, Timer } from '../ports/clock.ts';
+import { TokenBucket } from '../primitives/token-bucket.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
+import { type RateKind, rateOf, type Sending } from '../ports/rates.ts';
 import type { PeerId, PeerMessage, Transport } from '../ports/transport.ts';
 import type { Block, BlockId, MemberSignature, TransactionId } from '../protocol/types.ts';
+import type { Generation } from '../protocol/params.ts';
 import { BlockRejected, type BlockRejectionCode } from '../protocol/verdict.ts';
+import { Announcements } from './announcements.ts';
 import type { Chain } from './chain.ts';
 import type { Customs } from './customs.ts';
 import type { TransactionPool } from './pool/pool.ts';
 import type { Payer } from './pool/verification-budget.ts';
+import { TransactionFetcher } from './transaction-fetcher.ts';
 
-/** Items of one announcement, as the wire allows. */
-const ITEMS_PER_MESSAGE_MAX = 25;
-/** Announcements that wait: as many as a full pool can cause. */
-const QUEUE_ITEMS_MAX = 5000;
 /** Blocks remembered, so that the same one from many peers costs once. */
 const SEEN_BLOCKS_MAX = 1000;
 /** Refusals that depend on our clock: it may run slow, and the block be good in a moment. */
@@ -32,7 +33,11 @@ const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 /** Peers remembered for it: far more than can be connected in that time. */
 const FALSE_SIGNERS_MAX = 5000;
-/** Blocks and answers of one peer that may wait for their turn; more are dropped. */
+/** Peers whose rate of blocks is remembered: more than can be connected. */
+const BLOCK_PEERS_MAX = 20_000;
+/** Of a decimal id of 64 bits. */
+const ID_CHARACTERS_MAX = 20;
+/** Blocks of one peer that may wait for their turn; more are dropped. */
 const PENDING_PER_PEER_MAX = 8;
 
 export interface GossipDependencies {
@@ -41,7 +46,11 @@ export interface GossipDependencies {
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly clock: Clock;
   readonly observer: Observer;
+  readonly generation: Generation;
+  /** Least time between two announcements to one peer, where the rates of the network do not ask for more. */
   readonly broadcastIntervalMs: number;
+  /** Peers that one message goes to when not everybody gets it. */
+  readonly gossipPeersMax: number;
   readonly transactionGossip: Customs['transactionGossip'];
   /** Peers for a message that not everybody gets: a random choice over both directions. */
   readonly gossipTargets: () => readonly PeerId[];
@@ -59,8 +68,11 @@ const TOLD_BY_CHAIN: ReadonlySet<string> = new Set(['STORE_WRITE_FAILED', 'STORE
 
 export class Gossip {
   readonly #dependencies: GossipDependencies;
-  readonly #transactionIds = new BoundedQueue<TransactionId>(QUEUE_ITEMS_MAX);
-  readonly #signatures = new BoundedQueue<MemberSignature>(QUEUE_ITEMS_MAX);
+  readonly #transactions: Announcements<TransactionId>;
+  readonly #signatures: Announcements<MemberSignature>;
+  readonly #fetcher: TransactionFetcher;
+  /** For the blocks that each peer is sent. */
+  readonly #blockBuckets = new LruMap<PeerId, TokenBucket>(BLOCK_PEERS_MAX);
   /** Ids of blocks that were applied. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /** Digests of whole documents that were refused or passed over: an id does not cover all of a block, so a spoilt copy must not stand for the good. */
@@ -68,11 +80,38 @@ export class Gossip {
   readonly #pendingByPeer = new Map<PeerId, number>();
   /** Until when signatures of these peers are not read, Unix time in milliseconds. */
   readonly #unreadUntilMs = new LruMap<PeerId, number>(FALSE_SIGNERS_MAX);
-  #timer: Timer | undefined;
   #stopped = true;
 
   constructor(dependencies: GossipDependencies) {
     this.#dependencies = dependencies;
+    const { chain, clock, gossipPeersMax, gossipTargets, pool, transactionGossip, transport } = dependencies;
+    const areIds = transactionGossip === 'ids';
+    this.#transactions = new Announcements({
+      clock,
+      targets: areIds ? () => transport.connections().map(({ peerId }) => peerId) : gossipTargets,
+      peersPerItemMax: areIds ? Infinity : gossipPeersMax,
+      rate: this.#pace(areIds ? 'transactionIds' : 'transactions'),
+      keyOf: (id) => id,
+      isCurrent: (id) => pool.has(id),
+      send: (peerId, ids) => this.#tellTransactions(peerId, ids),
+    });
+    this.#signatures = new Announcements({
+      clock,
+      targets: gossipTargets,
+      peersPerItemMax: gossipPeersMax,
+      rate: this.#pace('signatures'),
+      keyOf: ({ signature }) => signature,
+      isCurrent: ({ transactionId }) => pool.has(transactionId),
+      send: (peerId, signatures) => transport.send(peerId, { kind: 'signatures', signatures }),
+    });
+    this.#fetcher = new TransactionFetcher({
+      clock,
+      transport,
+      rate: rateOf(dependencies.generation, 'transactionsQuestion').own,
+      has: (id) => pool.has(id) || chain.state.hasTransaction(id),
+      take: (peerId, transactions) => this.#takeTransactions(peerId, transactions),
+      failed: (peerId, error) => this.#noteFailure(peerId, error),
+    });
   }
 
   start(): void {
@@ -83,22 +122,36 @@ export class Gossip {
         if (origin !== 'synced' && block !== undefined) this.#sendBlock(block);
       },
     });
-    this.#arm();
+    this.#transactions.start();
+    this.#signatures.start();
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#timer?.cancel();
+    this.#transactions.stop();
+    this.#signatures.stop();
+    this.#fetcher.stop();
+  }
+
+  connected(): void {
+    this.#transactions.connected();
+    this.#signatures.connected();
+  }
+
+  disconnected(peerId: PeerId): void {
+    this.#transactions.disconnected(peerId);
+    this.#signatures.disconnected(peerId);
+    this.#fetcher.disconnected(peerId);
   }
 
   /** A transaction passed verification here for the first time. */
   announceTransaction(id: TransactionId): void {
-    this.#transactionIds.push(id);
+    this.#transactions.add(id);
   }
 
   /** A member's signature was added to a pending transaction here. */
   announceSignature(signature: MemberSignature): void {
-    this.#signatures.push(signature);
+    this.#signatures.add(signature);
   }
 
   receive(peerId: PeerId, message: PeerMessage): void {
@@ -108,60 +161,61 @@ export class Gossip {
         this.#bounded(peerId, () => this.#receiveBlock(peerId, message.block));
         return;
       case 'transactionIds':
-        this.#bounded(peerId, () => this.#fetchTransactions(peerId, message.ids));
+        this.#transactions.heard(peerId, message.ids);
+        this.#heardOf(peerId, message.ids);
         return;
       case 'transactions':
+        this.#transactions.heard(peerId, idsOf(message.transactions));
         this.#takeTransactions(peerId, message.transactions);
         return;
       case 'signatures':
+        this.#signatures.heard(
+          peerId,
+          message.signatures.map(({ signature }) => signature),
+        );
         this.#takeSignatures(peerId, message.signatures);
     }
   }
 
   /** Asks a peer for what its pool holds; for the first connection after a start. */
-  async fetchPool(peerId: PeerId): Promise<void> {
-    const answer = await this.#dependencies.transport.request(peerId, { kind: 'transactions' });
-    this.#takeTransactions(peerId, answer);
+  fetchPool(peerId: PeerId): Promise<void> {
+    return this.#fetcher.pool(peerId);
   }
 
-  #arm(): void {
-    if (this.#stopped) return;
-    const { clock, broadcastIntervalMs } = this.#dependencies;
-    this.#timer = clock.after(broadcastIntervalMs, () => {
-      this.#release();
-      this.#arm();
-    });
+  /** What one peer may be told of something that is announced. */
+  #pace(kind: RateKind): Sending {
+    const { generation, broadcastIntervalMs } = this.#dependencies;
+    const { burst, everyMs } = rateOf(generation, kind).own;
+    return { burst, everyMs: Math.max(everyMs, broadcastIntervalMs) };
   }
 
-  /** Sends what has queued up: one message of each kind, no more than peers put up with. */
-  #release(): void {
-    const { pool, transport, gossipTargets } = this.#dependencies;
-    this.#transactionIds.filter((id) => pool.has(id));
-    const ids = this.#transactionIds.take(ITEMS_PER_MESSAGE_MAX);
-    if (ids.length > 0) this.#tellTransactions(ids);
-    const signatures = this.#signatures.take(ITEMS_PER_MESSAGE_MAX);
-    if (signatures.length > 0) {
-      for (const peerId of gossipTargets()) transport.send(peerId, { kind: 'signatures', signatures });
-    }
-  }
-
-  #tellTransactions(ids: readonly TransactionId[]): void {
-    const { chain, pool, transport, gossipTargets, transactionGossip } = this.#dependencies;
+  #tellTransactions(peerId: PeerId, ids: readonly TransactionId[]): void {
+    const { chain, pool, transport, transactionGossip } = this.#dependencies;
     if (transactionGossip === 'ids') {
-      for (const { peerId } of transport.connections()) transport.send(peerId, { kind: 'transactionIds', ids });
+      transport.send(peerId, { kind: 'transactionIds', ids });
       return;
     }
     const { codec } = chain.rules;
     const transactions = ids.flatMap((id) => pool.get(id) ?? []).map((each) => codec.transactionToJson(each));
-    for (const peerId of gossipTargets()) transport.send(peerId, { kind: 'transactions', transactions });
+    transport.send(peerId, { kind: 'transactions', transactions });
   }
 
   #sendBlock(block: Block): void {
-    const { chain, transport, gossipTargets, synchronizer } = this.#dependencies;
+    const { chain, clock, transport, gossipTargets, synchronizer } = this.#dependencies;
     this.#seenBlocks.set(block.id, true);
     if (synchronizer.syncing) return;
     const json = chain.rules.codec.blockToJson(block);
-    for (const peerId of gossipTargets()) transport.send(peerId, { kind: 'block', block: json });
+    for (const peerId of gossipTargets()) {
+      // Only ties can make them so many, of which the newest is with others soon.
+      if (this.#blockBucket(peerId).take(clock.nowMs())) transport.send(peerId, { kind: 'block', block: json });
+    }
+  }
+
+  #blockBucket(peerId: PeerId): TokenBucket {
+    const { burst, everyMs } = rateOf(this.#dependencies.generation, 'block').own;
+    const bucket = this.#blockBuckets.get(peerId) ?? new TokenBucket(burst, everyMs);
+    this.#blockBuckets.set(peerId, bucket);
+    return bucket;
   }
 
   async #receiveBlock(peerId: PeerId, json: unknown): Promise<void> {
@@ -201,12 +255,10 @@ export class Gossip {
     }
   }
 
-  async #fetchTransactions(peerId: PeerId, announced: readonly TransactionId[]): Promise<void> {
-    const { chain, pool, transport, synchronizer, payerOf } = this.#dependencies;
-    if (synchronizer.syncing || !payerOf(peerId).mayAsk()) return;
-    const ids = announced.filter((id) => !pool.has(id) && !chain.state.hasTransaction(id));
-    if (ids.length === 0) return;
-    this.#takeTransactions(peerId, await transport.request(peerId, { kind: 'transactions', ids }));
+  #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
+    const { synchronizer, payerOf } = this.#dependencies;
+    // What would not be looked at is not asked for: others announce it too.
+    if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 
   #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): void {
@@ -237,27 +289,38 @@ export class Gossip {
 
   /** Lets a peer occupy only so much of us at a time. */
   #bounded(peerId: PeerId, work: () => Promise<void>): void {
-    const { observer } = this.#dependencies;
     const pending = this.#pendingByPeer.get(peerId) ?? 0;
     if (pending >= PENDING_PER_PEER_MAX) {
-      observer.log('debug', 'PEER_BUSY', 'dropped a message of a peer that has too many waiting', { peer: peerId });
+      this.#dependencies.observer.log('debug', 'PEER_BUSY', 'dropped a message of a peer that has too many waiting', {
+        peer: peerId,
+      });
       return;
     }
     this.#pendingByPeer.set(peerId, pending + 1);
     work()
-      .catch((error: unknown) => {
-        const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-        // What a peer did not answer is its affair, and of a store that cannot be written to the chain has told.
-        const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !TOLD_BY_CHAIN.has(code));
-        observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
-          peer: peerId,
-          reason: messageOf(error),
-        });
-      })
+      .catch((error: unknown) => this.#noteFailure(peerId, error))
       .finally(() => {
         const left = (this.#pendingByPeer.get(peerId) ?? 1) - 1;
         if (left > 0) this.#pendingByPeer.set(peerId, left);
         else this.#pendingByPeer.delete(peerId);
       });
   }
+
+  #noteFailure(peerId: PeerId, error: unknown): void {
+    const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
+    // What a peer did not answer is its affair, and of a store that cannot be written to the chain has told.
+    const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !TOLD_BY_CHAIN.has(code));
+    this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
+      peer: peerId,
+      reason: messageOf(error),
+    });
+  }
+}
+
+/** Ids that a peer's transactions go by, by its own word. */
+function idsOf(transactions: readonly unknown[]): readonly TransactionId[] {
+  return transactions.flatMap((json) => {
+    const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'id') : undefined;
+    return typeof id === 'string' && id.length <= ID_CHARACTERS_MAX ? [id] : [];
+  });
 }

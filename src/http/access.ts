@@ -1,9 +1,10 @@
 /** Who may ask: lists of addresses and networks, and the rules in front of every path. */
 
+import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
-import { hostname as machineName } from 'node:os';
-import type { Request, RequestHandler } from 'express';
+import type { Request } from 'express';
 import { SILENT, type Observer } from '../ports/observer.ts';
+import { isThisMachine } from './admission/client-address.ts';
 import type { HttpOptions } from './options.ts';
 import { accessDenied, Problem } from './problems.ts';
 import type { Route } from './route.ts';
@@ -27,17 +28,57 @@ export function readAddressList(entries: readonly string[], observer: Observer):
   return listOf(list);
 }
 
-/** The rules that hold for every path, known or not: enabled, listed, writable. */
-export function guardAccess(options: HttpOptions): RequestHandler {
+/**
+ * The rules that hold for every path, known or not: enabled, listed, writable.
+ *
+ * @returns what tells why a request is refused; undefined for one that is not
+ */
+export function createAccessRule(options: HttpOptions): (request: IncomingMessage) => Problem | undefined {
   const listed = readAddressList(options.access.whiteList, options.observer);
-  return (request, _response, next) => {
-    if (!options.enabled) throw refused('API access disabled', 'API is not enabled in this node.');
-    if (!options.access.public && !isFrom(listed, request)) throw refused('API access denied', 'API access blocked.');
-    if (options.readOnly && request.method !== 'GET')
-      throw refused('API write access denied', 'API write access blocked.');
-    next();
+  const isListed = (request: IncomingMessage): boolean =>
+    clientAddresses(request, options.trustProxy).every((address) => listed.includes(address));
+  return (request) => {
+    if (!options.enabled) return DISABLED;
+    if (!options.access.public && !isListed(request)) return NOT_LISTED;
+    return options.readOnly && request.method !== 'GET' ? READ_ONLY : undefined;
   };
 }
+
+/** What an address is told that may not ask. */
+export const NOT_LISTED = refused('API access denied', 'API access blocked.');
+const DISABLED = refused('API access disabled', 'API is not enabled in this node.');
+const READ_ONLY = refused('API write access denied', 'API write access blocked.');
+
+/**
+ * Addresses that a request comes from. Where proxies are trusted those that they name, first what the caller wrote itself;
+ * else the one of the connection.
+ */
+export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
+  const said = trustProxy ? headers['x-forwarded-for'] : undefined;
+  const named = (Array.isArray(said) ? said.join(',') : (said ?? '')).split(',').map((entry) => entry.trim());
+  const given = named.filter((entry) => entry !== '');
+  return given.length > 0 ? given : [socket.remoteAddress ?? ''];
+}
+
+/**
+ * Addresses that share the reserve of connections: this machine, and what the operator listed. A block so wide that it names
+ * nobody in particular does not count.
+ */
+export function createTrust(options: HttpOptions): (address: string) => boolean {
+  const named = options.access.whiteList.filter((entry) => !isWide(entry));
+  const listed = readAddressList(named, SILENT);
+  return (address) => isThisMachine(address) || listed.includes(address);
+}
+
+function isWide(entry: string): boolean {
+  const bits = /\/([0-9]+)\s*$/.exec(entry)?.[1];
+  return bits !== undefined && Number(bits) < (entry.includes(':') ? TRUSTED_BITS_MIN_6 : TRUSTED_BITS_MIN_4);
+}
+
+/** The widest private network, 10.0.0.0/8. */
+const TRUSTED_BITS_MIN_4 = 8;
+/** What a provider gets. */
+const TRUSTED_BITS_MIN_6 = 32;
 
 export interface RouteGuard {
   /** Throws what refuses a caller that a route does not serve. */
@@ -56,11 +97,12 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
     secrets: (request: Request) => isWhollyFrom(secrets, request),
   };
   const isConcealed = noticeProxies(options);
+  const isOwnName = ownNames(options.hostNames);
   /** Addresses say who asks only when nothing between stands in for somebody else. */
   const isItself = (request: Request) =>
     !isConcealed(request) &&
     !isOfForeignPage(request, options.cors.origin) &&
-    (options.trustProxy || !isUnderForeignName(request));
+    !isUnderForeignName(request, isOwnName, options.trustProxy);
   return {
     check: (route, request) => {
       if (route.access === undefined) return;
@@ -70,17 +112,36 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   };
 }
 
-/** Headers by which proxies name whom they ask for. */
-const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip'];
+/** Headers that proxies add. */
+const PROXY_HEADERS = [
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-original-forwarded-for',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+];
 
 /**
  * Whether a request comes through a proxy although none is trusted: then the address is the proxy's, mostly this machine's,
- * and whoever asks the proxy would pass for it. A header can only take rights away here, so anybody may send it.
+ * and whoever asks the proxy would pass for it. HTTP/1.0 counts as a sign too: what still speaks it is a proxy that adds no
+ * header, as nginx is by default. A sign can only take rights away here, so anybody may give one.
  */
 function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
   let isTold = false;
   return (request) => {
-    if (trustProxy || !PROXY_HEADERS.some((name) => request.headers[name] !== undefined)) return false;
+    const isProxied =
+      PROXY_HEADERS.some((name) => request.headers[name] !== undefined) ||
+      (request.httpVersionMajor === 1 && request.httpVersionMinor === 0);
+    if (trustProxy || !isProxied) return false;
     if (!isTold) {
       isTold = true;
       const message = 'A proxy asks for others, and http.trustProxy is off: what is for this machine alone is refused';
@@ -91,32 +152,47 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 }
 
 /**
- * Whether a page of another site asks, in a browser on a machine that is listed: the visitor of the page did not mean to.
- * Programs send no origin, and pages of the node itself none or their own.
+ * Whether a page of another site asks, in a browser on a machine that is listed: the visitor of the page did not mean to. A
+ * page is the node's own when it was loaded from the very host and port that it asks; another port of this machine may belong
+ * to anybody. Programs send neither header.
  */
 function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
   const { origin, host } = headers;
-  if (origin === undefined || origin === allowed) return false;
-  const page = URL.canParse(origin) ? new URL(origin) : undefined;
-  return page === undefined || (page.host !== host && !LOOPBACK_NAMES.has(page.hostname));
+  if (origin !== undefined && origin === allowed) return false;
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  if (origin === undefined) return false;
+  return !URL.canParse(origin) || host === undefined || new URL(origin).host !== hostOf(host)?.host;
 }
 
 /**
- * Whether this machine asks itself by a name that anybody can own. A page whose name was pointed at this machine after it was
- * loaded asks so, and its browser takes the node for the page's own site.
+ * Whether a request names a host that is not known to be this node. A page whose name was pointed at this node after it was
+ * loaded asks so, and its browser takes the node for the page's own site; so does a proxy of this machine that passes the name
+ * on. An address cannot be pointed elsewhere, but one that is not of this machine itself, asked from this machine, was asked of
+ * a proxy.
  */
-function isUnderForeignName({ headers, socket }: Request): boolean {
-  if (!isLoopback(socket.remoteAddress)) return false;
-  const { host = '' } = headers;
-  const { hostname } = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : { hostname: '' };
-  const isOwn = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 || !hostname.includes('.') || OWN_NAME.test(hostname);
-  return !isOwn && hostname !== machineName().toLowerCase();
+function isUnderForeignName(
+  { headers, socket }: Request,
+  isOwnName: (name: string) => boolean,
+  trustProxy: boolean,
+): boolean {
+  const name = hostOf(headers.host ?? '')?.hostname;
+  if (name === undefined) return true;
+  if (name === 'localhost' || isOwnName(name)) return false;
+  const address = name.replace(/^\[|\]$/g, '');
+  if (isIP(address) === 0) return true;
+  return !trustProxy && isLoopback(socket.remoteAddress) && !isLoopback(address);
 }
 
-/** Endings that no registry of names gives away. */
-const OWN_NAME = /\.(?:localhost|local|internal|home\.arpa)$/;
+function ownNames(names: readonly string[]): (name: string) => boolean {
+  const own = new Set(names.map((name) => name.toLowerCase()));
+  return (name) => own.has(name);
+}
 
-const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** Reads the Host header: lower case, with the port unless it is the usual one. */
+function hostOf(host: string): URL | undefined {
+  return /^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : undefined;
+}
 
 /** Whether an address is this machine's own. */
 export function isLoopback(address: string | undefined): boolean {

@@ -1,16 +1,21 @@
-/** The HTTP interface of a node: opens the listener, closes it within a second. */
+/** The HTTP interface of a node: opens the listeners, answers what is admitted, closes within a second. */
 
-import { createServer, type RequestListener, type Server } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { NodeApi } from '../ports/node-api.ts';
+import { SILENT } from '../ports/observer.ts';
+import { createTrust, readAddressList } from './access.ts';
+import { Admission } from './admission/admission.ts';
+import { HTTP_BUFFER_BYTES_MAX, WINDOW_MS } from './admission/limits.ts';
 import { createAnswerMemory } from './answer-memory.ts';
+import { isDashboardPath, serveDashboard } from './dashboard.ts';
 import type { Dialect } from './dialect.ts';
 import { createEventHub } from './events/hub.ts';
+import { createListeners } from './listeners.ts';
+import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
+import { HTTP_DEFAULTS, type HttpLimits, type HttpOptions } from './options.ts';
 import { createApp } from './pipeline.ts';
-import { HTTP_DEFAULTS, type HttpOptions, type TlsOptions } from './options.ts';
-import { createRateLimit } from './rate-limit.ts';
+import { createRateLimit, type Allowance } from './rate-limit.ts';
+import { createRequestChecks } from './request-checks.ts';
 import { createShortWay } from './short-way.ts';
 
 export interface HttpServer {
@@ -25,99 +30,78 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** Time for answers under way when the server closes, in milliseconds. */
-const CLOSE_GRACE_MS = 500;
-/** Time to receive a whole request, in milliseconds; larger than any `headersTimeoutMs`. */
-const REQUEST_TIMEOUT_MS = 60_000;
-/** How often connections are looked at for time-outs, in milliseconds. */
-const TIMEOUT_CHECK_MS = 1_000;
-/** Connections open at once, streams of events included: what is beyond is cut at once. */
-const CONNECTIONS_MAX = 5_000;
-
 /** @param options what differs from `HTTP_DEFAULTS` */
-export function createHttpServer(api: NodeApi, options: Partial<HttpOptions> = {}): HttpServer {
+export function createHttpServer(
+  api: NodeApi,
+  options: Partial<HttpOptions> = {},
+  clock: MonotonicClock = MONOTONIC_CLOCK,
+): HttpServer {
   const settings: HttpOptions = { ...HTTP_DEFAULTS, ...options };
+  const { limits, observer } = settings;
   const dialect: Dialect = { generation: api.params.generation, strict: settings.strictDialect };
-  const hub = createEventHub(api, dialect, { ...settings.events, observer: settings.observer });
-  const limit = createRateLimit(settings.limits);
+  const isTrusted = createTrust(settings);
+  const admission = new Admission({ clock, limits: admissionLimits(limits), observer, isTrusted });
+  const limit = createRateLimit(limits, { clock, isTrusted });
+  const dashboard =
+    settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
+  const isOtherPath = (path: string): boolean => dashboard !== undefined && isDashboardPath(path);
+  const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
+
+  const hub = createEventHub(api, dialect, { ...settings.events, observer });
   const memory = createAnswerMemory(api, settings.keepAnswers);
-  const takeShortWay = createShortWay(api, settings, { dialect, limit, memory });
-  const app = createApp(api, settings, { dialect, hub, limit, memory });
-  const listener: RequestListener = (request, response) => {
-    const goLong = () => void app(request, response);
-    if (!takeShortWay(request, response, goLong)) goLong();
-  };
-  const timeouts = {
-    connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-    headersTimeout: settings.limits.headersTimeoutMs,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-  };
-  const { tls } = settings;
-  const plain = createServer(timeouts, listener);
-  const secure = tls && createTlsServer(tls, timeouts, listener);
-  for (const server of [plain, secure]) {
-    if (server === undefined) continue;
-    server.setTimeout(settings.limits.idleTimeoutMs);
-    server.maxConnections = CONNECTIONS_MAX;
-  }
-  return {
-    async start() {
-      const { port } = await listen(plain, settings.port, settings);
-      if (secure === undefined || tls === undefined) return { port };
-      try {
-        return { port, tlsPort: (await listen(secure, tls.port, settings)).port };
-      } catch (error) {
-        await close(plain);
-        throw error;
-      }
-    },
-    async close() {
-      hub.close();
-      await Promise.all([close(plain), ...(secure === undefined ? [] : [close(secure)])]);
-    },
-  };
-}
-
-/** @throws ProtocolError `TLS_INVALID` when key and certificate are none, or do not belong together */
-function createTlsServer({ key, certificate }: TlsOptions, timeouts: object, listener: RequestListener): Server {
-  try {
-    return createHttpsServer({ ...timeouts, key, cert: certificate, minVersion: 'TLSv1.2' }, listener);
-  } catch (error) {
-    const reason = messageOf(error);
-    throw new ProtocolError('TLS_INVALID', { reason }, `key and certificate cannot be used: ${reason}`, {
-      cause: error,
-    });
-  }
-}
-
-function listen(server: Server, port: number, settings: HttpOptions): Promise<{ readonly port: number }> {
-  const { address, observer } = settings;
-  return new Promise((resolve, reject) => {
-    const refuse = (error: NodeJS.ErrnoException) => {
-      reject(
-        error.code === 'EADDRINUSE'
-          ? new ProtocolError('PORT_IN_USE', { port }, `port ${port} is in use by another program`)
-          : new ProtocolError('LISTEN_FAILED', { address, port, reason: messageOf(error) }, undefined, {
-              cause: error,
-            }),
-      );
-    };
-    server.once('error', refuse);
-    server.listen(port, address, () => {
-      server.off('error', refuse);
-      server.on('error', (error) =>
-        observer.log('error', 'HTTP_SERVER_ERROR', 'The HTTP listener failed', { error: messageOf(error) }),
-      );
-      resolve({ port: (server.address() as AddressInfo).port });
-    });
+  const allowances = new WeakMap<IncomingMessage, Allowance>();
+  const takeShortWay = createShortWay(api, settings, { dialect, memory });
+  const app = createApp(api, settings, {
+    dialect,
+    hub,
+    allowances,
+    memory,
+    dashboard,
+    isTrusted: ({ socket }) => admission.of(socket)?.isTrusted === true,
   });
+
+  const answer = (request: IncomingMessage, response: ServerResponse, isExpected: boolean): void => {
+    admission.of(request.socket)?.begin(request, response);
+    const allowance = checks.admitClient(request, response);
+    if (allowance === undefined) return;
+    const goLong = (): void => {
+      if (!checks.admitTarget(request, response)) return;
+      // The client waits to be told that its body is wanted.
+      if (isExpected) response.writeContinue();
+      allowances.set(request, allowance);
+      void app(request, response);
+    };
+    if (!takeShortWay(request, response, allowance, goLong)) goLong();
+  };
+  const parser = createServer((request, response) => answer(request, response, false));
+  parser.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => answer(request, response, true));
+  parser.setTimeout(limits.idleTimeoutMs);
+
+  const listed = readAddressList(settings.access.whiteList, SILENT);
+  const { enabled, trustProxy, access } = settings;
+  const mayAsk = (address: string): boolean => !enabled || trustProxy || access.public || listed.includes(address);
+  const listeners = createListeners(parser, admission, mayAsk, settings);
+  return {
+    start: () => listeners.open(),
+    close: () => {
+      hub.close();
+      return listeners.close();
+    },
+  };
 }
 
-async function close(server: Server): Promise<void> {
-  if (!server.listening) return;
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  const cut = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
-  server.closeIdleConnections();
-  await closed;
-  clearTimeout(cut);
+/** Clients that open a connection for each request, twice as many as the rate limit has room for, and some more. */
+const ARRIVALS_MIN = 400;
+
+function admissionLimits(limits: HttpLimits) {
+  const { connectionsMax, connectionsPerAddressMax, headersTimeoutMs, max, strangerMax, windowMs } = limits;
+  const requestsMax = max === 0 ? strangerMax : max;
+  const arrivalsMax = requestsMax === 0 ? Number.POSITIVE_INFINITY : Math.ceil((2 * requestsMax * WINDOW_MS) / windowMs);
+  return {
+    connectionsMax,
+    connectionsPerAddressMax,
+    arrivalsPerAddressMax: Math.max(ARRIVALS_MIN, arrivalsMax),
+    bufferBytesMax: HTTP_BUFFER_BYTES_MAX,
+    headersTimeoutMs,
+  };
 }

@@ -43,6 +43,11 @@ export function serveDashboard(directory: string): RequestHandler | undefined {
   };
 }
 
+/** Whether the dashboard may have a file at a path. */
+export function isDashboardPath(path: string): boolean {
+  return path === '/' || path.startsWith('/assets/');
+}
+
 function send(file: File, request: Request, response: Response): void {
   const isPacked = request.acceptsEncodings('gzip') === 'gzip' && file.packed.length < file.plain.length;
   const body = isPacked ? file.packed : file.plain;

@@ -15,6 +15,8 @@ export interface HttpOptions {
   readonly trustProxy: boolean;
   /** Who may ask at all: everybody, or the addresses and networks (CIDR) of the list. */
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
+  /** Host names, beside `localhost` and addresses, that what is for few may be asked under. */
+  readonly hostNames: readonly string[];
   /** Who may read and switch forging, whatever `access` says. */
   readonly forgingWhiteList: readonly string[];
   /** The legacy registration of second signatures, which takes passphrases: whether it is served, and to whom. */
@@ -55,6 +57,10 @@ export interface TlsOptions {
 }
 
 export interface HttpLimits {
+  /** Connections open at once; a tenth of them is for this machine and what `access` lists. */
+  readonly connectionsMax: number;
+  /** Connections of one address that is neither. */
+  readonly connectionsPerAddressMax: number;
   /** Requests per window and client address; 0 for no limit. */
   readonly max: number;
   /** The same for clients of other machines while `max` is 0: nobody means to serve a stranger without end. */
@@ -76,13 +82,16 @@ export interface HttpLimits {
 export const HTTP_DEFAULTS: HttpOptions = {
   enabled: true,
   port: 4000,
-  address: '0.0.0.0',
+  address: '127.0.0.1',
   trustProxy: false,
   access: { public: false, whiteList: ['127.0.0.1'] },
+  hostNames: [],
   forgingWhiteList: ['127.0.0.1'],
   legacySignatures: { enabled: true, whiteList: ['127.0.0.0/8', '::1'] },
   readOnly: false,
   limits: {
+    connectionsMax: 5_000,
+    connectionsPerAddressMax: 100,
     max: 0,
     strangerMax: 1_200,
     strangersTotalMax: 60_000,

@@ -1,6 +1,6 @@
 /**
- * The pipeline of a request, in the order that decides which refusal wins: access, body, method override, security headers,
- * route, method, rate limit, CORS, compression, declaration, whitelist of the route, handler.
+ * The pipeline of a request behind its admission (`request-checks.ts`), in the order that decides which refusal wins: method
+ * override, security headers, route, method, CORS, compression, body, declaration, whitelist of the route, handler.
  */
 
 import compression from 'compression';
@@ -16,30 +16,32 @@ import express, {
 } from 'express';
 import { messageOf } from '../primitives/errors.ts';
 import type { NodeApi } from '../ports/node-api.ts';
-import { guardAccess, guardRoutes, type RouteGuard } from './access.ts';
+import { guardRoutes, type RouteGuard } from './access.ts';
+import { BODY_BYTES_MAX } from './admission/limits.ts';
 import type { AnswerMemory } from './answer-memory.ts';
-import { serveDashboard } from './dashboard.ts';
 import type { Dialect } from './dialect.ts';
 import type { EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
 import { internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
 import { parseQuery, queryTextOf } from './query.ts';
-import { limitRate, type RateLimit } from './rate-limit.ts';
+import { methodOf } from './request-checks.ts';
+import { tellRate, type Allowances } from './rate-limit.ts';
+import { PREFIXES } from './route-table.ts';
 import { checkRequest, type CheckedRequest, type RawRequest, type Route, type StreamRoute } from './route.ts';
 import { allRoutes } from './routes/all.ts';
 
-const BODY_BYTES_MAX = 2 * 1024 * 1024;
-/** Where every route is served: as clients know it, and without the prefix. */
-const PREFIXES = ['/api', ''];
 /** Where bodies may also be forms: the oldest clients send them so. */
-const FORM_PATHS = PREFIXES.map((prefix) => `${prefix}/signatures`);
+const FORM_PATH = '/signatures';
 
 /** What a listener shares with its application. */
 export interface AppParts {
   readonly dialect: Dialect;
   readonly hub: EventHub;
-  readonly limit: RateLimit;
+  readonly allowances: Allowances;
   readonly memory: AnswerMemory;
+  readonly dashboard: RequestHandler | undefined;
+  /** Whether a request comes from a client of the reserve. */
+  readonly isTrusted: (request: Request) => boolean;
 }
 
 export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): Express {
@@ -52,18 +54,14 @@ export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): 
   app.set('query parser', false);
   app.set('trust proxy', options.trustProxy);
   app.set('case sensitive routing', caseSensitive);
-  app.use(guardAccess(options));
-  app.use(express.json({ limit: BODY_BYTES_MAX, strict: true }));
-  app.use(FORM_PATHS, express.urlencoded({ limit: BODY_BYTES_MAX, extended: false }));
   app.use(overrideMethod);
   app.use(setSecurityHeaders);
-  const dashboard = options.dashboardDirectory === undefined ? undefined : serveDashboard(options.dashboardDirectory);
-  if (dashboard !== undefined) app.use(dashboard);
+  if (parts.dashboard !== undefined) app.use(parts.dashboard);
   app.use(createRouter(api, options, parts, caseSensitive));
   app.use(() => {
     throw pageNotFound();
   });
-  app.use(answerError(options, dialect));
+  app.use(answerError(options, dialect, JSON_WITH_CHARSET));
   return app;
 }
 
@@ -72,7 +70,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
   const router = Router({ caseSensitive });
   const guard = guardRoutes(options);
   const behindRoute = [
-    limitRate(parts.limit),
+    tellRate(parts.allowances),
     cors({ origin: options.cors.origin, methods: [...options.cors.methods] }),
     // A compressor holds back what a stream should send at once.
     compression({
@@ -90,11 +88,27 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
       measureAnswers(path, options),
       refuseOtherMethods(routes),
       ...behindRoute,
+      ...bodyReaders(path, routes),
       run,
-      answerRouted(options, dialect),
+      answerError(options, dialect, PLAIN_JSON),
     );
   }
   return router;
+}
+
+/** Readers of bodies, which are read only where a route takes one. A compressed one may be of any size: none is read. */
+function bodyReaders(path: string, routes: readonly Route[]): readonly RequestHandler[] {
+  const withBody = new Set(routes.filter(({ body }) => body !== undefined).map(({ method }) => method as string));
+  if (withBody.size === 0) return [];
+  const limits = { limit: BODY_BYTES_MAX, inflate: false };
+  const readers = [
+    express.json({ ...limits, strict: true }),
+    ...(path === FORM_PATH ? [express.urlencoded({ ...limits, extended: false })] : []),
+  ];
+  return readers.map((read): RequestHandler => (request, response, next) => {
+    if (withBody.has(request.method)) read(request, response, next);
+    else next();
+  });
 }
 
 function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
@@ -111,7 +125,7 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
     const checked = checkRequest(route, rawRequestOf(request));
     guard.check(route, request);
     if (route.kind === 'stream') {
-      openStream(route, checked, request, response, guard, parts.hub);
+      openStream(route, checked, request, response, guard, parts);
     } else if (route.kind === 'plain') {
       const { status, body } = await route.respond(api, checked);
       send(response, status, body, route.contentType);
@@ -136,10 +150,11 @@ function openStream(
   request: Request,
   response: Response,
   guard: RouteGuard,
-  hub: EventHub,
+  { hub, isTrusted }: AppParts,
 ): void {
   const { after, filter } = route.subscriptionOf(checked, request.get('Last-Event-ID'));
-  const isAdded = hub.add(response, { ...filter, maySeeForging: guard.maySeeForging(request) }, after);
+  const reader = { ...filter, maySeeForging: guard.maySeeForging(request) };
+  const isAdded = hub.add(response, reader, after, isTrusted(request));
   if (!isAdded) throw new Problem(503, { message: 'The node serves as many readers of events as it may' });
   response.status(200);
   response.setHeader('Content-Type', STREAM_TYPE);
@@ -198,7 +213,7 @@ function methodNotAllowed(): Problem {
 function overrideMethod(request: Request, response: Response, next: NextFunction): void {
   if (request.method === 'POST') {
     response.vary('X-HTTP-Method-Override');
-    if (request.get('X-HTTP-Method-Override')?.toUpperCase() === 'PUT') request.method = 'PUT';
+    request.method = methodOf(request);
   }
   next();
 }
@@ -209,24 +224,25 @@ function setSecurityHeaders(_request: Request, response: Response, next: NextFun
   next();
 }
 
-/** Errors behind a route: as JSON without a charset, as clients of the family get it. */
-function answerRouted(options: HttpOptions, dialect: Dialect): ErrorRequestHandler {
+/**
+ * Answers errors.
+ *
+ * @param contentType of what routes and access rules refuse: behind a route JSON without a charset, as clients of the family
+ *   get it
+ */
+function answerError(options: HttpOptions, dialect: Dialect, contentType: string): ErrorRequestHandler {
   return (error: unknown, request, response, next: NextFunction) => {
     if (response.headersSent) return next(error);
-    const problem = problemOf(error, dialect.generation) ?? failure(error, request, options);
-    send(response, problem.status, problem.body, 'application/json');
+    const problem = problemOf(error, dialect.generation);
+    if (problem !== undefined) return void send(response, problem.status, problem.body, contentType);
+    const ofReading = problemOfReading(error, request);
+    const { status, body } = ofReading ?? failure(error, request, options);
+    send(response, status, body, ofReading === undefined ? contentType : JSON_WITH_CHARSET);
   };
 }
 
-/** Errors in front of the routes: access, body, unknown path. */
-function answerError(options: HttpOptions, dialect: Dialect): ErrorRequestHandler {
-  return (error: unknown, request, response, next: NextFunction) => {
-    if (response.headersSent) return next(error);
-    const problem =
-      problemOf(error, dialect.generation) ?? problemOfReading(error, request) ?? failure(error, request, options);
-    send(response, problem.status, problem.body, 'application/json; charset=utf-8');
-  };
-}
+const PLAIN_JSON = 'application/json';
+const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 
 /** What Express and its body reader refuse, by the type that they give their errors. */
 function problemOfReading(error: unknown, request: Request): Problem | undefined {

@@ -1,15 +1,18 @@
-/** Counters of requests, one per client address and one for all, shared by all routes and reset at the end of each window. */
+/**
+ * Counters of requests, one per client address and one for all, shared by all paths and reset at the end of each window. The
+ * windows follow a monotonic clock: setting the clock of the machine neither extends nor cuts one.
+ */
 
-import type { Request, RequestHandler, Response } from 'express';
+import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
 import { LruMap } from '../primitives/bounded.ts';
-import { isLoopback } from './access.ts';
+import { clientKey, isThisMachine } from './admission/client-address.ts';
+import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import type { HttpLimits } from './options.ts';
 
 export interface RateLimit {
-  /** Counts a request. */
-  take(client: string | undefined): Allowance;
-  /** What the next request would be told. */
-  peek(client: string | undefined): Allowance;
+  /** Counts a request. @param cost how many it counts for; 1 unless given */
+  take(client: string | undefined, cost?: number): Allowance;
 }
 
 export interface Allowance {
@@ -22,55 +25,63 @@ export interface Allowance {
 
 /** Addresses counted at once: the least recent is forgotten beyond, so a flood of addresses cannot fill the memory. */
 const CLIENTS_MAX = 20_000;
-const TOO_MANY = 'Too many requests, please try again later.';
 /** No request is held longer than this: what waits costs memory. */
 const DELAY_MAX_MS = 60_000;
 
-export function createRateLimit(limits: HttpLimits): RateLimit {
-  const counts = new LruMap<string, number>(CLIENTS_MAX);
-  let strangers = 0;
-  let windowEndsMs = 0;
-  const look = (client: string, by: 0 | 1): Allowance => {
-    const nowMs = Date.now();
-    if (nowMs >= windowEndsMs) {
-      counts.clear();
-      strangers = 0;
-      windowEndsMs = nowMs + limits.windowMs;
-    }
-    const count = (counts.get(client) ?? 0) + 1;
-    const isStranger = !isLoopback(client);
-    const inAll = strangers + (isStranger ? 1 : 0);
-    if (by === 1) {
-      counts.set(client, count);
-      strangers = inAll;
-    }
-    const max = limits.max === 0 && isStranger ? limits.strangerMax : limits.max;
-    const isTooMuchInAll = isStranger && limits.strangersTotalMax > 0 && inAll > limits.strangersTotalMax;
-    const delayed = limits.delayAfter > 0 ? Math.max(0, count - limits.delayAfter) : 0;
-    return {
-      max,
-      remaining: Math.max(0, max - count),
-      isRefused: isTooMuchInAll || (max > 0 && count > max),
-      delayMs: Math.min(delayed * limits.delayMs, DELAY_MAX_MS),
-    };
-  };
-  return { take: (client = '') => look(client, 1), peek: (client = '') => look(client, 0) };
+export interface RateLimitOptions {
+  readonly clock?: Pick<MonotonicClock, 'nowMs'>;
+  /** Addresses that do not count among all strangers: a flood of those must not use up what these have. */
+  readonly isTrusted?: (address: string) => boolean;
 }
 
-/** Counts, refuses with 429 past the limit, and delays where told. Tells limit and rest in headers, also when off. */
-export function limitRate(limit: RateLimit): RequestHandler {
+export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = {}): RateLimit {
+  const { clock = MONOTONIC_CLOCK, isTrusted = isThisMachine } = options;
+  const counts = new LruMap<string, number>(CLIENTS_MAX);
+  let strangers = 0;
+  let windowEndsMs = Number.NEGATIVE_INFINITY;
+  return {
+    take(client = '', cost = 1) {
+      const isHere = isThisMachine(client);
+      // Nobody looks at a count without a limit.
+      if (isHere && limits.max === 0 && limits.delayAfter === 0) return UNLIMITED;
+      const nowMs = clock.nowMs();
+      if (nowMs >= windowEndsMs) {
+        counts.clear();
+        strangers = 0;
+        windowEndsMs = nowMs + limits.windowMs;
+      }
+      const key = clientKey(client);
+      const count = (counts.get(key) ?? 0) + cost;
+      counts.set(key, count);
+      const max = limits.max === 0 && !isHere ? limits.strangerMax : limits.max;
+      const isTooMuch = max > 0 && count > max;
+      const isCountedInAll = !isHere && !isTrusted(client);
+      // What is refused anyway takes nothing from others.
+      if (isCountedInAll && !isTooMuch) strangers += cost;
+      const isTooMuchInAll = isCountedInAll && limits.strangersTotalMax > 0 && strangers > limits.strangersTotalMax;
+      const delayed = limits.delayAfter > 0 ? Math.max(0, count - limits.delayAfter) : 0;
+      return {
+        max,
+        remaining: Math.max(0, max - count),
+        isRefused: isTooMuch || isTooMuchInAll,
+        delayMs: Math.min(delayed * limits.delayMs, DELAY_MAX_MS),
+      };
+    },
+  };
+}
+
+const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, delayMs: 0 };
+
+/** What was allowed to the requests that are at work. */
+export type Allowances = WeakMap<IncomingMessage, Allowance>;
+
+/** Tells limit and rest in headers, also when off, and delays where told. */
+export function tellRate(allowances: Allowances): RequestHandler {
   return (request, response, next) => {
-    const { max, remaining, isRefused, delayMs } = limit.take(request.ip);
+    const { max, remaining, delayMs } = allowances.get(request) ?? UNLIMITED;
     response.setHeader('X-RateLimit-Limit', max);
     response.setHeader('X-RateLimit-Remaining', remaining);
-    if (isRefused) return refuse(request, response);
     if (delayMs === 0) next();
     else setTimeout(next, delayMs);
   };
-}
-
-function refuse(request: Request, response: Response): void {
-  response.status(429);
-  if (request.accepts(['html', 'json']) === 'json') response.json({ message: TOO_MANY });
-  else response.type('html').send(TOO_MANY);
 }

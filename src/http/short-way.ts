@@ -6,41 +6,45 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NodeApi } from '../ports/node-api.ts';
-import { readAddressList } from './access.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import type { Dialect } from './dialect.ts';
 import type { HttpOptions } from './options.ts';
 import { parseQuery, queryTextOf } from './query.ts';
-import type { RateLimit } from './rate-limit.ts';
+import type { Allowance } from './rate-limit.ts';
+import { bringsBody } from './request-checks.ts';
 import { checkRequest, type CheckedRequest, type EnvelopeRoute, type Reply } from './route.ts';
 import { allRoutes } from './routes/all.ts';
 
-/** @returns false when the request has to go the long way; nothing has been sent or counted then */
-export type ShortWay = (request: IncomingMessage, response: ServerResponse, goLong: () => void) => boolean;
+/**
+ * @param allowance what the admitted client may ask
+ * @returns false when the request has to go the long way; nothing has been sent then
+ */
+export type ShortWay = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  allowance: Allowance,
+  goLong: () => void,
+) => boolean;
 
 export interface ShortWayParts {
   readonly dialect: Dialect;
-  readonly limit: RateLimit;
   readonly memory: AnswerMemory;
 }
 
 export function createShortWay(
   api: NodeApi,
   options: HttpOptions,
-  { dialect, limit, memory }: ShortWayParts,
+  { dialect, memory }: ShortWayParts,
 ): ShortWay {
-  const listed = readAddressList(options.access.whiteList, options.observer);
   const { origin } = options.cors;
   // What depends on more of the request than its target and its address goes the long way.
-  const isPossible =
-    options.enabled && !options.trustProxy && typeof origin === 'string' && options.limits.delayAfter === 0;
+  const isPossible = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
   const fixed = fixedHeaders(origin);
   /** Answers of this turn of the event loop: all who ask within it are told the same of one moment. */
   const ofTurn = new Map<string, Buffer>();
 
-  const send = (request: IncomingMessage, response: ServerResponse, body: Buffer, isPacked: boolean): void => {
-    const { max, remaining } = limit.take(request.socket.remoteAddress);
+  const send = (response: ServerResponse, { max, remaining }: Allowance, body: Buffer, isPacked: boolean): void => {
     response.writeHead(200, [
       ...fixed,
       'X-RateLimit-Limit',
@@ -54,11 +58,11 @@ export function createShortWay(
     response.end(body);
   };
 
-  const answer = (request: IncomingMessage, response: ServerResponse, target: string, goLong: () => void): boolean => {
+  const answer = (response: ServerResponse, target: string, allowance: Allowance, goLong: () => void): boolean => {
     const known = ofTurn.get(target);
     if (known !== undefined) {
       options.observer.count('http_kept_answers_total');
-      send(request, response, known, false);
+      send(response, allowance, known, false);
       return true;
     }
     const end = target.indexOf('?');
@@ -73,7 +77,7 @@ export function createShortWay(
         if (ofTurn.size === 0) setImmediate(() => ofTurn.clear());
         ofTurn.set(target, body);
       } else if (tipId === api.chain.tip()?.id) memory.keep(target, body);
-      send(request, response, body, false);
+      send(response, allowance, body, false);
       const labels = { route: route.path, method: 'GET', status: '2xx' };
       options.observer.observe('http_request_duration_seconds', (performance.now() - startedMs) / 1000, labels);
     };
@@ -88,20 +92,18 @@ export function createShortWay(
     return true;
   };
 
-  return (request, response, goLong) => {
-    if (!isPossible || request.method !== 'GET' || hasBody(request)) return false;
-    const { url: target = '', socket } = request;
+  return (request, response, allowance, goLong) => {
+    if (!isPossible || request.method !== 'GET' || bringsBody(request)) return false;
+    const { url: target = '' } = request;
     const encoding = request.headers['accept-encoding'];
     const isPacked = encoding !== undefined && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(encoding);
     // Other encodings are the long way's business.
     if (encoding !== undefined && !isPacked && encoding !== 'identity') return false;
-    if (!options.access.public && !listed.includes(socket.remoteAddress)) return false;
-    if (limit.peek(socket.remoteAddress).isRefused) return false;
     const kept = memory.find(target);
-    if (kept === undefined) return !isPacked && answer(request, response, target, goLong);
+    if (kept === undefined) return !isPacked && answer(response, target, allowance, goLong);
     options.observer.count('http_kept_answers_total');
     const packed = isPacked ? kept.packed() : undefined;
-    send(request, response, packed ?? kept.plain, packed !== undefined);
+    send(response, allowance, packed ?? kept.plain, packed !== undefined);
     return true;
   };
 }
@@ -141,8 +143,4 @@ function fixedHeaders(origin: unknown): readonly string[] {
     'Content-Type',
     'application/json',
   ];
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }

@@ -8,7 +8,6 @@ import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { ChainReader } from '../ports/store.ts';
 import { lineOfBlock } from '../protocol/block/block-line.ts';
 import type { Codec } from '../protocol/rules.ts';
-import { STANDARD_STREAM } from './chain-file.ts';
 
 /** Text handed to the stream at once. */
 const WRITE_CHARACTERS = 256 * 1024;
@@ -20,25 +19,20 @@ export interface ExportOptions {
   /** First and last height, both in the chain. */
   readonly from: number;
   readonly to: number;
-  /** Path, compressed when it ends in `.gz`; `-` for the standard output. */
-  readonly file: string;
+  /** Path, compressed when it ends in `.gz`; or what takes the text, and throws where it cannot. */
+  readonly file: string | ((text: string) => void);
   readonly onProgress?: (height: number) => void;
 }
 
 /**
  * Writes a range of blocks. A file appears whole or not at all.
  *
- * @throws ProtocolError `CHAIN_FILE_UNWRITABLE` naming the file and the reason
+ * @throws ProtocolError `CHAIN_FILE_UNWRITABLE` naming the file and the reason; what taking the text throws
  */
 export async function exportChain(options: ExportOptions): Promise<void> {
   const { file } = options;
-  if (file === STANDARD_STREAM) {
-    try {
-      await writeBlocks(options, new Sink(process.stdout));
-    } catch (error) {
-      // Whoever reads has seen enough.
-      if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
-    }
+  if (typeof file !== 'string') {
+    await writeBlocks(options, { write: (text) => Promise.resolve(file(text)) });
     return;
   }
   const draft = `${file}.part`;
@@ -57,7 +51,7 @@ export async function exportChain(options: ExportOptions): Promise<void> {
   }
 }
 
-async function writeBlocks({ chain, codec, from, to, onProgress }: ExportOptions, sink: Sink): Promise<void> {
+async function writeBlocks({ chain, codec, from, to, onProgress }: ExportOptions, sink: TextSink): Promise<void> {
   let text = '';
   for (let height = from; height <= to; height += 1) {
     const block = chain.block(height);
@@ -70,8 +64,12 @@ async function writeBlocks({ chain, codec, from, to, onProgress }: ExportOptions
   }
 }
 
+interface TextSink {
+  write(text: string): Promise<void>;
+}
+
 /** A stream, perhaps behind a compressor, that is written no faster than it takes. */
-class Sink {
+class Sink implements TextSink {
   readonly #disk: Writable;
   readonly #first: Writable;
   readonly #failed: Promise<never>;

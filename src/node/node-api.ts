@@ -11,7 +11,7 @@ import type { ChainQueries, Page } from '../ports/queries.ts';
 import type { ChainStore } from '../ports/store.ts';
 import { subscriberOf } from '../primitives/ip.ts';
 import { ipScope } from '../primitives/ip-scopes.ts';
-import { ACTIVE_DELEGATES } from '../protocol/params.ts';
+import { ownerOfSlot } from '../protocol/rounds.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { epochTimeS, slotAtMs } from '../protocol/slots.ts';
 import { secondSignatureJson } from './second-signature.ts';
@@ -125,8 +125,9 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
     const order = forgingOrder();
     const currentSlot = slotAtMs(clock.nowMs(), rules.params);
     const items: Forger[] = [];
-    for (let ahead = offset + 1; ahead <= Math.min(ACTIVE_DELEGATES, offset + limit); ahead += 1) {
-      const publicKey = order[(currentSlot + ahead) % ACTIVE_DELEGATES];
+    const { activeDelegates } = rules.params;
+    for (let ahead = offset + 1; ahead <= Math.min(activeDelegates, offset + limit); ahead += 1) {
+      const publicKey = ownerOfSlot(order, currentSlot + ahead, rules.params);
       if (publicKey === undefined) continue;
       const address = addressOf(publicKey);
       items.push({

@@ -228,6 +228,7 @@ function httpOptionsOf({ config, observer }: NodeOptions) {
     address: http.host,
     trustProxy: http.trustProxy,
     access: { public: http.accessPublic, whiteList: http.accessWhitelist },
+    hostNames: http.hostNames,
     forgingWhiteList: http.forgingWhitelist,
     legacySignatures: { enabled: http.legacySignatures, whiteList: http.legacySignaturesWhitelist },
     readOnly: http.readOnly,
@@ -235,6 +236,8 @@ function httpOptionsOf({ config, observer }: NodeOptions) {
     ...(http.tlsPort === 0 ? {} : { tls: tlsOptionsOf(http) }),
     cors: { origin: http.corsOrigin, methods: ['GET', 'POST', 'PUT'] },
     limits: {
+      connectionsMax: http.connectionsMax,
+      connectionsPerAddressMax: http.connectionsPerAddressMax,
       max: http.rateLimitMax,
       strangerMax: http.rateLimitStrangersMax,
       strangersTotalMax: http.rateLimitStrangersTotalMax,

@@ -37,7 +37,7 @@ export function dial(options: DialOptions): Dialled {
       on.flooded(detail);
     },
   };
-  const gate = new Gate('dialer', dialect.events, clock, flow, new UnaskedBytes(options.crowd));
+  const gate = new Gate('dialer', dialect, clock, flow, new UnaskedBytes(options.crowd));
   const socket = socketClusterClient.create({
     hostname: address.ip,
     port: address.wsPort,

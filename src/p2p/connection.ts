@@ -1,8 +1,10 @@
 /** One peer on one connection, the same for both directions: questions, answers, messages, own-info pushes, the probe. */
 
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import { TokenBucket } from '../primitives/token-bucket.ts';
 import type { Clock, Random, Timer } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
+import { CALLS_PER_SECOND_MAX, RATE_WINDOW_MS, rateOf, REQUESTS_PER_PEER_MAX } from '../ports/rates.ts';
 import {
   type AnswerTo,
   type CloseReason,
@@ -19,15 +21,9 @@ import type { AnswerVerdict, Conversation, WireDialect } from './dialect.ts';
 import type { Link, LinkEvents } from './link.ts';
 import { peerIdOf } from './packets.ts';
 import { PeerCalls } from './peer-calls.ts';
-import { Pace, RateWindow } from './rate.ts';
+import { Pace } from './rate.ts';
+import { ReceiveLimits } from './receive-limits.ts';
 
-/** Questions of ours that may wait for one peer's answers. */
-export const REQUESTS_PER_PEER_MAX = 32;
-/**
- * Peers punish more than a hundred frames in a second, generation 2 with a ban. Their seconds are not ours: twice as many
- * calls as this can fall into one of theirs, and answers and messages come on top.
- */
-const CALLS_PER_SECOND_MAX = 40;
 /** Of a push, and more than it has: each push must not give a silent peer the room of a whole frame. */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
 /** The latency probe waits 20 to 60 s. */
@@ -58,8 +54,11 @@ export class PeerConnection implements Connection {
   readonly #calls: PeerCalls;
   #asking = 0;
   readonly #context: ConnectionContext;
-  readonly #windows = new Map<string, RateWindow>();
+  readonly #limits: ReceiveLimits;
   readonly #pace: Pace;
+  /** For what the node says of itself. */
+  readonly #infoBucket: TokenBucket;
+  #infoTimer: Timer | undefined;
 
   constructor(direction: 'inbound' | 'outbound', info: PeerInfo, context: ConnectionContext) {
     this.direction = direction;
@@ -68,6 +67,9 @@ export class PeerConnection implements Connection {
     this.#info = info;
     this.#context = context;
     this.#pace = new Pace(context.clock, CALLS_PER_SECOND_MAX);
+    this.#limits = new ReceiveLimits(context.dialect.generation);
+    const { burst, everyMs } = rateOf(context.dialect.generation, 'info').own;
+    this.#infoBucket = new TokenBucket(burst, everyMs);
     this.#calls = new PeerCalls(context, {
       peerId: this.peerId,
       direction,
@@ -101,6 +103,7 @@ export class PeerConnection implements Connection {
       },
       closed: (reason) => {
         this.#probe?.cancel();
+        this.#infoTimer?.cancel();
         closed(reason);
       },
     };
@@ -124,8 +127,20 @@ export class PeerConnection implements Connection {
     this.#fault('MESSAGE_FLOOD', detail);
   }
 
-  /** Tells the peer what the node says of itself. */
+  /**
+   * Tells the peer what the node says of itself. When that changes faster than peers are told, the newest word is told when
+   * the next is due.
+   */
   pushInfo(early = false): void {
+    const { clock } = this.#context;
+    if (this.#infoTimer !== undefined) return;
+    if (!this.#infoBucket.take(clock.nowMs())) {
+      this.#infoTimer = clock.after(this.#infoBucket.waitMs(clock.nowMs()), () => {
+        this.#infoTimer = undefined;
+        this.pushInfo();
+      });
+      return;
+    }
     const push = this.#context.dialect.infoPush(this.#context.ownInfo());
     if (early) this.#link?.sendEarly(push);
     else if (!push.call) this.#link?.emit(push);
@@ -236,16 +251,11 @@ export class PeerConnection implements Connection {
   }
 
   #withinBudget(name: string): boolean {
-    const budget = this.#context.dialect.budgets.get(name);
-    if (budget === undefined) return true;
-    let window = this.#windows.get(name);
-    if (window === undefined) this.#windows.set(name, (window = new RateWindow(budget.windowMs)));
-    const uses = window.use(this.#context.clock.nowMs());
-    if (uses <= budget.usesMax) return true;
-    if (!budget.drops || uses === budget.usesMax + 1) {
-      this.#fault('PROCEDURE_RATE', `${name}: ${String(uses)} uses in ${String(budget.windowMs)} ms`);
-    }
-    return !budget.drops;
+    const verdict = this.#limits.use(name, this.#context.clock.nowMs());
+    if (verdict === 'taken') return true;
+    this.#context.observer.count('p2p_dropped_uses_total', 1, { name });
+    if (verdict === 'charged') this.#fault('PROCEDURE_RATE', `${name}: too many uses in ${String(RATE_WINDOW_MS)} ms`);
+    return false;
   }
 
   /** A handler threw: the peer's fault, an expected refusal, or a mistake of ours that must be seen. */

@@ -15,6 +15,7 @@ import type {
   PeerMessage,
   PeerRequest,
 } from '../ports/transport.ts';
+import type { Generation } from '../protocol/params.ts';
 
 export interface WireDialect {
   /** HTTP path of the upgrade, with its slash at the end. */
@@ -23,8 +24,8 @@ export interface WireDialect {
   readonly bansAtUpgrade: boolean;
   /** One-way events that are listened to. */
   readonly events: readonly string[];
-  /** Budgets of procedures and events, by their name on the wire. */
-  readonly budgets: ReadonlyMap<string, Budget>;
+  /** Whose rates of procedures and events hold. */
+  readonly generation: Generation;
   /**
    * The answer packet that says on a connection of this direction that a call failed; undefined where an error does.
    *
@@ -63,26 +64,6 @@ export interface WireDialect {
 }
 
 export type Conversation<A> = Generator<Outgoing, AnswerVerdict<A>, unknown>;
-
-export interface Budget {
-  readonly windowMs: number;
-  readonly usesMax: number;
-  /** True: uses above the budget get no answer and cost once per window. False: each is served and costs. */
-  readonly drops: boolean;
-}
-
-/**
- * Questions for blocks in a second that are answered. Our own pace is half of it, and two halves may meet in one second of
- * the reader's; nodes of the reference ask far less.
- */
-export const BLOCK_QUESTIONS: Budget = { windowMs: 1_000, usesMax: 80, drops: true };
-/** Peer lists that are given: nodes ask once after a connection, and an answer may have a third of a megabyte. */
-export const PEER_LISTS: Budget = { windowMs: 10_000, usesMax: 10, drops: true };
-/** Questions that nodes put once after a connection, or never. */
-export const RARE_QUESTIONS: Budget = { windowMs: 1_000, usesMax: 20, drops: true };
-
-/** Blocks, or infos after a block, that a peer may push: five times what the shortest block time makes. */
-export const BLOCK_NEWS: Budget = { windowMs: 10_000, usesMax: 50, drops: true };
 
 export interface Outgoing {
   readonly event: string;

@@ -3,16 +3,19 @@
  * ours. The message layer queues what it is given without bound, so nothing may get past this that is not wanted.
  */
 
+import { TokenBucket } from '../primitives/token-bucket.ts';
 import type { Clock } from '../ports/clock.ts';
+import { FRAMES_PER_SECOND, honestFramesMax, RATE_WINDOW_MS, SAFETY } from '../ports/rates.ts';
 import type { CloseReason } from '../ports/transport.ts';
+import type { WireDialect } from './dialect.ts';
 import { BATCH_FRAMES_MAX, type Frame, frameOf, infoCount, infoText, isRecord, own, parseJson } from './packets.ts';
 import { RateWindow } from './rate.ts';
-import { UNASKED_BYTES_CUT, UNASKED_BYTES_FREE, UnaskedBytes } from './unasked.ts';
+import { UNASKED_BYTES_CHARGED, UNASKED_BYTES_CUT, UnaskedBytes } from './unasked.ts';
 
-/** Frames in a second that cost nothing. Each full hundred of a second with more costs once. */
-export const FRAMES_PER_SECOND = 100;
-/** Frames in a second that end a connection at once, whatever the engine decides about the peer. */
+/** Frames in a second that end a connection at once, whatever the engine decides about the peer: far more than honest ones. */
 export const FRAMES_PER_SECOND_CUT = 1_500;
+/** Frames dropped in a window, after those that are taken, for which a peer is charged once. */
+export const FRAMES_DROPPED_PER_CHARGE = 200;
 
 const HANDSHAKE = '#handshake';
 const GOODBYE = '#disconnect';
@@ -23,7 +26,7 @@ const PONG = '#2';
 const HANDSHAKE_RID = 1;
 
 export interface GateEvents {
-  /** A hundred frames more in one second than are free, or more bytes than are read. */
+  /** Far more frames, or bytes, than are read. */
   overused(detail: string): void;
   /** Far too much: cut the line. */
   flooded(detail: string): void;
@@ -37,6 +40,9 @@ export class Gate {
   readonly #clock: Clock;
   readonly #on: GateEvents;
   readonly #second = new RateWindow(1_000);
+  /** Frames that are read: at once as many as an honest peer's line can bring after it stood still. */
+  readonly #frames: TokenBucket;
+  readonly #dropped = new RateWindow(RATE_WINDOW_MS);
   #handshaken = false;
   #closed = false;
   #farewell: CloseReason | undefined;
@@ -44,7 +50,7 @@ export class Gate {
 
   constructor(
     role: 'acceptor' | 'dialer',
-    events: readonly string[],
+    { events, generation }: Pick<WireDialect, 'events' | 'generation'>,
     clock: Clock,
     on: GateEvents,
     unasked = new UnaskedBytes(),
@@ -54,6 +60,7 @@ export class Gate {
     this.#events = new Set([...events, 'rpc-request', 'ping']);
     this.#clock = clock;
     this.#on = on;
+    this.#frames = new TokenBucket(framesAtOnceMax(generation), 1_000 / FRAMES_PER_SECOND);
   }
 
   /** Code and reason that the peer gave before it closed. */
@@ -79,9 +86,7 @@ export class Gate {
     const { before, total } = this.unasked.take(bytes, nowMs);
     if (frames >= FRAMES_PER_SECOND_CUT) this.#on.flooded(`${String(frames)} frames in a second`);
     else if (total > UNASKED_BYTES_CUT) this.#on.flooded(`${String(total)} bytes unasked`);
-    else if (frames === FRAMES_PER_SECOND + 1 || (frames > FRAMES_PER_SECOND && frames % FRAMES_PER_SECOND === 0)) {
-      this.#on.overused(`${String(frames)} frames in a second`);
-    } else if (before <= UNASKED_BYTES_FREE && total > UNASKED_BYTES_FREE) {
+    else if (before <= UNASKED_BYTES_CHARGED && total > UNASKED_BYTES_CHARGED) {
       this.#on.overused(`${String(total)} bytes unasked`);
     }
   }
@@ -91,11 +96,13 @@ export class Gate {
     if (this.#closed) return null;
     if (message === PING || message === PONG) return message;
     if (this.unasked.isSpent(this.#clock.nowMs())) return this.#drop();
+    if (!this.#frames.take(this.#clock.nowMs())) return this.#dropAboveRate();
     // Binary frames are never sent by a node; control characters alone are no JSON.
     const value = typeof message === 'string' ? parseJson(message) : undefined;
     if (!Array.isArray(value)) return this.#frame(value);
     if (value.length === 0 || value.length > BATCH_FRAMES_MAX) return this.#drop();
     for (let extra = 1; extra < value.length; extra += 1) this.count(0);
+    if (!this.#frames.take(this.#clock.nowMs(), value.length - 1)) return this.#dropAboveRate();
     return this.#closed ? null : value.map((frame) => this.#frame(frame));
   }
 
@@ -130,10 +137,21 @@ export class Gate {
     return null;
   }
 
+  #dropAboveRate(): null {
+    const dropped = this.#dropped.use(this.#clock.nowMs());
+    if (dropped % FRAMES_DROPPED_PER_CHARGE === 0) this.#on.overused(`${String(dropped)} frames above the rate`);
+    return this.#drop();
+  }
+
   #drop(): null {
     this.#ignored += 1;
     return null;
   }
+}
+
+/** Frames that are read at once, and then as many in a second as no release charges for. */
+export function framesAtOnceMax(generation: WireDialect['generation']): number {
+  return Math.ceil(SAFETY * honestFramesMax(generation));
 }
 
 /** The members of a handshake answer that count, as types that the library can bear. */

@@ -4,15 +4,11 @@ import { isU64Decimal } from '../primitives/bytes.ts';
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
 import { ask, packAnswer, readCall } from './calls-gen3.ts';
 import {
-  BLOCK_NEWS,
-  BLOCK_QUESTIONS,
-  type Budget,
   CLOSE,
   type IncomingEvent,
   type InfoVerdict,
   type Outgoing,
   type QueryVerdict,
-  RARE_QUESTIONS,
   type WireDialect,
 } from './dialect.ts';
 import { INFO_MEMBERS, infoOf } from './info-gen3.ts';
@@ -31,22 +27,6 @@ export interface Gen3DialectOptions {
 
 const ENVELOPE = 'remote-message';
 const REQUIRED = ['wsPort', 'version', 'networkId', 'protocolVersion'] as const;
-
-/** Two infos or peer lists within a second are not answered; three pulls or announcements in ten seconds are free. */
-const BUDGETS: ReadonlyMap<string, Budget> = new Map([
-  ['getNodeInfo', { windowMs: 1_000, usesMax: 1, drops: true }],
-  ['getPeers', { windowMs: 1_000, usesMax: 1, drops: true }],
-  ['getTransactions', { windowMs: 10_000, usesMax: 3, drops: false }],
-  ['postTransactionsAnnouncement', { windowMs: 10_000, usesMax: 3, drops: false }],
-  ['postSignatures', { windowMs: 10_000, usesMax: 3, drops: false }],
-  // The reference has no budget for these.
-  ['getBlocksFromId', BLOCK_QUESTIONS],
-  ['getHighestCommonBlock', RARE_QUESTIONS],
-  ['getLastBlock', RARE_QUESTIONS],
-  ['getSignatures', RARE_QUESTIONS],
-  ['postBlock', BLOCK_NEWS],
-  ['postNodeInfo', BLOCK_NEWS],
-]);
 
 export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
   const { networkIdentifier, protocolVersion, minVersion = '1.0.0' } = options;
@@ -79,7 +59,7 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
     path: '/rpc/',
     bansAtUpgrade: false,
     events: [ENVELOPE],
-    budgets: BUDGETS,
+    generation: 3,
     packFailure: () => undefined,
     packInfo,
 

@@ -52,7 +52,7 @@ export class PeerCalls {
 
   receive(event: string, data: unknown, answer: Answer): void {
     if (event === 'ping') {
-      answer.end('pong');
+      if (this.#peer.withinBudget('ping')) answer.end('pong');
       return;
     }
     const call = this.#context.dialect.readCall(data);

@@ -129,7 +129,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         on.flooded(line.link, ip, detail);
       },
     };
-    const gate = new Gate('acceptor', dialect.events, options.clock, flow, new UnaskedBytes(options.crowd));
+    const gate = new Gate('acceptor', dialect, options.clock, flow, new UnaskedBytes(options.crowd));
     const line: Line = { ip, gate, link: undefined, welcome: undefined };
     lines.set(webSocket, line);
     function cut(): void {

@@ -3,6 +3,7 @@
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import { type Observer, SILENT } from '../ports/observer.ts';
+import { REQUEST_TIMEOUT_MS } from '../ports/rates.ts';
 import type {
   AnswerTo,
   CloseReason,
@@ -59,7 +60,7 @@ export interface ListeningTransport extends Transport {
   readonly wsPort: number;
 }
 
-const TIMEOUTS: TransportTimeouts = { dialMs: 2_000, requestMs: 10_000, handshakeMs: 10_000, leaveMs: 500 };
+const TIMEOUTS: TransportTimeouts = { dialMs: 2_000, requestMs: REQUEST_TIMEOUT_MS, handshakeMs: 10_000, leaveMs: 500 };
 /** Strangers that may be between connection and handshake at a time. */
 const STRANGERS_MAX = 64;
 /** A whole devnet behind one address starts with fewer; who is refused or dropped waits for seconds. */

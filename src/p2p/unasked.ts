@@ -9,6 +9,11 @@ import { RateWindow } from './rate.ts';
 const WINDOW_MS = 10_000;
 /** In a window, and read: a block of the largest kind has less than a million, and comes once from each peer. */
 export const UNASKED_BYTES_FREE = 4_000_000;
+/**
+ * In a window; more cost. A peer whose line stood still may have kept eight million unsent, and the systems of both ends some
+ * more.
+ */
+export const UNASKED_BYTES_CHARGED = 12_000_000;
 /** In a window; more end the connection. */
 export const UNASKED_BYTES_CUT = 16_000_000;
 /** Of all peers in a window; beyond, only those are read that have sent little of it. */

@@ -11,7 +11,7 @@ import { hexOf, utf8 } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import { payloadHashOf, type BlockFormat } from './block/validate.ts';
 import { GENESIS_SUPPLY } from './params.ts';
-import { amountOf } from './tx/vote-weight.ts';
+import { totalAmountOf } from './tx/amounts.ts';
 import type { Address, Block, JsonObject, KeyPair, Payload, PayloadKind, PublicKey, Transaction } from './types.ts';
 
 /** How a generation writes a genesis block. */
@@ -71,7 +71,7 @@ export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed2
     height: 1,
     timestamp: 0,
     numberOfTransactions: transactions.length,
-    totalAmount: transactions.reduce((total, { payload }) => total + amountOf(payload), 0n),
+    totalAmount: totalAmountOf(transactions) ?? 0n,
     totalFee: 0n,
     reward: 0n,
     payloadLength: transactions.reduce((total, each) => total + format.transactionBytes(each).length, 0),

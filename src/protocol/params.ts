@@ -4,7 +4,10 @@ import type { Address, BlockId, Signature, TransactionId } from './types.ts';
 
 export type Generation = 2 | 3;
 
-/** Delegates of a round, and so blocks of a round. Also the modulus of the slot owner, even if fewer exist. */
+/**
+ * Delegates of a round on every network of the family, and the most that any network may have. The rules of a network go by
+ * its own `ChainParams.activeDelegates`.
+ */
 export const ACTIVE_DELEGATES = 101;
 /** Largest declared payload of a block, in bytes. */
 export const PAYLOAD_BYTES_MAX = 1_048_576;
@@ -74,6 +77,11 @@ export interface ChainParams {
   readonly epochMs: number;
   /** Length of a slot, in seconds; at least 2. */
   readonly blockTimeS: number;
+  /**
+   * Delegates of a round, and so blocks of a round and the modulus of a slot's owner, even if fewer are registered; from 1
+   * to `ACTIVE_DELEGATES`.
+   */
+  readonly activeDelegates: number;
   readonly transactionsPerBlockMax: number;
   readonly rewards: RewardParams;
   /** Generation 3: a round uses the list frozen this many rounds earlier; 0 in generation 2. */

@@ -1,8 +1,8 @@
 /** What blocks and finished rounds do to their forgers: counts, fees, rewards. */
 
 import { assert } from '../primitives/errors.ts';
-import { ACTIVE_DELEGATES, type Exceptions } from './params.ts';
-import { firstHeightOf, roundOf } from './rounds.ts';
+import type { ChainParams } from './params.ts';
+import { firstHeightOf, roundOf, type RoundLength } from './rounds.ts';
 import { emptyAccount, type Account, type StateReader, type StateWriter } from './state.ts';
 import type { Address, BlockHeader, PublicKey } from './types.ts';
 
@@ -22,9 +22,9 @@ export function countProducedBlock(state: StateWriter, generator: Address): void
 }
 
 /** Headers of the round that `last` ends, in ascending height; the state does not hold `last` yet. */
-export function headersOfRound(state: StateReader, last: BlockHeader): readonly BlockHeader[] {
+export function headersOfRound(state: StateReader, last: BlockHeader, params: RoundLength): readonly BlockHeader[] {
   const headers: BlockHeader[] = [];
-  for (let height = firstHeightOf(roundOf(last.height)); height < last.height; height += 1) {
+  for (let height = firstHeightOf(roundOf(last.height, params), params); height < last.height; height += 1) {
     const header = state.header(height);
     assert(header !== undefined, `the state knows the header of height ${height}`);
     headers.push(header);
@@ -43,14 +43,14 @@ export function headersOfRound(state: StateReader, last: BlockHeader): readonly 
 export function earningsOfRound(
   headers: readonly BlockHeader[],
   round: number,
-  exceptions: Pick<Exceptions, 'rounds'>,
+  { activeDelegates, exceptions }: Pick<ChainParams, 'activeDelegates' | 'exceptions'>,
 ): ReadonlyMap<PublicKey, Earnings> {
   const exception = exceptions.rounds.get(round);
   const rewardsFactor = BigInt(exception?.rewardsFactor ?? 1);
   let fees = headers.reduce((sum, header) => sum + header.totalFee, 0n);
   if (exception !== undefined) fees = fees * BigInt(exception.feesFactor) + exception.feesBonus;
-  const share = fees / BigInt(ACTIVE_DELEGATES);
-  const rest = fees - share * BigInt(ACTIVE_DELEGATES);
+  const share = fees / BigInt(activeDelegates);
+  const rest = fees - share * BigInt(activeDelegates);
 
   const earnings = new Map<PublicKey, Earnings>();
   headers.forEach((header, index) => {

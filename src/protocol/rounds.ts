@@ -1,33 +1,36 @@
-/** Rounds: 101 blocks each, whose forgers come from a frozen list of delegates in an order that the round number shuffles. */
+/** Rounds: a block for each active delegate, whose forgers come from a frozen list of delegates in an order that the round number shuffles. */
 
 import { sha256 } from '../crypto/hash.ts';
 import { utf8 } from '../primitives/bytes.ts';
-import { ACTIVE_DELEGATES } from './params.ts';
+import type { ChainParams } from './params.ts';
 import type { Delegate, StateReader } from './state.ts';
 import type { PublicKey } from './types.ts';
 
+/** How long the rounds of a network are. */
+export type RoundLength = Pick<ChainParams, 'activeDelegates'>;
+
 /** Round that a height belongs to, from 1. The genesis block is the first block of round 1. */
-export function roundOf(height: number): number {
-  return Math.ceil(height / ACTIVE_DELEGATES);
+export function roundOf(height: number, { activeDelegates }: RoundLength): number {
+  return Math.ceil(height / activeDelegates);
 }
 
-export function firstHeightOf(round: number): number {
-  return (round - 1) * ACTIVE_DELEGATES + 1;
+export function firstHeightOf(round: number, { activeDelegates }: RoundLength): number {
+  return (round - 1) * activeDelegates + 1;
 }
 
-export function lastHeightOf(round: number): number {
-  return round * ACTIVE_DELEGATES;
+export function lastHeightOf(round: number, { activeDelegates }: RoundLength): number {
+  return round * activeDelegates;
 }
 
-export function isLastOfRound(height: number): boolean {
-  return height % ACTIVE_DELEGATES === 0;
+export function isLastOfRound(height: number, { activeDelegates }: RoundLength): boolean {
+  return height % activeDelegates === 0;
 }
 
 /** Delegates by weight, heaviest first, equal weights by ascending public key; at most a round's number of them. */
-export function delegatesByWeight(state: StateReader): readonly PublicKey[] {
+export function delegatesByWeight(state: StateReader, { activeDelegates }: RoundLength): readonly PublicKey[] {
   return [...state.delegates()]
     .sort(byWeight)
-    .slice(0, ACTIVE_DELEGATES)
+    .slice(0, activeDelegates)
     .map((delegate) => delegate.publicKey);
 }
 
@@ -38,7 +41,7 @@ export function byWeight(a: Delegate, b: Delegate): number {
 }
 
 /**
- * The forging order of a round: entry `slot mod 101` owns the slot. Every fifth position is skipped as a source of swaps and
+ * The forging order of a round: entry `slot mod activeDelegates` owns the slot. Every fifth position is skipped as a source of swaps and
  * the first hash is of the round's decimal text, later ones of the hash bytes before them.
  */
 export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
@@ -69,8 +72,13 @@ const orders = new WeakMap<readonly PublicKey[], { readonly round: number; reado
  *
  * @param offset rounds that a frozen list waits before it is used
  */
-export function forgingOrder(state: StateReader, height: number, offset: number): readonly PublicKey[] | undefined {
-  const round = roundOf(height);
+export function forgingOrder(
+  state: StateReader,
+  height: number,
+  offset: number,
+  params: RoundLength,
+): readonly PublicKey[] | undefined {
+  const round = roundOf(height, params);
   const list = state.roundList(listIndexOf(round, offset));
   if (list === undefined) return undefined;
   const known = orders.get(list);
@@ -80,7 +88,11 @@ export function forgingOrder(state: StateReader, height: number, offset: number)
   return order;
 }
 
-/** Owner of a slot, undefined for a slot that nobody owns (fewer than 101 delegates). The modulus is always 101. */
-export function ownerOfSlot(order: readonly PublicKey[], slot: number): PublicKey | undefined {
-  return order[slot % ACTIVE_DELEGATES];
+/** Owner of a slot, undefined for a slot that nobody owns: the modulus is the same where fewer delegates are registered. */
+export function ownerOfSlot(
+  order: readonly PublicKey[],
+  slot: number,
+  { activeDelegates }: RoundLength,
+): PublicKey | undefined {
+  return order[slot % activeDelegates];
 }

@@ -90,6 +90,12 @@ export interface Rules {
     verify: SignatureOracle,
   ): 'none' | 'pending' | 'ready';
 
+  /**
+   * Why the pool does not take a transaction that a block may hold: it is too large to wait in memory, or counts for an amount
+   * that cannot be right; undefined when nothing is against it.
+   */
+  poolFault(transaction: Transaction): TransactionError | undefined;
+
   /** True for kinds that must be looked at again when another of the same kind is confirmed. */
   hasUniqueData(transaction: Transaction): boolean;
 
@@ -150,7 +156,7 @@ export interface Rules {
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * The forging order that holds for the next `ACTIVE_DELEGATES` slots after the tip: entry `slot mod 101` forges. Shorter
+   * The forging order that holds for the next `activeDelegates` slots after the tip: entry `slot mod activeDelegates` forges. Shorter
    * when fewer delegates exist, empty when no list is known.
    *
    * @param height height of the block to be forged

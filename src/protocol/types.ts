@@ -81,10 +81,23 @@ export interface Transaction {
   readonly payload: Payload;
   readonly signature: Signature;
   readonly signSignature?: Signature;
-  /** Member signatures of a multisignature group; outside the signed bytes and the id. */
+  /**
+   * Member signatures of a multisignature group; outside the signed bytes and the id. In the letter case that they were written
+   * in: the network tells two by their text.
+   */
   readonly signatures: readonly Signature[];
   /** Generation 2: informational key of the recipient, never signed. */
   readonly recipientPublicKey?: PublicKey;
+  /** Undefined for nearly all. */
+  readonly written?: Written;
+}
+
+/** What the network keeps of how a sender wrote a transaction, although it follows from nothing that was signed. */
+export interface Written {
+  /** The key with capitals, where it has some. Inside its block the network compares keys by their text. */
+  readonly senderPublicKey?: string;
+  /** JSON of the asset where members of it are unknown or written otherwise than nodes write them. */
+  readonly asset?: string;
 }
 
 /** A block without its transactions. Heights count from 1 (genesis). */

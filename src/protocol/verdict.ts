@@ -112,6 +112,8 @@ export type BlockRejectionCode =
   /** The generator of a round's last block is not active in the next round: the reference refuses such blocks. */
   | 'BLOCK_FORGER_LEAVES'
   | 'BLOCK_KNOWN'
+  /** It is right, but the reference cannot store it: it passes such a block on and then refuses it. */
+  | 'BLOCK_UNSTORABLE'
   /** A transaction of it is invalid or does not fit the state. */
   | 'BLOCK_TRANSACTION_INVALID';
 

@@ -90,7 +90,10 @@ const ACCOUNT_FACETS: readonly AccountFacet[] = [
   {
     same: (a, b) => sameTexts(a.group?.members ?? [], b.group?.members ?? []),
     entries: (account) =>
-      (account.group?.members ?? []).map((member) => withAddress(publicKeyKey('memberships', member), account.address)),
+      // A group may name a member twice, in two letter cases.
+      [...new Set(account.group?.members)].map((member) =>
+        withAddress(publicKeyKey('memberships', member), account.address),
+      ),
   },
 ];
 

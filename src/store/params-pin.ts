@@ -5,14 +5,18 @@
 
 import { sha256Hex } from '../crypto/hash.ts';
 import { utf8 } from '../primitives/bytes.ts';
-import type { ChainParams } from '../protocol/params.ts';
+import { ACTIVE_DELEGATES, type ChainParams } from '../protocol/params.ts';
 
 /** Longer values, as lists of exceptions, are kept as their hash. */
 const VALUE_LENGTH_MAX = 200;
 
-/** A line `member value` for each parameter, in the order of their names. */
+/**
+ * A line `member value` for each parameter, in the order of their names. The usual number of active delegates is left out:
+ * stores were written before a network could have another.
+ */
 export function paramsPin(params: ChainParams): string {
   return Object.entries(params)
+    .filter(([member, value]) => member !== 'activeDelegates' || value !== ACTIVE_DELEGATES)
     .map(([member, value]) => `${member} ${shortened(canonical(value))}`)
     .sort()
     .join('\n');

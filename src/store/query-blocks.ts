@@ -4,7 +4,7 @@ import { assert, ProtocolError } from '../primitives/errors.ts';
 import type { BlockQuery, Cursor, Direction, ForgingStatistics, Page } from '../ports/queries.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import { earningsOfRound } from '../protocol/payout.ts';
-import { firstHeightOf, lastHeightOf, roundOf } from '../protocol/rounds.ts';
+import { firstHeightOf, isLastOfRound, lastHeightOf, roundOf } from '../protocol/rounds.ts';
 import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 import { generatorBlock, generatorBlocks } from './block-tables.ts';
 import type { StoredChain } from './chain-store.ts';
@@ -135,8 +135,8 @@ export class BlockQueries {
     if (!PUBLIC_KEY_TEXT.test(key) || heights.last < heights.first) return NO_EARNINGS;
     const { first, last } = heights;
     const rounds = {
-      first: roundOf(first),
-      last: lastHeightOf(roundOf(last)) === last ? roundOf(last) : roundOf(last) - 1,
+      first: roundOf(first, this.#params),
+      last: roundOf(last, this.#params) - (isLastOfRound(last, this.#params) ? 0 : 1),
     };
     const [sums = NO_EARNINGS] = await this.#work.read(
       `earnings ${key} ${rounds.first} ${rounds.last}`,
@@ -152,17 +152,20 @@ export class BlockQueries {
 
   async #earningsOfRounds(key: PublicKey, rounds: Span, pause: Pause): Promise<ForgingStatistics> {
     const sums = { ...NO_EARNINGS };
-    const blocks = this.#ofGenerator(key, { first: firstHeightOf(rounds.first), last: lastHeightOf(rounds.last) });
+    const blocks = this.#ofGenerator(key, {
+      first: firstHeightOf(rounds.first, this.#params),
+      last: lastHeightOf(rounds.last, this.#params),
+    });
     let paid = 0;
     for (let at = 0; at < blocks.length; at += 1) {
-      const round = roundOf(blocks.heightAt(at));
+      const round = roundOf(blocks.heightAt(at), this.#params);
       if (round === paid) continue;
       paid = round;
-      const firstHeight = firstHeightOf(round);
-      const headers = Array.from({ length: lastHeightOf(round) - firstHeight + 1 }, (_, i) =>
+      const firstHeight = firstHeightOf(round, this.#params);
+      const headers = Array.from({ length: lastHeightOf(round, this.#params) - firstHeight + 1 }, (_, i) =>
         this.#header(firstHeight + i),
       );
-      const earned = earningsOfRound(headers, round, this.#params.exceptions).get(key);
+      const earned = earningsOfRound(headers, round, this.#params).get(key);
       sums.feesBeddows += earned?.fees ?? 0n;
       sums.rewardsBeddows += earned?.rewards ?? 0n;
       sums.blocks += 1;

@@ -37,6 +37,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   p2p_disconnections_total: counter('Connections to peers that ended, by close code.', ['code']),
   p2p_refused_total: counter('Connections that were refused in the handshake, by close code.', ['code']),
   p2p_faults_total: counter('Faults of peers on the wire.', ['code']),
+  p2p_dropped_uses_total: counter('Messages and calls of peers dropped above their rate, by name.', ['name']),
 
   pool_transactions: gauge('Transactions that wait, by queue.', ['state']),
   pool_refusals_total: counter('Transactions that the pool refused.', ['code']),
@@ -58,6 +59,9 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
     buckets: ANSWER_BUCKETS_S,
   },
   http_kept_answers_total: counter('Answers that were sent again from memory, which no duration is measured of.'),
+  http_connections: gauge('Connections to the HTTP interface that stand, by whether the client is trusted.', ['client']),
+  http_buffered_bytes: gauge('Bytes of HTTP requests and answers that clients who are not trusted make the node hold.'),
+  http_refused_total: counter('Connections and requests that the HTTP interface refused, by reason.', ['reason']),
   http_event_readers: gauge('Readers of the stream of events.'),
 };
 

@@ -32,6 +32,10 @@ export class Arena {
   readonly devnet: TestDevnet;
   readonly rules: Rules;
   readonly dialect: WireDialect;
+  /** Whether everybody may ask the nodes over HTTP. */
+  readonly isPublic: boolean;
+  /** What an attack has to tell besides how its connections ended. */
+  remark = '';
   /** Everything that came from one attack. */
   intruders: Presence[] = [];
   /** What must be taken down at the end. */
@@ -40,8 +44,9 @@ export class Arena {
   #attack = 0;
   #addresses = 0;
 
-  private constructor(devnet: TestDevnet) {
+  private constructor(devnet: TestDevnet, isPublic: boolean) {
     this.devnet = devnet;
+    this.isPublic = isPublic;
     const parts = partsOf(devnet.network.params);
     const { protocolVersion, appVersion } = devnet.network;
     const identity = {
@@ -56,13 +61,20 @@ export class Arena {
     this.dialect = parts.createDialect(devnet.network.params, identity);
   }
 
-  static async open(generation: 2 | 3, nodes: number, attacks: readonly Attack[]): Promise<Arena> {
+  /** @param isPublic whether everybody may ask the nodes over HTTP, and not this machine alone */
+  static async open(
+    generation: 2 | 3,
+    nodes: number,
+    attacks: readonly Attack[],
+    { isPublic = false } = {},
+  ): Promise<Arena> {
     const optionsBefore = process.env['NODE_OPTIONS'];
     process.env['NODE_OPTIONS'] = INSPECTABLE;
-    const devnet = await startTestDevnet({ network: generation === 2 ? 'devnet-gen2' : 'devnet', nodes });
+    const network = generation === 2 ? 'devnet-gen2' : 'devnet';
+    const devnet = await startTestDevnet({ network, nodes, http: { accessPublic: isPublic } });
     if (optionsBefore === undefined) delete process.env['NODE_OPTIONS'];
     else process.env['NODE_OPTIONS'] = optionsBefore;
-    const arena = new Arena(devnet);
+    const arena = new Arena(devnet, isPublic);
     for (const attack of attacks) await attack.prepare?.(arena);
     await arena.cleanUp();
     await waitFor('all peers are connected', async () => (await arena.honest()).size === nodes - 1, 150_000);
@@ -94,6 +106,7 @@ export class Arena {
   nextAttack(): void {
     this.#attack += 1;
     this.#addresses = 0;
+    this.remark = '';
   }
 
   /** An address that was not used yet; those of one attack share a netgroup. */

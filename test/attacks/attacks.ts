@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CHAIN_ATTACKS } from './attacks-chain.ts';
 import { DOOR_ATTACKS } from './attacks-doors.ts';
 import { FRAME_ATTACKS } from './attacks-frames.ts';
+import { HTTP_ATTACKS } from './attacks-http.ts';
 import { PEER_LISTS_ATTACK } from './attacks-lists.ts';
 import { MEMBERS_ATTACK } from './attacks-members.ts';
 import type { Attack } from './measure.ts';
@@ -14,7 +15,9 @@ export const NO_ATTACK: Attack = {
   run: (_arena, untilMs) => sleep(Math.max(0, untilMs - performance.now())),
 };
 
-export function attacksOn(generation: 2 | 3): readonly Attack[] {
-  const all = [PEER_LISTS_ATTACK, ...DOOR_ATTACKS, ...FRAME_ATTACKS, ...CHAIN_ATTACKS, MEMBERS_ATTACK];
+/** @param isPublic only those that differ where everybody may ask the node over HTTP */
+export function attacksOn(generation: 2 | 3, isPublic = false): readonly Attack[] {
+  if (isPublic) return HTTP_ATTACKS;
+  const all = [PEER_LISTS_ATTACK, ...DOOR_ATTACKS, ...FRAME_ATTACKS, ...CHAIN_ATTACKS, MEMBERS_ATTACK, ...HTTP_ATTACKS];
   return all.filter((attack) => attack.generation === undefined || attack.generation === generation);
 }

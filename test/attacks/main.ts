@@ -1,6 +1,7 @@
 /**
- * `npm run attacks -- [--generation 2|3] [--seconds 6] [--only TEXT] [--part 1/3] [--nodes 3]`: attacks on the first node of
- * a devnet of real processes, one after the other. Prints a table; exit code 1 when the node did not stand one of them.
+ * `npm run attacks -- [--generation 2|3] [--access default|public] [--seconds 6] [--only TEXT] [--part 1/3] [--nodes 3]`:
+ * attacks on the first node of a devnet of real processes, one after the other, those over HTTP once more on one whose HTTP
+ * interface is public. Prints a table; exit code 1 when the node did not stand one of them.
  */
 
 import { setPriority } from 'node:os';
@@ -12,6 +13,7 @@ import { measure, type Measured } from './measure.ts';
 const { values } = parseArgs({
   options: {
     generation: { type: 'string' },
+    access: { type: 'string' },
     seconds: { type: 'string', default: '6' },
     only: { type: 'string', default: '' },
     part: { type: 'string', default: '1/1' },
@@ -19,29 +21,35 @@ const { values } = parseArgs({
     tries: { type: 'string', default: '3' },
   },
 });
+
 const GENERATIONS =
   values.generation === undefined ? ([3, 2] as const) : ([values.generation === '2' ? 2 : 3] as const);
 
+const ACCESSES = values.access === undefined ? [false, true] : [values.access === 'public'];
+
 let failures = 0;
 console.log(row('attack', 'what the node did', 'missed', 'grown MB', 'seconds', 'verdict'));
-for (const generation of GENERATIONS) failures += await underFire(generation);
+for (const generation of GENERATIONS) {
+  for (const isPublic of ACCESSES) failures += await underFire(generation, isPublic);
+}
 console.log(failures === 0 ? 'the nodes stood all attacks' : `${failures} attacks were not stood`);
 process.exitCode = failures === 0 ? 0 : 1;
 
-async function underFire(generation: 2 | 3): Promise<number> {
+async function underFire(generation: 2 | 3, isPublic: boolean): Promise<number> {
   const pace = { seconds: Number(values.seconds), blocksAfter: 1, tries: Number(values.tries) };
   const [part = 1, parts = 1] = values.part.split('/').map(Number);
-  const chosen = attacksOn(generation).filter(
+  const chosen = attacksOn(generation, isPublic).filter(
     ({ name }, index) => name.includes(values.only) && index % parts === part - 1,
   );
-  const arena = await Arena.open(generation, Number(values.nodes), chosen);
+  if (chosen.length === 0) return 0;
+  const arena = await Arena.open(generation, Number(values.nodes), chosen, { isPublic });
   try {
     // The attacker shares the machine with its victims: it must not win by taking their processor.
     setPriority(10);
     let failed = 0;
     for (const attack of [NO_ATTACK, ...chosen]) {
       const measured = await measure(arena, attack, pace);
-      print(measured);
+      print(measured, isPublic);
       if (attack !== NO_ATTACK && measured.faults.length > 0) failed += 1;
     }
     return failed;
@@ -50,10 +58,11 @@ async function underFire(generation: 2 | 3): Promise<number> {
   }
 }
 
-function print({ attack, generation, did, slotsMissed, grownBytes, seconds, faults }: Measured): void {
+function print(measured: Measured, isPublic: boolean): void {
+  const { attack, generation, did, slotsMissed, grownBytes, seconds, faults } = measured;
   const grown = (grownBytes / 1024 / 1024).toFixed(1);
   const verdict = faults.length === 0 ? 'stood' : `FAILED: ${faults.join('; ')}`;
-  console.log(row(`${generation}: ${attack}`, did, String(slotsMissed), grown, seconds.toFixed(1), verdict));
+  console.log(row(`${generation}${isPublic ? ' public' : ''}: ${attack}`, did, String(slotsMissed), grown, seconds.toFixed(1), verdict));
 }
 
 function row(attack: string, did: string, missed: string, grown: string, seconds: string, verdict: string): string {

@@ -106,7 +106,7 @@ class Forger {
     const tip = writer.tip()!;
     const { params } = this.#network;
     const slot = slotAt(tip.timestamp, params) + 1;
-    const owner = ownerOfSlot(this.#rules.forgers(writer, tip.height + 1), slot) ?? '';
+    const owner = ownerOfSlot(this.#rules.forgers(writer, tip.height + 1), slot, params) ?? '';
     const timestamp = slotStartS(slot, params);
     const block = this.#rules.forge(writer, tip, {
       keyPair: this.#keyPairs.get(owner)!,

@@ -3,7 +3,7 @@
  * measured right beside it, because machines are noisy.
  *
  * `--long` imports 10,000 and 100,000 blocks (some minutes), `--import` measures nothing else, `--http` the HTTP interface,
- * `--readers` a node that forges beside readers of its events.
+ * `--readers` a node that forges beside readers of its events, `--slots` how soon blocks come in their slots.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -16,11 +16,13 @@ import { measureDevnet } from './devnet.ts';
 import { measureEventReaders } from './event-readers.ts';
 import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
+import { measureSlots } from './slots.ts';
 
 const FULL_BLOCKS = 600;
 const EMPTY_BLOCKS = 3000;
 const EVENT_READERS = 1000;
 const READER_BLOCKS = 20;
+const SLOTS = 1000;
 /** Room for every answer of a run, so that none is computed twice and none is remembered from another run. */
 const ANSWERS_MAX = 100_000;
 
@@ -43,6 +45,11 @@ if (process.argv.includes('--import')) {
 
 if (process.argv.includes('--readers')) {
   await benchReaders();
+  process.exit();
+}
+
+if (process.argv.includes('--slots')) {
+  await benchSlots();
   process.exit();
 }
 
@@ -104,6 +111,16 @@ async function benchReaders(): Promise<void> {
     ['last reader told after the slot began, median', `${figure(lastToldMs.median)} ms`],
     ['worst', `${figure(lastToldMs.worst)} ms`],
     ['blocks that a reader was not told of', String(untold)],
+  ]);
+}
+
+async function benchSlots(): Promise<void> {
+  const { slots, p50Ms, p99Ms, worstMs, missed } = await measureSlots(SLOTS);
+  printTable(`From the moment to forge to the block on the disk, ${figure(slots)} slots`, [
+    ['median', `${figure(p50Ms)} ms`],
+    ['99 of 100 within', `${figure(p99Ms)} ms`],
+    ['worst', `${figure(worstMs)} ms`],
+    ['own slots that passed unused', String(missed)],
   ]);
 }
 

@@ -212,6 +212,46 @@ for (const [code, changes] of Object.entries(nodeFaults)) {
   });
 }
 
+/** Decisions, the newest last. */
+function decidedInTurn(entries: readonly (readonly [room: string, code: string, fields: object])[]): object {
+  const all = entries.map(([room, code, fields], index) => {
+    const time = new Date(NOW_MS - (entries.length - index) * 10_000).toISOString();
+    return { number: index + 1, time, room, code, message: 'said', fields };
+  });
+  return { 'node/decisions': all.reverse() };
+}
+
+const started = ['sync', 'SYNC_STARTED', { height: 900 }] as const;
+const ended = ['sync', 'SYNC_ENDED', { blocks: 20 }] as const;
+const failed = ['sync', 'SYNC_NO_COMMON_BLOCK', { reason: 'none' }] as const;
+const refused = (height: number) => ['chain', 'BLOCK_SIGNATURE_INVALID', { height }] as const;
+
+test.serial('downloads that end well are no failures, and neither are failures before one of them', async (t) => {
+  for (const entries of [
+    [started, ended, started, ended, started, ended, started, ended],
+    [failed, failed, failed, failed, started, ended],
+    [['sync', 'BLOCK_SIGNATURE_INVALID', {}], ['sync', 'BLOCK_SIGNATURE_INVALID', {}], failed, failed, started, ended],
+  ] as const)
+    t.deepEqual(await found(t, await scene(t, { ...healthy(), ...decidedInTurn(entries) })), []);
+  const failing = decidedInTurn([
+    started,
+    ended,
+    failed,
+    failed,
+    failed,
+    started,
+    ['sync', 'SYNC_ENDED', { blocks: 0 }],
+  ]);
+  t.deepEqual(await found(t, await scene(t, { ...healthy(), ...failing })), ['SYNC_FAILS']);
+});
+
+test.serial('refused blocks that the chain has passed are no fault: anybody can make them up', async (t) => {
+  const passed = decidedInTurn([refused(998), refused(999), refused(1000), refused(1000)]);
+  t.deepEqual(await found(t, await scene(t, { ...healthy(), ...passed })), []);
+  const twice = ['chain', 'BLOCK_DOUBLE_FORGING', { height: 1001 }] as const;
+  t.deepEqual(await found(t, await scene(t, { ...healthy(), ...decidedInTurn([twice, twice, twice]) })), []);
+});
+
 test.serial(
   'what is so for a moment is no fault: a tip that is on its way, one missed slot, an old refusal',
   async (t) => {
@@ -233,6 +273,14 @@ test.serial(
     });
     const its = await scene(t, healthy());
     t.deepEqual(await found(t, { ...its, url: await scripted(t, waverer) }), []);
+    // Peers need a moment for a new block, and some of them two.
+    let looks = 0;
+    const slowPeers = healthy();
+    Object.defineProperty(slowPeers, 'node/status', {
+      enumerable: true,
+      get: () => ({ ...healthy()['node/status'], ...(looks++ < 4 ? { consensus: 0 } : {}) }),
+    });
+    t.deepEqual(await found(t, { ...its, url: await scripted(t, slowPeers) }), []);
   },
 );
 

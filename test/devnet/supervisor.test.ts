@@ -3,7 +3,13 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { nodeClient } from '../../src/cli/node-client.ts';
+import { writeDevnetFolder } from '../../src/cli/devnet/folder.ts';
+import type { NodeProcess } from '../../src/cli/devnet/node-process.ts';
+import { planDevnet, STARTUP_MS, type PlannedNode } from '../../src/cli/devnet/plan.ts';
+import { processParts, runDevnet } from '../../src/cli/devnet/supervisor.ts';
+import type { NodeRow } from '../../src/cli/devnet/table.ts';
+import { nodeClient, type NodeClient } from '../../src/cli/node-client.ts';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { freePortRanges } from '../support/ports.ts';
 import { waitFor } from '../support/devnet.ts';
@@ -61,14 +67,86 @@ test.serial('nodes whose supervisor was killed stop by themselves', async (t) =>
   t.pass();
 });
 
-test.serial('a node that dies ends the devnet with exit code 1 and the node’s name', async (t) => {
-  const { supervisor, pids, output } = await startDevnet(t);
-  const ended = once(supervisor, 'exit');
+test.serial('a node that is killed is started again, and the devnet goes on', async (t) => {
+  const { supervisor, pids, output, data, clients } = await startDevnet(t);
   process.kill(pids[1] ?? 0, 'SIGKILL');
-  t.deepEqual(await ended, [1, null]);
-  const problem = output.stderr.slice(output.stderr.indexOf('bloomery: '));
-  t.true(isProblemLine(problem), output.stderr);
-  t.regex(problem, /node 1 ended: ended by SIGKILL: its log is .*node-1\/node\.log/);
+  await waitFor(
+    'the restart',
+    () => Promise.resolve(output.text.includes('node 1 is started again')),
+    START_MS_MAX,
+    () => (supervisor.exitCode === null ? undefined : output.text),
+  );
+  t.regex(output.text, /node 1 ended: ended by SIGKILL: started again in 1 s/);
+  await waitFor('the answer of node 1', () => clients[1]?.status() ?? Promise.resolve(undefined), START_MS_MAX);
+  t.not(pidOf(data, 1), pids[1]);
+  t.is(supervisor.exitCode, null);
+  const ended = once(supervisor, 'exit');
+  supervisor.kill('SIGTERM');
+  t.deepEqual(await ended, [0, null]);
+});
+
+test.serial('with --restart never a killed node stays dead, and its death is told', async (t) => {
+  const { supervisor, pids, output } = await startDevnet(t, ['--restart', 'never']);
+  process.kill(pids[1] ?? 0, 'SIGKILL');
+  const told = /node 1 ended: ended by SIGKILL: not started again: .*: its log is .*node-1\/node\.log/;
+  await waitFor('the death', () => Promise.resolve(told.test(output.text)), START_MS_MAX);
+  t.is(supervisor.exitCode, null);
+  const ended = once(supervisor, 'exit');
+  process.kill(pids[0] ?? 0, 'SIGKILL');
+  t.deepEqual(await ended, [1, null], 'nothing is left to supervise');
+  t.true(isProblemLine(output.stderr), output.stderr);
+  t.deepEqual(pids.filter(isAlive), []);
+});
+
+test.serial('a node that stands still after the deadline of the start does not end the devnet', async (t) => {
+  t.timeout(480_000);
+  const directory = temporaryFolder(t);
+  const network = loadNetwork(packagedNetworkDirectory('devnet'));
+  const ports = await freePortRanges(NODES);
+  const nodes = planDevnet({ nodes: NODES, httpPort: ports.http, wsPort: ports.ws, directory, network });
+  writeDevnetFolder(directory, nodes, network, network);
+  const stop = new AbortController();
+  const shown: (readonly NodeRow[])[] = [];
+  let aheadMs = 0;
+  const parts = processParts(network, CLI_ENTRY, () => Date.now() + aheadMs);
+  const pids: number[] = [];
+  const start = (node: PlannedNode): NodeProcess => {
+    const started = parts.start(node);
+    pids[node.index] = started.pid ?? 0;
+    return started;
+  };
+  const screen = { show: (rows: readonly NodeRow[]) => void shown.push(rows), note: (line: string) => t.log(line) };
+  const run = runDevnet({ nodes, network, restart: 'always', screen, stop: stop.signal, parts: { ...parts, start } });
+  const lost = run.then(
+    () => 'the devnet ended',
+    (error: unknown) => String(error),
+  );
+  let lostWith: string | undefined;
+  void lost.then((reason) => (lostWith = reason));
+  const seen = (what: string, is: (row: NodeRow | undefined) => boolean) =>
+    waitFor(
+      what,
+      () => Promise.resolve(is(shown.at(-1)?.[1])),
+      START_MS_MAX,
+      () => lostWith,
+    );
+  try {
+    await waitFor(
+      'all nodes',
+      () => Promise.resolve(shown.at(-1)?.every(({ state }) => state !== undefined)),
+      START_MS_MAX,
+      () => lostWith,
+    );
+    aheadMs = 2 * STARTUP_MS;
+    process.kill(pids[1] ?? 0, 'SIGSTOP');
+    await seen('silence of node 1', (row) => row?.absence === 'silent');
+    process.kill(pids[1] ?? 0, 'SIGCONT');
+    await seen('answer of node 1', (row) => row?.state !== undefined);
+    t.is(lostWith, undefined);
+  } finally {
+    stop.abort();
+    await lost;
+  }
   t.deepEqual(pids.filter(isAlive), []);
 });
 
@@ -113,7 +191,10 @@ interface RunningDevnet {
   readonly supervisor: ChildProcess;
   /** Of the nodes. */
   readonly pids: readonly number[];
-  readonly output: { stderr: string };
+  readonly clients: readonly NodeClient[];
+  readonly data: string;
+  /** `text` has both streams. */
+  readonly output: { stderr: string; text: string };
 }
 
 /** Starts a devnet of two nodes and waits until both answer. */
@@ -126,13 +207,17 @@ async function startDevnet(
   const ports = await freePortRanges(NODES);
   const flags = ['--nodes', `${NODES}`, '--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`, '--data-dir', data];
   const supervisor = spawn(process.execPath, [CLI_ENTRY, 'devnet', ...flags, ...more], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.teardown(() => supervisor.kill('SIGKILL'));
-  const output = { stderr: '' };
-  supervisor.stderr?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
-  for (let index = 0; index < NODES; index++) {
-    const client = nodeClient(`http://127.0.0.1:${ports.http + index}`);
+  const output = { stderr: '', text: '' };
+  supervisor.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text;
+    output.text += text;
+  });
+  supervisor.stdout.setEncoding('utf8').on('data', (text: string) => (output.text += text));
+  const clients = Array.from({ length: NODES }, (_, index) => nodeClient(`http://127.0.0.1:${ports.http + index}`));
+  for (const [index, client] of clients.entries()) {
     await waitFor(
       `node ${index}`,
       () => client.status(),
@@ -140,13 +225,21 @@ async function startDevnet(
       () => (supervisor.exitCode === null ? undefined : `the devnet ended: ${output.stderr}`),
     );
   }
-  const pids = Array.from({ length: NODES }, (_, index) => {
-    const claims = readdirSync(join(data, `node-${index}`, 'devnet', 'chain')).map((name) =>
-      /^in-use\.(\d+)\./.exec(name),
-    );
-    return Number(claims.find((claim) => claim !== null)?.[1]);
-  });
-  return { supervisor, pids, output };
+  await waitFor(
+    'the word that all answer',
+    () => Promise.resolve(output.text.includes(`${NODES} of ${NODES} nodes answer`)),
+    START_MS_MAX,
+    () => (supervisor.exitCode === null ? undefined : `the devnet ended: ${output.stderr}`),
+  );
+  const pids = clients.map((_, index) => pidOf(data, index));
+  return { supervisor, pids, clients, data, output };
+}
+
+/** Of the process that has the chain of a node; 0 for none. */
+function pidOf(data: string, index: number): number {
+  const names = readdirSync(join(data, `node-${index}`, 'devnet', 'chain'));
+  const claims = names.map((name) => /^in-use\.(\d+)\./.exec(name));
+  return Number(claims.find((claim) => claim !== null)?.[1] ?? 0);
 }
 
 function isAlive(pid: number): boolean {

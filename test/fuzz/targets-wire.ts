@@ -176,7 +176,7 @@ function frames({ name, dialect, events, calls, words }: Tongue): Target {
     run(input) {
       const said: string[] = [];
       for (const role of ['acceptor', 'dialer'] as const) {
-        const gate = new Gate(role, dialect.events, clock, nothing);
+        const gate = new Gate(role, dialect, clock, nothing);
         const admitted = gate.admit(input.toString('utf8'));
         for (const frame of Array.isArray(admitted) ? (admitted as unknown[]) : [admitted]) {
           said.push(isRecord(frame) ? heardOf(frame, dialect) : String(frame));
@@ -241,7 +241,7 @@ function answers({ name, dialect, answers: seeds, questions, words }: Tongue): T
     ],
     isDeclared: (error) => error instanceof ProtocolError && error.code === 'REQUEST_UNSUPPORTED',
     run(input) {
-      const frame = new Gate('dialer', dialect.events, clock, { overused: () => undefined, flooded: () => undefined });
+      const frame = new Gate('dialer', dialect, clock, { overused: () => undefined, flooded: () => undefined });
       const admitted = frame.admit(`{"rid":2,"data":${input.toString('utf8')}}`);
       const answer = isRecord(admitted) ? own(admitted, 'data') : undefined;
       const verdicts = questions.map((question) => {

@@ -70,6 +70,7 @@ function devnetParams(generation: Generation, genesisBlockId: string, nethash: s
     generation,
     epochMs: Date.parse('2016-05-24T17:00:00.000Z'),
     blockTimeS: 10,
+    activeDelegates: 101,
     transactionsPerBlockMax: 25,
     rewards: {
       milestones: [500_000_000n, 400_000_000n, 300_000_000n, 200_000_000n, 100_000_000n],

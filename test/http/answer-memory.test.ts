@@ -2,6 +2,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request as ask } from 'node:http';
 import test from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
+import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import type { BlockHeader } from '../../src/protocol/types.ts';
 import type { ExecutionContext } from 'ava';
@@ -138,16 +139,7 @@ test('an answer is kept until the chain changes, and never one that depends on m
 
 test('who may not ask is not told what others were, and each request counts', async (t) => {
   const fake = fakeNode(3);
-  const limits = {
-    max: 3,
-    strangerMax: 0,
-    strangersTotalMax: 0,
-    delayAfter: 0,
-    delayMs: 0,
-    windowMs: 60_000,
-    headersTimeoutMs: 5000,
-    idleTimeoutMs: 5000,
-  };
+  const limits = { ...HTTP_DEFAULTS.limits, max: 3 };
   const get = await raw(t, fake, { limits });
   const rest = [];
   for (let i = 0; i < 4; i += 1) {

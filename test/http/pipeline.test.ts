@@ -1,9 +1,10 @@
 import { createServer, request as httpRequest, type RequestOptions } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { hostname as machineName } from 'node:os';
+import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
-import { HTTP_DEFAULTS } from '../../src/http/options.ts';
+import { HTTP_DEFAULTS, type HttpOptions } from '../../src/http/options.ts';
 import { SILENT, type LogFields, type Observer } from '../../src/ports/observer.ts';
 import { fakeNode, serve, withBody } from './fake-node.ts';
 
@@ -106,9 +107,16 @@ test('a POST may ask to be treated as a PUT', async (t) => {
   t.is(answer.headers.get('vary'), 'X-HTTP-Method-Override, Accept-Encoding');
 });
 
-test('a body that is no JSON object or list answers 400 before any route', async (t) => {
+test('a body that is no JSON object or list answers 400 where a body is taken, and is not read elsewhere', async (t) => {
   const ask = await serve(t, fakeNode(3));
-  for (const path of ['/api/transactions', '/api/nosuch', '/api/accounts'])
+  for (const [path, status] of [
+    ['/api/nosuch', 404],
+    ['/api/accounts', 405],
+  ] as const) {
+    const headers = { 'content-type': 'application/json' };
+    t.is((await ask(path, { method: 'POST', headers, body: '{bad' })).status, status, path);
+  }
+  for (const path of ['/api/transactions', '/api/signatures'])
     for (const body of ['{bad', '"x"', '1', 'null', '{"a":}']) {
       const answer = await ask(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
       t.is(answer.status, 400, `${path} ${body}`);
@@ -120,21 +128,25 @@ test('a body that is no JSON object or list answers 400 before any route', async
     }
 });
 
-test('a body over 2 MB is refused, one below is read', async (t) => {
+test('a body over 128 kB is refused, one below is read', async (t) => {
   const ask = await serve(t, fakeNode(3));
-  const large = await ask('/api/transactions', withBody({ text: 'x'.repeat(2 * 1024 * 1024) }));
+  const large = await ask('/api/transactions', withBody({ text: 'x'.repeat(128 * 1024) }));
   t.is(large.status, 413);
   const sentence = 'API error: PayloadTooLargeError: request entity too large';
   t.deepEqual(large.body, { success: false, error: sentence, message: sentence });
-  t.is((await ask('/api/transactions', withBody({ text: 'x'.repeat(1024 * 1024) }))).status, 400);
+  t.is((await ask('/api/transactions', withBody({ text: 'x'.repeat(127 * 1024) }))).status, 400);
 });
 
-test('an unknown charset or encoding of the body is refused as the fault of the client', async (t) => {
+test('an unknown charset of the body, and a compressed one, is refused as the fault of the client', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const charset = { 'content-type': 'application/json; charset=klingon' };
   t.is((await ask('/api/transactions', { method: 'POST', headers: charset, body: '{}' })).status, 415);
-  const encoding = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
-  t.is((await ask('/api/transactions', { method: 'POST', headers: encoding, body: '{}' })).status, 400);
+  for (const encoding of ['gzip', 'deflate', 'br', 'gzip, identity']) {
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
+    t.is((await ask('/api/transactions', { method: 'POST', headers, body: gzipSync('{}') })).status, 415, encoding);
+  }
+  const identity = { 'content-type': 'application/json', 'content-encoding': 'identity' };
+  t.is((await ask('/api/transactions', { method: 'POST', headers: identity, body: '{}' })).status, 400);
 });
 
 test('headers of older clients do not matter, on GET neither a content type', async (t) => {
@@ -206,11 +218,18 @@ test('behind a proxy that is not trusted nobody passes for this machine, and the
 test('a page of another site is not told what is for this machine alone, whoever visits it', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const path of RESERVED) {
-    for (const origin of ['https://elsewhere.test', 'http://127.0.0.1.elsewhere.test', 'null', '']) {
+    const others = ['http://127.0.0.1:4001', 'http://localhost:4000', 'http://127.0.0.1', 'null', ''];
+    for (const origin of ['https://elsewhere.test', 'http://127.0.0.1.elsewhere.test', ...others]) {
       t.is((await ask(path, { headers: { origin } })).status, 403, `${path} ${origin}`);
     }
-    for (const origin of ['http://127.0.0.1:4001', 'http://localhost:4000']) {
-      t.is((await ask(path, { headers: { origin } })).status, 200, `${path} ${origin}`);
+    // Browsers say so also of what they load for a page without its asking, such as an image.
+    for (const [site, status] of [
+      ['cross-site', 403],
+      ['same-site', 403],
+      ['same-origin', 200],
+      ['none', 200],
+    ] as const) {
+      t.is((await ask(path, { headers: { 'sec-fetch-site': site } })).status, status, `${path} ${site}`);
     }
   }
   const change = {
@@ -225,16 +244,52 @@ test('a page of another site is not told what is for this machine alone, whoever
 });
 
 test('a name that anybody can own, pointed at this machine, opens nothing that is for this machine alone', async (t) => {
-  const statusOf = await serveBare(t);
+  const statusOf = await serveBare(t, { hostNames: ['node-1', 'node.example.org'] });
+  const foreign = [
+    'elsewhere.test',
+    'elsewhere.test:4000',
+    '127.0.0.1.elsewhere.test',
+    'a.localhost.test',
+    'evil.local',
+    'evil',
+    'evil.localhost',
+    'node-1.evil.test',
+    'localhost.',
+    'user@localhost',
+    `${machineName()}:4000`,
+  ];
   for (const path of RESERVED) {
-    for (const host of ['elsewhere.test', 'elsewhere.test:4000', '127.0.0.1.elsewhere.test', 'a.localhost.test']) {
-      t.is(await statusOf(path, { headers: { host } }), 403, `${path} ${host}`);
-    }
-    for (const host of ['localhost', '[::1]:4000', 'node-1', 'node.internal', `${machineName()}:4000`]) {
+    for (const host of foreign) t.is(await statusOf(path, { headers: { host } }), 403, `${path} ${host}`);
+    for (const host of ['localhost', 'LOCALHOST:4000', '127.0.0.1:4000', '[::1]:4000', 'node-1', 'Node.Example.org:4000'])
       t.is(await statusOf(path, { headers: { host } }), 200, `${path} ${host}`);
-    }
   }
   t.is(await statusOf('/api/accounts', { headers: { host: 'elsewhere.test' } }), 200);
+});
+
+test('a page under a foreign name opens nothing either where a proxy is trusted, whatever the page says of itself', async (t) => {
+  const statusOf = await serveBare(t, { trustProxy: true, hostNames: ['node.example.org'] });
+  const forwarded = { 'x-forwarded-for': '127.0.0.1' };
+  for (const path of RESERVED) {
+    t.is(await statusOf(path, { headers: { host: 'evil.local' } }), 403, path);
+    t.is(await statusOf(path, { headers: { host: 'evil.local', ...forwarded } }), 403, path);
+    t.is(await statusOf(path, { headers: { host: 'node.example.org', ...forwarded } }), 200, path);
+  }
+});
+
+test('a proxy of this machine that is not trusted does not pass for this machine, whichever way it shows', async (t) => {
+  const statusOf = await serveBare(t);
+  for (const path of RESERVED) {
+    // The name or address that the proxy was asked under.
+    for (const host of ['203.0.113.7', '203.0.113.7:4000', '[2001:db8::1]', 'node.example.org']) {
+      t.is(await statusOf(path, { headers: { host } }), 403, `${path} ${host}`);
+    }
+    for (const name of ['via', 'x-forwarded-host', 'x-forwarded-proto', 'x-client-ip', 'cf-connecting-ip']) {
+      t.is(await statusOf(path, { headers: { [name]: '127.0.0.1' } }), 403, `${path} ${name}`);
+    }
+  }
+  // nginx by default: HTTP/1.0, the address of the node as Host, and no header of its own.
+  const proxied = await bytesOf(t, `GET ${RESERVED[0] ?? ''} HTTP/1.0\r\nHost: 127.0.0.1:4000\r\nConnection: close\r\n\r\n`);
+  t.true(proxied.startsWith('HTTP/1.1 403'), proxied);
 });
 
 test('whether a node lives can be asked by the head alone', async (t) => {
@@ -245,20 +300,30 @@ test('whether a node lives can be asked by the head alone', async (t) => {
   t.is(await statusOf('/api/accounts', { method: 'HEAD' }), 405);
 });
 
-test('past the limit of a window a client gets 429, shared by all routes and not counting unknown paths', async (t) => {
-  const ask = await serve(t, fakeNode(3), { limits: { ...limits, max: 2 } });
-  t.is((await ask('/api/accounts')).headers.get('x-ratelimit-remaining'), '1');
-  await ask('/api/nosuch');
+test('past the limit of a window a client gets 429, whatever it asks for, unknown paths included', async (t) => {
+  const ask = await serve(t, fakeNode(3), { limits: { ...limits, max: 3 } });
+  t.is((await ask('/api/accounts')).headers.get('x-ratelimit-remaining'), '2');
+  t.is((await ask('/api/nosuch')).status, 404);
   t.is((await ask('/api/blocks')).headers.get('x-ratelimit-remaining'), '0');
   const refused = await ask('/api/accounts', { headers: { accept: 'application/json' } });
   t.is(refused.status, 429);
   t.deepEqual(refused.body, { message: 'Too many requests, please try again later.' });
-  t.is(refused.headers.get('x-ratelimit-limit'), '2');
+  t.is(refused.headers.get('x-ratelimit-limit'), '3');
   t.is(refused.headers.get('access-control-allow-origin'), null);
   const page = await ask('/blocks');
   t.is(page.status, 429);
   t.is(page.text, 'Too many requests, please try again later.');
   t.is(page.headers.get('content-type'), 'text/html; charset=utf-8');
+  t.is((await ask('/api/nosuch')).status, 429);
+});
+
+test('a body counts for as many requests as it has bytes for', async (t) => {
+  const ask = await serve(t, fakeNode(3), { limits: { ...limits, max: 10 } });
+  const body = withBody({ text: 'x'.repeat(60 * 1024) });
+  t.is((await ask('/api/transactions', body)).headers.get('x-ratelimit-remaining'), '6');
+  t.is((await ask('/api/blocks')).headers.get('x-ratelimit-remaining'), '5');
+  await ask('/api/transactions', body);
+  t.is((await ask('/api/transactions', body)).status, 429);
 });
 
 test('a new window starts from zero', async (t) => {
@@ -335,8 +400,8 @@ test('closing does not wait for a request that hangs', async (t) => {
 });
 
 /** A node for requests that clients of the interface never send. */
-async function serveBare(t: ExecutionContext) {
-  const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1' });
+async function serveBare(t: ExecutionContext, options: Partial<HttpOptions> = {}) {
+  const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1', ...options });
   const { port } = await server.start();
   t.teardown(() => server.close());
   return (path: string, options: RequestOptions = {}) =>
@@ -348,4 +413,21 @@ async function serveBare(t: ExecutionContext) {
       sent.on('error', reject);
       sent.end();
     });
+}
+
+/** All that a node answers to some bytes, until it ends the connection. */
+async function bytesOf(t: ExecutionContext, sent: string): Promise<string> {
+  const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1' });
+  const { port } = await server.start();
+  t.teardown(() => server.close());
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(sent));
+    let answer = '';
+    socket.on('data', (chunk) => (answer += chunk.toString()));
+    socket.on('error', reject);
+    socket.on('end', () => {
+      socket.end();
+      resolve(answer);
+    });
+  });
 }

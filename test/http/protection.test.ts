@@ -12,7 +12,7 @@ import { fakeNode } from './fake-node.ts';
 const LIMITS = HTTP_DEFAULTS.limits;
 
 test('strangers are limited by default, each and all together, and this machine is not', (t) => {
-  const limit = createRateLimit({ ...LIMITS, strangerMax: 2, strangersTotalMax: 4 });
+  const limit = createRateLimit({ ...LIMITS, strangerMax: 2, strangersTotalMax: 3 });
   const refusals = (client: string, count: number) => Array.from({ length: count }, () => limit.take(client).isRefused);
   t.deepEqual(refusals('203.0.113.1', 3), [false, false, true]);
   t.deepEqual(refusals('203.0.113.2', 2), [false, true]);
@@ -24,9 +24,8 @@ test('strangers are limited by default, each and all together, and this machine 
 test('what an operator sets holds for everybody', (t) => {
   const limit = createRateLimit({ ...LIMITS, max: 1 });
   for (const client of ['127.0.0.1', '203.0.113.1']) {
-    t.false(limit.peek(client).isRefused);
     t.false(limit.take(client).isRefused);
-    t.true(limit.peek(client).isRefused);
+    t.true(limit.take(client).isRefused);
   }
 });
 

@@ -75,7 +75,7 @@ test('nothing that is read from the wire throws', (t) => {
   fc.assert(
     fc.property(nearFrame, fc.constantFrom('acceptor', 'dialer'), (value, role) => {
       const text = JSON.stringify(value) ?? '';
-      const gate = new Gate(role, dialect.events, clock, { overused: () => undefined, flooded: () => undefined });
+      const gate = new Gate(role, dialect, clock, { overused: () => undefined, flooded: () => undefined });
       gate.count(text.length);
       gate.admit(text);
       const { data } = (value ?? {}) as { data?: unknown };
@@ -90,17 +90,16 @@ test('nothing that is read from the wire throws', (t) => {
   );
 });
 
-test('depth and number of arrays and objects are bounded before they are made', (t) => {
+test('the depth of arrays and objects is bounded before they are made, and not their number', (t) => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
-  t.not(parseJson(nested(257)), undefined);
-  t.is(parseJson(nested(258)), undefined);
+  t.not(parseJson(nested(2_049)), undefined);
+  t.is(parseJson(nested(2_050)), undefined);
   t.is(parseJson(nested(1_000_000)), undefined);
   const many = (count: number) => `[${'{},'.repeat(count - 2)}{}]`;
-  t.not(parseJson(many(50_000)), undefined);
-  t.is(parseJson(many(50_001)), undefined);
+  // A frame full of them may be a block: assets of generation 3 hold anything.
+  t.not(parseJson(many(1_000_000)), undefined);
   const zeros = (count: number) => `[${'0,'.repeat(count)}0]`;
-  t.not(parseJson(zeros(400_000)), undefined);
-  t.is(parseJson(zeros(400_001)), undefined);
+  t.not(parseJson(zeros(1_500_000)), undefined);
   // Brackets inside a text are none.
   const text = `${'[{'.repeat(100_000)}"\\`;
   t.is(parseJson(JSON.stringify(text)), text);

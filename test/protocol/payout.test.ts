@@ -2,7 +2,7 @@ import test from 'ava';
 import { NO_EXCEPTIONS } from '../../src/protocol/params.ts';
 import { countMissedBlocks, countProducedBlock, earningsOfRound, payEarnings } from '../../src/protocol/payout.ts';
 import { emptyAccount } from '../../src/protocol/state.ts';
-import { headerWith, keyNumber } from '../support/fixtures.ts';
+import { headerWith, keyNumber, paramsWith } from '../support/fixtures.ts';
 import { MemoryState } from '../support/memory-state.ts';
 
 const addressOf = (publicKey: string): string => `${Number(`0x${publicKey}`)}L`;
@@ -21,7 +21,7 @@ function round(fees: bigint): ReturnType<typeof headerWith>[] {
 }
 
 test('fees are shared by block and what is left goes to the last forger', (t) => {
-  const earnings = earningsOfRound(round(1_000_000_007n), 1, NO_EXCEPTIONS);
+  const earnings = earningsOfRound(round(1_000_000_007n), 1, paramsWith());
   t.deepEqual(earnings.get(keyNumber(1)), { fees: 9_900_990n * 3n, rewards: 10n });
   t.deepEqual(earnings.get(keyNumber(2)), { fees: 9_900_990n, rewards: 5n });
   t.deepEqual(earnings.get(keyNumber(7)), { fees: 9_900_990n * 2n + 17n, rewards: 10n });
@@ -37,16 +37,17 @@ test('fees are shared by block and what is left goes to the last forger', (t) =>
 });
 
 test('fees below one beddow for each block all go to the last forger', (t) => {
-  const earnings = earningsOfRound(round(100n), 1, NO_EXCEPTIONS);
+  const earnings = earningsOfRound(round(100n), 1, paramsWith());
   t.deepEqual(earnings.get(keyNumber(7)), { fees: 100n, rewards: 10n });
   t.deepEqual(earnings.get(keyNumber(1)), { fees: 0n, rewards: 10n });
 });
 
 test('an excepted round multiplies rewards and fees and adds its bonus', (t) => {
-  const exceptions = { rounds: new Map([[3, { rewardsFactor: 2, feesFactor: 2, feesBonus: 10n }]]) };
-  const plain = earningsOfRound(round(1_000n), 2, exceptions);
+  const rounds = new Map([[3, { rewardsFactor: 2, feesFactor: 2, feesBonus: 10n }]]);
+  const params = paramsWith({ exceptions: { ...NO_EXCEPTIONS, rounds } });
+  const plain = earningsOfRound(round(1_000n), 2, params);
   t.deepEqual(plain.get(keyNumber(2)), { fees: 9n, rewards: 5n });
-  const excepted = earningsOfRound(round(1_000n), 3, exceptions);
+  const excepted = earningsOfRound(round(1_000n), 3, params);
   t.deepEqual(excepted.get(keyNumber(2)), { fees: 19n, rewards: 10n });
   t.deepEqual(excepted.get(keyNumber(7)), { fees: 19n * 2n + 2010n - 19n * 101n, rewards: 20n });
 });

@@ -13,11 +13,19 @@ const delegate = (number: number, voteWeight: bigint): Delegate => ({
   rank: 0,
 });
 
+const LENGTH = { activeDelegates: 101 };
+
 test('a round has 101 heights and the genesis block begins the first', (t) => {
-  t.deepEqual([1, 101, 102, 202, 203].map(rounds.roundOf), [1, 1, 2, 2, 3]);
-  t.is(rounds.firstHeightOf(2), 102);
-  t.is(rounds.lastHeightOf(2), 202);
-  t.deepEqual([1, 100, 101, 102, 202].map(rounds.isLastOfRound), [false, false, true, false, true]);
+  t.deepEqual(
+    [1, 101, 102, 202, 203].map((height) => rounds.roundOf(height, LENGTH)),
+    [1, 1, 2, 2, 3],
+  );
+  t.is(rounds.firstHeightOf(2, LENGTH), 102);
+  t.is(rounds.lastHeightOf(2, LENGTH), 202);
+  t.deepEqual(
+    [1, 100, 101, 102, 202].map((height) => rounds.isLastOfRound(height, LENGTH)),
+    [false, false, true, false, true],
+  );
 });
 
 test('the shuffle agrees with the published orders', (t) => {
@@ -33,7 +41,7 @@ test('delegates are listed by weight and then by key, and only a round of them',
   for (let number = 1; number <= 103; number += 1) state.setDelegate(delegate(number, 5n));
   state.setDelegate(delegate(50, 9n));
   state.setDelegate(delegate(1, 4n));
-  const list = rounds.delegatesByWeight(state);
+  const list = rounds.delegatesByWeight(state, LENGTH);
   t.is(list.length, 101);
   t.is(list[0], keyNumber(50));
   t.is(list[1], keyNumber(2));
@@ -56,16 +64,16 @@ test('the same list is shuffled with the number of the round that forges with it
   const state = new MemoryState();
   const list = Array.from({ length: 101 }, (_, number) => keyNumber(number));
   state.setRoundList(1, list);
-  const orders = [1, 102, 203].map((height) => rounds.forgingOrder(state, height, 2));
+  const orders = [1, 102, 203].map((height) => rounds.forgingOrder(state, height, 2, LENGTH));
   t.deepEqual(orders[0], rounds.shuffled(list, 1));
   t.deepEqual(orders[1], rounds.shuffled(list, 2));
   t.deepEqual(orders[2], rounds.shuffled(list, 3));
-  t.deepEqual(rounds.forgingOrder(state, 1, 2), orders[0]);
-  t.is(rounds.forgingOrder(state, 304, 2), undefined);
+  t.deepEqual(rounds.forgingOrder(state, 1, 2, LENGTH), orders[0]);
+  t.is(rounds.forgingOrder(state, 304, 2, LENGTH), undefined);
 });
 
-test('slots are owned modulo 101 even when fewer delegates exist', (t) => {
-  t.is(rounds.ownerOfSlot(['a', 'b'], 0), 'a');
-  t.is(rounds.ownerOfSlot(['a', 'b'], 102), 'b');
-  t.is(rounds.ownerOfSlot(['a', 'b'], 2), undefined);
+test('slots are owned modulo the length of a round even when fewer delegates exist', (t) => {
+  t.is(rounds.ownerOfSlot(['a', 'b'], 0, LENGTH), 'a');
+  t.is(rounds.ownerOfSlot(['a', 'b'], 102, LENGTH), 'b');
+  t.is(rounds.ownerOfSlot(['a', 'b'], 2, LENGTH), undefined);
 });

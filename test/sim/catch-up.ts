@@ -59,7 +59,7 @@ async function makeHistory(blocks: number): Promise<{ readonly disk: Disk; reado
     const tip = chain.tip.header;
     const slot = slotAt(tip.timestamp, params) + 1;
     nowS = slotStartS(slot, params);
-    const owner = ownerOfSlot(rules.forgers(store, tip.height + 1), slot)!;
+    const owner = ownerOfSlot(rules.forgers(store, tip.height + 1), slot, params)!;
     const request = {
       keyPair: keyPairs.get(owner)!,
       timestamp: nowS,

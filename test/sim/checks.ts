@@ -122,7 +122,7 @@ export class Watch {
         throw new PromiseBroken('every block follows its parent', { node: node.index, height });
       }
       const openRewards: bigint = owed.openRewards + reward;
-      owed = isLastOfRound(height)
+      owed = isLastOfRound(height, this.#world.params)
         ? { paid: owed.paid + openRewards, openRewards: 0n, openFees: 0n }
         : { paid: owed.paid, openRewards, openFees: owed.openFees + totalFee };
       this.#owed.set(id, owed);

@@ -17,6 +17,8 @@ export class Load {
   readonly #random: SeededRandom;
   readonly #people: readonly KeyPair[];
   readonly #seconds: readonly KeyPair[];
+  /** Ids of the transfers of `startTransfers`. */
+  readonly sent: string[] = [];
 
   constructor(world: World) {
     this.#world = world;
@@ -41,6 +43,32 @@ export class Load {
       const transaction = this.#transaction(node);
       node.engine.pool.submit(this.#world.rules.codec.transactionToJson(transaction));
     }
+  }
+
+  /**
+   * Sends so many transfers in each second for as long as the world runs, each to a random node. All of them fit while the
+   * accounts have funds.
+   */
+  startTransfers(perSecond: number): void {
+    this.#world.time.schedule(1000 / perSecond, () => {
+      this.#sendTransfer();
+      this.startTransfers(perSecond);
+    });
+  }
+
+  #sendTransfer(): void {
+    const { accounts } = this.#world.network;
+    const node = this.#random.pick(this.#world.honest);
+    const amount = BigInt(this.#random.below(1_000_000) + 1);
+    const recipientId = addressOfPair(this.#random.pick(accounts));
+    const transaction = makeTransaction(
+      this.#world.params,
+      this.#random.pick(accounts),
+      { kind: 'transfer', amount, recipientId },
+      { timestamp: node.engine.chain.nowS() - this.#random.between(60, 120) },
+    );
+    this.sent.push(transaction.id);
+    node.engine.pool.submit(this.#world.rules.codec.transactionToJson(transaction));
   }
 
   #transaction(node: SimNode): Transaction {

@@ -29,6 +29,8 @@ export interface SimNodeOptions {
   readonly misbehaviour?: Misbehaviour | undefined;
   /** Whether it signs by its journal alone; it does unless this is false. */
   readonly riskDoubleForging?: boolean | undefined;
+  /** Time between announcements; 5 s unless told. */
+  readonly broadcastIntervalMs?: number | undefined;
 }
 
 interface Running {
@@ -129,7 +131,7 @@ export class SimNode {
         },
         os: 'sim',
         waitThresholdMs: Math.min(2000, params.blockTimeS * 200),
-        broadcastIntervalMs: 5000,
+        broadcastIntervalMs: this.#options.broadcastIntervalMs ?? 5000,
         transactionsPerQueueMax: 1000,
         riskDoubleForging: this.#options.riskDoubleForging ?? true,
         customs: { ...partsOf(params).customs, forgingConsensusMin: params.generation === 2 ? CONSENSUS_MIN : 0 },

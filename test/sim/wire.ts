@@ -20,6 +20,9 @@ import type {
 import { PeerFault } from '../../src/ports/transport.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { VirtualTime } from './virtual-clock.ts';
+import type { UseVerdict } from '../../src/p2p/receive-limits.ts';
+import { WireRates } from './wire-rates.ts';
+import type { Generation } from '../../src/protocol/params.ts';
 
 /** As the real wire: a dialer waits 2 s for an answer. */
 const REQUEST_TIMEOUT_MS = 2000;
@@ -51,12 +54,14 @@ export class Wire {
   readonly time: VirtualTime;
   readonly random: SeededRandom;
   quality: LinkQuality = GOOD_LINK;
+  readonly rates: WireRates;
   readonly #transports = new Map<PeerId, WireTransport>();
   /** Group of each peer during a partition; peers of different groups cannot reach one another. */
   #groups = new Map<PeerId, number>();
   #cuts = 0;
 
-  constructor(time: VirtualTime, random: SeededRandom) {
+  constructor(time: VirtualTime, random: SeededRandom, generation: Generation = 3) {
+    this.rates = new WireRates(generation);
     this.time = time;
     this.random = random;
   }
@@ -293,6 +298,9 @@ export class WireTransport implements Transport {
 
   async answer(asker: PeerId, request: PeerRequest): Promise<unknown> {
     if (this.#handlers === undefined) throw new ProtocolError('REQUEST_FAILED', { reason: 'not started' });
+    const verdict = this.#wire.rates.request(asker, this.peerId, request, this.#wire.time.nowMs);
+    // Above the rate nothing is answered.
+    if (!this.#isTaken(asker, request.kind, verdict)) return new Promise(() => undefined);
     try {
       return await this.#handlers.answer(asker, request);
     } catch (error) {
@@ -302,12 +310,21 @@ export class WireTransport implements Transport {
   }
 
   receive(peerId: PeerId, message: PeerMessage): void {
-    if (this.#links.has(peerId)) this.#handlers?.message(peerId, message);
+    if (!this.#links.has(peerId)) return;
+    const verdict = this.#wire.rates.message(peerId, this.peerId, message, this.#wire.time.nowMs);
+    if (this.#isTaken(peerId, message.kind, verdict)) this.#handlers?.message(peerId, message);
+  }
+
+  #isTaken(peerId: PeerId, kind: string, verdict: UseVerdict): boolean {
+    if (verdict === 'charged') this.#handlers?.fault(peerId, 'PROCEDURE_RATE', kind);
+    return verdict === 'taken';
   }
 
   updated(peerId: PeerId, info: PeerInfo): void {
     const link = this.#links.get(peerId);
     if (link === undefined) return;
+    const verdict = this.#wire.rates.info(peerId, this.peerId, this.#wire.time.nowMs);
+    if (!this.#isTaken(peerId, 'info', verdict)) return;
     link.info = info;
     this.#connections = undefined;
     this.#handlers?.updated(peerId, info);

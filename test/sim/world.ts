@@ -39,6 +39,8 @@ export interface WorldOptions {
   readonly diskOf?: (node: number) => Disk;
   /** Whether a node signs by its journal alone; all do by default. */
   readonly riskDoubleForgingOf?: (node: number) => boolean;
+  /** Time between announcements that a node is configured to; that of default nodes unless told. */
+  readonly broadcastIntervalMsOf?: (node: number) => number;
   /** Chain time at which the world begins, in whole seconds. */
   readonly startS?: number;
 }
@@ -75,7 +77,7 @@ export class World {
     this.random = new SeededRandom(options.seed);
     this.network = makeNetwork(options.network);
     this.time = new VirtualTime(this.network.params.epochMs + (options.startS ?? START_S) * 1000);
-    this.wire = new Wire(this.time, this.random.fork('wire'));
+    this.wire = new Wire(this.time, this.random.fork('wire'), this.network.params.generation);
     this.rules = withSharedDecoding(createRules(this.network.params));
     this.verifier = createInlineVerifier(selectEd25519(), SHARED_ANSWERS_MAX);
     const { delegates } = this.network;
@@ -95,6 +97,7 @@ export class World {
           disk: options.diskOf?.(index) ?? new Disk(),
           misbehaviour: misbehaviourOf(index),
           riskDoubleForging: options.riskDoubleForgingOf?.(index),
+          broadcastIntervalMs: options.broadcastIntervalMsOf?.(index),
         }),
     );
   }

@@ -158,7 +158,7 @@ export class ChainMaker {
     const order = this.rules.forgers(this.state, this.tip.height + 1);
     const first = slotAt(this.tip.timestamp, params) + 1 + missedSlots;
     for (let slot = first; slot < first + 1000; slot += 1) {
-      const keyPair = this.#keyPairs.get(ownerOfSlot(order, slot) ?? '');
+      const keyPair = this.#keyPairs.get(ownerOfSlot(order, slot, params) ?? '');
       if (keyPair !== undefined) return { slot, keyPair };
     }
     throw new Error('nobody can forge');

@@ -48,6 +48,8 @@ export interface TestDevnetOptions {
   readonly spectators?: number;
   /** Whether the nodes talk over wires that can be cut. */
   readonly hasWires?: boolean;
+  /** Options of the HTTP interface of all nodes that differ from a devnet's. */
+  readonly http?: object;
 }
 
 /** Far more than a start takes: a machine with other work to do is no fault of the node. */
@@ -63,7 +65,9 @@ export async function startTestDevnet(options: TestDevnetOptions): Promise<TestD
   const ports = await freePortRanges(count + spectators);
   const plans = planDevnet({ nodes: count, httpPort: ports.http, wsPort: ports.ws, directory, network });
   const late = Array.from({ length: spectators }, (_, index) => spectatorOf(plans, count + index, ports, directory));
-  const all = [...plans, ...late].map((plan) => (options.hasWires === true ? behindWires(plan) : plan));
+  const all = [...plans, ...late]
+    .map((plan) => (options.hasWires === true ? behindWires(plan) : plan))
+    .map((plan) => (options.http === undefined ? plan : withHttp(plan, options.http)));
   const wires = options.hasWires === true ? await LoopbackWires.open(all.map(({ wsPort }) => wsPort)) : undefined;
   const nodes = all.map((plan) => testNode(plan, network));
   const close = async (): Promise<void> => {
@@ -89,12 +93,17 @@ function behindWires(plan: PlannedNode): PlannedNode {
   return { ...plan, config: { ...config, p2p: { ...p2p, host: INNER_HOST } } };
 }
 
+function withHttp(plan: PlannedNode, options: object): PlannedNode {
+  const { http, ...config } = plan.config as { readonly http: object };
+  return { ...plan, config: { ...config, http: { ...http, ...options } } };
+}
+
 function testNode(plan: PlannedNode, network: Network): TestNode {
   let process: NodeProcess | undefined;
   const end = async (how: 'kill' | 'stop'): Promise<string> => {
     if (process?.isRunning() !== true) return 'not running';
     process[how]();
-    return process.ended;
+    return (await process.ended).reason;
   };
   return {
     plan,

@@ -9,6 +9,7 @@ export function paramsWith(changes: Partial<ChainParams> = {}): ChainParams {
     generation: 3,
     epochMs: 1_464_109_200_000,
     blockTimeS: 2,
+    activeDelegates: 101,
     transactionsPerBlockMax: 25,
     rewards: {
       milestones: [500_000_000n, 400_000_000n, 300_000_000n, 200_000_000n, 100_000_000n],

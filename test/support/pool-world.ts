@@ -35,6 +35,7 @@ export const params: ChainParams = {
   generation: 3,
   epochMs: Date.UTC(2016, 4, 24, 17),
   blockTimeS: 10,
+  activeDelegates: 101,
   transactionsPerBlockMax: 25,
   rewards: { milestones: [0n], offset: 1, distance: 1000 },
   delegateListRoundOffset: 2,

@@ -7,6 +7,7 @@ import type { BroadcastFlags } from '../flags.ts';
 import { documentsIn } from '../wallet/documents.ts';
 import { walletNetwork } from '../wallet/network.ts';
 import { askFirst, send } from '../wallet/send.ts';
+import { printJson, printLine, report } from '../output.ts';
 
 /**
  * Everything is read before anything is sent.
@@ -34,9 +35,10 @@ export async function broadcast(file: string, flags: BroadcastFlags): Promise<vo
     }
     await node.send('POST', 'signatures', document);
     const id = (document as { transactionId?: unknown }).transactionId;
-    process.stdout.write(
-      flags.json === true ? `${JSON.stringify({ id })}\n` : `signature of transaction ${String(id)}: accepted\n`,
-    );
+    report(`the signature of transaction ${String(id)} was accepted`, () => {
+      if (flags.json === true) printJson({ id });
+      else printLine(`signature of transaction ${String(id)}: accepted`);
+    });
   }
 }
 

@@ -4,6 +4,7 @@ import { explainConfig, type ExplainedOption } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
 import type { ConfigShowFlags } from '../flags.ts';
+import { printJson, printLine } from '../output.ts';
 
 /** @throws ProtocolError what a start with the same flags throws */
 export function configShow(flags: ConfigShowFlags): void {
@@ -19,7 +20,7 @@ export function configShow(flags: ConfigShowFlags): void {
       value: masked(named, value),
       origin,
     }));
-    process.stdout.write(`${JSON.stringify({ options: shown })}\n`);
+    printJson({ options: shown });
     return;
   }
   const rows = options.map(({ named, value, origin }) => {
@@ -29,7 +30,7 @@ export function configShow(flags: ConfigShowFlags): void {
   const width = (column: 0 | 1): number => Math.min(60, Math.max(...rows.map((row) => row[column].length)));
   const [names, values] = [width(0), width(1)];
   for (const [name, value, origin] of rows) {
-    process.stdout.write(`${name.padEnd(names)}  ${value.padEnd(values)}  ${origin}\n`);
+    printLine(`${name.padEnd(names)}  ${value.padEnd(values)}  ${origin}`);
   }
 }
 

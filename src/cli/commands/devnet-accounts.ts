@@ -1,21 +1,24 @@
-/** `bloomery devnet accounts`: the published accounts of a devnet that comes with the package. */
+/** `bloomery devnet accounts`: the published accounts of a network that was made by `bloomery genesis create`. */
 
-import { packagedNetworkDirectory } from '../../config/network.ts';
+import { bloomeryHome, findNetworkDirectory, packagedNetworkDirectory } from '../../config/network.ts';
 import { readAccounts } from '../genesis/accounts-file.ts';
-import { devnetNetworkName } from '../devnet/plan.ts';
+import { devnetNetworkName } from '../devnet/network.ts';
 import type { AccountsFlags } from '../flags.ts';
+import { printJson, printLines } from '../output.ts';
 
 /** @throws ProtocolError what reading the file throws */
 export function devnetAccounts(flags: AccountsFlags): void {
-  const accounts = readAccounts(packagedNetworkDirectory(devnetNetworkName(flags.generation)));
+  const directory =
+    flags.network === undefined
+      ? packagedNetworkDirectory(devnetNetworkName(flags.generation))
+      : findNetworkDirectory(flags.network, bloomeryHome(process.env));
+  const accounts = readAccounts(directory);
   if (flags.json === true) {
-    process.stdout.write(`${JSON.stringify({ accounts })}\n`);
+    printJson({ accounts });
     return;
   }
-  process.stdout.write('Devnet only: everybody knows these passphrases.\n\n');
+  printLines(['Devnet only: everybody knows these passphrases.', '']);
   for (const { name, address, publicKey, passphrase } of accounts) {
-    process.stdout.write(
-      `${name}\n  address     ${address}\n  public key  ${publicKey}\n  passphrase  ${passphrase}\n`,
-    );
+    printLines([name, `  address     ${address}`, `  public key  ${publicKey}`, `  passphrase  ${passphrase}`]);
   }
 }

@@ -1,30 +1,40 @@
 /** `bloomery devnet`: several nodes of a private network on this machine. */
 
 import { join, resolve } from 'node:path';
-import { bloomeryHome, loadNetwork, packagedNetworkDirectory } from '../../config/network.ts';
+import { bloomeryHome } from '../../config/network.ts';
 import { systemClock } from '../../node/system.ts';
 import {
   checkDevnetFolder,
   lockDevnetFolder,
+  placedNetwork,
   wipeDevnetFolder,
-  withBlockTime,
   writeDevnetFolder,
 } from '../devnet/folder.ts';
-import { DEVNET_HOST, devnetNetworkName, planDevnet } from '../devnet/plan.ts';
-import { runDevnet } from '../devnet/supervisor.ts';
+import { chooseNetwork, type ChosenNetwork } from '../devnet/network.ts';
+import { DEVNET_HOST, planDevnet } from '../devnet/plan.ts';
+import { processParts, runDevnet } from '../devnet/supervisor.ts';
 import { plainScreen, terminalScreen } from '../devnet/table.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT } from '../problems.ts';
 import type { DevnetFlags } from '../flags.ts';
+import { drawOnTerminal, note, outputIsTerminal, printJson, printLine } from '../output.ts';
 
 const SUMMARY_INTERVAL_MS = 10_000;
 
 /** @throws ProtocolError for what is wrong with the flags, a port that is taken, or a devnet that fails */
 export async function devnet(flags: DevnetFlags): Promise<void> {
-  const packaged = loadNetwork(packagedNetworkDirectory(devnetNetworkName(flags.generation)));
+  const chosen = await chooseNetwork(flags, bloomeryHome(process.env));
+  try {
+    await run(flags, chosen);
+  } finally {
+    chosen.dispose();
+  }
+}
+
+async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
   const directory =
-    flags.dataDir === undefined ? join(bloomeryHome(process.env), packaged.name) : resolve(flags.dataDir);
-  const network = withBlockTime(packaged, flags.blockTime, directory);
+    flags.dataDir === undefined ? join(bloomeryHome(process.env), chosen.network.name) : resolve(flags.dataDir);
+  const network = placedNetwork(chosen, flags.blockTime, directory);
   const nodes = planDevnet({ nodes: flags.nodes, httpPort: flags.httpPort, wsPort: flags.wsPort, directory, network });
   await checkPortsFree(
     nodes.flatMap(({ httpPort, wsPort }) => [httpPort, wsPort]).map((port) => ({ host: DEVNET_HOST, port })),
@@ -35,28 +45,28 @@ export async function devnet(flags: DevnetFlags): Promise<void> {
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-  const say = (line: string): void => void (flags.json === true ? process.stderr : process.stdout).write(`${line}\n`);
-  const print = (result: object): void => void process.stdout.write(`${JSON.stringify(result)}\n`);
+  const say = flags.json === true ? note : printLine;
   try {
     if (flags.fresh === true) wipeDevnetFolder(directory);
-    writeDevnetFolder(directory, nodes, packaged, network);
+    writeDevnetFolder(directory, nodes, chosen.network, network);
     const count = nodes.length === 1 ? 'one node' : `${nodes.length} nodes`;
-    say(`${count} of ${network.name}, block time ${network.params.blockTimeS} s; Ctrl-C ends them`);
+    const { activeDelegates, blockTimeS } = network.params;
+    say(`${count} of ${network.name}, ${activeDelegates} delegates, block time ${blockTimeS} s; Ctrl-C ends them`);
     say(`logs: ${join(directory, 'node-<i>', 'node.log')}`);
     const result = await runDevnet({
       nodes,
       network,
-      entry: process.argv[1] ?? '',
+      restart: flags.restart,
       screen:
-        process.stdout.isTTY && flags.json !== true
-          ? terminalScreen(process.stdout)
+        outputIsTerminal() && flags.json !== true
+          ? terminalScreen(drawOnTerminal)
           : plainScreen(say, SUMMARY_INTERVAL_MS, () => systemClock.nowMs()),
       stop: stop.signal,
-      nowMs: () => systemClock.nowMs(),
+      parts: processParts(network, process.argv[1] ?? '', () => systemClock.nowMs()),
       ...(flags.untilHeight === undefined ? {} : { untilHeight: flags.untilHeight }),
-      ...(flags.json === true && flags.untilHeight === undefined ? { onReady: print } : {}),
+      ...(flags.json === true && flags.untilHeight === undefined ? { onReady: printJson } : {}),
     });
-    if (result !== undefined && flags.json === true) print(result);
+    if (result !== undefined && flags.json === true) printJson(result);
     else if (result !== undefined)
       say(`all nodes hold block ${result.nodes[0]?.blockId} at height ${flags.untilHeight}`);
     else if (flags.untilHeight !== undefined) process.exitCode = EXIT.failed;

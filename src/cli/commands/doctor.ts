@@ -3,6 +3,7 @@
 import { examine } from '../doctor/examine.ts';
 import type { DoctorFlags } from '../flags.ts';
 import { EXIT } from '../problems.ts';
+import { printJson, printLine, printLines } from '../output.ts';
 
 /** @throws ProtocolError `USAGE` for a wrong address */
 export async function doctor(flags: DoctorFlags): Promise<void> {
@@ -16,16 +17,11 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
   });
   if (findings.length > 0) process.exitCode = EXIT.failed;
   if (flags.json === true) {
-    process.stdout.write(`${JSON.stringify({ findings })}\n`);
+    printJson({ findings });
     return;
   }
-  if (findings.length === 0) process.stdout.write('nothing is wrong that could be seen\n');
+  if (findings.length === 0) printLine('nothing is wrong that could be seen');
   for (const { code, severity, cause, evidence, remedy } of findings) {
-    process.stdout.write(`${severity} ${code}: ${cause}\n  seen:   ${printable(evidence)}\n  remedy: ${remedy}\n`);
+    printLines([`${severity} ${code}: ${cause}`, `  seen:   ${evidence}`, `  remedy: ${remedy}`]);
   }
-}
-
-/** A peer may have had a say in a text: nothing of it may steer a terminal. */
-function printable(text: string): string {
-  return text.replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, '?');
 }

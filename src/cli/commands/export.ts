@@ -1,14 +1,17 @@
 /** `bloomery export`: the chain as a file. */
 
+import { STANDARD_STREAM } from '../../node/chain-file.ts';
 import { exportChain } from '../../node/export-chain.ts';
 import { openSnapshot } from '../../node/chain-tool.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { ExportFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 import { createProgress } from '../progress.ts';
+import { printDocuments, printLine } from '../output.ts';
 
 /** @throws ProtocolError for a range that the chain does not have, a store that cannot be read or a file that cannot be written */
 export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
+  const isToFile = file !== STANDARD_STREAM;
   const { store, rules } = await openSnapshot(placeOfData(flags));
   const progress = createProgress({ what: 'exporting', fromHeight: (flags.from ?? 1) - 1 });
   try {
@@ -17,9 +20,9 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
     if (to > tipHeight) throw usageError(`--to ${to} is above the tip: the chain ends at height ${tipHeight}`);
     if (from > to) throw usageError(`--from ${from} is above the last height of ${to}`);
     const onProgress = (height: number): void => progress.show(height, (height - from + 1) / (to - from + 1));
-    await exportChain({ chain: store, codec: rules.codec, from, to, file, onProgress });
+    await exportChain({ chain: store, codec: rules.codec, from, to, file: isToFile ? file : printDocuments, onProgress });
     progress.end();
-    if (file !== '-') process.stdout.write(`${file}: blocks ${from} to ${to}\n`);
+    if (isToFile) printLine(`${file}: blocks ${from} to ${to}`);
   } finally {
     progress.end();
     await store.close();

@@ -1,6 +1,7 @@
 /** `bloomery forging export` and `forging import`: the signing record on its way to another machine. */
 
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { journalFileOf, openJournal, type JournalFile } from '../../node/journal-file.ts';
 import { checkNetwork, moveRecord, recordOf, recordOfText, takeOver, textOfRecord } from '../../node/signing-record.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
@@ -8,6 +9,7 @@ import { epochTimeS } from '../../protocol/slots.ts';
 import { placeOfNetwork } from '../chain-place.ts';
 import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
+import { flushOutput, note, printLine, printText, report } from '../output.ts';
 
 /**
  * Writes the record and ends signing where it came from, in this order: what fails on the way leaves the node able to sign,
@@ -24,13 +26,17 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     const record = recordOf(journal, network.params, { exportedAtS, isCopy: flags.keep === true });
     if (record.delegates.length === 0) throw usageError(`${journalFile}: tells of no delegate: nothing to export`);
     const text = textOfRecord(record);
-    if (file === '-') process.stdout.write(text);
-    else writeNew(file, text);
+    if (file === '-') {
+      printText(text);
+      flushOutput();
+    } else {
+      writeNew(file, text);
+    }
     if (!record.isCopy) moveRecord(journal, record);
     const ending = record.isCopy
       ? 'this node goes on signing'
       : 'this node signs for none of them any more, until the record is imported here again';
-    process.stderr.write(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}\n`);
+    note(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}`);
   });
 }
 
@@ -46,7 +52,9 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const ending = record.isCopy
     ? '; it is a copy, so the node first makes sure that nobody else signs'
     : '; this node may sign for them now';
-  process.stdout.write(`${countOf(record.delegates.length)} imported into ${dataDirectory}${ending}\n`);
+  report('the record was taken over', () =>
+    printLine(`${countOf(record.delegates.length)} imported into ${dataDirectory}${ending}`),
+  );
 }
 
 function withJournal(file: string, work: (journal: JournalFile) => void): void {
@@ -77,14 +85,30 @@ function writeNew(file: string, text: string): void {
   try {
     const descriptor = openSync(file, 'wx', 0o600);
     try {
-      writeSync(descriptor, text);
+      // Writes all of it, or throws.
+      writeFileSync(descriptor, text);
       fsyncSync(descriptor);
+    } catch (error) {
+      // Part of a record is none.
+      rmSync(file, { force: true });
+      throw error;
     } finally {
       closeSync(descriptor);
     }
+    fsyncFolderOf(file);
   } catch (error) {
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
     const reason = exists ? 'exists: choose another file' : `cannot be written: ${messageOf(error)}`;
     throw new ProtocolError('SIGNING_RECORD_UNWRITABLE', { file }, `${file}: ${reason}`, { cause: error });
+  }
+}
+
+/** A new file survives a power cut only once its folder is on the disk too. */
+function fsyncFolderOf(file: string): void {
+  const descriptor = openSync(dirname(resolve(file)), 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }

@@ -6,8 +6,10 @@ import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { ForgingStatusFlags, ForgingSwitchFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
+import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
 import { durationText } from '../progress.ts';
 import { readSecret } from '../wallet/secrets.ts';
+import { printJson, printLine, report } from '../output.ts';
 
 interface ForgingState {
   readonly publicKey: string;
@@ -37,33 +39,36 @@ export async function forgingSwitch(
   });
   await node.send('PUT', 'node/status/forging', { publicKey: chosen, password, forging });
   const [state] = await node.ask<ForgingState[]>(`node/status/forging?publicKey=${chosen}`);
-  process.stdout.write(`${lineOf(state ?? { publicKey: chosen, forging })}\n`);
+  report(`the delegate was switched ${forging ? 'on' : 'off'}`, () =>
+    printLine(lineOf(state ?? { publicKey: chosen, forging })),
+  );
 }
 
 export async function forgingStatus({ node, json }: ForgingStatusFlags): Promise<void> {
   const delegates = await configured(nodeAsker(node));
   if (json === true) {
-    process.stdout.write(`${JSON.stringify({ delegates })}\n`);
+    printJson({ delegates });
     return;
   }
-  if (delegates.length === 0) process.stdout.write('no delegate is configured on this node (forging.delegates)\n');
-  for (const delegate of delegates) process.stdout.write(`${lineOf(delegate)}\n`);
+  if (delegates.length === 0) printLine('no delegate is configured on this node (forging.delegates)');
+  for (const delegate of delegates) printLine(lineOf(delegate));
 }
 
 /** Next slots of the node's delegates, soonest first. */
 export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): Promise<void> {
   const node = nodeAsker(url);
   const own = new Map((await configured(node)).map((delegate) => [delegate.publicKey, delegate]));
-  const [forgers, { epoch }, status] = await Promise.all([
+  const [forgers, { epoch, ...round }, status] = await Promise.all([
     node.ask<ForgerState[]>(`delegates/forgers?limit=${ACTIVE_DELEGATES}`),
-    node.ask<{ epoch: string }>('node/constants'),
+    node.ask<{ epoch: string } & RoundConstants>('node/constants'),
     node.ask<{ height: number; secondsSinceEpoch: number; currentTime: number }>('node/status'),
   ]);
   const soonest = forgers[0]?.nextSlot;
   if (soonest === undefined) throw new ProtocolError('FORGERS_UNKNOWN', {}, `${node.base} knows no forging order yet`);
   // Slots count from the epoch, so the present one tells how long they are.
   const blockTimeS = Math.round(status.secondsSinceEpoch / soonest);
-  const blocksLeft = ACTIVE_DELEGATES - (status.height % ACTIVE_DELEGATES);
+  const activeDelegates = activeDelegatesOf(round);
+  const blocksLeft = activeDelegates - (status.height % activeDelegates);
   const slots = forgers
     .map((forger, index) => ({ ...forger, isThisRound: index < blocksLeft }))
     .filter(({ publicKey }) => own.has(publicKey))
@@ -74,19 +79,17 @@ export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): 
       return { publicKey, username, slot: nextSlot, time: new Date(startMs).toISOString(), inS, isThisRound, forging };
     });
   if (json === true) {
-    process.stdout.write(`${JSON.stringify({ slots })}\n`);
+    printJson({ slots });
     return;
   }
-  if (slots.length === 0) process.stdout.write('no delegate of this node is among the 101 that forge\n');
+  if (slots.length === 0) printLine('no delegate of this node is among those that forge in this round');
   for (const { time, inS, username, slot, isThisRound, forging } of slots) {
     const notes = [
       ...(forging ? [] : ['forging is switched off']),
       ...(isThisRound ? [] : ['the next round may order it otherwise']),
     ];
     const note = notes.length === 0 ? '' : `  (${notes.join('; ')})`;
-    process.stdout.write(
-      `${time.slice(0, 19).replace('T', ' ')} UTC  in ${durationText(inS)}  ${username}  slot ${slot}${note}\n`,
-    );
+    printLine(`${time.slice(0, 19).replace('T', ' ')} UTC  in ${durationText(inS)}  ${username}  slot ${slot}${note}`);
   }
 }
 

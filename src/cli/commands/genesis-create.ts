@@ -6,6 +6,7 @@ import { hexOf } from '../../primitives/bytes.ts';
 import type { GenesisFlags } from '../flags.ts';
 import { makeNetwork } from '../genesis/make-network.ts';
 import { checkEmpty, checkNetworkName, writeNetworkFolder } from '../network-folder.ts';
+import { printLine } from '../output.ts';
 
 /** @throws ProtocolError for a wrong name, or a folder that holds something */
 export async function genesisCreate(flags: GenesisFlags): Promise<void> {
@@ -16,5 +17,6 @@ export async function genesisCreate(flags: GenesisFlags): Promise<void> {
   const seed = flags.seed ?? hexOf(systemRandom.bytes(32));
   const files = await makeNetwork({ generation, name, blockTimeS, delegates, seed });
   const { params } = writeNetworkFolder(out, files);
-  process.stdout.write(`${out}: network ${name}, genesis block ${params.genesisBlockId}, nethash ${params.nethash}\n`);
+  printLine(`${out}: network ${name}, genesis block ${params.genesisBlockId}, nethash ${params.nethash}`);
+  printLine(`to run it, forging: bloomery devnet --network ${out}`);
 }

@@ -7,6 +7,7 @@ import { placeOfNetwork } from '../chain-place.ts';
 import type { ImportFlags } from '../flags.ts';
 import { EXIT } from '../problems.ts';
 import { createProgress } from '../progress.ts';
+import { note, printLine, report } from '../output.ts';
 
 /** @throws ProtocolError `IMPORT_REFUSED` for the first block that is refused; those before it are kept */
 export async function importCommand(name: string, flags: ImportFlags): Promise<void> {
@@ -31,9 +32,11 @@ export async function importCommand(name: string, flags: ImportFlags): Promise<v
     progress.end();
     const { header } = chain.tip;
     const took = `${done.blocks} blocks and ${done.transactions} transactions taken over`;
-    process.stdout.write(`${place.network.name}: ${took}; height ${header.height}, block ${header.id}\n`);
+    report('what was imported is kept', () =>
+      printLine(`${place.network.name}: ${took}; height ${header.height}, block ${header.id}`),
+    );
     if (stop.signal.aborted) {
-      process.stderr.write('bloomery: the import was stopped; the same command goes on where it ended\n');
+      note('bloomery: the import was stopped; the same command goes on where it ended');
       process.exitCode = EXIT.failed;
     }
   } finally {

@@ -10,28 +10,33 @@ import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import type { KeysCreateFlags, KeysEncryptFlags, KeysShowFlags, PassphraseFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 import { readPassphrase, readSecret } from '../wallet/secrets.ts';
+import { flushOutput, note, printJson, printLines, printText, report } from '../output.ts';
 
 /** Entropy of the words. */
 const ENTROPY_BYTES: Readonly<Record<KeysCreateFlags['words'], number>> = { 12: 16, 24: 32 };
 /** The interface that switches forging takes no shorter one. */
 const PASSWORD_CHARACTERS_MIN = 5;
 
-/** @throws ProtocolError `KEYS_FILE_EXISTS` or `KEYS_FILE_UNWRITABLE`; then there is no new account */
+/**
+ * @throws ProtocolError `KEYS_FILE_EXISTS` or `KEYS_FILE_UNWRITABLE`; then there is no new account. `OUTPUT_UNWRITABLE` when
+ *   it could not be shown: a passphrase that was written to a file is in it
+ */
 export function keysCreate({ words, out, json }: KeysCreateFlags): void {
   const passphrase = entropyToMnemonic(systemRandom.bytes(ENTROPY_BYTES[words]), wordlist);
   const identity = identityOf(hexOf(keyPairOfPassphrase(passphrase).publicKey));
   if (out !== undefined) writeSecretFile(out, passphrase);
   const secret = out === undefined ? { passphrase } : {};
-  if (json === true) {
-    process.stdout.write(`${JSON.stringify({ ...secret, ...identity })}\n`);
-    return;
-  }
-  const shown = out === undefined ? passphrase : `in ${out}`;
-  process.stdout.write(`passphrase  ${shown}\npublic key  ${identity.publicKey}\naddress     ${identity.address}\n`);
-  process.stderr.write(
+  const made = out === undefined ? 'no account was made: use none that was shown in part' : `the passphrase is in ${out}`;
+  report(made, () => {
+    if (json === true) printJson({ ...secret, ...identity });
+    else printLines([`passphrase  ${out === undefined ? passphrase : `in ${out}`}`, ...linesOf(identity)]);
+    flushOutput();
+  });
+  if (json === true) return;
+  note(
     out === undefined
-      ? 'The passphrase is the account: write it down now, it is shown once and kept nowhere.\n'
-      : 'The passphrase is the account: keep a copy of the file where nobody else reads it.\n',
+      ? 'The passphrase is the account: write it down now, it is shown once and kept nowhere.'
+      : 'The passphrase is the account: keep a copy of the file where nobody else reads it.',
   );
 }
 
@@ -54,7 +59,7 @@ export async function keysEncrypt(flags: KeysEncryptFlags): Promise<void> {
     iv: systemRandom.bytes(12),
   });
   const publicKey = hexOf(keyPairOfPassphrase(passphrase).publicKey);
-  process.stdout.write(`${JSON.stringify({ publicKey, encryptedPassphrase }, null, 2)}\n`);
+  printText(`${JSON.stringify({ publicKey, encryptedPassphrase }, null, 2)}\n`);
 }
 
 export async function keysShow(flags: KeysShowFlags): Promise<void> {
@@ -64,11 +69,8 @@ export async function keysShow(flags: KeysShowFlags): Promise<void> {
   }
   const publicKey = given ?? hexOf(keyPairOfPassphrase(await passphraseOf(flags)).publicKey);
   const identity = identityOf(publicKey);
-  process.stdout.write(
-    flags.json === true
-      ? `${JSON.stringify(identity)}\n`
-      : `public key  ${identity.publicKey}\naddress     ${identity.address}\n`,
-  );
+  if (flags.json === true) printJson(identity);
+  else printLines(linesOf(identity));
 }
 
 function passphraseOf({ passphraseFile }: PassphraseFlags): Promise<string> {
@@ -82,6 +84,10 @@ function passphraseOf({ passphraseFile }: PassphraseFlags): Promise<string> {
 
 function identityOf(publicKey: string): { readonly publicKey: string; readonly address: string } {
   return { publicKey, address: addressOf(publicKey) };
+}
+
+function linesOf({ publicKey, address }: ReturnType<typeof identityOf>): readonly string[] {
+  return [`public key  ${publicKey}`, `address     ${address}`];
 }
 
 /** For its owner alone, and never over another file: it may be the only copy of somebody's passphrase. */

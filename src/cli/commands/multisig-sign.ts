@@ -11,6 +11,7 @@ import { walletNetwork, type WalletNetwork } from '../wallet/network.ts';
 import { heightOfTransaction } from '../wallet/node-accounts.ts';
 import { readPassphrase } from '../wallet/secrets.ts';
 import { askFirst } from '../wallet/send.ts';
+import { printJson, printLine, report } from '../output.ts';
 
 /** @param idOrFile id of a transaction in the node's pool, or a file with the transaction; `-` is the standard input */
 export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): Promise<void> {
@@ -26,20 +27,17 @@ export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): 
   const signature = signer.signAsMember(transaction, keyPairOfPassphrase(passphrase));
   const { node } = network;
   if (node === undefined) {
-    process.stdout.write(`${JSON.stringify(signature)}\n`);
+    printJson(signature);
     return;
   }
   await askFirst(flags, [transaction], network);
   await node.send('POST', 'signatures', signature);
   const { id } = transaction;
   const height = flags.wait === true ? await heightOfTransaction(node, id) : undefined;
-  if (flags.json === true) {
-    process.stdout.write(`${JSON.stringify(height === undefined ? { id } : { id, height })}\n`);
-    return;
-  }
-  process.stdout.write(
-    `signature of transaction ${id}: accepted${height === undefined ? '' : `, in block ${height}`}\n`,
-  );
+  report(`the signature of transaction ${id} was accepted`, () => {
+    if (flags.json === true) printJson(height === undefined ? { id } : { id, height });
+    else printLine(`signature of transaction ${id}: accepted${height === undefined ? '' : `, in block ${height}`}`);
+  });
 }
 
 async function documentOf(idOrFile: string, { node }: WalletNetwork): Promise<unknown> {

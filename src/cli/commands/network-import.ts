@@ -9,6 +9,7 @@ import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import type { NetworkImportFlags } from '../flags.ts';
 import { checkEmpty, checkNetworkName, writeNetworkFolder } from '../network-folder.ts';
 import { usageError } from '../problems.ts';
+import { printLine } from '../output.ts';
 
 const NETWORK_FILE = 'network.json';
 
@@ -34,9 +35,9 @@ export function networkImport(flags: NetworkImportFlags): void {
   );
   const sourceOf = (file: string): string => (file === 'genesis.json' ? genesisFile : configFile);
   const { params } = writeNetworkFolder(out, files, sourceOf);
-  process.stdout.write(
+  printLine(
     `${out}: network ${name} of generation ${params.generation}, genesis block ${params.genesisBlockId}, ` +
-      `nethash ${params.nethash}, network identifier ${params.networkIdentifier}\n`,
+      `nethash ${params.nethash}, network identifier ${params.networkIdentifier}`,
   );
 }
 

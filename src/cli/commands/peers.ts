@@ -3,16 +3,17 @@
 import type { PeersFlags } from '../flags.ts';
 import { nodeClient, type PeerVerdictState } from '../node-client.ts';
 import { printable } from '../printable.ts';
+import { printJson, printLine } from '../output.ts';
 
 /** @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
 export async function peers(flags: PeersFlags): Promise<void> {
   const all = await nodeClient(flags.node).peerVerdicts(flags.limit);
   if (flags.json === true) {
-    process.stdout.write(`${JSON.stringify({ peers: all })}\n`);
+    printJson({ peers: all });
     return;
   }
-  if (all.length === 0) process.stdout.write('the node knows no peer\n');
-  for (const peer of all) process.stdout.write(`${lineOf(peer)}\n`);
+  if (all.length === 0) printLine('the node knows no peer');
+  for (const peer of all) printLine(lineOf(peer));
 }
 
 function lineOf(peer: PeerVerdictState): string {

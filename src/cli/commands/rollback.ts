@@ -4,6 +4,7 @@ import { openChain } from '../../node/chain-tool.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { RollbackFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
+import { printLine, report } from '../output.ts';
 
 /** @throws ProtocolError for a height above the tip or below the finalized one, and for a store in use */
 export async function rollback(flags: RollbackFlags): Promise<void> {
@@ -20,7 +21,9 @@ export async function rollback(flags: RollbackFlags): Promise<void> {
     await chain.rollback(flags.to);
     const { header } = chain.tip;
     const took = `${height - header.height} blocks taken back`;
-    process.stdout.write(`${place.network.name}: ${took}; height ${header.height}, block ${header.id}\n`);
+    report('the blocks were taken back', () =>
+      printLine(`${place.network.name}: ${took}; height ${header.height}, block ${header.id}`),
+    );
   } finally {
     await close();
   }

@@ -5,12 +5,15 @@ import { createSnapshot, restoreSnapshot } from '../../node/backup.ts';
 import { placeOfData, placeOfNetwork } from '../chain-place.ts';
 import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
 import { createProgress } from '../progress.ts';
+import { printLine, report } from '../output.ts';
 
 /** @throws ProtocolError as `placeOfData` and `createSnapshot` */
 export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): Promise<void> {
   const place = placeOfData(flags);
   const { height, blockId, digest } = await createSnapshot(place, resolve(file));
-  process.stdout.write(`${file}: ${place.network.name}, height ${height}, block ${blockId}, digest ${digest}\n`);
+  report('the snapshot was written', () =>
+    printLine(`${file}: ${place.network.name}, height ${height}, block ${blockId}, digest ${digest}`),
+  );
 }
 
 /** @throws ProtocolError as `placeOfNetwork` and `restoreSnapshot` */
@@ -24,8 +27,8 @@ export async function snapshotRestore(file: string, flags: SnapshotRestoreFlags)
     });
     progress.end();
     const how = flags.trustDigest === undefined ? 'every block verified' : 'its state has the trusted digest';
-    process.stdout.write(
-      `${place.network.name}: restored, ${how}; height ${height}, block ${blockId}, digest ${digest}\n`,
+    report('the chain was restored', () =>
+      printLine(`${place.network.name}: restored, ${how}; height ${height}, block ${blockId}, digest ${digest}`),
     );
   } finally {
     progress.end();

@@ -2,7 +2,7 @@
 
 import { join, resolve } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
-import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
+import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { startNode } from '../../node/node.ts';
@@ -14,6 +14,7 @@ import { checkPortsFree } from '../ports.ts';
 import { EXIT, problemOf } from '../problems.ts';
 import type { StartFlags } from '../flags.ts';
 import { stopRequest } from '../stop-request.ts';
+import { note, printLine } from '../output.ts';
 
 /** Longest that a graceful stop may take; the data on disk is whole at any moment. */
 const STOP_MS_MAX = 10_000;
@@ -39,20 +40,37 @@ export async function start(flags: StartFlags): Promise<void> {
   });
   process.on('uncaughtException', (error) => {
     observer.log('error', 'NODE_FAILED', 'the node stops at a defect of its own', { stack: error.stack });
-    process.stderr.write(`${problemOf(error).line}\n`);
+    note(problemOf(error).line);
     process.exit(EXIT.failed);
   });
   const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
   const node = await startNode({ network, dataDirectory, config, observer, metrics });
-  process.stdout.write(`${startedLine(network.name, node.httpPort, node.wsPort, dataDirectory)}\n`);
+  const lack = forgingLack(network, config);
+  try {
+    printLine(startedLine(network.name, node.httpPort, node.wsPort, dataDirectory));
+    if (lack !== undefined) printLine(lack);
+  } catch (error) {
+    await node.close();
+    throw error;
+  }
   await stop;
   const patience = setTimeout(() => {
-    process.stderr.write('bloomery: the node did not stop in time and was ended\n');
+    note('bloomery: the node did not stop in time and was ended');
     process.exit(EXIT.failed);
   }, STOP_MS_MAX);
   await node.close();
   clearTimeout(patience);
   observer.close();
+}
+
+/** What keeps a network of one's own from forging, as nobody else will: undefined where somebody may. */
+function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
+  if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;
+  if (!forging.enabled || forging.force) return undefined;
+  return (
+    `${name}: no delegate forges here yet and no peer is named, so no block comes: ` +
+    `bloomery devnet --network ${directory} runs all delegates, forging.force: true those of this node`
+  );
 }
 
 const MEGABYTE = 1_000_000;

@@ -3,6 +3,7 @@
 import { nodeClient, type NodeState } from '../node-client.ts';
 import type { StatusFlags } from '../flags.ts';
 import { durationText } from '../progress.ts';
+import { printJson, printLine } from '../output.ts';
 
 /** @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
 export async function status(flags: StatusFlags): Promise<void> {
@@ -13,7 +14,7 @@ export async function status(flags: StatusFlags): Promise<void> {
     const { node } = flags;
     const parts = { node, ...state, connectedPeers: peers, version: constants.version, nethash: constants.nethash };
     const answer = digest === undefined ? parts : { ...parts, digest };
-    process.stdout.write(`${JSON.stringify(answer)}\n`);
+    printJson(answer);
     return;
   }
   const rows: [string, string][] = [
@@ -28,7 +29,7 @@ export async function status(flags: StatusFlags): Promise<void> {
   if (state.clockOffsetMs !== undefined) rows.push(['clock', clockText(state.clockOffsetMs)]);
   if (digest !== undefined)
     rows.push(['digest', `${digest.digest} (height ${digest.height}, block ${digest.blockId})`]);
-  for (const [label, value] of rows) process.stdout.write(`${label.padEnd(16)}${value}\n`);
+  for (const [label, value] of rows) printLine(`${label.padEnd(16)}${value}`);
 }
 
 /** Where the node stands among its peers; one that wants none has nothing to compare itself with. */

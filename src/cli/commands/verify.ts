@@ -6,6 +6,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { VerifyFlags } from '../flags.ts';
 import { createProgress } from '../progress.ts';
+import { printLine } from '../output.ts';
 
 /** @throws ProtocolError `STORE_DEVIATES` with the first deviation, `STORE_BEHIND` while an import is under way */
 export async function verify(flags: VerifyFlags): Promise<void> {
@@ -24,9 +25,9 @@ export async function verify(flags: VerifyFlags): Promise<void> {
         const remedy = 'restore the folder from a backup, or remove it and let the node download the chain again';
         throw new ProtocolError('STORE_DEVIATES', { height }, `${place.dataDirectory}: ${deviation}; ${remedy}`);
       }
-      process.stdout.write(
+      printLine(
         `${place.network.name}: ${height} blocks and ${keys} keys agree with the rules; ` +
-          `height ${height}, block ${blockId}, digest ${digest}\n`,
+          `height ${height}, block ${blockId}, digest ${digest}`,
       );
     } finally {
       await scratch.close();

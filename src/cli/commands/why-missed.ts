@@ -4,6 +4,8 @@ import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { WhyMissedFlags } from '../flags.ts';
 import type { DecisionState } from '../node-client.ts';
 import { usageError } from '../problems.ts';
+import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
+import { printJson, printLine } from '../output.ts';
 
 interface MissedSlot {
   readonly slot: number;
@@ -27,43 +29,42 @@ interface Forger {
   readonly nextSlot: number;
 }
 
-const DELEGATES_OF_ROUND = 101;
-
 /** @throws ProtocolError `USAGE` for a place that no gap is at, `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
 export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<void> {
   const slots = await missedSlots(place, nodeAsker(flags.node));
   if (flags.json === true) {
-    process.stdout.write(`${JSON.stringify({ slots })}\n`);
+    printJson({ slots });
     return;
   }
   for (const { slot, time, delegate, isOwn, reason } of slots) {
     const whose = delegate === undefined ? 'forger unknown' : `${delegate}${isOwn ? ' (forges on this node)' : ''}`;
-    process.stdout.write(`slot ${slot}, ${time.slice(0, 19).replace('T', ' ')} UTC, ${whose}: ${reason}\n`);
+    printLine(`slot ${slot}, ${time.slice(0, 19).replace('T', ' ')} UTC, ${whose}: ${reason}`);
   }
 }
 
 async function missedSlots(place: number, { ask }: NodeAsker): Promise<readonly MissedSlot[]> {
   const [status, constants, forgers, configured, decisions] = await Promise.all([
     ask<{ height: number; secondsSinceEpoch: number }>('node/status'),
-    ask<{ epoch: string }>('node/constants'),
+    ask<{ epoch: string } & RoundConstants>('node/constants'),
     ask<Forger[]>('delegates/forgers?limit=101'),
     ask<{ publicKey: string }[]>('node/status/forging'),
     ask<DecisionState[]>('node/decisions?limit=500'),
   ]);
   const epochMs = Date.parse(constants.epoch);
+  const activeDelegates = activeDelegatesOf(constants);
   // Slots count from the epoch, so the length of one follows from their number.
   const blockTimeS = Math.max(1, Math.round(status.secondsSinceEpoch / (forgers[0]?.nextSlot ?? 1)));
   const isHeight = place <= status.height;
   const slots = isHeight
-    ? await slotsBefore(place, blockTimeS, ask)
+    ? await slotsBefore(place, blockTimeS, activeDelegates, ask)
     : [await slotAlone(place, blockTimeS, status, ask)];
-  const firstOfRound = await firstSlotOfRound(status.height, blockTimeS, ask);
+  const firstOfRound = await firstSlotOfRound(status.height, blockTimeS, activeDelegates, ask);
   const own = new Set(configured.map(({ publicKey }) => publicKey));
   return slots.map((slot) => {
     const forger =
       slot < firstOfRound
         ? undefined
-        : forgers.find(({ nextSlot }) => nextSlot % DELEGATES_OF_ROUND === slot % DELEGATES_OF_ROUND);
+        : forgers.find(({ nextSlot }) => nextSlot % activeDelegates === slot % activeDelegates);
     const isOwn = forger !== undefined && own.has(forger.publicKey);
     const startMs = epochMs + slot * blockTimeS * 1000;
     const reason = reasonOf({ slot, startMs, endMs: startMs + blockTimeS * 1000, forger, isOwn, decisions });
@@ -71,16 +72,18 @@ async function missedSlots(place: number, { ask }: NodeAsker): Promise<readonly 
   });
 }
 
-async function slotsBefore(height: number, blockTimeS: number, ask: NodeAsker['ask']): Promise<readonly number[]> {
+async function slotsBefore(
+  height: number,
+  blockTimeS: number,
+  slotsMax: number,
+  ask: NodeAsker['ask'],
+): Promise<readonly number[]> {
   if (height < 2) throw usageError('nobody forges the genesis block: give a height above 1');
   const [own, before] = await Promise.all([headerAt(height, ask), headerAt(height - 1, ask)]);
   const slotOf = ({ timestamp }: Header): number => Math.floor(timestamp / blockTimeS);
   // After genesis a network begins at any time.
   const first = height === 2 ? slotOf(own) : slotOf(before) + 1;
-  const slots = Array.from(
-    { length: Math.min(slotOf(own) - first, DELEGATES_OF_ROUND) },
-    (_, index) => slotOf(own) - 1 - index,
-  );
+  const slots = Array.from({ length: Math.min(slotOf(own) - first, slotsMax) }, (_, index) => slotOf(own) - 1 - index);
   if (slots.length === 0) throw usageError(`no slot was missed before the block at height ${height}`);
   return slots.reverse();
 }
@@ -100,9 +103,15 @@ async function slotAlone(
   return slot;
 }
 
-async function firstSlotOfRound(height: number, blockTimeS: number, ask: NodeAsker['ask']): Promise<number> {
-  const before = Math.floor(height / DELEGATES_OF_ROUND) * DELEGATES_OF_ROUND;
-  if (before === 0) return 0;
+async function firstSlotOfRound(
+  height: number,
+  blockTimeS: number,
+  activeDelegates: number,
+  ask: NodeAsker['ask'],
+): Promise<number> {
+  const before = Math.floor(height / activeDelegates) * activeDelegates;
+  // The genesis block has no slot of its own.
+  if (before <= 1) return 0;
   return Math.floor((await headerAt(before, ask)).timestamp / blockTimeS) + 1;
 }
 

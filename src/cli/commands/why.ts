@@ -3,17 +3,18 @@
 import type { WhyFlags } from '../flags.ts';
 import { nodeClient, type DecisionState } from '../node-client.ts';
 import { printable } from '../printable.ts';
+import { printJson, printLine } from '../output.ts';
 
 /** @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
 export async function why(flags: WhyFlags): Promise<void> {
   const decisions = await nodeClient(flags.node).decisions(flags.limit);
   if (flags.json === true) {
-    process.stdout.write(`${JSON.stringify({ decisions })}\n`);
+    printJson({ decisions });
     return;
   }
-  if (decisions.length === 0) process.stdout.write('nothing was refused, dropped or missed since the node started\n');
+  if (decisions.length === 0) printLine('nothing was refused, dropped or missed since the node started');
   // The newest last, where a terminal shows it.
-  for (const decision of [...decisions].reverse()) process.stdout.write(`${lineOf(decision)}\n`);
+  for (const decision of [...decisions].reverse()) printLine(lineOf(decision));
 }
 
 function lineOf({ time, room, code, message, fields }: DecisionState): string {

@@ -6,6 +6,7 @@ import { loadNetwork, type Network } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { makeFolder } from '../../store/folder.ts';
 import { takeLock, type ProcessLock } from '../../store/process-lock.ts';
+import type { ChosenNetwork } from './network.ts';
 import type { PlannedNode } from './plan.ts';
 
 /** What must not change between runs on the same data. */
@@ -20,11 +21,18 @@ const NETWORK_FOLDER = 'network';
 const LOCK_NAME = 'devnet.in-use';
 
 /**
- * The network with another block time, as it will stand in the devnet's folder; the network itself if the time is its own.
+ * The network as the devnet runs it: with a folder of its own in the devnet's where the block time is another than the
+ * network's or the network's folder will not stay, else the network itself.
  */
-export function withBlockTime(network: Network, blockTimeS: number | undefined, directory: string): Network {
-  if (blockTimeS === undefined || blockTimeS === network.params.blockTimeS) return network;
-  return { ...network, directory: join(directory, NETWORK_FOLDER), params: { ...network.params, blockTimeS } };
+export function placedNetwork(
+  { network, isTemporary }: Pick<ChosenNetwork, 'network' | 'isTemporary'>,
+  blockTimeS: number | undefined,
+  directory: string,
+): Network {
+  const { params } = network;
+  if (!isTemporary && (blockTimeS === undefined || blockTimeS === params.blockTimeS)) return network;
+  const placed = { ...params, blockTimeS: blockTimeS ?? params.blockTimeS };
+  return { ...network, directory: join(directory, NETWORK_FOLDER), params: placed };
 }
 
 /**
@@ -85,16 +93,16 @@ export function wipeDevnetFolder(directory: string): void {
   }
 }
 
-/** Writes the network's folder, if it is another than the packaged one, and a folder with a configuration for each node. */
+/** Writes the network's folder, if it is another than the chosen one, and a folder with a configuration for each node. */
 export function writeDevnetFolder(
   directory: string,
   nodes: readonly PlannedNode[],
-  packaged: Network,
+  chosen: Network,
   network: Network,
 ): void {
   makeFolder(directory);
-  if (network.directory !== packaged.directory) {
-    cpSync(packaged.directory, network.directory, { recursive: true });
+  if (network.directory !== chosen.directory) {
+    cpSync(chosen.directory, network.directory, { recursive: true });
     const file = join(network.directory, 'network.json');
     const json = JSON.parse(readFileSync(file, 'utf8')) as object;
     writeFileSync(file, `${JSON.stringify({ ...json, blockTimeS: network.params.blockTimeS }, null, 2)}\n`);

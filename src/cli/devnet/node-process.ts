@@ -1,14 +1,22 @@
 /** One node of a devnet as a process of its own. */
 
 import { fork, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { startArguments, type PlannedNode } from './plan.ts';
+
+/** How a process ended. */
+export interface NodeEnd {
+  /** In a few words. */
+  readonly reason: string;
+  /** Null when a signal ended it, or when it could not be started. */
+  readonly exitCode: number | null;
+}
 
 export interface NodeProcess {
   readonly node: PlannedNode;
   readonly pid: number | undefined;
-  /** Resolves when the process is gone, with the reason in a few words. */
-  readonly ended: Promise<string>;
+  /** Resolves when the process is gone. */
+  readonly ended: Promise<NodeEnd>;
   isRunning(): boolean;
   /** Asks it to stop. */
   stop(): void;
@@ -23,6 +31,8 @@ export interface NodeProcess {
  */
 export function startNodeProcess(node: PlannedNode, networkDirectory: string, entry: string): NodeProcess {
   const log = openSync(node.logFile, 'a', 0o600);
+  // What an earlier process said last is no word of this one.
+  const logStart = fstatSync(log).size;
   let child: ChildProcess;
   try {
     child = fork(entry, startArguments(node, networkDirectory), {
@@ -32,9 +42,11 @@ export function startNodeProcess(node: PlannedNode, networkDirectory: string, en
   } finally {
     closeSync(log);
   }
-  const ended = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(error.message));
-    child.once('exit', (code, signal) => resolve(reasonOf(node, code, signal)));
+  const ended = new Promise<NodeEnd>((resolve) => {
+    child.once('error', (error) => resolve({ reason: error.message, exitCode: null }));
+    child.once('exit', (exitCode, signal) => {
+      resolve({ reason: reasonOf(node.logFile, logStart, exitCode, signal), exitCode });
+    });
   });
   return {
     node,
@@ -58,10 +70,34 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
+/** Far more than the lines that a node ends with. */
+const LOG_END_BYTES = 64 * 1024;
+
 /** The node's own last word if it left one. */
-function reasonOf(node: PlannedNode, code: number | null, signal: NodeJS.Signals | null): string {
-  if (signal !== null) return `ended by ${signal}`;
-  const lines = existsSync(node.logFile) ? readFileSync(node.logFile, 'utf8').trimEnd().split('\n') : [];
-  const lastWord = lines.slice(-20).findLast((line) => line.startsWith('bloomery: '));
-  return lastWord === undefined ? `ended with exit code ${code}` : lastWord.slice('bloomery: '.length);
+function reasonOf(logFile: string, logStart: number, exitCode: number | null, signal: NodeJS.Signals | null): string {
+  const lastWord = endOf(logFile, logStart)
+    .trimEnd()
+    .split('\n')
+    .slice(-20)
+    .findLast((line) => line.startsWith('bloomery: '));
+  if (lastWord !== undefined) return lastWord.slice('bloomery: '.length);
+  return signal === null ? `ended with exit code ${exitCode}` : `ended by ${signal}`;
+}
+
+/** The last bytes of a file, none from before `start`; empty when it cannot be read. */
+function endOf(file: string, start: number): string {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, 'r');
+  } catch {
+    return '';
+  }
+  try {
+    const { size } = fstatSync(descriptor);
+    const from = Math.max(start, size - LOG_END_BYTES);
+    const bytes = Buffer.alloc(Math.max(0, size - from));
+    return bytes.toString('utf8', 0, readSync(descriptor, bytes, 0, bytes.length, from));
+  } finally {
+    closeSync(descriptor);
+  }
 }

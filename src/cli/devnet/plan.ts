@@ -2,7 +2,6 @@
 
 import { join } from 'node:path';
 import type { ForgerEntry, Network } from '../../config/network.ts';
-import type { Generation } from '../../protocol/params.ts';
 import { usageError } from '../problems.ts';
 
 export interface DevnetRequest {
@@ -36,16 +35,18 @@ const CONSENSUS_MIN = 51;
 export const STARTUP_MS = 180_000;
 const BLOCK_TIMES_PER_BLOCK = 3;
 
-/** Name of the packaged devnet of a generation. */
-export function devnetNetworkName(generation: Generation): string {
-  return generation === 2 ? 'devnet-gen2' : 'devnet';
-}
-
 /** @throws ProtocolError `USAGE` for ports that overlap or lie beyond the last one, or a network without known delegates */
 export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
   const { nodes, httpPort, wsPort, directory, network } = request;
   const { forgers } = network;
   if (forgers === undefined) throw usageError(`${network.directory}: has no forgers.json, so no devnet can run it`);
+  const { activeDelegates } = network.params;
+  if (forgers.delegates.length < activeDelegates) {
+    throw usageError(
+      `${network.directory}: forgers.json has ${forgers.delegates.length} of the ${activeDelegates} delegates of a round, so ` +
+        'slots would pass unused: make the network anew with bloomery genesis create',
+    );
+  }
   if (Math.max(httpPort, wsPort) + nodes - 1 > 65_535) {
     throw usageError(`${nodes} nodes from port ${Math.max(httpPort, wsPort)} pass port 65535: choose lower ports`);
   }

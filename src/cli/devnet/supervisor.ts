@@ -6,13 +6,15 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { nodeClient, type DelegateCounts, type NodeClient } from '../node-client.ts';
 import { startNodeProcess, type NodeProcess } from './node-process.ts';
 import { DEVNET_HOST, STARTUP_MS, deadlineMs, type PlannedNode } from './plan.ts';
+import type { RestartMode } from './restart-policy.ts';
+import { SupervisedNode } from './supervised-node.ts';
 import type { NodeRow, Screen } from './table.ts';
 
 export interface DevnetRun {
   readonly nodes: readonly PlannedNode[];
   readonly network: Network;
-  /** The executable that runs `bloomery` commands. */
-  readonly entry: string;
+  /** What becomes of a node that ends once all have answered. */
+  readonly restart: RestartMode;
   readonly screen: Screen;
   /** Ends the run when aborted. */
   readonly stop: AbortSignal;
@@ -20,7 +22,16 @@ export interface DevnetRun {
   readonly untilHeight?: number;
   /** Called once, when all nodes answer. */
   readonly onReady?: (result: DevnetResult) => void;
-  readonly nowMs: () => number;
+  readonly parts: DevnetParts;
+}
+
+/** What a devnet is made of: processes and a clock, or what stands for them in a test. */
+export interface DevnetParts {
+  start(node: PlannedNode): NodeProcess;
+  client(node: PlannedNode): NodeClient;
+  nowMs(): number;
+  /** Resolves after the time, or at once when the run is stopped. */
+  pause(timeMs: number, stop: AbortSignal): Promise<void>;
 }
 
 /** The block of each node at a height. */
@@ -39,67 +50,113 @@ const STARTUP_POLL_MS = 150;
 /** A node stops within three seconds; a machine under load may need longer. */
 const STOP_MS = 10_000;
 
-interface Watched {
-  readonly process: NodeProcess;
-  readonly client: NodeClient;
+/**
+ * Real processes.
+ *
+ * @param entry the executable that runs `bloomery` commands
+ */
+export function processParts(network: Network, entry: string, nowMs: () => number): DevnetParts {
+  return {
+    start: (node) => startNodeProcess(node, network.directory, entry),
+    client: (node) => nodeClient(`http://${DEVNET_HOST}:${node.httpPort}`),
+    nowMs,
+    pause: (timeMs, signal) => sleep(timeMs, undefined, { signal }).catch(() => undefined),
+  };
 }
 
 /**
- * Runs until `stop` (no result), or until all nodes hold the same block at `untilHeight`. No process is left when this
- * returns or throws.
+ * Runs until `stop` (no result), or until all nodes hold the same block at `untilHeight`. The start has a deadline; once all
+ * nodes have answered, a node that is silent is waited for and one that ends is started again. A run to a height is a
+ * measurement: it has a deadline as a whole, and a node that ends makes it fail. No process is left when this returns or
+ * throws.
  *
- * @throws ProtocolError `DEVNET_NODE_ENDED` when a node dies, `DEVNET_TOO_LATE` with what is missing at the deadline
+ * @throws ProtocolError `DEVNET_NODE_ENDED` when a node dies that is not started again, `DEVNET_TOO_LATE` with what is missing
+ *   at the deadline
  */
 export async function runDevnet(run: DevnetRun): Promise<DevnetResult | undefined> {
-  const watched: Watched[] = [];
+  const { parts, restart } = run;
+  const nodes: SupervisedNode[] = [];
   try {
     for (const node of run.nodes) {
-      const client = nodeClient(`http://${DEVNET_HOST}:${node.httpPort}`);
-      watched.push({ process: startNodeProcess(node, run.network.directory, run.entry), client });
+      const { start, nowMs } = parts;
+      nodes.push(new SupervisedNode({ node, client: parts.client(node), restart, start, nowMs }));
     }
-    return await watch(run, watched);
+    return await watch(run, nodes);
   } finally {
-    await stopAll(watched.map((each) => each.process));
+    await stopAll(nodes.flatMap(({ process }) => process ?? []));
   }
 }
 
-async function watch(run: DevnetRun, watched: readonly Watched[]): Promise<DevnetResult | undefined> {
-  const { untilHeight } = run;
-  const startedMs = run.nowMs();
+async function watch(run: DevnetRun, nodes: readonly SupervisedNode[]): Promise<DevnetResult | undefined> {
+  const { untilHeight, parts, stop } = run;
+  const startedMs = parts.nowMs();
   const allowedMs = untilHeight === undefined ? STARTUP_MS : deadlineMs(untilHeight, run.network.params.blockTimeS);
-  let readyTold = false;
+  let isStarted = false;
+  let readyTold = run.onReady === undefined;
   // Nodes that are slow to answer must not keep anybody from stopping them.
   const stopped = new Promise<undefined>((resolve) => {
-    run.stop.addEventListener('abort', () => resolve(undefined), { once: true });
+    stop.addEventListener('abort', () => resolve(undefined), { once: true });
   });
-  while (!run.stop.aborted) {
-    for (const { process } of watched) if (!process.isRunning()) throw await ended(process);
-    const rows = await Promise.race([Promise.all(rowsOf(watched)), stopped]);
+  while (!stop.aborted) {
+    if (!isStarted || untilHeight !== undefined) await refuseEnds(nodes);
+    else await superviseAll(nodes, run.screen);
+    const rows: readonly NodeRow[] | undefined = await Promise.race([Promise.all(rowsOf(nodes, isStarted)), stopped]);
     if (rows === undefined) return undefined;
     run.screen.show(rows);
-    const heights = rows.flatMap(({ state }) => (state === undefined ? [] : [state.height]));
-    const allAnswer = heights.length === watched.length;
-    if (allAnswer && !readyTold && run.onReady !== undefined) {
-      const result = await blocksAt(watched, Math.min(...heights));
-      if (result !== undefined) run.onReady(result);
+    const heights: readonly number[] = rows.flatMap(({ state }) => (state === undefined ? [] : [state.height]));
+    const allAnswer = heights.length === nodes.length;
+    isStarted ||= allAnswer;
+    if (allAnswer && !readyTold) {
+      const result = await blocksAt(nodes, Math.min(...heights));
+      if (result !== undefined) run.onReady?.(result);
       readyTold = result !== undefined;
     }
     if (untilHeight !== undefined && allAnswer && Math.min(...heights) >= untilHeight) {
-      const result = await blocksAt(watched, untilHeight);
+      const result = await blocksAt(nodes, untilHeight);
       if (result !== undefined && agree(result)) return result;
     }
-    const late = run.nowMs() - startedMs > allowedMs;
-    if (late && (untilHeight !== undefined || !allAnswer)) throw tooLate(run, rows, allowedMs);
-    await sleep(allAnswer ? POLL_MS : STARTUP_POLL_MS, undefined, { signal: run.stop }).catch(() => undefined);
+    const hasDeadline = untilHeight !== undefined || !isStarted;
+    if (hasDeadline && parts.nowMs() - startedMs > allowedMs) throw tooLate(run, rows, allowedMs);
+    await parts.pause(isStarted ? POLL_MS : STARTUP_POLL_MS, stop);
   }
   return undefined;
 }
 
-function rowsOf(watched: readonly Watched[]): readonly Promise<NodeRow>[] {
+/** @throws ProtocolError `DEVNET_NODE_ENDED` when a process has ended */
+async function refuseEnds(nodes: readonly SupervisedNode[]): Promise<void> {
+  for (const each of nodes) {
+    const end = await each.end();
+    if (end === undefined) continue;
+    const { index, logFile } = each.node;
+    const { reason } = end;
+    const message = `node ${index} ended: ${reason}: its log is ${logFile}`;
+    throw new ProtocolError('DEVNET_NODE_ENDED', { index, reason }, message);
+  }
+}
+
+/** @throws ProtocolError `DEVNET_NODE_ENDED` when no node is left to run */
+async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): Promise<void> {
+  for (const each of nodes) {
+    const line = await each.supervise();
+    if (line !== undefined) screen.note(line);
+  }
+  if (nodes.some(({ deathReason }) => deathReason === undefined)) return;
+  const reasons = nodes.map(({ node, deathReason }) => `node ${node.index}: ${deathReason}`).join('; ');
+  throw new ProtocolError('DEVNET_NODE_ENDED', { reasons }, `no node is left: ${reasons}`);
+}
+
+function rowsOf(nodes: readonly SupervisedNode[], isStarted: boolean): readonly Promise<NodeRow>[] {
+  const running = nodes.filter(({ process }) => process !== undefined);
   // The chain's own counters: one node's word is enough, and the first that answers gives it.
-  const delegates = firstAnswer(watched.map(({ client }) => client));
-  return watched.map(async ({ process: { node }, client }) => {
+  const delegates = firstAnswer(running.map(({ client }) => client));
+  return nodes.map(async ({ node, client, process, deathReason }) => {
     const ports = { index: node.index, httpPort: node.httpPort, wsPort: node.wsPort };
+    const without = (absence: NodeRow['absence']): NodeRow => ({
+      ...ports,
+      state: undefined,
+      ...(absence === undefined ? {} : { absence }),
+    });
+    if (process === undefined) return without(deathReason === undefined ? 'ended' : 'dead');
     try {
       const [status, peers, counts] = await Promise.all([client.status(), client.connectedPeers(), delegates]);
       const own = new Set(node.delegates.map(({ publicKey }) => publicKey));
@@ -114,27 +171,25 @@ function rowsOf(watched: readonly Watched[]): readonly Promise<NodeRow>[] {
       return { ...ports, state };
     } catch (error) {
       // Not up yet, or too busy to answer in time; a node that is gone shows by its process.
-      if (error instanceof ProtocolError) return { ...ports, state: undefined };
+      if (error instanceof ProtocolError) return without(isStarted ? 'silent' : 'starting');
       throw error;
     }
   });
 }
 
 async function firstAnswer(clients: readonly NodeClient[]): Promise<readonly DelegateCounts[]> {
-  for (const client of clients) {
-    try {
-      return await client.delegates();
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
-    }
-  }
-  return [];
+  const answers = clients.map((client) => client.delegates());
+  return Promise.any(answers).catch((error: unknown) => {
+    const causes = error instanceof AggregateError ? error.errors : [error];
+    for (const cause of causes) if (!(cause instanceof ProtocolError)) throw cause;
+    return [];
+  });
 }
 
 /** The block of each node at a height; undefined while one has none or does not answer. */
-async function blocksAt(watched: readonly Watched[], height: number): Promise<DevnetResult | undefined> {
+async function blocksAt(watched: readonly SupervisedNode[], height: number): Promise<DevnetResult | undefined> {
   const nodes = await Promise.all(
-    watched.map(async ({ process: { node }, client }) => {
+    watched.map(async ({ node, client }) => {
       const blockId = await client.blockId(height).catch(() => undefined);
       return blockId === undefined ? [] : [{ http: node.httpPort, ws: node.wsPort, height, blockId }];
     }),
@@ -145,16 +200,6 @@ async function blocksAt(watched: readonly Watched[], height: number): Promise<De
 
 function agree(result: DevnetResult): boolean {
   return new Set(result.nodes.map(({ blockId }) => blockId)).size === 1;
-}
-
-async function ended(process: NodeProcess): Promise<ProtocolError> {
-  const { index, logFile } = process.node;
-  const reason = await process.ended;
-  return new ProtocolError(
-    'DEVNET_NODE_ENDED',
-    { index, reason },
-    `node ${index} ended: ${reason}: its log is ${logFile}`,
-  );
 }
 
 function tooLate(run: DevnetRun, rows: readonly NodeRow[], allowedMs: number): ProtocolError {

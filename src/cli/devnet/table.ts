@@ -14,6 +14,8 @@ export interface NodeRow {
         readonly missed: number;
       }
     | undefined;
+  /** Why a node does not answer, in one word; `starting` unless given. */
+  readonly absence?: 'starting' | 'silent' | 'ended' | 'dead';
 }
 
 const COLUMNS = ['node', 'http', 'ws', 'height', 'finalized', 'peers', 'forged', 'missed'];
@@ -21,10 +23,10 @@ const WIDTH = 10;
 
 /** Lines of equal columns, the first of them names. */
 export function tableLines(rows: readonly NodeRow[]): readonly string[] {
-  const body = rows.map(({ index, httpPort, wsPort, state }) => {
+  const body = rows.map(({ index, httpPort, wsPort, state, absence }) => {
     const figures =
       state === undefined
-        ? ['starting', '', '', '', '']
+        ? [absence ?? 'starting', '', '', '', '']
         : [state.height, state.finalized, state.peers, state.forged, state.missed];
     return [index, httpPort, wsPort, ...figures];
   });
@@ -52,17 +54,24 @@ export function summaryLine(rows: readonly NodeRow[]): string {
 
 export interface Screen {
   show(rows: readonly NodeRow[]): void;
+  /** Says something that stays. */
+  note(line: string): void;
 }
 
-/** Redraws the table in place. */
-export function terminalScreen(output: NodeJS.WriteStream): Screen {
+/** Redraws the table in place. @param draw writes text and control sequences */
+export function terminalScreen(draw: (text: string) => void): Screen {
   let drawnLines = 0;
   return {
     show(rows) {
       const lines = tableLines(rows);
       const back = drawnLines === 0 ? '' : `\x1b[${drawnLines}A`;
-      output.write(`${back}${lines.map((line) => `\x1b[2K${line}\n`).join('')}`);
+      draw(`${back}${lines.map((line) => `\x1b[2K${line}\n`).join('')}`);
       drawnLines = lines.length;
+    },
+    note(line) {
+      // In the table's place; the next table is drawn below it.
+      draw(`${drawnLines === 0 ? '' : `\x1b[${drawnLines}A\x1b[J`}${line}\n`);
+      drawnLines = 0;
     },
   };
 }
@@ -79,5 +88,6 @@ export function plainScreen(write: (line: string) => void, intervalMs: number, n
       lastMs = nowMs();
       write(line);
     },
+    note: write,
   };
 }

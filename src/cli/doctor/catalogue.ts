@@ -121,7 +121,7 @@ export const FAULTS = {
     'Switch them on with `bloomery forging enable`, or set forging.force for starts without a hand.',
   ),
   DELEGATE_NOT_ACTIVE: warning(
-    'A delegate that forges here is not among the 101 of this round.',
+    'A delegate that forges here is not among those of this round.',
     'It needs more votes, or a round to pass since it got them.',
   ),
   DELEGATE_ELSEWHERE: error(

@@ -2,10 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
 import { nodeAsker } from '../ask-node.ts';
 import type { DecisionState, NodeState, PeerVerdictState } from '../node-client.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';
+import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
 import { earlierHeight, standstillS, type BlockState, type RecentBlocks } from './standstill.ts';
 
 export interface NodeRequest {
@@ -21,7 +21,7 @@ export interface NodeReport {
   readonly findings: readonly Finding[];
 }
 
-interface Constants {
+interface Constants extends RoundConstants {
   readonly nethash: string;
   readonly protocolVersion: string;
 }
@@ -45,6 +45,8 @@ interface Seen {
 }
 
 const LOOKS = 3;
+/** As long as each look shows what a moment may show (peers that have not told of a new block yet), it is looked at again. */
+const LOOKS_MAX = 9;
 const LOOK_AGAIN_MS = 700;
 const LAG_BLOCKS_MAX = 2;
 /** Blocks are final after some 150 to 200 more when all delegates take part. */
@@ -58,6 +60,8 @@ const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 const CLOSE_OTHER_NETWORK = 4104;
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
+/** What a download says of itself when it works. */
+const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
 /** By their codes, as those of decisions or as causes in them. */
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
 const LOST_CLAIMS: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
@@ -107,7 +111,7 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
     ask<BlockState[]>('blocks?limit=1'),
   ]);
   const looks: Look[] = [first];
-  while (looks.length < LOOKS) {
+  while (looks.length < LOOKS || (looks.length < LOOKS_MAX && looks.every(isOddForNow))) {
     await sleep(lookAgainMs);
     looks.push(await ask<Look>('node/status'));
   }
@@ -127,6 +131,12 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
     // Slots count from the epoch, so the length of one follows from their number.
     blockTimeS: nextSlot > 0 ? Math.max(1, Math.round(first.secondsSinceEpoch / nextSlot)) : 10,
   };
+}
+
+/** Whether a look shows something that is a fault only when it lasts. */
+function isOddForNow({ height, networkHeight, consensus, syncing, isAlone }: Look): boolean {
+  if (syncing || isAlone === true) return false;
+  return consensus < CONSENSUS_MIN || networkHeight - height > LAG_BLOCKS_MAX;
 }
 
 function judgeChain({ constants, looks, blocks, blockTimeS, forging }: Seen): readonly Finding[] {
@@ -208,25 +218,50 @@ function judgeDecisions(seen: Seen): readonly Finding[] {
     own.timesMin,
   );
   tell('SLOTS_MISSED', ownRecent.filter(isMissedSlot), own.timesMin);
+  const downloaded = recent.find(isDownloaded)?.number ?? 0;
   tell(
     'SYNC_FAILS',
-    of((decision) => decision.room === 'sync' && decision.code.startsWith('SYNC_') && !isUnwritten(decision)),
+    of(isFailedDownload).filter(({ number }) => number > downloaded),
     TIMES_MIN,
   );
+  const height = looks.at(-1)?.height ?? 0;
   tell(
     'BLOCKS_REFUSED',
-    // A node that is behind meets them when it downloads.
-    of(({ room, code }) => (room === 'chain' || room === 'sync') && code.startsWith('BLOCK_')),
+    of((decision) => isRefusedBlock(decision) && isInTheWay(decision, { height, downloaded })),
     TIMES_MIN,
   );
   return findings;
 }
 
+/** Whether a download brought blocks: what failed before it has done no harm. */
+function isDownloaded({ room, code, fields }: DecisionState): boolean {
+  return room === 'sync' && code === 'SYNC_ENDED' && Number(fields['blocks']) > 0;
+}
+
+function isFailedDownload(decision: DecisionState): boolean {
+  const { room, code } = decision;
+  return room === 'sync' && code.startsWith('SYNC_') && !SYNC_PROGRESSES.has(code) && !isUnwritten(decision);
+}
+
+/** A node that is behind meets refused blocks when it downloads. */
+function isRefusedBlock({ room, code }: DecisionState): boolean {
+  return (room === 'chain' || room === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
+}
+
+/** Whether a refused block may keep the node from going on. The chain has passed others: anybody can make up such blocks. */
+function isInTheWay(
+  { room, number, fields }: DecisionState,
+  { height, downloaded }: { readonly height: number; readonly downloaded: number },
+): boolean {
+  if (room === 'sync') return number > downloaded;
+  return fields['height'] === undefined || Number(fields['height']) > height;
+}
+
 /** How far back missed slots count, and how many of them: who has few delegates has few slots. */
-function ownSlots({ forging, active, blockTimeS }: Seen) {
+function ownSlots({ forging, active, blockTimeS, constants }: Seen) {
   const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;
   return {
-    recentMs: Math.max(RECENT_MS, RECENT_ROUNDS * ACTIVE_DELEGATES * blockTimeS * 1000),
+    recentMs: Math.max(RECENT_MS, RECENT_ROUNDS * activeDelegatesOf(constants) * blockTimeS * 1000),
     timesMin: delegates === 0 ? TIMES_MIN : Math.min(TIMES_MIN, TIMES_MIN_PER_DELEGATE * delegates),
   };
 }
@@ -255,11 +290,11 @@ function evidenceOf({ time, code, message, fields }: DecisionState, times: numbe
   return `${often}${time.slice(11, 19)} UTC ${code}: ${message}${reason}`;
 }
 
-function judgeForging({ forging, active }: Seen): readonly Finding[] {
+function judgeForging({ forging, active, constants }: Seen): readonly Finding[] {
   if (forging.length === 0) return [];
   const on = forging.filter((delegate) => delegate.forging);
   // Where the passphrases are published every node has all delegates at hand, and forges with none unless told.
-  if (on.length === 0 && forging.length >= ACTIVE_DELEGATES) return [];
+  if (on.length === 0 && forging.length >= activeDelegatesOf(constants)) return [];
   if (on.length === 0) return [finding('FORGING_OFF', `${forging.length} configured, 0 on`)];
   const idle = on.filter(({ publicKey }) => !active.has(publicKey));
   const [first] = idle;

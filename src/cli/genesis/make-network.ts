@@ -5,7 +5,7 @@ import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { buildGenesis, type GenesisFormat } from '../../protocol/genesis.ts';
 import { gen2GenesisFormat } from '../../protocol/gen2/genesis-format.ts';
 import { gen3GenesisFormat } from '../../protocol/gen3/genesis-format.ts';
-import type { Generation } from '../../protocol/params.ts';
+import { ACTIVE_DELEGATES, type Generation } from '../../protocol/params.ts';
 import { ACCOUNTS_FILE, type KnownAccount } from './accounts-file.ts';
 import { deriveAccounts, seededBytes, type DerivedAccount } from './derive.ts';
 
@@ -66,6 +66,8 @@ export async function makeNetwork(request: NetworkRequest): Promise<NetworkFiles
     generation,
     epoch: EPOCH,
     blockTimeS,
+    // Slots without a forger would leave a network of fewer delegates without finality.
+    ...(delegates.length === ACTIVE_DELEGATES ? {} : { activeDelegates: delegates.length }),
     transactionsPerBlockMax: 25,
     rewards: {
       milestones: ['500000000', '400000000', '300000000', '200000000', '100000000'],

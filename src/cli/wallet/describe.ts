@@ -3,15 +3,15 @@
 import { lskText } from '../../primitives/amount.ts';
 import type { Payload, Transaction } from '../../protocol/types.ts';
 
-/** @param where the network */
-export function describe({ senderId, fee, payload }: Transaction, where: string): string {
+/** A line for each fact. @param where the network */
+export function describe({ senderId, fee, payload }: Transaction, where: string): readonly string[] {
   const rows: readonly (readonly [string, string])[] = [
     ['network', where],
     ['sender', senderId],
     ...contentOf(payload),
     ['fee', `${lskText(fee)} LSK`],
   ];
-  return rows.map(([label, value]) => `  ${label.padEnd(12)}${value}`).join('\n');
+  return rows.map(([label, value]) => `  ${label.padEnd(12)}${value}`);
 }
 
 function contentOf(payload: Payload): readonly (readonly [string, string])[] {

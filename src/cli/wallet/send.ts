@@ -13,6 +13,7 @@ import { accountFacts, heightOfTransaction } from './node-accounts.ts';
 import { confirmed, readPassphrase } from './secrets.ts';
 import { describe } from './describe.ts';
 import { walletNetwork, type WalletNetwork } from './network.ts';
+import { noteLines, printJson, printLines, report } from '../output.ts';
 
 /** What the transaction does, once network and sender are known. */
 export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | Promise<Payload>;
@@ -42,7 +43,7 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
   // Read back as a node would: what it must refuse is refused here, with its words.
   const transaction = signer.read(json);
   if (network.node === undefined) {
-    process.stdout.write(`${JSON.stringify(json)}\n`);
+    printJson(json);
     return;
   }
   await checkFunds(network.node, transaction);
@@ -58,7 +59,7 @@ export async function askFirst(
 ): Promise<void> {
   if (flags.yes === true) return;
   for (const transaction of transactions) {
-    process.stderr.write(`${describe(transaction, `${network.name}, generation ${network.generation}`)}\n`);
+    noteLines(describe(transaction, `${network.name}, generation ${network.generation}`));
   }
   if (!(await confirmed('Send it?'))) throw new ProtocolError('CANCELLED', {}, 'not sent');
 }
@@ -73,15 +74,17 @@ export async function send(
   const { id } = transaction;
   await node.send('POST', 'transactions', json);
   const height = flags.wait === true ? await heightOfTransaction(node, id) : undefined;
-  if (flags.json === true) {
-    process.stdout.write(`${JSON.stringify(height === undefined ? { id } : { id, height })}\n`);
-    return;
-  }
-  const where = height === undefined ? `accepted by ${node.base}` : `in block ${height}`;
-  process.stdout.write(`transaction ${id}: ${where}\n`);
-  if (transaction.payload.kind === 'multisignature' && height === undefined) {
-    process.stdout.write(`every member must sign it: bloomery multisig sign ${id}\n`);
-  }
+  report(`transaction ${id} was accepted: do not send it again`, () => {
+    if (flags.json === true) {
+      printJson(height === undefined ? { id } : { id, height });
+      return;
+    }
+    const isOfGroup = transaction.payload.kind === 'multisignature' && height === undefined;
+    printLines([
+      `transaction ${id}: ${height === undefined ? `accepted by ${node.base}` : `in block ${height}`}`,
+      ...(isOfGroup ? [`every member must sign it: bloomery multisig sign ${id}`] : []),
+    ]);
+  });
 }
 
 async function checkFunds(node: NodeAsker, { senderId, fee, payload }: Transaction): Promise<void> {

@@ -86,7 +86,7 @@ function Figures({ live }: { live: LiveState }) {
           {countText(height - finalized)} below the tip
         </Figure>
       )}
-      <Figure name="Round" value={countText(roundOf(height + 1))}>
+      <Figure name="Round" value={countText(roundOf(height + 1, constants?.activeDelegates))}>
         slots of {blockTimeS} s
       </Figure>
       <Figure name="Peers" value={countText(connected)} isBad={isSplit}>

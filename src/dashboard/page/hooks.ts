@@ -32,10 +32,17 @@ export function useRound(): Round | undefined {
   const { blocks, forgers, blockTimeS, constants, status } = useLive();
   const now = useNow();
   if (constants === undefined || forgers.length === 0) return undefined;
+  const { activeDelegates } = constants;
   // Of a node that catches up the round is that of its newest block: what came after is not missed, only unknown here.
   const currentSlot =
     status?.syncing === true ? 0 : Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS);
-  return roundSlots({ blocks, forgers, blockTimeS, currentSlot });
+  return roundSlots({
+    blocks,
+    forgers,
+    blockTimeS,
+    currentSlot,
+    ...(activeDelegates === undefined ? {} : { activeDelegates }),
+  });
 }
 
 /** @returns from a slot to when it begins, Unix time in milliseconds */

@@ -75,7 +75,7 @@ export function NextSlot({ publicKey }: { publicKey: string }) {
       </time>
     );
   }
-  return <>{forgers.some((forger) => forger.publicKey === publicKey) ? 'next round' : 'not among the 101'}</>;
+  return <>{forgers.some((forger) => forger.publicKey === publicKey) ? 'next round' : 'not active'}</>;
 }
 
 function useTurns(): ReadonlyMap<string, number> {

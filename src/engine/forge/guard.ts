@@ -5,7 +5,7 @@
  */
 
 import type { SigningJournal } from '../../ports/journal.ts';
-import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
+import type { ChainParams } from '../../protocol/params.ts';
 import type { SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
@@ -30,10 +30,8 @@ export type Clearance =
   | { readonly granted: true; readonly previouslyForged: SignedHeader | undefined }
   | ({ readonly granted: false } & Waiting);
 
-/** Blocks that are searched for one of a delegate: three rounds, as many as finality looks back. */
-const SEARCHED_BLOCKS = 303;
-/** In as many slots in a row every active delegate has one. */
-const SLOTS_WITH_EVERY_TURN = 2 * ACTIVE_DELEGATES - 1;
+/** Rounds that are searched for a block of a delegate: as many as finality looks back. */
+const SEARCHED_ROUNDS = 3;
 
 export class SigningGuard {
   readonly #dependencies: GuardDependencies;
@@ -103,12 +101,12 @@ export class SigningGuard {
     if (foreign !== undefined) {
       const foreignSlot = slotAt(foreign.timestamp, params);
       const hasPassedUnused = watched > foreignSlot && tipSlot > watched;
-      if (hasPassedUnused || tipSlot - foreignSlot > SLOTS_WITH_EVERY_TURN) return undefined;
+      if (hasPassedUnused || tipSlot - foreignSlot > slotsWithEveryTurn(params)) return undefined;
       const reason = `block ${foreign.height} of the delegate was not signed here: one of its slots must pass unused first`;
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
     // A chain that stands still shows nothing, and a node without a journal knows nothing either.
-    const isBlind = chain.currentSlot() - tipSlot > ACTIVE_DELEGATES;
+    const isBlind = chain.currentSlot() - tipSlot > params.activeDelegates;
     const hasWatched = watched > Number.NEGATIVE_INFINITY && chain.currentSlot() > watched;
     if (!isBlind || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey))) return undefined;
     const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
@@ -141,11 +139,12 @@ export class SigningGuard {
 
   /** The newest block of each delegate among the latest. */
   #newestHeaders(): ReadonlyMap<PublicKey, BlockHeader> {
-    const { state, tip } = this.#dependencies.chain;
+    const { state, tip, rules } = this.#dependencies.chain;
     const { id, height: tipHeight } = tip.header;
     if (this.#newest.tipId === id) return this.#newest.headers;
     const headers = new Map<PublicKey, BlockHeader>();
-    for (let height = tipHeight; height > Math.max(1, tipHeight - SEARCHED_BLOCKS); height -= 1) {
+    const searchedBlocks = SEARCHED_ROUNDS * rules.params.activeDelegates;
+    for (let height = tipHeight; height > Math.max(1, tipHeight - searchedBlocks); height -= 1) {
       const header = state.header(height);
       if (header !== undefined && !headers.has(header.generatorPublicKey))
         headers.set(header.generatorPublicKey, header);
@@ -159,12 +158,18 @@ export class SigningGuard {
     const { rules, state, tip } = chain;
     const forgers = rules.forgers(state, tip.header.height + 1);
     const slot = chain.currentSlot();
-    for (let ahead = 0; ahead < ACTIVE_DELEGATES; ahead += 1) {
-      const isTurn = forgers[(slot + ahead) % ACTIVE_DELEGATES] === publicKey;
+    const { activeDelegates } = rules.params;
+    for (let ahead = 0; ahead < activeDelegates; ahead += 1) {
+      const isTurn = forgers[(slot + ahead) % activeDelegates] === publicKey;
       if (isTurn) return slotStartS(slot + ahead + 1, rules.params);
     }
     return undefined;
   }
+}
+
+/** In as many slots in a row every active delegate has one. */
+function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
+  return 2 * activeDelegates - 1;
 }
 
 function handOverWaiting({ reason, untilS }: { readonly reason: string; readonly untilS: number }): Waiting {

@@ -9,8 +9,7 @@ import type { SigningJournal } from '../../ports/journal.ts';
 import type { ForgingWait } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { hexOf } from '../../primitives/bytes.ts';
-import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
-import { firstHeightOf, roundOf } from '../../protocol/rounds.ts';
+import { firstHeightOf, ownerOfSlot, roundOf } from '../../protocol/rounds.ts';
 import type { TipView } from '../../protocol/rules.ts';
 import { slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.ts';
 import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
@@ -43,6 +42,8 @@ export class ForgingScheduler {
   #timer: Timer | undefined;
   #stopped = true;
   #attempt: Promise<void> | undefined;
+  /** Whether something happened during the attempt that asks for another look. */
+  #isLookWanted = false;
   /** Last slot in which something was said about a refusal, so that it is said once. */
   #slotOfLastRefusal = -1;
   /** Slot of the last look at whether one is ours; -1 before the first. */
@@ -83,10 +84,17 @@ export class ForgingScheduler {
     // A block that arrives inside our slot may be the one we were waiting for.
     this.#dependencies.chain.listen({
       applied: (_blocks, origin) => {
-        if (origin === 'received') this.#wake();
+        if (origin === 'received') this.look();
       },
     });
-    this.#wake();
+    this.look();
+  }
+
+  /** Looks at once whether there is a slot to fill: for whoever ended what kept it from being filled. */
+  look(): void {
+    if (this.#attempt === undefined) this.#wake();
+    // What the attempt under way saw may be out of date.
+    else this.#isLookWanted = true;
   }
 
   /** Resolves when an attempt under way has ended. */
@@ -97,8 +105,10 @@ export class ForgingScheduler {
   }
 
   #wake(): void {
-    if (this.#stopped || this.#attempt !== undefined) return;
+    if (this.#stopped) return;
     this.#timer?.cancel();
+    this.#isLookWanted = false;
+    const lookedMs = this.#dependencies.clock.nowMs();
     this.#attempt = this.#tryToForge()
       .catch((error: unknown) => {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
@@ -106,25 +116,31 @@ export class ForgingScheduler {
       })
       .finally(() => {
         this.#attempt = undefined;
-        this.#arm();
+        if (this.#isLookWanted) this.#wake();
+        else this.#arm(lookedMs);
       });
   }
 
-  #arm(): void {
+  /**
+   * Sets the timer for the next moment after a look. The moments follow from the time of that look alone: the clock may have
+   * gone on since, and a moment that came meanwhile is one to be awake at, too.
+   */
+  #arm(lookedMs: number): void {
     if (this.#stopped) return;
     const { clock, chain, waitThresholdMs } = this.#dependencies;
     const { params } = chain.rules;
-    const nowMs = clock.nowMs();
-    const slot = slotAtMs(nowMs, params);
+    const slot = slotAtMs(lookedMs, params);
     // The first moment at which a late block is not waited for any more is one to be awake at.
     const moments = [
       slotStartMs(slot, params) + waitThresholdMs + 1,
       slotStartMs(slot + 1, params),
-      nowMs + SLEEP_MS_MAX,
+      lookedMs + SLEEP_MS_MAX,
     ];
-    const nextMs = Math.min(...moments.filter((moment) => moment > nowMs));
-    this.#timer = clock.after(nextMs - nowMs, () => {
-      this.#wake();
+    const nextMs = Math.min(...moments.filter((moment) => moment > lookedMs));
+    // A clock that was set back meanwhile must not make the sleep longer.
+    const delayMs = Math.min(Math.max(0, nextMs - clock.nowMs()), SLEEP_MS_MAX);
+    this.#timer = clock.after(delayMs, () => {
+      this.look();
     });
   }
 
@@ -156,7 +172,7 @@ export class ForgingScheduler {
     const tipSlot = slotAt(tip.header.timestamp, rules.params);
     if (slot <= tipSlot) return undefined;
     const forgers = rules.forgers(state, tip.header.height + 1);
-    const owner = forgers[slot % ACTIVE_DELEGATES];
+    const owner = ownerOfSlot(forgers, slot, rules.params);
     const keyPair = owner === undefined ? undefined : this.#keys.get(owner);
     if (keyPair === undefined) return undefined;
     const isLateBlockPossible = tipSlot < slot - 1 && nowMs <= slotStartMs(slot, rules.params) + waitThresholdMs;
@@ -213,7 +229,7 @@ export class ForgingScheduler {
     const { chain, observer } = this.#dependencies;
     const { rules, state, tip } = chain;
     const slot = chain.currentSlot();
-    const first = Math.max(this.#slotOfLastLook + 1, slot - ACTIVE_DELEGATES);
+    const first = Math.max(this.#slotOfLastLook + 1, slot - rules.params.activeDelegates);
     const isFirstLook = this.#slotOfLastLook < 0;
     this.#slotOfLastLook = slot;
     if (isFirstLook || first >= slot) return;
@@ -221,7 +237,7 @@ export class ForgingScheduler {
     // What others forged meanwhile may be here already; of an earlier round it would show another order than the present.
     const { filled, orderSince } = this.#slotsSince(first);
     for (let slept = Math.max(first, orderSince); slept < slot; slept += 1) {
-      const delegate = forgers[slept % ACTIVE_DELEGATES];
+      const delegate = ownerOfSlot(forgers, slept, rules.params);
       if (delegate === undefined || !this.#keys.has(delegate) || filled.has(slept)) continue;
       observer.log('warn', 'FORGING_SLOT_SLEPT', 'a slot of ours passed while the node was busy or asleep', {
         slot: slept,
@@ -235,7 +251,7 @@ export class ForgingScheduler {
   #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
     const { rules, state, tip } = this.#dependencies.chain;
     const filled = new Set<number>();
-    const firstOfRound = firstHeightOf(roundOf(tip.header.height + 1));
+    const firstOfRound = firstHeightOf(roundOf(tip.header.height + 1, rules.params), rules.params);
     let orderSince = first;
     for (let height = tip.header.height; height >= 1; height -= 1) {
       const header = state.header(height);

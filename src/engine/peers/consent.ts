@@ -1,7 +1,9 @@
 /** How many peers stand where this node stands: what forging may depend on. */
 
 import type { PeerInfo } from '../../ports/transport.ts';
-import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
+
+/** As many as the reference asks. */
+const COUNTED_PEERS_MAX = 100;
 
 export interface OwnTip {
   readonly id: string;
@@ -20,7 +22,7 @@ export interface OwnTip {
 export function consentPercent(peers: readonly PeerInfo[], tip: OwnTip, nethash: string): number {
   const speaking = peers
     .filter(({ height, broadhash }) => tip.height === 1 || height !== 1 || broadhash !== nethash)
-    .slice(0, ACTIVE_DELEGATES - 1);
+    .slice(0, COUNTED_PEERS_MAX);
   if (speaking.length === 0) return 0;
   const agreeing = speaking.filter(
     ({ lastBlockId, broadhash }) => lastBlockId === tip.id || (broadhash !== undefined && broadhash === tip.broadhash),

@@ -42,6 +42,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   BLOCK_BFT_INVALID: 0,
   BLOCK_FORGER_LEAVES: 0,
   BLOCK_KNOWN: 0,
+  BLOCK_UNSTORABLE: 0,
   BLOCK_TRANSACTION_INVALID: 0,
 
   // Served after an announcement: the server had it in its pool, so it passed the same check there or was never checked.

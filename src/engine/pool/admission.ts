@@ -75,6 +75,9 @@ function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, tran
   const errors = validateAtTip(context, transaction);
   if (errors.length > 0) throw new TransactionRejected('TRANSACTION_INVALID', errors);
 
+  const fault = context.rules.poolFault(transaction);
+  if (fault !== undefined) throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', [fault]);
+
   if (isInFuture(context, transaction)) {
     throw new TransactionRejected('TRANSACTION_IN_FUTURE', [timestampInFuture(id)]);
   }

@@ -52,9 +52,9 @@ export interface VerificationBudgetDependencies {
 }
 
 interface Source {
-  readonly bucket: TokenBucket;
+  readonly bucket: CostBucket;
   /** Not empty for an address that took little. */
-  readonly modest: TokenBucket;
+  readonly modest: CostBucket;
   /** Whether anything that it brought was of use since its budget was last full. */
   isUseful: boolean;
 }
@@ -62,12 +62,12 @@ interface Source {
 export class VerificationBudget {
   readonly #dependencies: VerificationBudgetDependencies;
   readonly #sources = new LruMap<string, Source>(SOURCES_MAX);
-  readonly #crowds: Readonly<Record<Crowd, TokenBucket>>;
+  readonly #crowds: Readonly<Record<Crowd, CostBucket>>;
 
   constructor(dependencies: VerificationBudgetDependencies) {
     this.#dependencies = dependencies;
     const nowMs = dependencies.clock.nowMs();
-    const crowd = (): TokenBucket => new TokenBucket(CROWD, nowMs);
+    const crowd = (): CostBucket => new CostBucket(CROWD, nowMs);
     this.#crowds = { peers: crowd(), namedPeers: crowd(), clients: crowd(), localClients: crowd() };
   }
 
@@ -117,7 +117,7 @@ export class VerificationBudget {
     const nowMs = this.#dependencies.clock.nowMs();
     let source = this.#sources.get(address);
     if (source === undefined) {
-      source = { bucket: new TokenBucket(SOURCE, nowMs), modest: new TokenBucket(MODEST, nowMs), isUseful: false };
+      source = { bucket: new CostBucket(SOURCE, nowMs), modest: new CostBucket(MODEST, nowMs), isUseful: false };
       this.#sources.set(address, source);
     }
     return source;
@@ -130,7 +130,7 @@ interface BucketSize {
 }
 
 /** Fills with time up to its capacity, however much it was overdrawn: to its negative at most. A single piece of work may overdraw it, and is paid back before the next. */
-class TokenBucket {
+class CostBucket {
   readonly #size: BucketSize;
   #levelMs: number;
   #filledMs: number;

@@ -29,7 +29,7 @@ export function eventsOf(
   const transactions = [...(block?.transactions ?? [])].reverse();
   return [
     ...transactions.map((transaction) => transactionEvent('transactions/reverted', api, transaction, block, dialect)),
-    ...(isLastOfRound(height) ? [roundEvent(roundOf(height))] : []),
+    ...(isLastOfRound(height, api.params) ? [roundEvent(roundOf(height, api.params))] : []),
     ...(block === undefined ? [] : [blockEvent('blocks/delete', block, dialect)]),
   ];
 }
@@ -46,7 +46,7 @@ function appliedEvents(api: NodeApi, block: Block | undefined, dialect: Dialect)
     ...block.transactions.map((transaction) =>
       transactionEvent('transactions/included', api, transaction, block, dialect),
     ),
-    ...(isLastOfRound(block.height) ? [roundEvent(roundOf(block.height) + 1)] : []),
+    ...(isLastOfRound(block.height, api.params) ? [roundEvent(roundOf(block.height, api.params) + 1)] : []),
   ];
 }
 

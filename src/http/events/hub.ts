@@ -28,9 +28,10 @@ export interface EventHub {
    * Serves a reader until it or the hub goes.
    *
    * @param after the last event that it has; undefined to begin with the next
+   * @param isTrusted whether it may have one of the places that strangers cannot take
    * @returns false when there are as many readers as may be
    */
-  add(response: ServerResponse, filter: EventFilter, after: EventPlace | undefined): boolean;
+  add(response: ServerResponse, filter: EventFilter, after: EventPlace | undefined, isTrusted: boolean): boolean;
   /** Ends all streams. */
   close(): void;
 }
@@ -48,6 +49,8 @@ export interface EventHubOptions {
 /** Readers that are served, and records that each is given, before others have their turn: forging must not wait. */
 const READERS_PER_TURN = 25;
 const RECORDS_PER_TURN = 20;
+/** Share of the places that only trusted readers get. */
+const RESERVED_SHARE = 0.1;
 /** Records kept as text: readers mostly want the same ones. */
 const RECORDS_CACHED_MAX = 64;
 
@@ -59,7 +62,7 @@ interface Reader {
   /** What it asked to go on from is no place of this log: the log was begun anew. */
   isAstray: boolean;
   isFull: boolean;
-  /** When it last took something, by the clock of the hub. */
+  /** When it last took something, by a clock that nobody sets. */
   tookMs: number;
 }
 
@@ -100,7 +103,7 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
 
   const send = (reader: Reader, text: string): void => {
     if (!reader.response.write(text)) reader.isFull = true;
-    reader.tookMs = Date.now();
+    reader.tookMs = performance.now();
   };
 
   /** Gives a reader what comes next. @returns whether it wants another turn */
@@ -175,7 +178,7 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
         tell({ name: 'forging/change', data, delegates: [publicKey] });
       }
     forging = forgingNow;
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     for (const reader of readers)
       if (reader.isFull && nowMs - reader.tookMs > options.stallMs) reader.response.destroy();
   };
@@ -207,18 +210,19 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
   };
 
   return {
-    add(response, filter, after) {
-      if (readers.size >= options.readersMax) return false;
+    add(response, filter, after, isTrusted) {
+      const reserved = isTrusted ? 0 : Math.floor(options.readersMax * RESERVED_SHARE);
+      if (readers.size >= options.readersMax - reserved) return false;
       // Nothing of a record that was told before: all of the last one has passed.
       const last = { sequence: api.log.last(), index: Number.MAX_SAFE_INTEGER };
       const isAstray = after !== undefined && after.sequence > last.sequence;
-      const reader: Reader = { response, filter, place: after ?? last, isAstray, isFull: false, tookMs: Date.now() };
+      const reader: Reader = { response, filter, place: after ?? last, isAstray, isFull: false, tookMs: performance.now() };
       if (readers.size === 0) begin();
       readers.add(reader);
       options.observer.gauge('http_event_readers', readers.size);
       response.on('drain', () => {
         reader.isFull = false;
-        reader.tookMs = Date.now();
+        reader.tookMs = performance.now();
         wake(reader);
       });
       response.on('close', () => drop(reader));

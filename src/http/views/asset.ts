@@ -23,17 +23,20 @@ export function recipientOf(transaction: Transaction): string | undefined {
  * signed. Generation 3 flattens the nested assets of its predecessor, except those of the application types.
  */
 export function confirmedAsset(transaction: Transaction, dialect: Dialect): Asset {
-  const { payload } = transaction;
+  const { payload, written } = transaction;
+  // Members that no rule knows are kept as they came.
+  const asset = written?.asset === undefined ? undefined : (JSON.parse(written.asset) as Asset);
   if (payload.kind === 'delegate') {
     const delegate = {
+      ...asset,
       username: payload.username,
       publicKey: transaction.senderPublicKey,
       address: addressOf(transaction.senderPublicKey),
     };
     return dialect.generation === 2 ? { delegate } : delegate;
   }
-  if (dialect.generation === 2) return nestedAsset(payload);
-  return flatAsset(transaction);
+  if (asset !== undefined) return asset;
+  return dialect.generation === 2 ? nestedAsset(payload) : flatAsset(transaction);
 }
 
 function nestedAsset(payload: Exclude<Payload, { kind: 'delegate' }>): Asset {

@@ -1,7 +1,7 @@
 /** The node's own status and constants. Both generations send the union; the generation's own members come first. */
 
 import type { BranchChange, NodeApi } from '../../ports/node-api.ts';
-import { FEES } from '../../protocol/params.ts';
+import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Schema } from '../schema.ts';
@@ -54,6 +54,9 @@ export function constantsView(api: NodeApi, dialect: Dialect): View {
   const { nonce } = identity;
   const networkId = params.networkIdentifier;
   const own = dialect.generation === 2;
+  // Told only where it differs, so that elsewhere the answer is the one that clients know.
+  const { activeDelegates } = params;
+  const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   return {
     build: identity.build,
     commit: identity.commit,
@@ -66,6 +69,7 @@ export function constantsView(api: NodeApi, dialect: Dialect): View {
     version: identity.version,
     protocolVersion: identity.protocolVersion,
     ...(own ? { networkId } : { nethash, nonce }),
+    ...round,
   };
 }
 
@@ -152,20 +156,30 @@ export const STATUS_SHAPE: Schema = shape.objectOf(
   ['syncProgress', 'clockOffsetMs', 'branchChanges', 'isAlone'],
 );
 
-export const CONSTANTS_SHAPE: Schema = shape.objectOf({
-  build: shape.TEXT,
-  commit: shape.TEXT,
-  epoch: shape.INSTANT,
-  fees: shape.objectOf(Object.fromEntries(Object.keys(FEE_VIEW).map((name) => [name, shape.AMOUNT] as const))),
-  nethash: shape.HEX,
-  nonce: { type: 'string', minLength: 16, maxLength: 16 },
-  networkId: shape.HEX,
-  milestone: shape.TEXT,
-  reward: shape.AMOUNT,
-  supply: shape.AMOUNT,
-  version: shape.TEXT,
-  protocolVersion: shape.TEXT,
-});
+const ACTIVE_DELEGATES_SHAPE: Schema = {
+  type: 'integer',
+  minimum: 1,
+  description: `Delegates of a round, told when they are not ${ACTIVE_DELEGATES}.`,
+};
+
+export const CONSTANTS_SHAPE: Schema = shape.objectOf(
+  {
+    build: shape.TEXT,
+    commit: shape.TEXT,
+    epoch: shape.INSTANT,
+    fees: shape.objectOf(Object.fromEntries(Object.keys(FEE_VIEW).map((name) => [name, shape.AMOUNT] as const))),
+    nethash: shape.HEX,
+    nonce: { type: 'string', minLength: 16, maxLength: 16 },
+    networkId: shape.HEX,
+    milestone: shape.TEXT,
+    reward: shape.AMOUNT,
+    supply: shape.AMOUNT,
+    version: shape.TEXT,
+    protocolVersion: shape.TEXT,
+    activeDelegates: ACTIVE_DELEGATES_SHAPE,
+  },
+  ['activeDelegates'],
+);
 
 function transactionCounts(confirmed: number, pool: Readonly<Record<(typeof QUEUES)[number], number>>): View {
   const { ready, verified, pending, validated, received } = pool;

@@ -1,9 +1,12 @@
 /** The genesis block: its content is given, so every mutation is kept and no refusal counts. */
 
+import { addressOf } from '../../crypto/keys.ts';
 import type { StateWriter } from '../state.ts';
 import type { ApplyTransactionContext } from '../tx/apply-context.ts';
 import { applyTransaction } from '../tx/apply.ts';
+import { settleKeys } from '../tx/written.ts';
 import { bookVoteWeight } from '../tx/vote-weight.ts';
+import { membersOf } from '../tx/multisignature.ts';
 import type { Block } from '../types.ts';
 
 /**
@@ -18,4 +21,6 @@ export function applyGenesisTransactions(state: StateWriter, genesis: Block, con
     applyTransaction(state, transaction, context);
     bookVoteWeight(state, transaction, context.dialect.voteWeight, context.exceptions);
   }
+  const members = others.flatMap(({ payload }) => (payload.kind === 'multisignature' ? membersOf(payload.keysgroup) : []));
+  settleKeys(state, new Set([...others.map(({ senderId }) => senderId), ...members.map((key) => addressOf(key))]));
 }

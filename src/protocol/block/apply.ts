@@ -1,5 +1,6 @@
 /** What a block must be at its place in the chain, and what its transactions do there. Shared by the generations. */
 
+import { AMOUNT_MAX } from '../../primitives/amount.ts';
 import { assert } from '../../primitives/errors.ts';
 import type { ChainParams } from '../params.ts';
 import { ownerOfSlot } from '../rounds.ts';
@@ -7,6 +8,7 @@ import type { ApplyContext } from '../rules.ts';
 import { slotAt } from '../slots.ts';
 import { StateOverlay, type StateReader, type StateWriter } from '../state.ts';
 import type { TransactionRules } from '../tx/transaction-rules.ts';
+import { storageFault } from '../tx/written.ts';
 import type { Block, BlockHeader, PublicKey } from '../types.ts';
 import { BlockRejected, transactionError, type TransactionVerdict } from '../verdict.ts';
 import { transactionsRejected } from './validate.ts';
@@ -73,7 +75,7 @@ export function verifyForger(
   text: (slot: number) => string,
 ): void {
   const slot = slotAt(block.timestamp, params);
-  const owner = order === undefined ? undefined : ownerOfSlot(order, slot);
+  const owner = order === undefined ? undefined : ownerOfSlot(order, slot, params);
   if (owner === block.generatorPublicKey) return;
   throw new BlockRejected('BLOCK_FORGER_INVALID', text(slot), { slot, owner, generator: block.generatorPublicKey });
 }
@@ -82,7 +84,7 @@ export function verifyForger(
  * Verifies every transaction against the state before the block and then applies them on top of each other. Inert ones are
  * counted in the block and do nothing.
  *
- * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first that fails
+ * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first that fails, or `BLOCK_UNSTORABLE`
  */
 export function applyTransactions(
   state: StateWriter,
@@ -102,9 +104,36 @@ export function applyTransactions(
     refuse(block, rules.tryTransaction(scratch, transaction, context.nowS, context.verify));
     return scratch;
   });
-  const { verdicts } = rules.applyInSequence(state, effective, context.verify, tried);
+  refuseUnstorable(block);
+  const { verdicts, fault } = rules.applyInSequence(state, effective, context.verify, tried);
   assert(verdicts.length === effective.length, 'each transaction of a batch has a verdict');
   for (const verdict of verdicts) refuse(block, verdict);
+  if (fault !== undefined) throw unstorable(block, fault.message);
+}
+
+/** Largest integer of a column of the reference's database; its amounts have columns of 64 bits. */
+const COLUMN_INTEGER_MAX = 2_147_483_647;
+
+/**
+ * What the reference does between verifying transactions and applying them: it stores the block, which fails for some that are
+ * right.
+ */
+function refuseUnstorable(block: Block): void {
+  const { maxHeightPreviouslyForged, maxHeightPrevoted, totalAmount, totalFee, transactions } = block;
+  for (const integer of [maxHeightPreviouslyForged, maxHeightPrevoted]) {
+    if (integer > COLUMN_INTEGER_MAX) throw unstorable(block, `value "${integer}" is out of range for type integer`);
+  }
+  for (const amount of [totalAmount, totalFee]) {
+    if (amount > AMOUNT_MAX) throw unstorable(block, `value "${amount}" is out of range for type bigint`);
+  }
+  for (const transaction of transactions) {
+    const fault = storageFault(transaction);
+    if (fault !== undefined) throw unstorable(block, fault.message);
+  }
+}
+
+function unstorable(block: Block, message: string): BlockRejected {
+  return new BlockRejected('BLOCK_UNSTORABLE', message, { blockId: block.id, height: block.height });
 }
 
 function refuse(block: Block, verdict: TransactionVerdict): void {

@@ -7,7 +7,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { ChainParams } from '../params.ts';
 import type { ForgeRequest, Rules } from '../rules.ts';
 import { StateOverlay, type StateReader } from '../state.ts';
-import { amountOf } from '../tx/vote-weight.ts';
+import { hasUnsignedAmount, totalAmountOf } from '../tx/amounts.ts';
 import type { Block, BlockHeader, SignatureOracle, Transaction } from '../types.ts';
 import { BlockRejected, type BlockRejectionCode } from '../verdict.ts';
 import type { BlockTransactionRules } from './apply.ts';
@@ -63,7 +63,7 @@ export function buildBlock(
     timestamp: request.timestamp,
     previousBlockId: tip.id,
     numberOfTransactions: transactions.length,
-    totalAmount: transactions.reduce((total, { payload }) => total + amountOf(payload), 0n),
+    totalAmount: totalAmountOf(transactions) ?? 0n,
     totalFee: transactions.reduce((total, { fee }) => total + fee, 0n),
     payloadLength: sizes.reduce((total, size) => total + size, 0),
     payloadHash: payloadHashOf(transactions, format),
@@ -92,9 +92,12 @@ function applicable(
       !params.exceptions.inertTransactions.has(transaction.id) &&
       transactionRules.verifyTransaction(state, transaction, request.timestamp, verify).status === 'ok',
   );
-  const { verdicts } = transactionRules.applyInSequence(new StateOverlay(state), alone, verify);
-  const together = alone.filter((_, index) => verdicts[index]?.status === 'ok');
-  return together.slice(0, params.transactionsPerBlockMax);
+  const { verdicts, fault } = transactionRules.applyInSequence(new StateOverlay(state), alone, verify);
+  const together = alone
+    .filter((_, index) => verdicts[index]?.status === 'ok')
+    .slice(0, params.transactionsPerBlockMax);
+  // Amounts that nobody signed may take weights beyond what a block can leave; without them nothing does.
+  return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 
 /** Applies the block to a copy of the state: what fails here is never signed. */

@@ -1,7 +1,8 @@
 /** Members of a block document, read with the same care by both generations. */
 
 import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';
-import { canonicalDigits, member } from '../tx/json.ts';
+import { decimalOf, integerOf } from '../../primitives/decimal.ts';
+import { member } from '../tx/json.ts';
 import type { Transaction } from '../types.ts';
 import { BlockRejected, TransactionRejected } from '../verdict.ts';
 
@@ -56,21 +57,31 @@ export function readCount(json: unknown, name: string, missing?: number): number
   return value === 0 ? 0 : value;
 }
 
-/** Beddows as a string of digits or, as some peers send them, as a number that is exact. */
+/**
+ * Beddows in any text that the reference's number library reads (`+7`, ` 7.0`, `7e0`), as the bytes hold the number alone; or, as
+ * some peers send them, as a number that is exact.
+ */
 export function readTotal(json: unknown, name: string): bigint {
-  const value = member(json, name) ?? '0';
+  const value = member(json, name) || '0';
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value);
-  const digits = canonicalDigits(value);
-  if (digits === undefined || digits.length > 20 || BigInt(digits) > U64_MAX) {
+  const number = typeof value === 'string' ? decimalOf(value) : undefined;
+  const beddows = number === undefined ? undefined : integerOf(number);
+  if (beddows === undefined || beddows < 0n || beddows > U64_MAX) {
     throw malformed(name, 'should be an amount in beddows');
   }
-  return BigInt(digits);
+  return beddows;
 }
 
-/** Lower-case hexadecimal text of so many bytes. */
+/** Hexadecimal text of so many bytes in either letter case, as lower case. */
 export function readHex(json: unknown, name: string, byteLength: number): string {
   const value = member(json, name);
-  const text = typeof value === 'string' ? value.toLowerCase() : '';
+  return readLowerHex({ [name]: typeof value === 'string' ? value.toLowerCase() : value }, name, byteLength);
+}
+
+/** Lower-case hexadecimal text of so many bytes: what the reference compares with a text of its own making. */
+export function readLowerHex(json: unknown, name: string, byteLength: number): string {
+  const value = member(json, name);
+  const text = typeof value === 'string' ? value : '';
   if (!isCanonicalHex(text, byteLength)) throw malformed(name, `should be ${byteLength} bytes in hexadecimal`);
   return text;
 }

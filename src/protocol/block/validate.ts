@@ -4,7 +4,7 @@ import { sha256, sha256Hex } from '../../crypto/hash.ts';
 import { bytesOfHex } from '../../primitives/bytes.ts';
 import { PAYLOAD_BYTES_MAX, type ChainParams } from '../params.ts';
 import type { Rules } from '../rules.ts';
-import { amountOf } from '../tx/vote-weight.ts';
+import { countedAmount, totalAmountOf } from '../tx/amounts.ts';
 import type { Block, BlockHeader, SignatureCheck, SignatureOracle, Transaction, TransactionId } from '../types.ts';
 import { BlockRejected, textOfTransactionError } from '../verdict.ts';
 import type { TransactionError } from '../verdict.ts';
@@ -57,15 +57,15 @@ export function* payloadFaults(
   }
   if (transactions.length > params.transactionsPerBlockMax) yield 'Number of transactions exceeds maximum per block';
   const seen = new Set<TransactionId>();
-  for (const { id } of transactions) {
+  for (const transaction of transactions) {
+    const { id } = transaction;
     if (seen.has(id)) yield `Encountered duplicate transaction: ${id}`;
     seen.add(id);
+    if (countedAmount(transaction) === undefined) yield `plus() not a number: amount of ${id}`;
   }
   if (payloadHashOf(transactions, format) !== block.payloadHash) yield 'Invalid payload hash';
-  const sum = (of: (transaction: Transaction) => bigint): bigint =>
-    transactions.reduce((total, transaction) => total + of(transaction), 0n);
-  if (sum(({ payload }) => amountOf(payload)) !== block.totalAmount) yield 'Invalid total amount';
-  if (sum(({ fee }) => fee) !== block.totalFee) yield 'Invalid total fee';
+  if (totalAmountOf(transactions) !== block.totalAmount) yield 'Invalid total amount';
+  if (transactions.reduce((total, { fee }) => total + fee, 0n) !== block.totalFee) yield 'Invalid total fee';
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   malformed,
   readCount,
   readHex,
+  readLowerHex,
   readPreviousId,
   readTotal,
   readTransactions,
@@ -13,7 +14,7 @@ import {
 import type { ChainParams } from '../params.ts';
 import { isVersionKnown } from '../block/version.ts';
 import { member } from '../tx/json.ts';
-import { amountOf } from '../tx/vote-weight.ts';
+import { amountOf } from '../tx/amounts.ts';
 import type { Block, BlockHeader, Json, JsonObject, Transaction } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
 
@@ -101,8 +102,8 @@ function readBlock(
     totalFee: totalOr(json, 'totalFee', () => sum(({ fee }) => fee)),
     reward: readTotal(json, 'reward'),
     payloadLength: readCount(json, 'payloadLength', 0),
-    payloadHash: readHex(json, 'payloadHash', 32),
-    generatorPublicKey: readHex(json, 'generatorPublicKey', 32),
+    payloadHash: readLowerHex(json, 'payloadHash', 32),
+    generatorPublicKey: readLowerHex(json, 'generatorPublicKey', 32),
     blockSignature: readHex(json, 'blockSignature', 64),
     maxHeightPreviouslyForged: 0,
     maxHeightPrevoted: 0,

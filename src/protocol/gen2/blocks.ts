@@ -82,7 +82,7 @@ export function createBlockRules(
 
   function verifyTurn(state: StateReader, block: BlockHeader): void {
     // Such a list is another one with every block.
-    if (!isRecomputed(roundOf(block.height), params)) verifyOwner(state, block);
+    if (!isRecomputed(roundOf(block.height, params), params)) verifyOwner(state, block);
   }
 
   function applyBlock(state: StateWriter, block: Block, context: ApplyContext): void {

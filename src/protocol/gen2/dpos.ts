@@ -2,7 +2,7 @@
 
 import { addressOf } from '../../crypto/keys.ts';
 import { assert } from '../../primitives/errors.ts';
-import { ACTIVE_DELEGATES, type ChainParams } from '../params.ts';
+import type { ChainParams } from '../params.ts';
 import { countMissedBlocks, countProducedBlock, earningsOfRound, headersOfRound, payEarnings } from '../payout.ts';
 import { byWeight, delegatesByWeight, isLastOfRound, roundOf, shuffled } from '../rounds.ts';
 import { forgingOrder as frozenOrder } from '../rounds.ts';
@@ -21,23 +21,25 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
   countProducedBlock(state, addressOf(block.generatorPublicKey));
   if (block.height === 1) {
     bookPendingWeights(state);
-    freeze(state, 1);
+    freeze(state, 1, params);
+    // A round of one block is over with it.
+    if (isLastOfRound(block.height, params)) freeze(state, 2, params);
     return;
   }
-  if (!isLastOfRound(block.height)) return;
+  if (!isLastOfRound(block.height, params)) return;
 
-  const round = roundOf(block.height);
+  const round = roundOf(block.height, params);
   // A list that is computed anew has to see the weights that the round was forged with.
   const list = listOf(state, round, params);
   assert(list !== undefined, `the list of round ${round} is known at its end`);
   bookPendingWeights(state);
-  const headers = headersOfRound(state, block);
+  const headers = headersOfRound(state, block, params);
   countMissedBlocks(state, list, headers, addressOf);
-  payEarnings(state, earningsOfRound(headers, round, params.exceptions), addressOf, (to, delegate, beddows) => {
+  payEarnings(state, earningsOfRound(headers, round, params), addressOf, (to, delegate, beddows) => {
     addVoteWeight(to, delegate, beddows, 'pending');
   });
   bookPendingWeights(state);
-  freeze(state, round + 1);
+  freeze(state, round + 1, params);
 }
 
 /** The forging order of a height, undefined when its list is not known. */
@@ -46,13 +48,13 @@ export function forgingOrder(
   height: number,
   params: ChainParams,
 ): readonly PublicKey[] | undefined {
-  const round = roundOf(height);
-  if (!isRecomputed(round, params)) return frozenOrder(state, height, 0);
-  return shuffled(delegatesByWeight(state), round);
+  const round = roundOf(height, params);
+  if (!isRecomputed(round, params)) return frozenOrder(state, height, 0, params);
+  return shuffled(delegatesByWeight(state, params), round);
 }
 
 function listOf(state: StateReader, round: number, params: ChainParams): readonly PublicKey[] | undefined {
-  return isRecomputed(round, params) ? delegatesByWeight(state) : state.roundList(round);
+  return isRecomputed(round, params) ? delegatesByWeight(state, params) : state.roundList(round);
 }
 
 /** In a few rounds of a live network delegates that registered meanwhile came into the list of the running round. */
@@ -73,7 +75,7 @@ function bookPendingWeights(state: StateWriter): void {
 }
 
 /** Ranks all delegates and freezes the list of a round. */
-function freeze(state: StateWriter, round: number): void {
+function freeze(state: StateWriter, round: number, { activeDelegates }: ChainParams): void {
   const ranked = [...state.delegates()].sort(byWeight);
   ranked.forEach((delegate, index) => {
     const rank = index + 1;
@@ -81,7 +83,7 @@ function freeze(state: StateWriter, round: number): void {
   });
   state.setRoundList(
     round,
-    ranked.slice(0, ACTIVE_DELEGATES).map((delegate) => delegate.publicKey),
+    ranked.slice(0, activeDelegates).map((delegate) => delegate.publicKey),
   );
   if (round > LISTS_KEPT) state.setRoundList(round - LISTS_KEPT, undefined);
 }

@@ -9,7 +9,7 @@ import { FEES } from '../params.ts';
 import { canonicalDigits } from '../tx/json.ts';
 import { bytesInvalid, payloadOf, SENDER_AT, signedKeysIn } from '../tx/transaction-type.ts';
 import type { BasicFields, TransactionLayout } from '../tx/transaction-type.ts';
-import { amountOf } from '../tx/vote-weight.ts';
+import { amountOf } from '../tx/amounts.ts';
 import type { Address, DappDescription, Payload, PayloadKind } from '../types.ts';
 
 const TIMESTAMP_AT = 1;

@@ -8,7 +8,8 @@ import { GEN2_DIALECT } from '../tx/apply-context.ts';
 import { isExcepted } from '../tx/exceptions.ts';
 import { boundedList, canonicalDigits, member } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES, isPlainlyWritten } from '../tx/schema.ts';
-import type { JsonObject, Payload, Transaction } from '../types.ts';
+import { assetOf, keyAsWritten, writtenKey } from '../tx/written.ts';
+import type { JsonObject, Payload, Transaction, Written } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
 import { computedId } from './transaction-bytes.ts';
 import { addressOfHex, GEN2_SHAPES, type Gen2Type, type PayloadMembers } from './transaction-types.ts';
@@ -117,7 +118,7 @@ export function transactionToJson(transaction: Transaction, types: Types): JsonO
     amount: ('amount' in payload ? payload.amount : 0n).toString(),
     type: transaction.type,
     timestamp: transaction.timestamp,
-    senderPublicKey: transaction.senderPublicKey,
+    senderPublicKey: keyAsWritten(transaction),
     senderId: transaction.senderId,
     recipientId: ('recipientId' in payload ? payload.recipientId : undefined) ?? '',
     ...(recipientPublicKey === undefined ? {} : { recipientPublicKey }),
@@ -125,7 +126,7 @@ export function transactionToJson(transaction: Transaction, types: Types): JsonO
     signature: transaction.signature,
     ...(signSignature === undefined ? {} : { signSignature }),
     signatures: transaction.signatures,
-    asset: types.get(transaction.type)?.assetToJson(payload) ?? {},
+    asset: assetOf(transaction, types.get(transaction.type)?.assetToJson(payload) ?? {}),
   };
 }
 
@@ -255,6 +256,7 @@ function payloadMembers(document: Document, json: unknown): PayloadMembers {
 function transactionOf(document: CheckedDocument, payload: Payload): Transaction {
   const senderPublicKey = document.senderPublicKey.toLowerCase();
   const { recipientPublicKey, signSignature } = document;
+  const written = writtenIn(document, payload);
   return {
     id: document.id,
     type: document.type,
@@ -265,9 +267,20 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
     payload,
     signature: document.signature.toLowerCase(),
     ...(signSignature === undefined ? {} : { signSignature: signSignature.toLowerCase() }),
-    signatures: document.signatures.map((signature) => signature.toLowerCase()),
+    signatures: document.signatures,
     ...(recipientPublicKey === undefined ? {} : { recipientPublicKey: recipientPublicKey.toLowerCase() }),
+    ...(written === undefined ? {} : { written }),
   };
+}
+
+/** Members of assets that no rule knows are dropped in this generation; the key of a second signature keeps its letter case. */
+function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): Written | undefined {
+  const written: Written = writtenKey(senderPublicKey);
+  const publicKey = payload.kind === 'secondSignature' ? member(member(asset, 'signature'), 'publicKey') : undefined;
+  if (payload.kind === 'secondSignature' && publicKey !== payload.publicKey) {
+    return { ...written, asset: JSON.stringify({ signature: { publicKey } }) };
+  }
+  return written.senderPublicKey === undefined ? undefined : written;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Since when a delegate is active without a break: the finality protocol counts its votes from there only. */
 
-import { firstHeightOf, listIndexOf } from '../rounds.ts';
+import { firstHeightOf, listIndexOf, type RoundLength } from '../rounds.ts';
 import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
@@ -20,6 +20,7 @@ export function minHeightActive(
   publicKey: PublicKey,
   newestList: number,
   offset: number,
+  params: RoundLength,
 ): number | undefined {
   const active = listIndexOf(newestList, offset);
   if (!isListed(state, active, publicKey)) return undefined;
@@ -28,7 +29,7 @@ export function minHeightActive(
     if (!isListed(state, index, publicKey)) break;
     since = index;
   }
-  return firstHeightOf(since === 1 ? Math.max(newestList - LISTS_LOOKED_BACK, 1) : since + offset);
+  return firstHeightOf(since === 1 ? Math.max(newestList - LISTS_LOOKED_BACK, 1) : since + offset, params);
 }
 
 // A list stands for rounds and is asked for every block: keyed by the list object, which readers may keep.

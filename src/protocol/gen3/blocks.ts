@@ -10,7 +10,7 @@ import {
   type BlockFormat,
 } from '../block/validate.ts';
 import { isVersionKnown, versionAt } from '../block/version.ts';
-import { ACTIVE_DELEGATES, type ChainParams } from '../params.ts';
+import type { ChainParams } from '../params.ts';
 import { rewardAt } from '../rewards.ts';
 import { forgingOrder, roundOf } from '../rounds.ts';
 import type { ApplyContext, Rules } from '../rules.ts';
@@ -31,8 +31,6 @@ const FINALIZED_AT_START = 1;
 
 /** A header that does not follow the finality protocol earns this fraction of the reward. */
 const REDUCED_REWARD_DIVISOR = 4n;
-
-const LIMITS = bftLimits(ACTIVE_DELEGATES);
 
 export interface BlockRulesOptions {
   /**
@@ -60,6 +58,7 @@ export function createBlockRules(
     },
   options: BlockRulesOptions,
 ): BlockRules {
+  const limits = bftLimits(params.activeDelegates);
   const offsetAt = (height: number): number =>
     versionAt(height, BLOCK_VERSION, params) === BLOCK_VERSION ? params.delegateListRoundOffset : 0;
 
@@ -101,12 +100,12 @@ export function createBlockRules(
   function rewardOwed(state: StateReader, header: BftHeader): bigint {
     const full = rewardAt(header.height, params.rewards);
     if (versionAt(header.height, BLOCK_VERSION, params) !== BLOCK_VERSION) return full;
-    return isCompliant(ledgerBelow(state, header.height), header, LIMITS) ? full : full / REDUCED_REWARD_DIVISOR;
+    return isCompliant(ledgerBelow(state, header.height), header, limits) ? full : full / REDUCED_REWARD_DIVISOR;
   }
 
   function verifyTurn(state: StateReader, block: BlockHeader): void {
-    if (params.exceptions.ignoreDelegateListCacheForRounds.has(roundOf(block.height))) return;
-    const order = forgingOrder(state, block.height, offsetAt(block.height));
+    if (params.exceptions.ignoreDelegateListCacheForRounds.has(roundOf(block.height, params))) return;
+    const order = forgingOrder(state, block.height, offsetAt(block.height), params);
     verifyForger(block, order, params, (slot) => forgerText(block, slot, order !== undefined));
   }
 
@@ -118,35 +117,41 @@ export function createBlockRules(
 
     const votes = block.version === BLOCK_VERSION;
     const ledger = ledgerBelow(state, block.height);
-    const fault = votes ? headerFault(ledger, block, LIMITS) : undefined;
+    const fault = votes ? headerFault(ledger, block, limits) : undefined;
     if (fault !== undefined) throw rejected(block, 'BLOCK_BFT_INVALID', fault);
 
     applyTransactions(state, block, context, params, transactionRules);
     const offset = offsetAt(block.height);
     applyDpos(state, block, params, offset);
-    if (votes) saveLedger(state, addHeader(ledger, block, activeSince(state, block, offset), LIMITS));
+    if (votes) saveLedger(state, addHeader(ledger, block, activeSince(state, block, offset), limits));
   }
 
   /** The genesis header votes for itself: the reference counts it when it starts, always before the second block. */
   function applyGenesis(state: StateWriter, genesis: Block): void {
     transactionRules.applyGenesisTransactions(state, genesis);
     applyDpos(state, genesis, params, offsetAt(genesis.height));
-    saveLedger(state, addHeader(emptyLedger(FINALIZED_AT_START), genesis, 1, LIMITS));
+    saveLedger(state, addHeader(emptyLedger(FINALIZED_AT_START), genesis, 1, limits));
   }
 
   function activeSince(state: StateReader, block: Block, offset: number): number {
-    const after = minHeightActive(state, block.generatorPublicKey, newestListAfter(block.height), offset);
+    const after = minHeightActive(
+      state,
+      block.generatorPublicKey,
+      newestListAfter(block.height, params),
+      offset,
+      params,
+    );
     if (after !== undefined) return after;
     if (options.refuseLeavingForgers) {
       // Release 3.0.2 fails to destructure a missing entry here; its peers keep to the chain without such a block.
       throw rejected(block, 'BLOCK_FORGER_LEAVES', 'The generator is not active in the round after this block');
     }
-    const round = roundOf(block.height);
-    return minHeightActive(state, block.generatorPublicKey, round, offset) ?? block.height;
+    const round = roundOf(block.height, params);
+    return minHeightActive(state, block.generatorPublicKey, round, offset, params) ?? block.height;
   }
 
   function forgers(state: StateReader, height: number): readonly PublicKey[] {
-    return forgingOrder(state, height, offsetAt(height)) ?? [];
+    return forgingOrder(state, height, offsetAt(height), params) ?? [];
   }
 
   return {

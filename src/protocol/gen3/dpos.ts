@@ -4,10 +4,11 @@ import { addressOf } from '../../crypto/keys.ts';
 import { assert } from '../../primitives/errors.ts';
 import type { ChainParams } from '../params.ts';
 import { countMissedBlocks, countProducedBlock, earningsOfRound, headersOfRound, payEarnings } from '../payout.ts';
-import { delegatesByWeight, isLastOfRound, listIndexOf, roundOf } from '../rounds.ts';
+import { delegatesByWeight, isLastOfRound, listIndexOf, roundOf, type RoundLength } from '../rounds.ts';
 import type { StateWriter } from '../state.ts';
-import { addVoteWeight } from '../tx/vote-weight.ts';
+import { addVoteWeight, isStorableWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader } from '../types.ts';
+import { BlockRejected } from '../verdict.ts';
 
 /**
  * Frozen lists that are kept: finality looks back five from the newest, and a rival chain may stand two rounds behind. The
@@ -23,23 +24,24 @@ const LISTS_KEPT = 8;
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams, offset: number): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
-  if (block.height === 1) state.setRoundList(1, delegatesByWeight(state));
-  if (!isLastOfRound(block.height)) return;
+  if (block.height === 1) state.setRoundList(1, delegatesByWeight(state, params));
+  if (!isLastOfRound(block.height, params)) return;
 
-  const round = roundOf(block.height);
+  const round = roundOf(block.height, params);
   const list = state.roundList(listIndexOf(round, offset));
   assert(list !== undefined, `the list of round ${round} is known at its end`);
-  const headers = headersOfRound(state, block);
+  const headers = headersOfRound(state, block, params);
   countMissedBlocks(state, list, headers, addressOf);
-  payEarnings(state, earningsOfRound(headers, round, params.exceptions), addressOf, (to, delegate, beddows) => {
-    addVoteWeight(to, delegate, beddows, 'live');
+  payEarnings(state, earningsOfRound(headers, round, params), addressOf, (to, delegate, beddows) => {
+    if (isStorableWeight(addVoteWeight(to, delegate, beddows, 'live'))) return;
+    throw new BlockRejected('BLOCK_UNSTORABLE', 'bigint out of range', { height: block.height, delegate });
   });
-  state.setRoundList(round + 1, delegatesByWeight(state));
+  state.setRoundList(round + 1, delegatesByWeight(state, params));
   const obsolete = round + 1 - LISTS_KEPT;
   if (obsolete >= 1) state.setRoundList(obsolete, undefined);
 }
 
 /** Index of the newest frozen list once the block of this height is applied. */
-export function newestListAfter(height: number): number {
-  return roundOf(height) + (isLastOfRound(height) ? 1 : 0);
+export function newestListAfter(height: number, params: RoundLength): number {
+  return roundOf(height, params) + (isLastOfRound(height, params) ? 1 : 0);
 }

@@ -8,31 +8,29 @@ import type { ChainParams } from '../params.ts';
 import type { HandOver, HandOverRequest, SignedHeader } from '../rules.ts';
 import type { StateReader } from '../state.ts';
 import type { BlockHeader } from '../types.ts';
+import { bftLimits, type BftLimits } from './bft.ts';
 import { finalityOf } from './ledger.ts';
 
 /** How far back branches are thought of, as the LIP has it. */
 const MONTH_S = 30 * 86_400;
 /** Block 1 is dated to the epoch, however late the network began, so missed slots are counted from the first forged block. */
 const FIRST_FORGED_HEIGHT = 2;
-/** By which a tip is ahead of what is final when all delegates take part: a prevote and a precommit of two thirds. */
-const FINALITY_BLOCKS = 136;
-/** Headers that a contradiction on the chain itself is looked for in. */
-const RECENT_HEADERS = 302;
 
 /** @param tip the block that the state follows from */
 export function handOver(
   state: StateReader,
   tip: BlockHeader,
   { publicKey, sinceS, last }: HandOverRequest,
-  params: Pick<ChainParams, 'blockTimeS'>,
+  params: Pick<ChainParams, 'blockTimeS' | 'activeDelegates'>,
 ): HandOver {
+  const limits = bftLimits(params.activeDelegates);
   const { finalized: finalizedHeight, maxPrevoted } = finalityOf(state);
   const finalized = state.header(finalizedHeight);
   const finalizedS = finalized?.timestamp ?? 0;
   if (finalized === undefined || finalizedS <= sinceS) {
     // As long as finality keeps its distance. A young chain has none yet: its first block is dated to the epoch.
     const isYoung = finalizedHeight < FIRST_FORGED_HEIGHT;
-    const distanceS = isYoung ? FINALITY_BLOCKS * params.blockTimeS : tip.timestamp - finalizedS;
+    const distanceS = isYoung ? finalityBlocks(limits) * params.blockTimeS : tip.timestamp - finalizedS;
     const untilS = Math.max(sinceS + distanceS, tip.timestamp) + params.blockTimeS;
     return {
       ready: false,
@@ -47,7 +45,7 @@ export function handOver(
     const reason = `the chain has not reached the block of height ${last.height} that the delegate signed`;
     return { ready: false, reason, untilS: tip.timestamp + params.blockTimeS };
   }
-  const known = [...ownHeaders(state, tip, publicKey), ...(last === undefined ? [] : [last])];
+  const known = [...ownHeaders(state, tip, publicKey, limits), ...(last === undefined ? [] : [last])];
   const heights = known.flatMap((header) => [header.height, header.maxHeightPreviouslyForged]);
   const bound = finalizedHeight + missedSlots(state, finalized, params);
   return { ready: true, previouslyForged: naming(Math.max(bound, ...heights), finalizedS) };
@@ -60,9 +58,20 @@ function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pic
   return Math.max(0, Math.ceil((block.timestamp - first.timestamp) / blockTimeS) - (block.height - first.height));
 }
 
-function ownHeaders(state: StateReader, tip: BlockHeader, publicKey: string): readonly BlockHeader[] {
+/** By which a tip is ahead of what is final when all delegates take part: a prevote and a precommit of two thirds. */
+function finalityBlocks({ threshold }: BftLimits): number {
+  return 2 * threshold;
+}
+
+/** Headers in which a contradiction on the chain itself is looked for. */
+function ownHeaders(
+  state: StateReader,
+  tip: BlockHeader,
+  publicKey: string,
+  { range }: BftLimits,
+): readonly BlockHeader[] {
   const found: BlockHeader[] = [];
-  for (let height = tip.height; height > Math.max(1, tip.height - RECENT_HEADERS); height -= 1) {
+  for (let height = tip.height; height > Math.max(1, tip.height - range); height -= 1) {
     const header = state.header(height);
     if (header?.generatorPublicKey === publicKey) found.push(header);
   }

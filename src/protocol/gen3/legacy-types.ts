@@ -16,6 +16,7 @@ import { createSecondSignatureReader, isPlainAsset } from '../tx/second-signatur
 import { payloadOf, type AssetReading, type TransactionType } from '../tx/transaction-type.ts';
 import { createTransferReader, storableText } from '../tx/transfer.ts';
 import { isVoteList, VOTE_SCHEMA } from '../tx/vote.ts';
+import { writtenAsset } from '../tx/written.ts';
 import type { JsonObject, Payload, PayloadKind } from '../types.ts';
 import { transactionError } from '../verdict.ts';
 import { GEN3_SHAPES } from './transaction-types.ts';
@@ -35,6 +36,8 @@ function typeOf<K extends PayloadKind>(
     readAsset,
     assetForBaseCheck: (asset) => (rebuilt || !asset ? {} : asset),
     assetToJson: (payload) => assetToJson(payloadOf(payload, kind)),
+    writtenAsset: (asset, payload) =>
+      rebuilt ? undefined : writtenAsset(asset, assetToJson(payloadOf(payload, kind))),
   };
 }
 

@@ -3,6 +3,7 @@
 import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
 import type { ChainParams } from '../params.ts';
 import type { Rules } from '../rules.ts';
+import { poolFault } from '../tx/written.ts';
 import { contradictionOf } from './bft.ts';
 import { createBlockRules } from './blocks.ts';
 import { createGen3Codec, headerBytes, transactionBytes } from './codec.ts';
@@ -51,7 +52,7 @@ export function createGen3Rules(params: ChainParams, options: Gen3Options = {}):
         transactionRules: appliers,
         applyBlock: blockRules.applyBlock,
         rewardOwed,
-        mayBeForged: () => true,
+        mayBeForged: (transaction) => poolFault(transaction) === undefined,
       }),
     contradiction: (earlier, header) =>
       earlier.blockId === header.blockId ? undefined : contradictionOf(earlier, header),

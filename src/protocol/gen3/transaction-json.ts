@@ -8,7 +8,8 @@ import { isExcepted } from '../tx/exceptions.ts';
 import { boundedList, member } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES, isPlainlyWritten, type SharedMembers } from '../tx/schema.ts';
 import type { TransactionType } from '../tx/transaction-type.ts';
-import type { Address, JsonObject, Payload, Signature, Transaction } from '../types.ts';
+import { assetOf, keyAsWritten, writtenKey } from '../tx/written.ts';
+import type { Address, JsonObject, Payload, Signature, Transaction, Written } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
 import { withId } from './transaction-bytes.ts';
 import { GEN3_SHAPES } from './transaction-types.ts';
@@ -59,7 +60,7 @@ export function genesisTransactionFromJson(json: unknown, types: Types): Transac
   if (errors.length > 0 || payload === undefined) {
     throw new TransactionRejected('TRANSACTION_INVALID', [...errors, ...assetErrors]);
   }
-  return withId(draftOf(base as CheckedMembers, senderId, payload, 0n));
+  return withId(draftOf(base as CheckedMembers, senderId, payload, 0n, type.writtenAsset(member(json, 'asset'), payload)));
 }
 
 /** @param blockId given for a transaction inside a block */
@@ -70,13 +71,13 @@ export function transactionToJson(transaction: Transaction, types: Types, blockI
     ...(blockId === undefined ? {} : { blockId }),
     type: transaction.type,
     timestamp: transaction.timestamp,
-    senderPublicKey: transaction.senderPublicKey,
+    senderPublicKey: keyAsWritten(transaction),
     senderId: transaction.senderId,
     fee: transaction.fee.toString(),
     signature: transaction.signature,
     ...(transaction.signSignature === undefined ? {} : { signSignature: transaction.signSignature }),
     signatures: transaction.signatures,
-    asset: type?.assetToJson(transaction.payload) ?? {},
+    asset: assetOf(transaction, type?.assetToJson(transaction.payload) ?? {}),
   };
 }
 
@@ -143,12 +144,21 @@ function readTransaction(json: unknown, types: Types): Reading {
   const { payload, errors: assetErrors } = type.readAsset(member(json, 'asset'), id, senderId);
   errors.push(...assetErrors);
   if (isShapeless || payload === undefined) return { errors, transaction: undefined };
+  const asset = errors.length > 0 ? undefined : type.writtenAsset(member(json, 'asset'), payload);
   // The shape check has just shown that these members are what they are taken for.
-  return { errors, transaction: draftOf(base as CheckedMembers, senderId, payload, type.fee(payload)) };
+  return { errors, transaction: draftOf(base as CheckedMembers, senderId, payload, type.fee(payload), asset) };
 }
 
-function draftOf(base: CheckedMembers, senderId: Address, payload: Payload, fee: bigint): Transaction {
-  const draft: Transaction = {
+function draftOf(
+  base: CheckedMembers,
+  senderId: Address,
+  payload: Payload,
+  fee: bigint,
+  asset: string | undefined,
+): Transaction {
+  const { signSignature } = base;
+  const written: Written = { ...writtenKey(base.senderPublicKey), ...(asset === undefined ? {} : { asset }) };
+  return {
     id: typeof base.id === 'string' && isU64Decimal(base.id) ? base.id : '',
     type: base.type,
     timestamp: base.timestamp,
@@ -157,7 +167,12 @@ function draftOf(base: CheckedMembers, senderId: Address, payload: Payload, fee:
     fee,
     payload,
     signature: base.signature.toLowerCase(),
-    signatures: base.signatures.map((signature) => signature.toLowerCase()),
+    ...(signSignature === undefined ? {} : { signSignature: signSignature.toLowerCase() }),
+    signatures: base.signatures,
+    ...(isEmpty(written) ? {} : { written }),
   };
-  return base.signSignature === undefined ? draft : { ...draft, signSignature: base.signSignature.toLowerCase() };
+}
+
+function isEmpty(written: Written): boolean {
+  return written.senderPublicKey === undefined && written.asset === undefined;
 }

@@ -12,6 +12,7 @@ import { bytesInvalid, payloadOf, SENDER_AT, signedKeysIn } from '../tx/transact
 import type { BasicFields, TransactionType } from '../tx/transaction-type.ts';
 import { createTransferReader } from '../tx/transfer.ts';
 import { createVoteReader } from '../tx/vote.ts';
+import { writtenAsset } from '../tx/written.ts';
 import type { JsonObject, Payload, PayloadKind } from '../types.ts';
 
 /** NUL, and two spellings of it that the reference's pattern catches as text. */
@@ -30,7 +31,7 @@ interface AssetLayout<K extends PayloadKind> {
   readonly type: number;
   readonly kind: K;
   readonly readAsset: TransactionType['readAsset'];
-  /** Whether the asset is rebuilt from known members, which hides a malformed one from the base check. */
+  /** Whether the asset is rebuilt from known members, which hides a malformed one from the base check and drops unknown ones. */
   readonly rebuilt: boolean;
   fee(payload: Extract<Payload, { kind: K }>): bigint;
   toJson(payload: Extract<Payload, { kind: K }>): JsonObject;
@@ -49,6 +50,8 @@ function typeOf<K extends PayloadKind>(layout: AssetLayout<K>): TransactionType 
     assetForBaseCheck: (asset) => (layout.rebuilt || !asset ? {} : asset),
     fee: (payload) => layout.fee(payloadOf(payload, kind)),
     assetToJson: (payload) => layout.toJson(payloadOf(payload, kind)),
+    writtenAsset: (asset, payload) =>
+      layout.rebuilt ? undefined : writtenAsset(asset, layout.toJson(payloadOf(payload, kind))),
     encodeBasic: (fields, before, after) =>
       encodeBasic(fields, layout.encode(payloadOf(fields.payload, kind)), before, after),
     decodeBasic: (bytes, length) => {

@@ -10,6 +10,7 @@ import { settleVerdict } from './exceptions.ts';
 import { applyMultisignature } from './multisignature.ts';
 import { applySecondSignature } from './second-signature.ts';
 import { groupStanding, secondSignatureErrors } from './signatures.ts';
+import { keyAsWritten } from './written.ts';
 import { applyTransfer, balanceError } from './transfer.ts';
 import { applyVote } from './vote.ts';
 
@@ -18,7 +19,8 @@ const OK: TransactionVerdict = { status: 'ok' };
 /**
  * Applies a transaction and tells whether that was allowed. Errors are gathered in their published order and the state is
  * changed in any case, as a listed exception may turn a failure into success: hand in an overlay and drop it when the
- * verdict is not `ok`. Weights of delegates are booked apart (`bookVoteWeight`).
+ * verdict is not `ok`. Weights of delegates are booked apart (`bookVoteWeight`). Keys of accounts are left in the letter case
+ * that they were written in, as later transactions of the block are compared with it; `settleKeys` ends that.
  */
 export function applyTransaction(
   state: StateWriter,
@@ -29,7 +31,7 @@ export function applyTransaction(
   const errors = senderErrors(transaction, sender, context);
   const standing = groupStanding(transaction, sender, context);
   errors.push(...standing.errors);
-  const publicKey = sender.publicKey ?? transaction.senderPublicKey;
+  const publicKey = sender.publicKey ?? keyAsWritten(transaction);
   state.setAccount(withBalance(sender, sender.balance - transaction.fee, publicKey));
   errors.push(...applyPayload(state, transaction, context));
   if (errors.length === 0) return OK;
@@ -40,7 +42,8 @@ export function applyTransaction(
 
 function senderErrors(transaction: Transaction, sender: Account, context: ApplyTransactionContext): TransactionError[] {
   const errors: TransactionError[] = [];
-  const { id, senderPublicKey, fee } = transaction;
+  const { id, fee } = transaction;
+  const senderPublicKey = keyAsWritten(transaction);
   if (sender.publicKey !== undefined && sender.publicKey !== senderPublicKey) {
     const message = 'Invalid sender publicKey';
     errors.push(transactionError(id, message, '.senderPublicKey', senderPublicKey, sender.publicKey));

@@ -45,7 +45,8 @@ export function applyDelegate(
   if (errors.length > 0) return errors;
   state.setAccount({ ...sender, username });
   state.setDelegate({
-    publicKey: transaction.senderPublicKey,
+    // The account's, which an excepted transaction need not have been signed with.
+    publicKey: (sender.publicKey ?? transaction.senderPublicKey).toLowerCase(),
     address: sender.address,
     username,
     voteWeight: 0n,

@@ -82,10 +82,10 @@ export function applyMultisignature(
     const message = 'Invalid multisignature keysgroup. Can not contain sender';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
-  const members = membersOf(keysgroup);
-  state.setAccount({ ...sender, group: { min, lifetime, members } });
-  for (const publicKey of members) {
-    const address = addressOf(publicKey);
+  state.setAccount({ ...sender, group: { min, lifetime, members: membersOf(keysgroup) } });
+  // As written: a member named in capitals cannot send anything later in the block, unless he writes his key so too.
+  for (const publicKey of keysgroup.map((key) => key.slice(1))) {
+    const address = addressOf(publicKey.toLowerCase());
     const account = state.account(address) ?? emptyAccount(address);
     if (account.publicKey === undefined) state.setAccount({ ...account, publicKey });
   }

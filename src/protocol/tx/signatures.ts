@@ -1,6 +1,6 @@
 /** Signatures beside the primary one: the second signature and those of a group's members. */
 
-import { bytesEqual, bytesOfHex, hexOf } from '../../primitives/bytes.ts';
+import { bytesEqual, bytesOfHex } from '../../primitives/bytes.ts';
 import type { Account } from '../state.ts';
 import type { PublicKey, Signature, SignatureCheck, SignatureOracle, Transaction } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
@@ -148,7 +148,8 @@ function matchOf(
   const bytes = bytesOfHex(signature);
   if (known !== undefined && free.has(known.memberIndex)) {
     const { publicKey, message } = known.check;
-    const isAsked = hexOf(publicKey) === members[known.memberIndex] && bytesEqual(message, digest);
+    const member = bytesOfHex(members[known.memberIndex] ?? '');
+    const isAsked = bytesEqual(publicKey, member) && bytesEqual(message, digest);
     if (isAsked && verify(known.check)) return known;
   }
   for (const memberIndex of free) {

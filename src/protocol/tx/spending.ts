@@ -3,7 +3,8 @@
 import type { StateReader } from '../state.ts';
 import type { Address, Transaction } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
-import { amountOf } from './vote-weight.ts';
+import { decimalOfInteger, isLess, sum, textOfDecimal, ZERO, type Decimal } from '../../primitives/decimal.ts';
+import { countedAmount } from './amounts.ts';
 
 const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, TransactionError>();
 
@@ -18,18 +19,23 @@ export function spendingErrors(
   const counts = new Map<Address, number>();
   for (const { senderId } of transactions) counts.set(senderId, (counts.get(senderId) ?? 0) + 1);
   if (counts.size === transactions.length) return NONE;
-  const spent = new Map<Address, bigint>();
+  const spent = new Map<Address, Decimal>();
   const errors = new Map<Transaction, TransactionError>();
   for (const transaction of transactions) {
     const { senderId } = transaction;
     if ((counts.get(senderId) ?? 0) < 2) continue;
     const balance = state.account(senderId)?.balance ?? 0n;
-    const spending = (spent.get(senderId) ?? 0n) + amountOf(transaction.payload) + transaction.fee;
-    if (balance >= spending) {
+    const amount = countedAmount(transaction);
+    if (amount === undefined) {
+      errors.set(transaction, transactionError(transaction.id, 'Unknown member is no amount', '.asset.amount'));
+      continue;
+    }
+    const spending = sum(sum(spent.get(senderId) ?? ZERO, amount), decimalOfInteger(transaction.fee));
+    if (!isLess(decimalOfInteger(balance), spending)) {
       spent.set(senderId, spending);
       continue;
     }
-    const message = `Account does not have enough LSK for total spending. balance: ${balance}, spending: ${spending}`;
+    const message = `Account does not have enough LSK for total spending. balance: ${balance}, spending: ${textOfDecimal(spending)}`;
     errors.set(transaction, transactionError(transaction.id, message, '.amount'));
   }
   return errors;

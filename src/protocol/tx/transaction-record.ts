@@ -1,14 +1,14 @@
 /**
  * Stored form of a transaction: the bytes that the id covers, then member signatures, then what does not follow from these,
  * each only where it is needed: the fee (genesis), the id (an excepted transaction), the recipient's key, the detail of the
- * type. Read from the end, so that the signed bytes stand in front as they are.
+ * type, and as JSON what was written otherwise than nodes write it. Read from the end, so that the signed bytes stand in front as they are.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { idOf } from '../../crypto/hash.ts';
-import { bytesOfHex, hexOf, u64be } from '../../primitives/bytes.ts';
+import { bytesOfHex, hexOf, isCanonicalHex, u64be } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { Address, PublicKey, Signature, Transaction, TransactionId } from '../types.ts';
+import type { Address, PublicKey, Signature, Transaction, TransactionId, Written } from '../types.ts';
 import type { TransactionBytes } from './transaction-bytes.ts';
 import type { TransactionLayout } from './transaction-type.ts';
 
@@ -17,7 +17,8 @@ const HAS_FEE = 2;
 const HAS_ID = 4;
 const HAS_RECIPIENT_KEY = 8;
 const HAS_DETAIL = 16;
-const KNOWN_FLAGS = 31;
+const HAS_WRITTEN = 32;
+const KNOWN_FLAGS = 63;
 const SIGNATURE_BYTES = 64;
 
 type Layouts = ReadonlyMap<number, TransactionLayout>;
@@ -52,6 +53,13 @@ export function encodeTransaction(
     length.writeUInt16BE(detail.length);
     parts.push(detail, length);
   }
+  const written = writtenBytes(transaction);
+  if (written !== undefined) {
+    flags |= HAS_WRITTEN;
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(written.length);
+    parts.push(written, length);
+  }
   const record = Buffer.allocUnsafe(parts.reduce((length, part) => length + part.length, bytes.length + 2));
   let end = bytes.copy(record);
   for (const part of parts) end += part.copy(record, end);
@@ -84,7 +92,7 @@ export function decodeTransaction(
   if (signatureAt <= 0) throw invalid(record);
 
   const { type, timestamp, senderPublicKey, payload } = layout.decodeBasic(record, signatureAt, extras.detail);
-  const { id, fee, recipientPublicKey } = extras;
+  const { id, fee, recipientPublicKey, written, signatures } = extras;
   const transaction = {
     id: knownId ?? id ?? idOf(record.subarray(0, membersAt)),
     type,
@@ -94,13 +102,14 @@ export function decodeTransaction(
     fee: fee ?? layout.fee(payload),
     payload,
     signature: record.toString('hex', signatureAt, secondAt),
-    signatures: count === 0 ? NO_SIGNATURES : signaturesIn(record, membersAt, end),
+    signatures: count === 0 ? NO_SIGNATURES : (signatures ?? signaturesIn(record, membersAt, end)),
   };
-  if (secondAt === membersAt && recipientPublicKey === undefined) return transaction;
+  if (secondAt === membersAt && extras === NO_EXTRAS) return transaction;
   return {
     ...transaction,
     ...(secondAt === membersAt ? {} : { signSignature: record.toString('hex', secondAt, membersAt) }),
     ...(recipientPublicKey === undefined ? {} : { recipientPublicKey }),
+    ...(written === undefined ? {} : { written }),
   };
 }
 
@@ -112,6 +121,9 @@ interface Extras {
   readonly recipientPublicKey?: PublicKey;
   readonly id?: TransactionId;
   readonly fee?: bigint;
+  readonly written?: Written;
+  /** Where their letter case is not that of `signaturesIn`. */
+  readonly signatures?: readonly Signature[];
 }
 
 const NO_EXTRAS: Extras = { length: 0 };
@@ -125,6 +137,7 @@ function extrasOf(record: Buffer, flags: number): Extras {
     if (end < 0) throw invalid(record);
     return record.subarray(end, end + length);
   };
+  const written = takeIf(HAS_WRITTEN, takeIf(HAS_WRITTEN, 4)?.readUInt32BE(0) ?? 0);
   const detail = takeIf(HAS_DETAIL, takeIf(HAS_DETAIL, 2)?.readUInt16BE(0) ?? 0);
   const recipientKey = takeIf(HAS_RECIPIENT_KEY, 32);
   const id = takeIf(HAS_ID, 8);
@@ -135,7 +148,27 @@ function extrasOf(record: Buffer, flags: number): Extras {
     ...(recipientKey === undefined ? {} : { recipientPublicKey: hexOf(recipientKey) }),
     ...(id === undefined ? {} : { id: id.readBigUInt64BE(0).toString() }),
     ...(fee === undefined ? {} : { fee: fee.readBigUInt64BE(0) }),
+    ...(written === undefined ? {} : readWritten(record, written)),
   };
+}
+
+/** JSON of what the bytes do not tell of how a transaction was written; undefined for nothing. */
+function writtenBytes({ written, signatures }: Transaction): Buffer | undefined {
+  const isUsual = signatures.every((signature) => isCanonicalHex(signature, SIGNATURE_BYTES));
+  if (written === undefined && isUsual) return undefined;
+  return Buffer.from(JSON.stringify({ ...written, ...(isUsual ? {} : { signatures }) }));
+}
+
+function readWritten(record: Buffer, bytes: Buffer): Pick<Extras, 'written' | 'signatures'> {
+  try {
+    const { signatures, ...written } = JSON.parse(bytes.toString('utf8')) as Written & Pick<Extras, 'signatures'>;
+    return {
+      ...(Object.keys(written).length === 0 ? {} : { written }),
+      ...(signatures === undefined ? {} : { signatures }),
+    };
+  } catch {
+    throw invalid(record);
+  }
 }
 
 function signaturesIn(record: Buffer, from: number, end: number): Signature[] {

@@ -14,7 +14,9 @@ import { addMemberSignature } from './member-signature.ts';
 import { groupStanding } from './signatures.ts';
 import { spendingErrors } from './spending.ts';
 import type { TransactionBytes } from './transaction-bytes.ts';
-import { amountOf, bookVoteWeight } from './vote-weight.ts';
+import { amountOf } from './amounts.ts';
+import { bookVoteWeight, noUnsettledWeights, settleWeights } from './vote-weight.ts';
+import { isSettled, poolFault, settleKeys } from './written.ts';
 
 /** What a generation brings along. */
 export interface TransactionRuleParts {
@@ -47,6 +49,7 @@ export interface TransactionRules extends Pick<
   | 'processTransactions'
   | 'addMemberSignature'
   | 'multisignatureStatus'
+  | 'poolFault'
   | 'hasUniqueData'
   | 'selectTransactions'
 > {
@@ -72,7 +75,11 @@ export interface TransactionRules extends Pick<
     transactions: readonly Transaction[],
     verify: SignatureOracle,
     tried?: readonly StateOverlay[],
-  ): { readonly verdicts: readonly TransactionVerdict[] };
+  ): {
+    readonly verdicts: readonly TransactionVerdict[];
+    /** Why the reference could not store what the batch leaves, although each of its transactions is right. */
+    readonly fault: TransactionError | undefined;
+  };
   /** Applies the content of a genesis block: votes last, nothing refused, nothing verified. */
   applyGenesisTransactions(state: StateWriter, genesis: Block): void;
 }
@@ -122,6 +129,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     verify: SignatureOracle,
     afterEach: (state: StateWriter, transaction: Transaction) => TransactionError | undefined,
     tried: readonly StateOverlay[] = NOTHING_TRIED,
+    unsettledKeys = new Set<Address>(),
   ): TransactionVerdict[] => {
     const context = contextFor(verify);
     const written = new Set<Address>();
@@ -141,25 +149,35 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       if (fault !== undefined) return { status: 'fail', errors: [fault] };
       const changes = scratch.changes();
       for (const address of changes.accounts.keys()) written.add(address);
+      for (const { publicKey, address } of changes.accounts.values()) {
+        if (publicKey !== undefined && !isSettled(publicKey)) unsettledKeys.add(address);
+      }
       writeChanges(changes, state);
       return verdict;
     });
   };
 
   const applyInSequence: TransactionRules['applyInSequence'] = (state, transactions, verify, tried) => {
+    const weights = noUnsettledWeights();
+    const unsettledKeys = new Set<Address>();
     const book = (scratch: StateWriter, transaction: Transaction): TransactionError | undefined => {
       const fault = parts.bookingFault?.(scratch, transaction, transactions);
-      if (fault === undefined) bookVoteWeight(scratch, transaction, dialect.voteWeight, exceptions);
+      if (fault === undefined) bookVoteWeight(scratch, transaction, dialect.voteWeight, exceptions, weights);
       return fault;
     };
-    return { verdicts: runBatch(state, transactions, verify, book, tried) };
+    const verdicts = runBatch(state, transactions, verify, book, tried, unsettledKeys);
+    settleKeys(state, unsettledKeys);
+    const delegate = settleWeights(state, weights, dialect.voteWeight);
+    const message = 'Vote weight cannot be stored';
+    const fault = delegate === undefined ? undefined : transactionError('', message, '.asset.amount', delegate);
+    return { verdicts, fault };
   };
 
   const processTransactions: Rules['processTransactions'] = (state, transactions, verify) => {
     const fresh = transactions.filter((transaction) => !state.hasTransaction(transaction.id));
     // Weights decide nothing inside a batch, so a scratch copy goes without them.
     const verdicts = runBatch(new StateOverlay(state), fresh, verify, (_, transaction) =>
-      parts.forgingFault?.(transaction),
+      poolFault(transaction) ?? parts.forgingFault?.(transaction),
     );
     const byTransaction = new Map(fresh.map((transaction, index) => [transaction, verdicts[index] ?? OK]));
     return transactions.map((transaction) => byTransaction.get(transaction) ?? alreadyConfirmed(transaction));
@@ -190,6 +208,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       // Signatures that no longer fit (a group registered meanwhile) wait for their removal like missing ones.
       return status === 'fail' ? 'pending' : status;
     },
+    poolFault,
     hasUniqueData: ({ payload }) => parts.uniqueKinds.has(payload.kind),
     selectTransactions: (state, candidates, context, verify) => {
       const alone = candidates.filter((transaction) => parts.isAllowed(transaction, context) && !isInert(transaction));

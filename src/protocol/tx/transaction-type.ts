@@ -56,6 +56,8 @@ export interface TransactionType extends TransactionLayout {
   /** @param senderId address of the sender, empty when its key is malformed */
   readAsset(asset: unknown, id: string, senderId: Address): AssetReading;
   assetToJson(payload: Payload): JsonObject;
+  /** The asset as it was written, where the network keeps more of it than the payload says. */
+  writtenAsset(asset: unknown, payload: Payload): string | undefined;
   /** Whether the type may occur in this context; types without it may always. */
   matches?(context: TransactionContext): boolean;
 }

@@ -3,10 +3,13 @@
  * vote for the delegate; between them it is kept by adding up these changes.
  */
 
+import { AMOUNT_MAX } from '../../primitives/amount.ts';
+import { decimalOfInteger, integerOf, negated, sum, wholeOf, ZERO, type Decimal } from '../../primitives/decimal.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Exceptions } from '../params.ts';
 import type { StateReader, StateWriter } from '../state.ts';
 import type { Address, Payload, PublicKey, Transaction } from '../types.ts';
+import { countedAmount } from './amounts.ts';
 import { ownerOfApplication } from './application.ts';
 import { keysWithSign } from './vote.ts';
 
@@ -14,6 +17,45 @@ const NO_VOTES: readonly PublicKey[] = [];
 
 /** `live`: visible at once. `pending`: gathered until the end of the round. */
 export type VoteWeightMode = 'live' | 'pending';
+
+/**
+ * What must have come right when a block ends: between its transactions, weights may have fractions and be of any size, as the
+ * reference computes with numbers that have no bound. What it stores is a whole number of 64 bits with a sign.
+ */
+export interface UnsettledWeights {
+  /** Beddows that could not be booked, by delegate. */
+  readonly fractions: Map<PublicKey, Decimal>;
+  /** Delegates whose weight was beyond what can be stored. */
+  readonly extreme: Set<PublicKey>;
+}
+
+export function noUnsettledWeights(): UnsettledWeights {
+  return { fractions: new Map(), extreme: new Set() };
+}
+
+/**
+ * Books what is left over of a block's transactions.
+ *
+ * @returns a delegate whose weight the reference could not store, so that it refuses the block; undefined for none
+ */
+export function settleWeights(
+  state: StateWriter,
+  { fractions, extreme }: UnsettledWeights,
+  mode: VoteWeightMode,
+): PublicKey | undefined {
+  for (const [publicKey, rest] of fractions) {
+    const by = integerOf(rest);
+    if (by === undefined) return publicKey;
+    if (by !== 0n) addVoteWeight(state, publicKey, by, mode);
+    extreme.add(publicKey);
+  }
+  return [...extreme].find((publicKey) => !isStorableWeight(state.delegate(publicKey)?.voteWeight ?? 0n));
+}
+
+/** Whether the reference's database holds a weight. */
+export function isStorableWeight(weight: bigint): boolean {
+  return weight <= AMOUNT_MAX && weight >= -AMOUNT_MAX - 1n;
+}
 
 /**
  * Books a transaction that has been applied to `state`.
@@ -25,6 +67,7 @@ export function bookVoteWeight(
   transaction: Transaction,
   mode: VoteWeightMode,
   exceptions: Exceptions,
+  unsettled: UnsettledWeights = noUnsettledWeights(),
 ): void {
   const { payload } = transaction;
   const recipientId = recipientOf(state, payload);
@@ -36,45 +79,51 @@ export function bookVoteWeight(
   const add = (publicKey: PublicKey, by: bigint): void => {
     changes.set(publicKey, (changes.get(publicKey) ?? 0n) + by);
   };
-  const amount = amountOf(payload);
+  const counted = countedAmount(transaction) ?? ZERO;
+  const amount = wholeOf(counted);
   for (const publicKey of recipientVotes) add(publicKey, amount);
   if (sender !== undefined) {
     const votes = payload.kind === 'vote' ? payload.votes : [];
     const upvotes = keysWithSign(votes, '+');
     const unvotes = keysWithSign(votes, '-');
     const own = exceptions.roundVotes.has(transaction.id) ? { upvotes: [], unvotes: [] } : { upvotes, unvotes };
-    for (const publicKey of votesBefore(sender.votes, own)) add(publicKey, -(amount + transaction.fee));
+    const fraction = counted.scale === 0 ? undefined : sum(decimalOfInteger(amount), negated(counted));
+    for (const publicKey of votesBefore(sender.votes, own)) {
+      add(publicKey, -(amount + transaction.fee));
+      if (fraction === undefined) continue;
+      unsettled.fractions.set(publicKey, sum(unsettled.fractions.get(publicKey) ?? ZERO, fraction));
+    }
     for (const publicKey of upvotes) add(publicKey, sender.balance);
     for (const publicKey of unvotes) add(publicKey, -sender.balance);
   }
-  for (const [publicKey, by] of changes) if (by !== 0n) addVoteWeight(state, publicKey, by, mode);
+  for (const [publicKey, by] of changes) {
+    if (by !== 0n && !isStorableWeight(addVoteWeight(state, publicKey, by, mode))) unsettled.extreme.add(publicKey);
+  }
 }
 
 /**
  * Adds to a delegate's weight.
  *
  * @param by beddows, may be negative
+ * @returns the weight that shows now
  * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`
  */
-export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigint, mode: VoteWeightMode): void {
+export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigint, mode: VoteWeightMode): bigint {
   const delegate = state.delegate(publicKey);
   if (delegate === undefined) throw new ProtocolError('VOTED_KEY_IS_NO_DELEGATE', { publicKey });
   const { address, username, voteWeight, pendingVoteWeight, rank } = delegate;
   const isLive = mode === 'live';
   // Member by member, as a transfer of somebody who votes makes a hundred: a spread takes several times as long.
+  const weight = isLive ? voteWeight + by : voteWeight;
   state.setDelegate({
     publicKey,
     address,
     username,
-    voteWeight: isLive ? voteWeight + by : voteWeight,
+    voteWeight: weight,
     pendingVoteWeight: isLive ? pendingVoteWeight : pendingVoteWeight + by,
     rank,
   });
-}
-
-/** Beddows that a transaction moves beside its fee. */
-export function amountOf(payload: Payload): bigint {
-  return 'amount' in payload ? payload.amount : 0n;
+  return weight;
 }
 
 /** Who receives the amount: of a transfer to an application, its owner. */

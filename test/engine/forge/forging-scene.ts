@@ -4,6 +4,7 @@ import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
 import { Chain } from '../../../src/engine/chain.ts';
 import { openGenesis } from '../../../src/engine/genesis.ts';
 import { ForgingScheduler } from '../../../src/engine/forge/scheduler.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
 import { SILENT, type LogFields, type Observer } from '../../../src/ports/observer.ts';
 import { ACTIVE_DELEGATES } from '../../../src/protocol/params.ts';
 import { slotAt, slotAtMs } from '../../../src/protocol/slots.ts';
@@ -22,8 +23,15 @@ export interface Told {
   readonly fields: LogFields;
 }
 
+export interface SceneOptions {
+  /** By how much each timer fires too soon, as those of a real machine do now and then: below a millisecond. */
+  readonly timersEarlyMs?: number;
+  /** Time that passes with each reading of the clock: what is done between two readings is not done in no time. */
+  readonly readingMs?: number;
+}
+
 /** A scheduler with the keys of every third delegate, on a chain of its own. */
-export function scene() {
+export function scene({ timersEarlyMs = 0, readingMs = 0 }: SceneOptions = {}) {
   const maker = new ChainMaker();
   const { network, rules } = maker;
   const { params } = network;
@@ -40,7 +48,16 @@ export function scene() {
   const verifier = createInlineVerifier(selectEd25519(), 10_000);
   // A clock that stands still while the machine sleeps: timers are late by what it slept.
   let sleptMs = 0;
-  const clock = time.clock(() => sleptMs);
+  let [eventMs, readings, latestMs] = [0, 0, 0];
+  const clock: Clock = {
+    nowMs: () => {
+      readings = time.nowMs === eventMs ? readings + 1 : 0;
+      eventMs = time.nowMs;
+      latestMs = Math.max(latestMs, Math.floor(eventMs + sleptMs + readings * readingMs));
+      return latestMs;
+    },
+    after: (delayMs, work) => time.schedule(delayMs - timersEarlyMs, work),
+  };
   const chain = new Chain({ store, rules, verifier, clock, observer });
   const signed = new Map<string, SignedHeader>();
   let journalError: Error | undefined;
@@ -72,6 +89,7 @@ export function scene() {
     chain,
     scheduler,
     currentSlot,
+    nowMs: () => clock.nowMs(),
     pass: async (slots: number) => {
       // What was begun sets its timer first.
       await new Promise((resolve) => setImmediate(resolve));

@@ -5,6 +5,7 @@ import { isLastOfRound } from '../../../src/protocol/rounds.ts';
 import type { Block } from '../../../src/protocol/types.ts';
 import { ChainMaker, makeNetwork, publicKeyOf } from '../../support/chain-maker.ts';
 import { randomTransactions } from '../../support/random-transactions.ts';
+import { paramsWith } from '../../support/fixtures.ts';
 
 const network = makeNetwork({
   rewards: { milestones: [503n, 401n], offset: 20, distance: 90 },
@@ -21,7 +22,7 @@ function supplyOf(maker: ChainMaker): bigint {
 
 /** Fees and rewards of the running round that nobody has been paid yet. */
 function owed(blocks: readonly Block[]): { fees: bigint; rewards: bigint } {
-  const running = blocks.slice(blocks.findLastIndex(({ height }) => isLastOfRound(height)) + 1);
+  const running = blocks.slice(blocks.findLastIndex(({ height }) => isLastOfRound(height, paramsWith())) + 1);
   return {
     fees: running.reduce((sum, { totalFee }) => sum + totalFee, 0n),
     rewards: running.reduce((sum, { reward }) => sum + reward, 0n),

@@ -74,13 +74,14 @@ test('id, fee and sender address of a document are not believed', (t) => {
   t.deepEqual(codec.transactionFromJson(told), codec.transactionFromJson(WORKED));
 });
 
-test('keys and signatures are taken in any letter case and kept in lower case', (t) => {
+test('keys and signatures are taken in any letter case, and the case of the key is remembered beside it', (t) => {
   const shouted = {
     ...WORKED,
     senderPublicKey: owner.publicKey.toUpperCase(),
     signature: WORKED.signature.toUpperCase(),
   };
-  t.deepEqual(codec.transactionFromJson(shouted), codec.transactionFromJson(WORKED));
+  const written = { senderPublicKey: shouted.senderPublicKey };
+  t.deepEqual(codec.transactionFromJson(shouted), { ...codec.transactionFromJson(WORKED), written });
 });
 
 test('an amount with leading zeros is the amount without them', (t) => {

@@ -5,7 +5,7 @@ import { createGen3Codec, headerBytes, transactionBytes } from '../../../src/pro
 import { NO_EXCEPTIONS, type Exceptions } from '../../../src/protocol/params.ts';
 import { rewardAt } from '../../../src/protocol/rewards.ts';
 import { createGen3Rules } from '../../../src/protocol/gen3/rules.ts';
-import { amountOf } from '../../../src/protocol/tx/vote-weight.ts';
+import { amountOf } from '../../../src/protocol/tx/amounts.ts';
 import type { Block, JsonObject, KeyPair, Payload, Transaction } from '../../../src/protocol/types.ts';
 import { TransactionRejected } from '../../../src/protocol/verdict.ts';
 import {

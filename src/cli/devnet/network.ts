@@ -1,0 +1,61 @@
+/** The network that a devnet runs: one of the package, the same with fewer delegates, or one of the user's own. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findNetworkDirectory, loadNetwork, packagedNetworkDirectory, type Network } from '../../config/network.ts';
+import type { Generation } from '../../protocol/params.ts';
+import { makeNetwork } from '../genesis/make-network.ts';
+import { writeNetworkFolder } from '../network-folder.ts';
+import { usageError } from '../problems.ts';
+
+export interface NetworkChoice {
+  /** Name or folder of a network. */
+  readonly network?: string;
+  /** Delegates of a packaged devnet that is made smaller. */
+  readonly delegates?: number;
+  /** Of the packaged devnet, where no network is given. */
+  readonly generation: Generation;
+}
+
+export interface ChosenNetwork {
+  readonly network: Network;
+  /** Whether the folder is gone after `dispose`, so that it has to be copied. */
+  readonly isTemporary: boolean;
+  dispose(): void;
+}
+
+/** Of the packaged devnets: with it the accounts of a smaller one are among theirs. */
+const PACKAGED_SEED = 'devnet';
+
+/** Name of the packaged devnet of a generation. */
+export function devnetNetworkName(generation: Generation): string {
+  return generation === 2 ? 'devnet-gen2' : 'devnet';
+}
+
+/** @throws ProtocolError `USAGE` for choices that exclude each other, and what reading a network folder throws */
+export async function chooseNetwork(choice: NetworkChoice, home: string): Promise<ChosenNetwork> {
+  const { network, delegates, generation } = choice;
+  if (network !== undefined && delegates !== undefined) {
+    throw usageError('--delegates is for the packaged devnets: a network of --network has its own number of delegates');
+  }
+  if (network !== undefined) return lasting(loadNetwork(findNetworkDirectory(network, home)));
+  const packaged = loadNetwork(packagedNetworkDirectory(devnetNetworkName(generation)));
+  if (delegates === undefined || delegates === packaged.params.activeDelegates) return lasting(packaged);
+  const folder = mkdtempSync(join(tmpdir(), 'bloomery-network-'));
+  const dispose = (): void => {
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const { blockTimeS } = packaged.params;
+    const files = await makeNetwork({ generation, name: packaged.name, blockTimeS, delegates, seed: PACKAGED_SEED });
+    return { network: writeNetworkFolder(join(folder, packaged.name), files), isTemporary: true, dispose };
+  } catch (error) {
+    dispose();
+    throw error;
+  }
+}
+
+function lasting(network: Network): ChosenNetwork {
+  return { network, isTemporary: false, dispose: () => undefined };
+}

@@ -1,0 +1,42 @@
+/** Whether and when a node that ended is started again: with growing delays, and not for ever. */
+
+import { EXIT } from '../problems.ts';
+import type { NodeEnd } from './node-process.ts';
+
+export const RESTART_MODES = ['always', 'never'] as const;
+export type RestartMode = (typeof RESTART_MODES)[number];
+
+export type RestartDecision =
+  | { readonly kind: 'restart'; readonly delayMs: number }
+  /** `reason` follows the words "not started again:". */
+  | { readonly kind: 'giveUp'; readonly reason: string };
+
+/** Delay before the first restart; each further one in a row takes twice as long. */
+export const RESTART_DELAY_MS = 1000;
+const RESTART_DELAY_MS_MAX = 30_000;
+/** A node that ran this long has started well: its end begins a new row. */
+export const STABLE_MS = 60_000;
+/** Ends in a row, each before `STABLE_MS`, after which another start is not expected to go better. */
+export const ENDS_IN_A_ROW_MAX = 5;
+
+export class RestartPolicy {
+  readonly #mode: RestartMode;
+  #endsInARow = 0;
+
+  constructor(mode: RestartMode) {
+    this.#mode = mode;
+  }
+
+  /** @param ranMs how long the node had run when it ended */
+  ended({ exitCode }: Pick<NodeEnd, 'exitCode'>, ranMs: number): RestartDecision {
+    if (this.#mode === 'never') return { kind: 'giveUp', reason: 'as --restart never asks' };
+    // Nothing was started, and nothing that it depends on changes by itself.
+    if (exitCode === EXIT.usage) return { kind: 'giveUp', reason: 'its configuration is refused' };
+    this.#endsInARow = ranMs >= STABLE_MS ? 1 : this.#endsInARow + 1;
+    if (this.#endsInARow >= ENDS_IN_A_ROW_MAX) {
+      const reason = `it ended ${ENDS_IN_A_ROW_MAX} times in a row within ${STABLE_MS / 1000} s of its start`;
+      return { kind: 'giveUp', reason };
+    }
+    return { kind: 'restart', delayMs: Math.min(RESTART_DELAY_MS * 2 ** (this.#endsInARow - 1), RESTART_DELAY_MS_MAX) };
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * What stands in front of everything that comes in over HTTP: decides at acceptance who may connect, lets one request of a
+ * connection through at a time, bounds what clients make the node hold, how long they take and how much of the main thread
+ * they get, and shuts out those that go on after refusals. Trusted clients have a reserve that strangers cannot take.
+ *
+ * It knows nothing of routes, and holds no global: a server gives it its clock, its limits and its observer.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Observer } from '../../ports/observer.ts';
+import type { MonotonicClock } from '../monotonic-clock.ts';
+import { Buffers } from './buffers.ts';
+import { clientKey } from './client-address.ts';
+import { ClientConnection, type ConnectionHost } from './client-connection.ts';
+import { Connections } from './connections.ts';
+import { SWEEP_MS, WORK_BURST_MS, WORK_SHARE, type AdmissionLimits } from './limits.ts';
+import { Penalties } from './penalties.ts';
+import { Refusals, type RefusalReason } from './refusals.ts';
+import { Turns } from './turns.ts';
+
+export interface AdmissionOptions {
+  readonly clock: MonotonicClock;
+  readonly limits: AdmissionLimits;
+  readonly observer: Observer;
+  /** Clients of the reserve: this machine, and those that the operator named. */
+  isTrusted(address: string): boolean;
+}
+
+export class Admission implements ConnectionHost {
+  readonly clock: MonotonicClock;
+  readonly turns: Turns;
+  readonly buffers: Buffers;
+  readonly headersTimeoutMs: number;
+  readonly #options: AdmissionOptions;
+  readonly #connections: Connections<ClientConnection>;
+  readonly #penalties: Penalties;
+  readonly #refusals: Refusals;
+  readonly #bySocket = new WeakMap<Socket, ClientConnection>();
+  #isClosed = false;
+
+  constructor(options: AdmissionOptions) {
+    const { clock, limits, observer } = options;
+    this.#options = options;
+    this.clock = clock;
+    this.turns = new Turns({ clock, share: WORK_SHARE, burstMs: WORK_BURST_MS });
+    this.buffers = new Buffers(limits.bufferBytesMax);
+    this.headersTimeoutMs = limits.headersTimeoutMs;
+    this.#connections = new Connections(limits);
+    this.#penalties = new Penalties(clock, limits.arrivalsPerAddressMax);
+    this.#refusals = new Refusals(observer, clock);
+    this.#sweepLater();
+  }
+
+  /** A connection was accepted. @returns undefined when it was closed at once */
+  accept(socket: Socket): ClientConnection | undefined {
+    const address = socket.remoteAddress;
+    if (address === undefined || this.#isClosed) {
+      socket.destroy();
+      return undefined;
+    }
+    const isTrusted = this.#options.isTrusted(address);
+    const key = isTrusted ? `trusted ${address}` : clientKey(address);
+    const obstacle =
+      (isTrusted ? undefined : this.#penalties.arrive(key)) ?? this.#connections.obstacle(key, isTrusted);
+    if (obstacle !== undefined) {
+      this.#refusals.count(obstacle);
+      socket.destroy();
+      return undefined;
+    }
+    const connection = new ClientConnection(socket, key, isTrusted, this);
+    this.#connections.add(connection);
+    this.#bySocket.set(socket, connection);
+    socket.on('close', () => {
+      this.#connections.delete(connection);
+      connection.closed();
+    });
+    return connection;
+  }
+
+  /** Has a connection answer for another socket too: the TLS above it. */
+  bind(socket: Socket, connection: ClientConnection): void {
+    this.#bySocket.set(socket, connection);
+  }
+
+  /** The connection of a socket that was accepted. */
+  of(socket: Socket): ClientConnection | undefined {
+    return this.#bySocket.get(socket);
+  }
+
+  /** Refuses a request at work; the caller answers it. */
+  refuse(request: IncomingMessage, reason: RefusalReason): void {
+    const connection = this.of(request.socket);
+    if (connection === undefined) this.#refusals.count(reason);
+    else this.refused(connection, reason);
+  }
+
+  refused(connection: ClientConnection, reason: RefusalReason): void {
+    this.#refusals.count(reason);
+    if (connection.isTrusted || !this.#penalties.refuse(connection.key)) return;
+    this.#closeAll(connection.key);
+  }
+
+  offended(connection: ClientConnection, reason: RefusalReason): void {
+    this.#refusals.count(reason);
+    if (connection.isTrusted) return;
+    this.#penalties.shutOut(connection.key);
+    this.#closeAll(connection.key);
+  }
+
+  /** Closes what waits for a request, and accepts nothing more. */
+  closeIdle(): void {
+    this.#isClosed = true;
+    for (const connection of this.#connections.all()) if (connection.isIdle) connection.destroy();
+  }
+
+  /** Closes everything. */
+  close(): void {
+    this.#isClosed = true;
+    for (const connection of this.#connections.all()) connection.destroy();
+    this.#tell();
+  }
+
+  #closeAll(key: string): void {
+    for (const connection of this.#connections.of(key)) {
+      this.#refusals.count('shut_out');
+      connection.destroy();
+    }
+  }
+
+  #sweepLater(): void {
+    this.clock.after(SWEEP_MS, () => {
+      if (this.#isClosed) return;
+      const nowMs = this.clock.nowMs();
+      for (const connection of this.#connections.all()) connection.checkTime(nowMs);
+      this.#tell();
+      this.#sweepLater();
+    });
+  }
+
+  #tell(): void {
+    const { observer } = this.#options;
+    this.#refusals.tell();
+    observer.gauge('http_connections', this.#connections.strangers, { client: 'stranger' });
+    observer.gauge('http_connections', this.#connections.size - this.#connections.strangers, { client: 'trusted' });
+    observer.gauge('http_buffered_bytes', this.buffers.bytes);
+  }
+}

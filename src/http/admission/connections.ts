@@ -1,0 +1,90 @@
+/** The connections that are open, by address: how many there may be, and which one goes for a newcomer. */
+
+import type { AdmissionLimits } from './limits.ts';
+import { RESERVED_SHARE } from './limits.ts';
+
+/** A connection as this file needs it. */
+export interface Place {
+  /** What its limits are kept under. */
+  readonly key: string;
+  readonly isTrusted: boolean;
+  /** Whether it waits for a request, of which nothing has come. */
+  readonly isIdle: boolean;
+  cutForNewcomer(): void;
+}
+
+type Limits = Pick<AdmissionLimits, 'connectionsMax' | 'connectionsPerAddressMax'>;
+
+export class Connections<T extends Place> {
+  readonly #limits: Limits;
+  readonly #strangersMax: number;
+  /** In the order of their arrival. */
+  readonly #open = new Set<T>();
+  readonly #byKey = new Map<string, Set<T>>();
+  #strangers = 0;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+    this.#strangersMax = limits.connectionsMax - Math.ceil(limits.connectionsMax * RESERVED_SHARE);
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  get strangers(): number {
+    return this.#strangers;
+  }
+
+  all(): Iterable<T> {
+    return this.#open;
+  }
+
+  of(key: string): Iterable<T> {
+    return this.#byKey.get(key) ?? [];
+  }
+
+  /** Makes room where it can. @returns why a newcomer must go, if it must */
+  obstacle(key: string, isTrusted: boolean): 'address_connections' | 'connections' | undefined {
+    const { connectionsMax, connectionsPerAddressMax } = this.#limits;
+    if (isTrusted) return this.#open.size >= connectionsMax ? 'connections' : undefined;
+    if ((this.#byKey.get(key)?.size ?? 0) >= connectionsPerAddressMax) return 'address_connections';
+    if (this.#strangers < this.#strangersMax || this.#makeRoom(key)) return undefined;
+    return 'connections';
+  }
+
+  add(connection: T): void {
+    this.#open.add(connection);
+    if (!connection.isTrusted) this.#strangers += 1;
+    const own = this.#byKey.get(connection.key);
+    if (own === undefined) this.#byKey.set(connection.key, new Set([connection]));
+    else own.add(connection);
+  }
+
+  delete(connection: T): void {
+    if (!this.#open.delete(connection)) return;
+    if (!connection.isTrusted) this.#strangers -= 1;
+    const own = this.#byKey.get(connection.key);
+    own?.delete(connection);
+    if (own?.size === 0) this.#byKey.delete(connection.key);
+  }
+
+  /** The stranger with the most connections gives up its oldest idle one, unless the newcomer's address has as many. */
+  #makeRoom(key: string): boolean {
+    let most: Iterable<T> = [];
+    let mostCount = (this.#byKey.get(key)?.size ?? 0) + 1;
+    for (const own of this.#byKey.values()) {
+      const [first] = own;
+      if (own.size <= mostCount || first?.isTrusted === true) continue;
+      most = own;
+      mostCount = own.size;
+    }
+    for (const connection of most) {
+      if (!connection.isIdle) continue;
+      connection.cutForNewcomer();
+      this.delete(connection);
+      return true;
+    }
+    return false;
+  }
+}

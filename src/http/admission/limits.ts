@@ -1,0 +1,67 @@
+/** What the admission bounds. Those that an operator may want to change are options; the others have their reason here. */
+
+export interface AdmissionLimits {
+  /** Connections open at once, those of trusted clients and streams of events included. */
+  readonly connectionsMax: number;
+  /** Connections of one address that is not trusted. */
+  readonly connectionsPerAddressMax: number;
+  /** New connections of such an address in a window. */
+  readonly arrivalsPerAddressMax: number;
+  /** Bytes that clients who are not trusted may make the node hold: unread requests, bodies, answers not yet sent. */
+  readonly bufferBytesMax: number;
+  /** Time to receive all headers, in milliseconds. */
+  readonly headersTimeoutMs: number;
+}
+
+/**
+ * The sum of all buffers of HTTP connections. 2,000 connections with 16 kB each, or 250 bodies of the largest size: more than
+ * honest clients need at a time, and a small share of what a node uses.
+ */
+export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Share of all connections that only trusted clients get. */
+export const RESERVED_SHARE = 0.1;
+
+/**
+ * Largest body of a request. The largest transaction with all its signatures has 20 kB; the rest is room for white space.
+ * Reading as JSON takes about a millisecond at this size.
+ */
+export const BODY_BYTES_MAX = 128 * 1024;
+
+/** Body bytes that cost as much of the rate limit as a request. */
+export const BODY_BYTES_PER_REQUEST = 16 * 1024;
+
+/** A request that was not read yet may have the largest body behind the largest head. */
+export const INPUT_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024;
+
+/**
+ * What a client may send on top of a request that is under way. Clients hardly ever pipeline; for those that do this holds
+ * dozens of requests.
+ */
+export const PIPELINED_BYTES_MAX = 16 * 1024;
+
+/** Time to receive a whole request, in milliseconds; larger than any `headersTimeoutMs`. */
+export const REQUEST_TIMEOUT_MS = 60_000;
+
+/** Time to read an answer, in milliseconds: a megabyte at 140 kbit/s. A client that reads nothing is cut much earlier. */
+export const READING_TIMEOUT_MS = 60_000;
+
+/** After an answer that ends a connection: what is still on its way is thrown away, so that it does not reset the answer. */
+export const LINGER_MS = 1_000;
+export const LINGER_BYTES_MAX = 256 * 1024;
+
+/** Refusals of an address in a window before its connections are closed and new ones are not looked at. */
+export const REFUSALS_MAX = 100;
+export const WINDOW_MS = 10_000;
+export const SHUT_OUT_MS = 10_000;
+
+/** Addresses that penalties are remembered of. The least recent are forgotten beyond. */
+export const ADDRESSES_MAX = 20_000;
+
+/** How often time limits are looked at, in milliseconds. */
+export const SWEEP_MS = 500;
+
+/** Share of the main thread's time that all clients together get who are not trusted: blocks and forging have the rest. */
+export const WORK_SHARE = 0.5;
+/** Work in a row, in milliseconds; a small part of the shortest slot. */
+export const WORK_BURST_MS = 20;

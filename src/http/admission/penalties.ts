@@ -1,0 +1,72 @@
+/** What addresses did lately: how fast they connect, how often they were refused, and which are shut out for it. */
+
+import { LruMap } from '../../primitives/bounded.ts';
+import type { MonotonicClock } from '../monotonic-clock.ts';
+import { ADDRESSES_MAX, REFUSALS_MAX, SHUT_OUT_MS, WINDOW_MS } from './limits.ts';
+
+interface Record {
+  arrivals: Window;
+  refusals: Window;
+  shutOutUntilMs: number;
+}
+
+interface Window {
+  endsMs: number;
+  count: number;
+}
+
+export class Penalties {
+  readonly #clock: MonotonicClock;
+  readonly #arrivalsMax: number;
+  readonly #records = new LruMap<string, Record>(ADDRESSES_MAX);
+
+  /** @param arrivalsMax new connections of an address in a window */
+  constructor(clock: MonotonicClock, arrivalsMax: number) {
+    this.#clock = clock;
+    this.#arrivalsMax = arrivalsMax;
+  }
+
+  /** A connection came. @returns why it must go, if it must */
+  arrive(key: string): 'shut_out' | 'arrivals' | undefined {
+    const nowMs = this.#clock.nowMs();
+    const record = this.#recordOf(key);
+    if (nowMs < record.shutOutUntilMs) return 'shut_out';
+    return count(record.arrivals, nowMs) > this.#arrivalsMax ? 'arrivals' : undefined;
+  }
+
+  /** The address was refused something. @returns whether it is shut out from now on, and what it has must be closed */
+  refuse(key: string): boolean {
+    const nowMs = this.#clock.nowMs();
+    const record = this.#recordOf(key);
+    if (count(record.refusals, nowMs) <= REFUSALS_MAX) return false;
+    return this.#shutOut(record, nowMs);
+  }
+
+  /** The address did what no client does that means well. */
+  shutOut(key: string): void {
+    this.#shutOut(this.#recordOf(key), this.#clock.nowMs());
+  }
+
+  #shutOut(record: Record, nowMs: number): true {
+    record.shutOutUntilMs = nowMs + SHUT_OUT_MS;
+    record.refusals.count = 0;
+    return true;
+  }
+
+  #recordOf(key: string): Record {
+    const known = this.#records.get(key);
+    if (known !== undefined) return known;
+    const record = { arrivals: { endsMs: 0, count: 0 }, refusals: { endsMs: 0, count: 0 }, shutOutUntilMs: 0 };
+    this.#records.set(key, record);
+    return record;
+  }
+}
+
+function count(window: Window, nowMs: number): number {
+  if (nowMs >= window.endsMs) {
+    window.endsMs = nowMs + WINDOW_MS;
+    window.count = 0;
+  }
+  window.count += 1;
+  return window.count;
+}

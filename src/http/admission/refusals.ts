@@ -1,0 +1,73 @@
+/** What is refused and why, counted. The log says it once in a while, however many there are. */
+
+import type { Observer } from '../../ports/observer.ts';
+import type { MonotonicClock } from '../monotonic-clock.ts';
+
+/** Each with when it is counted. */
+export const REFUSAL_REASONS = {
+  access: 'the address may not ask',
+  rate: 'the address asked more than the rate limit allows',
+  route: 'there is no such path',
+  body: 'the body is too large, compressed, or the path takes none',
+  malformed: 'what came is no HTTP',
+  pipelined: 'the client sent more on top of a request under way than may wait',
+  address_connections: 'the address has as many connections as one may have',
+  connections: 'there are as many connections as may be',
+  arrivals: 'the address opens connections too fast',
+  shut_out: 'the address went on after it was refused',
+  buffers: 'the connection held most of the bytes that all may hold',
+  headers_time: 'the headers did not come in time',
+  request_time: 'the request did not come in time',
+  reading_time: 'the answer was not read in time',
+} as const;
+
+export type RefusalReason = keyof typeof REFUSAL_REASONS;
+
+/** Between two lines of the log. */
+const LINE_MS = 60_000;
+
+export class Refusals {
+  readonly #observer: Observer;
+  readonly #clock: MonotonicClock;
+  /** Since the metrics were told last. */
+  readonly #untold = new Map<RefusalReason, number>();
+  /** Since the log said something last. */
+  #sinceLine: Record<string, number> = {};
+  #nextLineMs = Number.NEGATIVE_INFINITY;
+
+  constructor(observer: Observer, clock: MonotonicClock) {
+    this.#observer = observer;
+    this.#clock = clock;
+  }
+
+  count(reason: RefusalReason): void {
+    this.#untold.set(reason, (this.#untold.get(reason) ?? 0) + 1);
+  }
+
+  /** Tells metrics and log. Called now and then: a refusal itself must cost next to nothing. */
+  tell(): void {
+    for (const [reason, count] of this.#untold) {
+      this.#observer.count('http_refused_total', count, { reason });
+      this.#sinceLine[reason] = (this.#sinceLine[reason] ?? 0) + count;
+    }
+    this.#untold.clear();
+    const nowMs = this.#clock.nowMs();
+    const isWorthALine = LINE_REASONS.some((reason) => reason in this.#sinceLine);
+    if (!isWorthALine || nowMs < this.#nextLineMs) return;
+    this.#nextLineMs = nowMs + LINE_MS;
+    this.#observer.log('warn', 'HTTP_CLIENTS_REFUSED', 'Clients of the HTTP interface are refused', this.#sinceLine);
+    this.#sinceLine = {};
+  }
+}
+
+/** An unknown path or a slow client is everyday; the others tell of somebody who should not be there or asks too much. */
+const LINE_REASONS: readonly RefusalReason[] = [
+  'access',
+  'rate',
+  'pipelined',
+  'address_connections',
+  'connections',
+  'arrivals',
+  'shut_out',
+  'buffers',
+];

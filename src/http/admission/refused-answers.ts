@@ -1,0 +1,27 @@
+/** Answers to what is refused, made once: a refusal must cost less than an answer. */
+
+import { STATUS_CODES } from 'node:http';
+
+/** A whole answer that ends its connection. */
+export function lastAnswer(status: number, body: object | undefined = undefined): Buffer {
+  const text = body === undefined ? '' : JSON.stringify(body);
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...(body === undefined ? [] : ['Content-Type: application/json; charset=utf-8']),
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Connection: close',
+  ];
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${text}`, 'utf8');
+}
+
+export const REQUEST_TIMEOUT_ANSWER = lastAnswer(408);
+
+/** What a request that cannot be parsed is told, by the code of the parser's error. */
+export function malformedAnswer(code: string | undefined): Buffer {
+  if (code === 'HPE_HEADER_OVERFLOW') return HEADERS_TOO_LARGE;
+  return code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW' ? TOO_LARGE : BAD_REQUEST;
+}
+
+const BAD_REQUEST = lastAnswer(400);
+const TOO_LARGE = lastAnswer(413);
+const HEADERS_TOO_LARGE = lastAnswer(431);

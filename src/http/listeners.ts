@@ -1,0 +1,154 @@
+/** The sockets that the interface listens on, plain and TLS: what they accept goes through the admission to one parser. */
+
+import type { Server as HttpServer } from 'node:http';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import { NOT_LISTED } from './access.ts';
+import type { Admission } from './admission/admission.ts';
+import type { ClientConnection } from './admission/client-connection.ts';
+import { lastAnswer, malformedAnswer } from './admission/refused-answers.ts';
+import type { HttpOptions, TlsOptions } from './options.ts';
+
+export interface Listeners {
+  /** @throws ProtocolError as `HttpServer.start` */
+  open(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
+  close(): Promise<void>;
+}
+
+/** Time for answers under way when the listeners close, in milliseconds. */
+const CLOSE_GRACE_MS = 500;
+
+/**
+ * @param parser not listening itself: it is given the sockets that were admitted
+ * @param mayAsk whether requests from an address can be answered at all; those from others are not even parsed
+ * @throws ProtocolError `TLS_INVALID` when key and certificate are none, or do not belong together
+ */
+export function createListeners(
+  parser: HttpServer,
+  admission: Admission,
+  mayAsk: (address: string) => boolean,
+  options: HttpOptions,
+): Listeners {
+  const notListed = lastAnswer(NOT_LISTED.status, NOT_LISTED.body);
+
+  const serve = (socket: Socket, connection: ClientConnection): void => {
+    const address = socket.remoteAddress;
+    if (address === undefined) return connection.destroy();
+    if (!mayAsk(address)) return connection.refuseAll(socket, notListed, 'access');
+    parser.emit('connection', socket);
+    connection.guard(socket);
+  };
+
+  parser.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const connection = admission.of(socket);
+    if (connection === undefined || connection.isLingering || error.code === 'ECONNRESET') return socket.destroy();
+    connection.end(malformedAnswer(error.code));
+    admission.refused(connection, 'malformed');
+    return undefined;
+  });
+
+  const plain = listenerFor((socket) => {
+    const connection = admission.accept(socket);
+    if (connection !== undefined) serve(socket, connection);
+  });
+  const { tls } = options;
+  const secure = tls && createSecureListener(tls, admission, serve);
+
+  return {
+    async open() {
+      const { port } = await listen(plain, options.port, options);
+      if (secure === undefined || tls === undefined) return { port };
+      try {
+        return { port, tlsPort: (await listen(secure, tls.port, options)).port };
+      } catch (error) {
+        await closed(plain);
+        throw error;
+      }
+    },
+    async close() {
+      const done = Promise.all([closed(plain), ...(secure === undefined ? [] : [closed(secure)])]);
+      admission.closeIdle();
+      const cut = setTimeout(() => admission.close(), CLOSE_GRACE_MS);
+      await done;
+      clearTimeout(cut);
+      admission.close();
+    },
+  };
+}
+
+/** A client that has sent all it will may still read, so its connection is not ended with its last byte. */
+function listenerFor(accept: (socket: Socket) => void): Server {
+  return createServer({ allowHalfOpen: true, noDelay: true }, accept);
+}
+
+/** Its connections are admitted before anything is computed for their handshake. */
+function createSecureListener(
+  tls: TlsOptions,
+  admission: Admission,
+  serve: (socket: Socket, connection: ClientConnection) => void,
+): Server {
+  /** Connections whose handshake is not over, by the address and port that they come from. */
+  const handshaking = new Map<string, ClientConnection>();
+  const nameOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`;
+  const handshakes = createHandshakes(tls);
+  handshakes.on('secureConnection', (secured) => {
+    const connection = handshaking.get(nameOf(secured));
+    if (connection === undefined) return void secured.destroy();
+    admission.bind(secured, connection);
+    serve(secured, connection);
+  });
+  handshakes.on('tlsClientError', (_error, secured) => secured.destroy());
+  return listenerFor((socket) => {
+    const connection = admission.accept(socket);
+    if (connection === undefined) return;
+    const name = nameOf(socket);
+    handshaking.set(name, connection);
+    socket.on('close', () => {
+      if (handshaking.get(name) === connection) handshaking.delete(name);
+    });
+    handshakes.emit('connection', socket);
+  });
+}
+
+/** @throws ProtocolError `TLS_INVALID` */
+function createHandshakes({ key, certificate }: TlsOptions): TlsServer {
+  try {
+    return createTlsServer({ key, cert: certificate, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'] });
+  } catch (error) {
+    const reason = messageOf(error);
+    throw new ProtocolError('TLS_INVALID', { reason }, `key and certificate cannot be used: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+function listen(
+  server: Server,
+  port: number,
+  { address, observer }: HttpOptions,
+): Promise<{ readonly port: number }> {
+  return new Promise((resolve, reject) => {
+    const refuse = (error: NodeJS.ErrnoException) => {
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new ProtocolError('PORT_IN_USE', { port }, `port ${port} is in use by another program`)
+          : new ProtocolError('LISTEN_FAILED', { address, port, reason: messageOf(error) }, undefined, {
+              cause: error,
+            }),
+      );
+    };
+    server.once('error', refuse);
+    server.listen(port, address, () => {
+      server.off('error', refuse);
+      server.on('error', (error) =>
+        observer.log('error', 'HTTP_SERVER_ERROR', 'The HTTP listener failed', { error: messageOf(error) }),
+      );
+      resolve({ port: (server.address() as AddressInfo).port });
+    });
+  });
+}
+
+async function closed(server: Server): Promise<void> {
+  if (server.listening) await new Promise<void>((resolve) => server.close(() => resolve()));
+}

@@ -1,0 +1,152 @@
+/**
+ * What a request is asked before anything of it is worked on or its body is read: whether its client may ask, asks too much,
+ * asks for something that there is, and brings a body that somebody wants. Refusals are answered here, from bytes made once.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { clientAddresses, createAccessRule } from './access.ts';
+import type { Admission } from './admission/admission.ts';
+import { BODY_BYTES_MAX, BODY_BYTES_PER_REQUEST } from './admission/limits.ts';
+import type { RefusalReason } from './admission/refusals.ts';
+import type { Dialect } from './dialect.ts';
+import type { HttpOptions } from './options.ts';
+import { pageNotFound, type Problem } from './problems.ts';
+import type { Allowance, RateLimit } from './rate-limit.ts';
+import { createRouteTable } from './route-table.ts';
+import { allRoutes } from './routes/all.ts';
+
+export interface RequestChecks {
+  /** Whether the client may ask now. @returns undefined when the request was refused and answered */
+  admitClient(request: IncomingMessage, response: ServerResponse): Allowance | undefined;
+  /** Whether there is such a path, and takes the body if one comes. @returns false when it was refused and answered */
+  admitTarget(request: IncomingMessage, response: ServerResponse): boolean;
+}
+
+export interface RequestCheckParts {
+  readonly admission: Admission;
+  readonly dialect: Dialect;
+  readonly limit: RateLimit;
+  /** Whether a path is served besides the routes. */
+  readonly isOtherPath: (path: string) => boolean;
+}
+
+export function createRequestChecks(options: HttpOptions, parts: RequestCheckParts): RequestChecks {
+  const { admission, dialect, limit, isOtherPath } = parts;
+  const accessRule = createAccessRule(options);
+  const table = createRouteTable(allRoutes(dialect, options), dialect.generation === 3);
+
+  const refuse = (request: IncomingMessage, response: ServerResponse, refusal: Refusal, extra: string[] = []): void => {
+    const { status, headers, body } = refusal;
+    response.writeHead(status, [...headers, ...extra]);
+    response.end(body);
+    admission.refuse(request, refusal.reason);
+  };
+
+  return {
+    admitClient(request, response) {
+      const denied = accessRule(request);
+      if (denied !== undefined) {
+        refuse(request, response, refusalOf(denied, 'access'));
+        return undefined;
+      }
+      const allowance = limit.take(clientAddresses(request, options.trustProxy)[0], costOf(request));
+      if (!allowance.isRefused) return allowance;
+      const told = ['X-RateLimit-Limit', String(allowance.max), 'X-RateLimit-Remaining', String(allowance.remaining)];
+      refuse(request, response, wantsJson(request) ? TOO_MANY_JSON : TOO_MANY_HTML, told);
+      return undefined;
+    },
+    admitTarget(request, response) {
+      const { url = '', headers } = request;
+      const end = url.search(/[?#]/);
+      const path = end < 0 ? url : url.slice(0, end);
+      const known = table.find(path);
+      if (known === undefined && !isOtherPath(path)) {
+        refuse(request, response, PAGE_NOT_FOUND);
+        return false;
+      }
+      if (!bringsBody(request)) return true;
+      if (known?.takesBody(methodOf(request)) !== true) {
+        // Answered as without it, but not read: the connection ends with the answer.
+        response.setHeader('Connection', 'close');
+        return true;
+      }
+      const encoding = headers['content-encoding'];
+      if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+        refuse(request, response, COMPRESSED);
+        return false;
+      }
+      if (Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX) {
+        refuse(request, response, TOO_LARGE);
+        return false;
+      }
+      admission.of(request.socket)?.acceptBody();
+      return true;
+    },
+  };
+}
+
+/** Clients that cannot send a PUT announce it on a POST. */
+export function methodOf({ method = '', headers }: IncomingMessage): string {
+  const said = headers['x-http-method-override'];
+  return method === 'POST' && typeof said === 'string' && said.toUpperCase() === 'PUT' ? 'PUT' : method;
+}
+
+export function bringsBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** What a request counts for: one, and more with a large body. One of unknown length may be of the largest. */
+function costOf(request: IncomingMessage): number {
+  if (!bringsBody(request)) return 1;
+  const stated = request.headers['content-length'];
+  const bytes = Math.min(stated === undefined ? BODY_BYTES_MAX : Number(stated), BODY_BYTES_MAX);
+  return Math.max(1, Math.ceil(bytes / BODY_BYTES_PER_REQUEST));
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+  readonly reason: RefusalReason;
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const SECURITY_HEADERS = ['X-Frame-Options', 'DENY', 'Content-Security-Policy', "frame-ancestors 'none'"];
+
+function refusal(reason: RefusalReason, status: number, type: string, text: string, more: string[] = []): Refusal {
+  const body = Buffer.from(text, 'utf8');
+  const headers = [...more, 'Content-Type', type, 'Content-Length', String(body.length)];
+  return { status, headers, body, reason };
+}
+
+const made = new WeakMap<Problem, Refusal>();
+
+/** The same problem is turned into bytes once. */
+function refusalOf(problem: Problem, reason: RefusalReason): Refusal {
+  let known = made.get(problem);
+  if (known === undefined) made.set(problem, (known = refusal(reason, problem.status, JSON_TYPE, JSON.stringify(problem.body))));
+  return known;
+}
+
+const TOO_MANY = 'Too many requests, please try again later.';
+const TOO_MANY_JSON = refusal('rate', 429, JSON_TYPE, JSON.stringify({ message: TOO_MANY }), SECURITY_HEADERS);
+const TOO_MANY_HTML = refusal('rate', 429, 'text/html; charset=utf-8', TOO_MANY, SECURITY_HEADERS);
+const PAGE_NOT_FOUND = refusal('route', 404, JSON_TYPE, JSON.stringify(pageNotFound().body), SECURITY_HEADERS);
+const COMPRESSED = refusedBody(415, 'UnsupportedMediaTypeError: content encoding unsupported');
+const TOO_LARGE = refusedBody(413, 'PayloadTooLargeError: request entity too large');
+
+/** As the reader of bodies says it of what it refuses itself. */
+function refusedBody(status: number, error: string): Refusal {
+  const sentence = `API error: ${error}`;
+  return refusal('body', status, JSON_TYPE, JSON.stringify({ success: false, error: sentence, message: sentence }), [
+    ...SECURITY_HEADERS,
+    'Connection',
+    'close',
+  ]);
+}
+
+/** A client that takes JSON and names it, and names no HTML. */
+function wantsJson({ headers }: IncomingMessage): boolean {
+  const { accept = '' } = headers;
+  return accept.includes('json') && !accept.includes('html');
+}

@@ -1,0 +1,35 @@
+/** Which paths and methods there are, for what must be known before anything of a request is worked on. */
+
+import type { Route } from './route.ts';
+
+export interface RouteTable {
+  /** @param path as the client wrote it, without its query */
+  find(path: string): KnownPath | undefined;
+}
+
+export interface KnownPath {
+  /** Whether a request with this method may bring a body. */
+  takesBody(method: string): boolean;
+}
+
+/** Where every route is served: as clients know it, and without the prefix. */
+export const PREFIXES = ['/api', ''];
+
+/** @param caseSensitive whether letter case tells paths apart */
+export function createRouteTable(routes: readonly Route[], caseSensitive: boolean): RouteTable {
+  const methods = new Map<string, Set<string>>();
+  for (const { path, method, body } of routes) {
+    const withBody = methods.get(path) ?? new Set<string>();
+    if (body !== undefined) withBody.add(method);
+    methods.set(path, withBody);
+  }
+  const paths = [...methods].map(([path, withBody]) => ({
+    // As Express reads a pattern: a parameter is a whole segment, and a slash may follow.
+    pattern: new RegExp(
+      `^(?:/api)?${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
+      caseSensitive ? '' : 'i',
+    ),
+    known: { takesBody: (method: string) => withBody.has(method) },
+  }));
+  return { find: (path) => paths.find(({ pattern }) => pattern.test(path))?.known };
+}

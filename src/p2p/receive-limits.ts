@@ -1,0 +1,40 @@
+/** What is taken of one peer: uses of each name on the wire in a window, as the table of rates has them. */
+
+import { limitsOf, RATE_WINDOW_MS, RATES } from '../ports/rates.ts';
+import type { Generation } from '../protocol/params.ts';
+import { RateWindow } from './rate.ts';
+
+interface Limits {
+  readonly takenMax: number;
+  readonly chargedAbove: number;
+}
+
+/** What becomes of a use: it is taken, dropped at no cost, or dropped and charged (once in a window). */
+export type UseVerdict = 'taken' | 'dropped' | 'charged';
+
+const LIMITS: Readonly<Record<Generation, ReadonlyMap<string, Limits>>> = { 2: limitsFor(2), 3: limitsFor(3) };
+
+export class ReceiveLimits {
+  readonly #limits: ReadonlyMap<string, Limits>;
+  readonly #windows = new Map<string, RateWindow>();
+
+  constructor(generation: Generation) {
+    this.#limits = LIMITS[generation];
+  }
+
+  /** Counts a use of a name. Names that the table does not have are bounded as frames alone. */
+  use(name: string, nowMs: number): UseVerdict {
+    const limits = this.#limits.get(name);
+    if (limits === undefined) return 'taken';
+    let window = this.#windows.get(name);
+    if (window === undefined) this.#windows.set(name, (window = new RateWindow(RATE_WINDOW_MS)));
+    const uses = window.use(nowMs);
+    if (uses <= limits.takenMax) return 'taken';
+    return uses === limits.chargedAbove + 1 ? 'charged' : 'dropped';
+  }
+}
+
+function limitsFor(generation: Generation): ReadonlyMap<string, Limits> {
+  const rows = RATES.filter((row) => row.generation === generation);
+  return new Map(rows.map((row) => [row.name, limitsOf(row)]));
+}

@@ -1,0 +1,41 @@
+/** A rate limiter: a store of tokens that fills up as time passes. The time is handed in. */
+
+export class TokenBucket {
+  readonly #capacity: number;
+  readonly #everyMs: number;
+  #tokens: number;
+  #atMs = Number.NEGATIVE_INFINITY;
+
+  /**
+   * Begins full.
+   *
+   * @param capacity tokens that can be taken at once
+   * @param everyMs time in which one token comes back
+   */
+  constructor(capacity: number, everyMs: number) {
+    this.#capacity = capacity;
+    this.#everyMs = everyMs;
+    this.#tokens = capacity;
+  }
+
+  /** Takes tokens if there are enough. */
+  take(nowMs: number, count = 1): boolean {
+    this.#fill(nowMs);
+    if (this.#tokens < count) return false;
+    this.#tokens -= count;
+    return true;
+  }
+
+  /** Time until a token is there; 0 when one is. */
+  waitMs(nowMs: number): number {
+    this.#fill(nowMs);
+    return this.#tokens >= 1 ? 0 : Math.ceil((1 - this.#tokens) * this.#everyMs);
+  }
+
+  #fill(nowMs: number): void {
+    // A clock that was set back gives nothing, and takes nothing either.
+    const elapsedMs = Number.isFinite(this.#atMs) ? Math.max(0, nowMs - this.#atMs) : 0;
+    this.#atMs = nowMs;
+    this.#tokens = Math.min(this.#capacity, this.#tokens + elapsedMs / this.#everyMs);
+  }
+}

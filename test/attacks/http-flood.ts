@@ -1,0 +1,137 @@
+/**
+ * An attacker of the HTTP interface in a process of its own, so that it takes no time from what measures: `node http-flood.js
+ * JSON`, see `Flood`. It opens its connections, opens another one for each that is closed, and sends as fast as it is let.
+ * Ends by itself, and with its parent.
+ */
+
+import { connect, type Socket } from 'node:net';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+
+export interface Flood {
+  readonly kind: FloodKind;
+  readonly port: number;
+  /** Addresses to come from, of the loopback net. */
+  readonly sources: readonly string[];
+  readonly connections: number;
+  readonly durationMs: number;
+}
+
+/**
+ * - `pipelined`: requests without end, answers are read
+ * - `unread`: 64 kB of requests on each connection, and nothing of the answers is ever read
+ * - `bombs`: requests whose compressed bodies unpack to 2 MB, pipelined to paths that exist and one that does not
+ * - `bodies`: large bodies to where one is taken, each byte as late as possible
+ * - `silent`: connections that say nothing
+ * - `events`: streams of events that nobody reads
+ */
+export type FloodKind = 'pipelined' | 'unread' | 'bombs' | 'bodies' | 'silent' | 'events';
+
+/** What an attacker tells of itself at its end. */
+export interface FloodFigures {
+  readonly opened: number;
+  readonly closed: number;
+  readonly sentBytes: number;
+}
+
+const CHUNK_BYTES = 64 * 1024;
+const RECONNECT_MS = 2;
+const DRIP_MS = 1_000;
+
+const [text] = process.argv.slice(2);
+if (text !== undefined) attack(JSON.parse(text) as Flood);
+
+function attack({ kind, port, sources, connections, durationMs }: Flood): void {
+  const chunk = chunkOf(kind);
+  const open = new Set<Socket>();
+  let [opened, closed, sentBytes, isOver] = [0, 0, 0, false];
+
+  const line = (number: number): void => {
+    const socket = connect({ host: '127.0.0.1', port, localAddress: sources[number % sources.length] ?? '127.0.0.1' });
+    open.add(socket);
+    let drip: NodeJS.Timeout | undefined;
+    const send = (): void => {
+      if (socket.destroyed) return;
+      sentBytes += chunk.length;
+      if (socket.write(chunk)) setImmediate(send);
+      else socket.once('drain', send);
+    };
+    socket.on('error', () => undefined);
+    socket.on('connect', () => {
+      opened += 1;
+      if (kind === 'pipelined' || kind === 'bombs') {
+        socket.resume();
+        send();
+      } else if (kind !== 'silent') {
+        sentBytes += chunk.length;
+        socket.write(chunk);
+        if (kind === 'bodies') drip = setInterval(() => socket.write('x'), DRIP_MS);
+      }
+    });
+    socket.on('close', () => {
+      closed += 1;
+      clearInterval(drip);
+      open.delete(socket);
+      if (!isOver) setTimeout(() => !isOver && line(number), RECONNECT_MS);
+    });
+    // Without reading, the end of a connection shows only in writing.
+    if (kind === 'silent') socket.resume();
+  };
+
+  const end = (): void => {
+    isOver = true;
+    for (const socket of open) socket.destroy();
+    process.send?.({ opened, closed, sentBytes } satisfies FloodFigures, () => process.exit(0));
+  };
+  for (let number = 0; number < connections; number += 1) line(number);
+  setTimeout(end, durationMs);
+  process.on('disconnect', () => process.exit(0));
+}
+
+function chunkOf(kind: FloodKind): Buffer {
+  switch (kind) {
+    case 'silent':
+      return Buffer.alloc(0);
+    case 'events':
+      return Buffer.from('GET /api/events HTTP/1.1\r\nHost: a\r\n\r\n');
+    case 'bodies':
+      return Buffer.concat([
+        Buffer.from('POST /api/transactions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'),
+        Buffer.from(`Content-Length: ${128 * 1024}\r\n\r\n{"id":"`),
+        Buffer.alloc(CHUNK_BYTES, 'x'),
+      ]);
+    case 'bombs':
+      return filled([
+        bomb('/nothing', 'br', brotliCompressSync(Buffer.from(`"${'a'.repeat(2 * 1024 * 1024 - 3)}"`))),
+        bomb('/api/transactions', 'br', brotliCompressSync(Buffer.from(`["${'a'.repeat(2 * 1024 * 1024 - 5)}"]`))),
+        bomb('/api/accounts', 'gzip', gzipSync(Buffer.from(`["${'a'.repeat(2 * 1024 * 1024 - 5)}"]`))),
+      ]);
+    default:
+      return filled(
+        ['/api/blocks?limit=100', '/api/delegates?limit=101', '/api/nothing', '/api/accounts?limit=100'].map((path) =>
+          Buffer.from(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`),
+        ),
+      );
+  }
+}
+
+function bomb(path: string, encoding: string, body: Buffer): Buffer {
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'Host: a',
+    'Content-Type: application/json',
+    `Content-Encoding: ${encoding}`,
+    `Content-Length: ${body.length}`,
+  ];
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
+}
+
+/** Requests one after the other, in turns, as many whole ones as 64 kB have room for. */
+function filled(requests: readonly Buffer[]): Buffer {
+  const chosen: Buffer[] = [];
+  for (let bytes = 0, turn = 0; ; turn += 1) {
+    const request = requests[turn % requests.length] ?? Buffer.alloc(0);
+    bytes += request.length;
+    if (bytes > CHUNK_BYTES) return Buffer.concat(chosen);
+    chosen.push(request);
+  }
+}

@@ -1,0 +1,127 @@
+/** What every command does when nobody can have what it prints. */
+
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
+import { CLI_ENTRY, isProblemLine } from '../support/cli.ts';
+import { argumentsOf, commandPaths, makeWorkplace, wellAnswer, type Workplace } from '../support/every-command.ts';
+import { freePortRanges } from '../support/ports.ts';
+
+let folder: string;
+let workplace: Workplace;
+let server: Server;
+
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'bloomery-output-'));
+  workplace = await makeWorkplace(folder);
+  server = createServer((request, response) => {
+    request.resume();
+    response.end(JSON.stringify({ data: wellAnswer(request.url ?? '') }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+
+test.after.always(() => {
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Where output goes that nobody gets. Each opens a descriptor. */
+const SINKS = {
+  'a full device': () => openSync('/dev/full', 'w'),
+  'a pipe whose reader is gone': () => {
+    const pipe = join(folder, 'pipe');
+    rmSync(pipe, { force: true });
+    execFileSync('mkfifo', [pipe]);
+    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writer = openSync(pipe, 'w');
+    closeSync(reader);
+    return writer;
+  },
+} as const;
+
+interface Ending {
+  readonly code: number | null;
+  readonly stderr: string;
+  /** Folder with what the command changed. */
+  readonly fresh: string;
+}
+
+/** A command whose standard output is a descriptor. */
+async function run(path: string, descriptor: number, more: readonly string[] = []): Promise<Ending> {
+  const fresh = mkdtempSync(join(folder, 'fresh-'));
+  const node = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const args = argumentsOf(path, workplace, { node, fresh, ports: await freePortRanges(1) }) ?? [];
+  const child = spawn(process.execPath, [CLI_ENTRY, ...path.split(' '), ...args, ...more], {
+    env: { PATH: process.env['PATH'], HOME: fresh, BLOOMERY_HOME: fresh },
+    stdio: ['ignore', descriptor, 'pipe'],
+  });
+  closeSync(descriptor);
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stderr: withoutLog(stderr), fresh };
+}
+
+/** Without the log of a node, and without how far a command is. */
+function withoutLog(stderr: string): string {
+  return stderr.replace(/^(\{.*\}|([0-9]+ %, )?(im|ex)porting: .*|([0-9]+ %, )?verifying: .*)\n/gm, '');
+}
+
+test('the table of commands has a row for every command of the program', (t) => {
+  const place = { node: '', fresh: join(folder, 'fresh'), ports: { http: 1, ws: 2 } };
+  const missing = commandPaths().filter((path) => argumentsOf(path, workplace, place) === undefined);
+  t.deepEqual(missing, []);
+});
+
+for (const [sink, open] of Object.entries(SINKS)) {
+  for (const path of commandPaths()) {
+    test.serial(`${path} with ${sink} as its output fails with one line that says so`, async (t) => {
+      const { code, stderr } = await run(path, open());
+      t.is(code, 1, stderr);
+      t.true(isProblemLine(stderr), stderr);
+      t.regex(stderr, /^bloomery: the standard output cannot be written: /);
+      t.false(stderr.includes('--data-dir'), stderr);
+    });
+  }
+
+  test.serial(`--help with ${sink} as its output fails likewise`, async (t) => {
+    const { code, stderr } = await run('version', open(), ['--help']);
+    t.is(code, 1);
+    t.true(isProblemLine(stderr), stderr);
+  });
+
+  test.serial(`a signing record that ${sink} swallowed was not moved`, async (t) => {
+    const { fresh } = await run('forging export', open());
+    const journal = openJournal(journalFileOf(join(fresh, 'data', 'made')));
+    t.teardown(() => journal.close());
+    t.deepEqual(
+      journal.delegates().map((key) => journal.movedAtS(key)),
+      [undefined],
+    );
+  });
+
+  test.serial(`a passphrase in a file stays when ${sink} swallowed its address, and is named`, async (t) => {
+    const file = join(mkdtempSync(join(folder, 'keys-')), 'passphrase');
+    const { code, stderr } = await run('keys create', open(), ['--out', file]);
+    t.is(code, 1);
+    t.true(stderr.includes(`the passphrase is in ${file}`), stderr);
+    t.is(readFileSync(file, 'utf8').trim().split(' ').length, 12);
+  });
+}
+
+for (const path of commandPaths().filter((each) => each !== 'start' && each !== 'devnet')) {
+  test.serial(`${path} does its work when somebody has its output`, async (t) => {
+    const { code, stderr } = await run(path, openSync(join(folder, 'stdout'), 'w'));
+    // The doctor finds that the chain is not the node's.
+    t.is(code, path === 'doctor' ? 1 : 0, stderr);
+    t.false(stderr.startsWith('bloomery: '), stderr);
+  });
+}

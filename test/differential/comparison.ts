@@ -1,0 +1,81 @@
+/** What two implementations made of one input, and what kind of difference that is. */
+
+import { BlockRejected } from '../../src/protocol/verdict.ts';
+
+/** What one side made of an input. */
+export type Outcome =
+  | { readonly accepted: true; readonly result: unknown }
+  /** @param why the first reason, in its own words */
+  | { readonly accepted: false; readonly why: string };
+
+export interface Comparison {
+  readonly input: string;
+  readonly ours: Outcome;
+  readonly reference: Outcome;
+}
+
+/** Runs one side. Any error is a refusal. */
+export async function outcomeOf(work: () => unknown): Promise<Outcome> {
+  try {
+    return { accepted: true, result: await work() };
+  } catch (error) {
+    return { accepted: false, why: reasonOf(error) };
+  }
+}
+
+/** A refusal whose reason is given. */
+export class Refused extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'Refused';
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (Array.isArray(error)) return reasonOf(error[0]);
+  if (error instanceof BlockRejected) return error.transactionErrors[0]?.message ?? error.message;
+  return error instanceof Error ? error.message : String((error as { message?: unknown } | null)?.message ?? error);
+}
+
+/**
+ * Name of a difference: the same for inputs that differ in numbers and names only. Undefined where both sides accept with one
+ * result, or both refuse.
+ */
+export function differenceOf({ ours, reference }: Comparison): string | undefined {
+  if (ours.accepted && reference.accepted) {
+    const path = firstDifference(ours.result, reference.result, '');
+    return path === undefined ? undefined : `both accept, another result at ${kindOf(path)}`;
+  }
+  if (ours.accepted) return `accepted here, refused there: ${kindOf(reference.accepted ? '' : reference.why)}`;
+  if (reference.accepted) return `refused here, accepted there: ${kindOf(ours.why)}`;
+  return undefined;
+}
+
+/** Name of a difference in the first reason of two refusals; undefined where there is none. */
+export function otherReason({ ours, reference }: Comparison): string | undefined {
+  if (ours.accepted || reference.accepted) return undefined;
+  const [own, theirs] = [kindOf(ours.why), kindOf(reference.why)];
+  return own === theirs ? undefined : `both refuse, here: ${own}; there: ${theirs}`;
+}
+
+const KIND_CHARACTERS_MAX = 160;
+
+function kindOf(text: string): string {
+  return text
+    .replace(/[0-9a-fA-F]{8,}L?|[0-9]+L?/g, '#')
+    .replace(/\s+/g, ' ')
+    .slice(0, KIND_CHARACTERS_MAX);
+}
+
+function firstDifference(a: unknown, b: unknown, path: string): string | undefined {
+  if (Object.is(a, b)) return undefined;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return path || '.';
+  if (Array.isArray(a) !== Array.isArray(b)) return path || '.';
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  for (const name of names) {
+    const [own, theirs] = [Reflect.get(a, name), Reflect.get(b, name)] as [unknown, unknown];
+    const found = firstDifference(own, theirs, `${path}.${name}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

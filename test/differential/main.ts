@@ -1,0 +1,65 @@
+/**
+ * `npm run differential -- [--cases N] [--seed S] [--generation 2|3] [--only NAME] [--reasons]`: the published packages of the
+ * reference beside this node's rules. Prints each class of difference once with its smallest example; `--reasons` also where
+ * both refuse with another first reason. Exit code 1 when a class is not among the known ones (`differences.ts`).
+ *
+ * Cases are shared among the targets of a generation, and each generation gets so many.
+ */
+
+import { parseArgs } from 'node:util';
+import type { Generation } from '../../src/protocol/params.ts';
+import { runTarget, type DifferenceClass } from './runner.ts';
+import { targetsOf } from './targets.ts';
+
+const EXAMPLE_CHARACTERS_MAX = 10_000;
+
+const { values } = parseArgs({
+  options: {
+    cases: { type: 'string', default: '30000' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    generation: { type: 'string' },
+    only: { type: 'string' },
+    reasons: { type: 'boolean', default: false },
+  },
+});
+
+process.exitCode = await main(countOf('cases', values.cases), countOf('seed', values.seed));
+
+async function main(cases: number, seed: number): Promise<number> {
+  const generations = ([2, 3] as const).filter((each) => [undefined, String(each)].includes(values.generation));
+  console.log(`seed ${seed}, ${cases} cases in each generation`);
+  let unknown = 0;
+  for (const generation of generations) unknown += await compareGeneration(generation, cases, seed);
+  console.log(unknown === 0 ? 'no difference but the known ones' : `${unknown} classes of difference that are not known`);
+  return unknown === 0 ? 0 : 1;
+}
+
+async function compareGeneration(generation: Generation, cases: number, seed: number): Promise<number> {
+  const all = targetsOf(generation);
+  const targets = all.filter(({ name }) => values.only === undefined || name.includes(values.only));
+  let unknown = 0;
+  for (const target of targets) {
+    const report = await runTarget(target, Math.ceil(cases / targets.length), seed);
+    const { accepted, seconds, classes, reasons } = report;
+    const strange = classes.filter(({ known }) => known === undefined);
+    unknown += strange.length;
+    console.log(
+      `${target.name}: ${report.cases} cases, ${accepted} accepted by the reference, ${seconds.toFixed(1)} s, ` +
+        `${classes.length} classes of difference, ${strange.length} of them not known`,
+    );
+    for (const each of classes) tell(each);
+    if (values.reasons) for (const each of reasons) tell(each);
+  }
+  return unknown;
+}
+
+function tell({ name, known, count, example }: DifferenceClass): void {
+  console.log(`  ${known === undefined ? '' : 'known: '}${name} (${count})`);
+  console.log(`    ${example.slice(0, EXAMPLE_CHARACTERS_MAX)}`);
+}
+
+function countOf(name: string, text: string): number {
+  if (/^[0-9]{1,10}$/.test(text)) return Number(text);
+  console.error(`--${name} \`${text}\` is no whole number`);
+  process.exit(2);
+}

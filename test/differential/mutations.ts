@@ -1,0 +1,144 @@
+/** Documents written otherwise than nodes write them: letter case, unknown members, numbers as texts, repeats, odd values. */
+
+import type { Below } from '../fuzz/mutate.ts';
+
+type Container = Record<string, unknown> | unknown[];
+
+interface Place {
+  readonly parent: Container;
+  readonly key: string | number;
+}
+
+/** Numbers as the reference's number library may or may not read them, and other values that are no amounts. */
+export const AMOUNTS: readonly unknown[] = [
+  ...['7', '0', '00', '1000000000', '007', '+7', ' 7 ', '7\n', '7.', '7.0', '.5', '0.5', '1.5', '7e0', '1e3', '1E+3', '5e-1'],
+  ...['-7', '-0.5', '-0', '--7', '+-7', '0x10', 'NaN', 'Infinity', '-Infinity', '', ' ', 'seven', '٣', '1_000', '7,0'],
+  ...['9223372036854775807', '9223372036854775808', '-9223372036854775808', '18446744073709551616', '1e30', '-1e30'],
+  ...[0, 7, -7, 0.5, 1.5, -0.25, 1e21, 1e-7, 999999999999999, 1e15, 123456789012345680, 0.1234567890123456],
+  ...[null, true, false, [], {}, [7], ['7'], [['-7']], [null], [1, 2], { amount: '7' }, { toString: 1 }],
+];
+
+const VALUES: readonly unknown[] = [
+  ...AMOUNTS,
+  ...[2 ** 31 - 1, 2 ** 31, -(2 ** 31), -(2 ** 31) - 1, 2 ** 32 - 1, 2 ** 32, 2 ** 53, -1, 255, 256, 15, 16, 72, 73],
+  ...['a', 'A', 'é', 'ß', 'İ', '\u0000', '\\u0000', '\\x00', 'U00000000', '\ud800', '\udc00x', '💣', '\u202e', 'a'.repeat(65)],
+  ...['f'.repeat(64), 'F'.repeat(64), 'f'.repeat(128), 'F'.repeat(128), 'g'.repeat(64), '1L', '1l', '01L', '0L', 'L'],
+  ...['18446744073709551615L', '18446744073709551616L', '2020-01-01T00:00:00.000Z', 'never', undefined],
+];
+
+/** Names of members that some rule might know. */
+const NAMES = [
+  ...['amount', 'fee', 'recipientId', 'recipientPublicKey', 'senderId', 'requesterPublicKey', 'asset', 'data', 'votes'],
+  ...['username', 'publicKey', 'min', 'lifetime', 'keysgroup', 'multisignature', 'signature', 'signatures', 'delegate'],
+  ...['signSignature', 'id', 'blockId', 'height', 'confirmations', 'relays', 'receivedAt', 'type', 'timestamp', 'ready'],
+  ...['networkIdentifier', 'senderSecondPublicKey', 'toString', 'constructor', 'length', 'x', '', '\u0000', '\ud800'],
+];
+
+/** A document changed in place, most often in one member. */
+export function mutate(document: Record<string, unknown>, below: Below): void {
+  for (let round = 1 + (below(4) === 0 ? below(3) : 0); round > 0; round -= 1) mutateOnce(document, below);
+}
+
+/** JSON of a document, sometimes with a member given twice; the last one counts. */
+export function textOf(document: unknown, below: Below): string {
+  const text = JSON.stringify(document) ?? 'null';
+  if (below(12) !== 0) return text;
+  const brace = text.indexOf('{', below(text.length));
+  if (brace < 0) return text;
+  const member = `${JSON.stringify(pick(NAMES, below))}:${JSON.stringify(pick(VALUES, below) ?? null)}`;
+  return text[brace + 1] === '}' ? text : `${text.slice(0, brace + 1)}${member},${text.slice(brace + 1)}`;
+}
+
+/** Another letter case of a hexadecimal text or of another. */
+export function otherCase(text: string, below: Below): string {
+  if (below(2) === 0) return text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase();
+  const at = below(text.length);
+  const letter = text.slice(at).search(/[a-fA-F]/);
+  if (letter < 0) return text.toUpperCase();
+  const index = at + letter;
+  const own = text.charAt(index);
+  const other = own === own.toUpperCase() ? own.toLowerCase() : own.toUpperCase();
+  return text.slice(0, index) + other + text.slice(index + 1);
+}
+
+/** Adds a member that no rule knows, or that a rule knows elsewhere, to an object. */
+export function addUnknown(object: Record<string, unknown>, below: Below): void {
+  const name = below(3) === 0 ? 'amount' : pick(NAMES, below);
+  const value = name === 'amount' ? pick(AMOUNTS, below) : below(4) === 0 ? nested(below) : pick(VALUES, below);
+  Object.defineProperty(object, name, { value: structuredClone(value), enumerable: true, configurable: true, writable: true });
+}
+
+export function pick<T>(items: readonly T[], below: Below): T {
+  return items[below(items.length)] as T;
+}
+
+function mutateOnce(document: Record<string, unknown>, below: Below): void {
+  const places: Place[] = [];
+  collect(document, places);
+  const place = pick(places, below);
+  const value = Reflect.get(place.parent, place.key) as unknown;
+  const set = (to: unknown): void => {
+    Reflect.set(place.parent, place.key, to);
+  };
+  switch (below(9)) {
+    case 0: {
+      const texts = places.filter((each) => typeof Reflect.get(each.parent, each.key) === 'string');
+      if (texts.length === 0) return;
+      const { parent, key } = pick(texts, below);
+      const text = Reflect.get(parent, key) as string;
+      if (text.length > 0) Reflect.set(parent, key, otherCase(text, below));
+      return;
+    }
+    case 1:
+    case 2: {
+      const objects = [document, ...objectsIn(document)];
+      addUnknown(pick(objects, below), below);
+      return;
+    }
+    case 3:
+      if (typeof value === 'number') set(String(value));
+      else if (typeof value === 'string' && value !== '' && Number.isFinite(Number(value))) set(Number(value));
+      else if (typeof value === 'string') set(pick(['0', '00', '+', ' '], below) + value);
+      return;
+    case 4:
+      set(structuredClone(pick(VALUES, below)));
+      return;
+    case 5:
+      Reflect.deleteProperty(place.parent, place.key);
+      if (Array.isArray(place.parent)) place.parent.splice(Number(place.key), 1);
+      return;
+    case 6:
+      if (!Array.isArray(place.parent)) return;
+      place.parent.push(typeof value === 'string' && below(2) === 0 ? otherCase(value, below) : structuredClone(value));
+      return;
+    case 7:
+      if (typeof value === 'string') set(below(2) === 0 ? value + pick(['0', 'L', ' ', '\u0000', 'ß'], below) : value.slice(1));
+      else if (typeof value === 'number') set(value + pick([1, -1, 0.5, 2 ** 32], below));
+      return;
+    default: {
+      const other = pick(places, below);
+      set(structuredClone(Reflect.get(other.parent, other.key)));
+    }
+  }
+}
+
+function nested(below: Below): unknown {
+  let value: unknown = pick(VALUES, below);
+  for (let level = below(below(20) === 0 ? 400 : 4); level > 0; level -= 1) value = below(2) === 0 ? [value] : { a: value };
+  return value;
+}
+
+function collect(value: object, places: Place[]): void {
+  for (const key of Object.keys(value)) {
+    places.push({ parent: value as Container, key: Array.isArray(value) ? Number(key) : key });
+    const member = Reflect.get(value, key) as unknown;
+    if (typeof member === 'object' && member !== null && places.length < 300) collect(member, places);
+  }
+}
+
+function objectsIn(value: object): Record<string, unknown>[] {
+  return Object.values(value).flatMap((member: unknown) => {
+    if (typeof member !== 'object' || member === null) return [];
+    return Array.isArray(member) ? [] : [member as Record<string, unknown>, ...objectsIn(member)];
+  });
+}

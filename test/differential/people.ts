@@ -1,0 +1,83 @@
+/** Key pairs that cases are played with, and the contents of what they send. */
+
+import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
+import { sha256 } from '../../src/crypto/hash.ts';
+import { addressOf } from '../../src/crypto/keys.ts';
+import { hexOf, utf8 } from '../../src/primitives/bytes.ts';
+import type { KeyPair } from '../../src/protocol/types.ts';
+import type { Below } from '../fuzz/mutate.ts';
+import { pick } from './mutations.ts';
+
+export interface Person {
+  readonly keyPair: KeyPair;
+  readonly publicKey: string;
+  readonly address: string;
+}
+
+const ed25519 = defaultEd25519();
+
+/** Few, so that they meet again and again. */
+export const PEOPLE: readonly Person[] = Array.from({ length: 9 }, (_, index) => {
+  const keyPair = ed25519.keyPairOfSeed(sha256(utf8(`person ${index}`)));
+  const publicKey = hexOf(keyPair.publicKey);
+  return { keyPair, publicKey, address: addressOf(publicKey) };
+});
+
+export function signatureOf(message: Uint8Array, { keyPair }: Person): string {
+  return hexOf(ed25519.sign(sha256(message), keyPair.privateKey));
+}
+
+const NAMES = ['alice', 'bob', 'carol', 'a', 'user.name', 'n'.repeat(20)];
+
+/**
+ * Asset of a type of generation 3 that is valid as such.
+ *
+ * @param delegates who votes are for, most often
+ */
+export function anyAsset(type: number, below: Below, delegates: readonly Person[] = []): Record<string, unknown> {
+  const somebody = (): Person => pick(PEOPLE, below);
+  const keys = (most: number): string[] => [
+    ...new Set(Array.from({ length: 1 + below(most) }, () => somebody().publicKey)),
+  ];
+  switch (type) {
+    case 8: {
+      const amount = pick(['1', '100', '100000000', '5000000000', '900000000000'], below);
+      const data = pick([undefined, '', 'hello', 'Grüße', '名前'], below);
+      return { amount, recipientId: somebody().address, ...(data === undefined ? {} : { data }) };
+    }
+    case 9:
+      return { publicKey: somebody().publicKey };
+    case 10:
+      return { username: pick(NAMES, below) };
+    case 11: {
+      const known = delegates.length === 0 || below(6) === 0 ? PEOPLE : delegates;
+      const voted = [...new Set(Array.from({ length: 1 + below(2) }, () => pick(known, below).publicKey))];
+      return { votes: voted.map((key) => `${below(3) === 0 ? '-' : '+'}${key}`) };
+    }
+    default: {
+      const keysgroup = keys(3).map((key) => `+${key}`);
+      return { min: 1 + below(keysgroup.length), lifetime: 1 + below(72), keysgroup };
+    }
+  }
+}
+
+/** Documents of generation 2 say the same otherwise. */
+export function inGeneration2(type: number, asset: Record<string, unknown>, sender: Person): Record<string, unknown> {
+  const nothing = { amount: '0', recipientId: '' };
+  switch (type) {
+    case 8: {
+      const { amount, recipientId, data } = asset;
+      return { amount, recipientId, fee: '10000000', asset: data === undefined ? {} : { data } };
+    }
+    case 9:
+      return { ...nothing, fee: '500000000', asset: { signature: asset } };
+    case 10:
+      return { ...nothing, fee: '2500000000', asset: { delegate: asset } };
+    case 11:
+      return { amount: '0', recipientId: sender.address, fee: '100000000', asset };
+    default: {
+      const { keysgroup } = asset as { keysgroup: readonly string[] };
+      return { ...nothing, fee: String(500_000_000 * (keysgroup.length + 1)), asset: { multisignature: asset } };
+    }
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * What the reference's node does with the transactions of a block: a double of its framework around the published classes of
+ * transactions. Where the framework itself is installed, `reference-framework.ts` takes its place and shows that they agree.
+ */
+
+import type { ReferencePackage, ReferenceResponse, ReferenceTransaction } from './reference.ts';
+import { addressOf } from '../../src/crypto/keys.ts';
+import { emptyRow, type AccountTable, type Columns, type Filter } from './reference-tables.ts';
+
+/** Entries of generation 2's table of what a round gathers. */
+export interface RoundEntry {
+  readonly delegatePublicKey: string;
+  readonly amount: string;
+}
+
+/** The transactions of a block, and the accounts that they meet. */
+export interface Handlers {
+  /** Each by itself. @throws the errors of the first that fails */
+  verify(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<void>;
+  /** One by itself, its verdict. */
+  judge(transaction: ReferenceTransaction, table: AccountTable): Promise<ReferenceResponse>;
+  /** One after the other, written to the table. @throws the errors of the first that fails */
+  apply(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<readonly RoundEntry[]>;
+  /** The payload's own checks. @throws Error */
+  validatePayload(transactions: readonly ReferenceTransaction[], totals: { totalAmount: unknown; totalFee: unknown }): void;
+}
+
+/** Slot that a clock shows after which no transaction of a case is dated. */
+const NOW_S = 1_000_000;
+
+export function doubleOf(reference: ReferencePackage): Handlers {
+  return {
+    async verify(transactions, table) {
+      const store = new Store(table);
+      for (const transaction of transactions) await transaction.prepare(store);
+      const responses = transactions.map((transaction) => {
+        store.account.createSnapshot();
+        const response = transaction.apply(store);
+        if (transaction.timestamp > NOW_S) {
+          response.status = 0;
+          response.errors = [...response.errors, { message: 'Invalid transaction timestamp. Timestamp is in the future' }];
+        }
+        store.account.restoreSnapshot();
+        return response;
+      });
+      throwFirst(responses);
+    },
+
+    async judge(transaction, table) {
+      const store = new Store(table);
+      await transaction.prepare(store);
+      return transaction.apply(store);
+    },
+
+    async apply(transactions, table) {
+      const store = new Store(table);
+      for (const transaction of transactions) await transaction.prepare(store);
+      if (reference.generation === 3) await prepareVotes(store, transactions);
+      const rounds: RoundEntry[] = [];
+      const overspent = spendingErrors(reference, transactions, store);
+      const responses = transactions
+        .filter((transaction) => !overspent.some(({ id }) => id === transaction.id))
+        .map((transaction) => {
+          store.account.createSnapshot();
+          const response = transaction.apply(store);
+          if (response.status === 1) bookVotes(reference, store, transaction, rounds);
+          else store.account.restoreSnapshot();
+          return response;
+        });
+      throwFirst([...responses, ...overspent]);
+      await store.account.finalize();
+      return rounds;
+    },
+
+    validatePayload(transactions, { totalAmount, totalFee }) {
+      const seen = new Set<string>();
+      let amount = reference.number(0);
+      let fee = reference.number(0);
+      for (const transaction of transactions) {
+        if (seen.has(transaction.id)) throw new Error(`Encountered duplicate transaction: ${transaction.id}`);
+        seen.add(transaction.id);
+        amount = amount.plus(amountOf(transaction));
+        fee = fee.plus(transaction.fee);
+      }
+      if (!amount.equals(totalAmount)) throw new Error('Invalid total amount');
+      if (!fee.equals(totalFee)) throw new Error('Invalid total fee');
+    },
+  };
+}
+
+/** Accounts in memory over a table, with a snapshot to go back to. */
+class AccountStore {
+  #rows: Columns[] = [];
+  #changed = new Set<string>();
+  #snapshot: { readonly rows: Columns[]; readonly changed: Set<string> } | undefined;
+  readonly #table: AccountTable;
+
+  constructor(table: AccountTable) {
+    this.#table = table;
+  }
+
+  async cache(filters: readonly Filter[]): Promise<void> {
+    for (const row of await this.#table.get(filters)) {
+      if (!this.#rows.some(({ address }) => address === row.address)) this.#rows.push(row);
+    }
+  }
+
+  createSnapshot(): void {
+    this.#snapshot = { rows: structuredClone(this.#rows), changed: new Set(this.#changed) };
+  }
+
+  restoreSnapshot(): void {
+    if (this.#snapshot === undefined) return;
+    this.#rows = this.#snapshot.rows;
+    this.#changed = this.#snapshot.changed;
+  }
+
+  get(address: string): Columns {
+    const row = this.find((each) => each.address === address);
+    if (row === undefined) throw new Error(`Account with address = ${address} does not exist`);
+    return structuredClone(row);
+  }
+
+  getOrDefault(address: string): Columns {
+    const row = this.find((each) => each.address === address);
+    if (row !== undefined) return row;
+    this.#rows.push(emptyRow(address));
+    this.#changed.add(address);
+    return emptyRow(address);
+  }
+
+  find(matches: (row: Columns) => boolean): Columns | undefined {
+    return this.#rows.find(matches);
+  }
+
+  set(address: string, row: Columns): void {
+    const index = this.#rows.findIndex((each) => each.address === address);
+    if (index < 0) throw new Error(`Account with address = ${address} does not exist`);
+    this.#rows[index] = row;
+    this.#changed.add(address);
+  }
+
+  async finalize(): Promise<void> {
+    for (const row of this.#rows) if (this.#changed.has(row.address)) await this.#table.upsert({ address: row.address }, row);
+  }
+}
+
+class Store {
+  readonly account: AccountStore;
+
+  constructor(table: AccountTable) {
+    this.account = new AccountStore(table);
+  }
+}
+
+function throwFirst(responses: readonly ReferenceResponse[]): void {
+  const failed = responses.find((response) => response.status !== 1);
+  if (failed !== undefined) throw failed.errors;
+}
+
+function amountOf(transaction: ReferenceTransaction): unknown {
+  return transaction.amount ?? (transaction.asset.amount || 0);
+}
+
+function spendingErrors(
+  reference: ReferencePackage,
+  transactions: readonly ReferenceTransaction[],
+  { account }: Store,
+): ReferenceResponse[] {
+  const errors: ReferenceResponse[] = [];
+  for (const sender of new Set(transactions.map(({ senderId }) => senderId))) {
+    const own = transactions.filter(({ senderId }) => senderId === sender);
+    if (own.length < 2) continue;
+    const balance = reference.number(account.get(sender).balance);
+    let spent = reference.number(0);
+    for (const transaction of own) {
+      const total = spent.plus(amountOf(transaction)).plus(transaction.fee);
+      if (balance.lt(total)) {
+        const message = `Account does not have enough LSK for total spending. balance: ${balance.toString()}, spending: ${total.toString()}`;
+        errors.push({ id: transaction.id, status: 0, errors: [{ message }] });
+      } else spent = total;
+    }
+  }
+  return errors;
+}
+
+const isVote = ({ type }: ReferenceTransaction): boolean => type === 3 || type === 11;
+const isTransfer = ({ type }: ReferenceTransaction): boolean => type === 0 || type === 8;
+
+function recipientOf(transaction: ReferenceTransaction): string | undefined {
+  if (!isVote(transaction) && !isTransfer(transaction)) return undefined;
+  return transaction.amount === undefined ? transaction.asset.recipientId : transaction.recipientId;
+}
+
+async function prepareVotes({ account }: Store, transactions: readonly ReferenceTransaction[]): Promise<void> {
+  const keys = transactions.flatMap((transaction) => {
+    const recipient = recipientOf(transaction);
+    const people = [transaction.senderId, ...(recipient ? [recipient] : [])];
+    return people.flatMap((address) => account.getOrDefault(address).votedDelegatesPublicKeys ?? []);
+  });
+  if (keys.length > 0) await account.cache([...new Set(keys)].map((key) => ({ address: addressOf(key) })));
+}
+
+function bookVotes(
+  reference: ReferencePackage,
+  { account }: Store,
+  transaction: ReferenceTransaction,
+  rounds: RoundEntry[],
+): void {
+  const add = (delegatePublicKey: string, method: 'plus' | 'sub', amount: unknown): void => {
+    if (reference.generation === 2) {
+      const signed = method === 'plus' ? amount : reference.number(0).sub(amount);
+      rounds.push({ delegatePublicKey, amount: String(signed) });
+      return;
+    }
+    const row = account.get(addressOf(delegatePublicKey.toLowerCase()));
+    row.voteWeight = reference.number(row.voteWeight)[method](amount).toString();
+    account.set(row.address, row);
+  };
+  const recipient = recipientOf(transaction);
+  if (recipient) {
+    const moved = transaction.amount ?? transaction.asset.amount;
+    for (const key of account.get(recipient).votedDelegatesPublicKeys ?? []) add(key, 'plus', moved);
+  }
+  const votes = isVote(transaction) ? (transaction.asset.votes ?? []) : [];
+  const upvotes = votes.filter((vote) => vote.startsWith('+')).map((vote) => vote.slice(1));
+  const unvotes = votes.filter((vote) => vote.startsWith('-')).map((vote) => vote.slice(1));
+  const now = account.getOrDefault(transaction.senderId).votedDelegatesPublicKeys ?? [];
+  const before = [...now.filter((key) => !upvotes.includes(key)), ...unvotes];
+  const spent = transaction.fee.plus(amountOf(transaction));
+  for (const key of before) add(key, 'sub', spent);
+  const { balance } = account.get(transaction.senderId);
+  for (const vote of votes) add(vote.slice(1), vote.startsWith('+') ? 'plus' : 'sub', balance);
+}

@@ -1,0 +1,131 @@
+/**
+ * The reference's database, as far as blocks meet it: tables of accounts that keep what columns can hold. What the columns and
+ * PostgreSQL's `jsonb` refuse was measured with PostgreSQL 15 and the reference's own statements.
+ */
+
+import type { Json } from '../../src/protocol/types.ts';
+
+/** Columns of an account that transactions read or write. */
+export interface Columns {
+  address: string;
+  balance: string;
+  publicKey: string | null;
+  secondPublicKey: string | null;
+  username: string | null;
+  isDelegate: number | boolean;
+  membersPublicKeys: readonly string[] | null;
+  multiMin: number;
+  multiLifetime: number;
+  votedDelegatesPublicKeys: readonly string[] | null;
+  voteWeight: string;
+}
+
+export type Filter = Readonly<Partial<Pick<Columns, 'address' | 'publicKey' | 'username'>>>;
+
+const BIGINT = /^-?[0-9]+$/;
+const INT64_MAX = 2n ** 63n - 1n;
+
+/** Accounts by address. Rows go in and come out as copies. */
+export class AccountTable {
+  readonly #rows = new Map<string, Columns>();
+
+  constructor(rows: Iterable<Columns> = []) {
+    for (const row of rows) this.#rows.set(row.address, { ...row });
+  }
+
+  /** The reference's entity of the storage component: rows that meet any of the filters. */
+  readonly get = (filters: readonly Filter[]): Promise<Columns[]> =>
+    Promise.resolve(
+      [...this.#rows.values()]
+        .filter((row) => filters.some((filter) => meets(row, filter)))
+        .map((row) => structuredClone(row)),
+    );
+
+  readonly upsert = ({ address }: Filter, changes: Partial<Columns>): Promise<void> => {
+    const before = this.#rows.get(address ?? '') ?? emptyRow(address ?? '');
+    const row = { ...before, ...changes };
+    for (const column of ['balance', 'voteWeight'] as const) requireBigint(row[column] ?? '0');
+    this.#rows.set(row.address, {
+      ...row,
+      publicKey: bytesText(row.publicKey),
+      secondPublicKey: bytesText(row.secondPublicKey),
+    });
+    return Promise.resolve();
+  };
+
+  rows(): readonly Columns[] {
+    return [...this.#rows.values()];
+  }
+
+  copy(): AccountTable {
+    return new AccountTable(structuredClone(this.rows()));
+  }
+}
+
+export function emptyRow(address: string): Columns {
+  return {
+    address,
+    balance: '0',
+    publicKey: null,
+    secondPublicKey: null,
+    username: null,
+    isDelegate: false,
+    membersPublicKeys: null,
+    multiMin: 0,
+    multiLifetime: 0,
+    votedDelegatesPublicKeys: null,
+    voteWeight: '0',
+  };
+}
+
+/** A row of which only what is not usual was written. */
+export function fullRow(row: Partial<Columns> & { readonly address: string }): Columns {
+  return { ...emptyRow(row.address), ...row };
+}
+
+/** What an INSERT of a block's totals and of its transactions' assets refuses. */
+export function requireStorable(totals: readonly string[], integers: readonly number[], assets: readonly Json[]): void {
+  for (const total of totals) requireBigint(total);
+  for (const integer of integers) {
+    if (integer > 2 ** 31 - 1) throw new Error(`value "${integer}" is out of range for type integer`);
+  }
+  for (const asset of assets) requireJsonb(asset);
+}
+
+/** Public keys are columns of bytes: what comes out has no letter case. */
+function bytesText(key: string | null): string | null {
+  return key === null ? null : Buffer.from(key, 'hex').toString('hex');
+}
+
+function meets(row: Columns, filter: Filter): boolean {
+  return Object.entries(filter).every(([name, value]) => {
+    const own = row[name as keyof Filter];
+    return name === 'publicKey' ? own === bytesText(value) : own === value;
+  });
+}
+
+function requireBigint(text: string): void {
+  if (!BIGINT.test(text)) throw new Error(`invalid input syntax for type bigint: "${text}"`);
+  const value = BigInt(text);
+  if (value > INT64_MAX || value < -INT64_MAX - 1n) {
+    throw new Error(`value "${text}" is out of range for type bigint`);
+  }
+}
+
+/** Levels that lodash copies before the stack of the reference's runtime ends. */
+const LEVELS_MAX = 1_870;
+
+function requireJsonb(value: Json, level = 0): void {
+  if (level > LEVELS_MAX) throw new Error('Maximum call stack size exceeded');
+  if (typeof value === 'string') requireText(value);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) {
+    requireText(name);
+    requireJsonb(member as Json, level + 1);
+  }
+}
+
+function requireText(text: string): void {
+  if (text.includes('\0')) throw new Error('unsupported Unicode escape sequence');
+  if (Buffer.from(text, 'utf8').toString('utf8') !== text) throw new Error('invalid input syntax for type json');
+}

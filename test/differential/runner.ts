@@ -1,0 +1,59 @@
+/** Puts many cases to both sides and keeps each class of difference once, with its smallest example. */
+
+import { belowOf } from '../fuzz/mutate.ts';
+import { differenceOf, otherReason } from './comparison.ts';
+import { knownDifference, type KnownDifference } from './differences.ts';
+import type { Target } from './target.ts';
+
+export interface DifferenceClass {
+  readonly target: string;
+  readonly name: string;
+  readonly known: KnownDifference | undefined;
+  count: number;
+  example: string;
+}
+
+export interface Report {
+  readonly target: string;
+  readonly cases: number;
+  readonly accepted: number;
+  readonly seconds: number;
+  readonly classes: readonly DifferenceClass[];
+  /** First reasons that are not the same where both sides refuse; told, and no fault. */
+  readonly reasons: readonly DifferenceClass[];
+}
+
+/** Classes of a target that are kept; more would say no more. */
+const CLASSES_MAX = 200;
+
+export async function runTarget(target: Target, cases: number, seed: number): Promise<Report> {
+  const below = belowOf(seed);
+  const classes = new Map<string, DifferenceClass>();
+  const reasons = new Map<string, DifferenceClass>();
+  const startedMs = performance.now();
+  let accepted = 0;
+  for (let done = 0; done < cases; done += 1) {
+    const comparison = await target.compare(below);
+    if (comparison.reference.accepted) accepted += 1;
+    note(classes, differenceOf(comparison), comparison.input);
+    note(reasons, otherReason(comparison), comparison.input);
+  }
+  const seconds = (performance.now() - startedMs) / 1000;
+  return { target: target.name, cases, accepted, seconds, classes: bySize(classes), reasons: bySize(reasons) };
+
+  function note(kept: Map<string, DifferenceClass>, name: string | undefined, example: string): void {
+    if (name === undefined) return;
+    const found = kept.get(name);
+    if (found === undefined) {
+      if (kept.size >= CLASSES_MAX) return;
+      kept.set(name, { target: target.name, name, known: knownDifference(target.name, name), count: 1, example });
+      return;
+    }
+    found.count += 1;
+    if (example.length < found.example.length) found.example = example;
+  }
+}
+
+function bySize(classes: ReadonlyMap<string, DifferenceClass>): DifferenceClass[] {
+  return [...classes.values()].sort((a, b) => b.count - a.count);
+}

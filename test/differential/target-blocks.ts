@@ -1,0 +1,231 @@
+/** Blocks of transactions with state: totals, each transaction by itself, what the database stores, and their sequence. */
+
+import { sha256Hex } from '../../src/crypto/hash.ts';
+import { addressOf } from '../../src/crypto/keys.ts';
+import { applyTransactions } from '../../src/protocol/block/apply.ts';
+import { payloadFaults, validateTransactions, type BlockFormat } from '../../src/protocol/block/validate.ts';
+import { headerBytes } from '../../src/protocol/block/header.ts';
+import * as gen2Bytes from '../../src/protocol/gen2/transaction-bytes.ts';
+import * as gen3Bytes from '../../src/protocol/gen3/transaction-bytes.ts';
+import type { Generation } from '../../src/protocol/params.ts';
+import { StateOverlay, writeChanges } from '../../src/protocol/state.ts';
+import type { Json, JsonObject } from '../../src/protocol/types.ts';
+import type { Below } from '../fuzz/mutate.ts';
+import { MemoryState } from '../support/memory-state.ts';
+import { outcomeOf, Refused, type Comparison } from './comparison.ts';
+import { anyDocument, namedMembers, NETWORK_IDENTIFIER, sign, type Document } from './documents.ts';
+import { addUnknown, AMOUNTS, mutate, otherCase, pick } from './mutations.ts';
+import { oursOf, verify } from './ours.ts';
+import { PEOPLE, type Person } from './people.ts';
+import type { Handlers, RoundEntry } from './reference-node.ts';
+import { AccountTable, fullRow, requireStorable, type Columns } from './reference-tables.ts';
+import { referencePackage, referenceTransaction } from './reference.ts';
+import type { Target } from './target.ts';
+import { anyAccounts, fill } from './world.ts';
+
+type Account = Parameters<typeof fullRow>[0];
+
+/** A case as it is printed: the accounts before, and the block. */
+interface Case {
+  readonly accounts: readonly Account[];
+  readonly block: JsonObject;
+}
+
+const NOW_S = 1_000_000;
+const COUNT_MAX = 5;
+
+export function blockTarget(generation: Generation, handlers: Handlers, name: string): Target {
+  const reference = referencePackage(generation);
+  const ours = oursOf(generation);
+  const bytes = generation === 2 ? gen2Bytes : gen3Bytes;
+  const format: BlockFormat = { headerBytes, transactionBytes: bytes.transactionBytes };
+  return { name: `generation ${generation}, ${name}`, compare: (below) => compareText(anyCase(below)), compareText };
+
+  function anyCase(below: Below): string {
+    const accounts = anyAccounts(below);
+    const count = below(2) === 0 ? 1 : 1 + below(COUNT_MAX);
+    const transactions = Array.from({ length: count }, () => anyTransaction(accounts.map(fullRow), below));
+    if (below(20) === 0) transactions.push(structuredClone(pick(transactions, below)));
+    // What the documents come to as JSON is what both sides get.
+    const block = JSON.parse(JSON.stringify(headerFor(transactions, below))) as JsonObject;
+    return JSON.stringify({ accounts, block });
+  }
+
+  function anyTransaction(accounts: readonly Columns[], below: Below): Document {
+    const sender = pick(PEOPLE, below);
+    const row = accounts.find(({ address }) => address === sender.address);
+    const delegates = PEOPLE.filter(({ address }) => accounts.some((each) => each.address === address && each.isDelegate));
+    const document = anyDocument(reference, below, sender, delegates);
+    beforeSigning(document, below);
+    const members = [...namedMembers(document), ...personsOf(row?.membersPublicKeys)];
+    const second = personsOf(row?.secondPublicKey == null ? [] : [row.secondPublicKey])[0];
+    const isCareless = below(15) === 0;
+    sign(reference, document, isCareless ? { sender } : { sender, second, members });
+    afterSigning(document, below);
+    return document;
+  }
+
+  /** What the signature covers: members named in capitals or in two letter cases, keys that are voted for. */
+  function beforeSigning(document: Document, below: Below): void {
+    const asset = document['asset'] as Record<string, unknown>;
+    const inner = (asset['multisignature'] ?? asset) as { keysgroup?: string[]; votes?: string[] };
+    const list = inner.keysgroup ?? inner.votes;
+    if (list === undefined || below(3) > 0) return;
+    const index = below(list.length);
+    const changed = otherCase(list[index] ?? '', below);
+    if (below(2) === 0) list[index] = changed;
+    else list.push(changed);
+    if (document['type'] === 4) document['fee'] = String(500_000_000 * (list.length + 1));
+  }
+
+  /** What no signature covers. */
+  function afterSigning(document: Document, below: Below): void {
+    const signatures = document['signatures'] as string[] | undefined;
+    if (signatures !== undefined && below(2) === 0) {
+      const index = below(signatures.length);
+      // Two members with one key make one signature, which must be told apart by its letter case.
+      for (const [at, each] of signatures.entries()) if (signatures.indexOf(each) < at) signatures[at] = each.toUpperCase();
+      if (below(4) === 0) signatures[index] = otherCase(signatures[index] ?? '', below);
+      if (below(10) === 0) signatures.push(otherCase(signatures[index] ?? '', below));
+    }
+    if (below(15) === 0) document['senderPublicKey'] = otherCase(String(document['senderPublicKey']), below);
+    const asset = document['asset'] as Record<string, unknown>;
+    if (below(4) === 0) asset['amount'] ??= structuredClone(pick(AMOUNTS, below));
+    if (below(12) === 0) addUnknown(asset, below);
+    if (below(50) === 0) mutate(document, below);
+  }
+
+  function headerFor(transactions: readonly Document[], below: Below): JsonObject {
+    let totalAmount = '0';
+    let totalFee = '0';
+    const parts: Buffer[] = [];
+    try {
+      let amount = reference.number(0);
+      let fee = reference.number(0);
+      for (const document of JSON.parse(JSON.stringify(transactions)) as Document[]) {
+        const transaction = referenceTransaction(reference, document, NETWORK_IDENTIFIER);
+        parts.push(transaction.getBytes());
+        amount = amount.plus(transaction.amount ?? (transaction.asset.amount || 0));
+        fee = fee.plus(transaction.fee);
+      }
+      totalAmount = amount.toString();
+      totalFee = fee.toString();
+    } catch {
+      // No block can hold them.
+    }
+    if (below(15) === 0) totalAmount = pick(['0', '7', ` ${totalAmount}`, `${totalAmount}.0`, `+${totalAmount}`], below);
+    const height = below(20) === 0 ? pick([2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1], below) : 0;
+    return {
+      version: generation === 2 ? 1 : 2,
+      height: 10,
+      timestamp: 100,
+      [generation === 2 ? 'previousBlock' : 'previousBlockId']: '9',
+      numberOfTransactions: transactions.length,
+      totalAmount,
+      totalFee,
+      reward: '0',
+      payloadLength: 0,
+      payloadHash: sha256Hex(Buffer.concat(parts)),
+      generatorPublicKey: PEOPLE[0]?.publicKey ?? '',
+      blockSignature: '00'.repeat(64),
+      ...(generation === 2 ? {} : { maxHeightPreviouslyForged: height, maxHeightPrevoted: 0 }),
+      transactions: transactions as Json,
+    };
+  }
+
+  async function compareText(input: string): Promise<Comparison> {
+    return {
+      input,
+      ours: await outcomeOf(() => processHere(JSON.parse(input) as Case)),
+      reference: await outcomeOf(() => processThere(JSON.parse(input) as Case)),
+    };
+  }
+
+  function processHere({ accounts, block: json }: Case): unknown {
+    const state = new MemoryState();
+    fill(state, accounts.map(fullRow));
+    const block = ours.codec.blockFromJson(json);
+    validateTransactions(block, ours.rules.validateTransaction, verify);
+    for (const fault of payloadFaults(block, ours.params, format)) throw new Refused(fault);
+    const overlay = new StateOverlay(state);
+    applyTransactions(overlay, block, { nowS: NOW_S, verify }, ours.params, ours.rules);
+    writeChanges(overlay.changes(), state);
+    return {
+      accounts: byAddress(
+        [...state.accounts()].map((account) => {
+          const delegate = account.publicKey === undefined ? undefined : state.delegate(account.publicKey);
+          return {
+            address: account.address,
+            balance: account.balance.toString(),
+            publicKey: account.publicKey ?? null,
+            secondPublicKey: account.secondPublicKey ?? null,
+            username: account.username ?? null,
+            members: account.group?.members ?? [],
+            min: account.group?.min ?? 0,
+            lifetime: account.group?.lifetime ?? 0,
+            votes: account.votes,
+            weight: (delegate?.voteWeight ?? 0n).toString(),
+            gathered: (delegate?.pendingVoteWeight ?? 0n).toString(),
+          };
+        }),
+      ),
+    };
+  }
+
+  async function processThere({ accounts, block }: Case): Promise<unknown> {
+    const table = new AccountTable(accounts.map(fullRow));
+    const transactions = (block['transactions'] as readonly Json[]).map((json) =>
+      referenceTransaction(reference, json, NETWORK_IDENTIFIER),
+    );
+    const totals = { totalAmount: reference.number(block['totalAmount']), totalFee: reference.number(block['totalFee']) };
+    // The header's bytes come first: there are none of negative amounts.
+    for (const total of Object.values(totals)) total.toBuffer({ size: 8, endian: 'little' });
+    for (const transaction of transactions) {
+      const { status, errors } = transaction.validate();
+      if (status !== 1) throw errors;
+    }
+    handlers.validatePayload(transactions, totals);
+    await handlers.verify(transactions, table);
+    const store = (): void => {
+      const assets = transactions.map((transaction) => (transaction.toJSON()['asset'] ?? null) as Json);
+      const heights = [Number(block['maxHeightPreviouslyForged'] ?? 0)];
+      requireStorable([totals.totalAmount.toString(), totals.totalFee.toString()], heights, assets);
+    };
+    // Generation 2 applies first and stores then.
+    if (generation === 3) store();
+    const rounds = await handlers.apply(transactions, table);
+    if (generation === 2) store();
+    return { accounts: byAddress(table.rows().map((row) => comparable(row, rounds))) };
+  }
+}
+
+function comparable(row: Columns, rounds: readonly RoundEntry[]) {
+  const gathered = rounds
+    .filter(({ delegatePublicKey }) => addressOf(delegatePublicKey) === row.address)
+    .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+  return {
+    address: row.address,
+    balance: row.balance,
+    publicKey: row.publicKey,
+    secondPublicKey: row.secondPublicKey,
+    username: row.username,
+    members: (row.membersPublicKeys ?? []).map((key) => key.toLowerCase()),
+    min: row.multiMin,
+    lifetime: row.multiLifetime,
+    votes: row.votedDelegatesPublicKeys ?? [],
+    weight: row.voteWeight,
+    gathered: gathered.toString(),
+  };
+}
+
+/** Accounts that nothing is known of are none. */
+function byAddress<T extends { readonly address: string; readonly balance: string; readonly publicKey: string | null }>(
+  accounts: readonly T[],
+): Record<string, T> {
+  const known = accounts.filter(({ balance, publicKey }) => balance !== '0' || publicKey !== null);
+  return Object.fromEntries(known.sort((a, b) => (a.address < b.address ? -1 : 1)).map((each) => [each.address, each]));
+}
+
+function personsOf(keys: readonly string[] | null | undefined): readonly Person[] {
+  return (keys ?? []).flatMap((key) => PEOPLE.filter(({ publicKey }) => publicKey === key.toLowerCase()));
+}

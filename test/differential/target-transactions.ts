@@ -1,0 +1,78 @@
+/** Single transactions: static validation, what is kept of them, and what the store gives back. */
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Generation } from '../../src/protocol/params.ts';
+import type { Below } from '../fuzz/mutate.ts';
+import { outcomeOf, type Comparison } from './comparison.ts';
+import { anyDocument, namedMembers, NETWORK_IDENTIFIER, sign } from './documents.ts';
+import { mutate, textOf } from './mutations.ts';
+import { oursOf, readValid } from './ours.ts';
+import { PEOPLE } from './people.ts';
+import { referencePackage, referenceTransaction } from './reference.ts';
+import type { Target } from './target.ts';
+
+export function transactionTarget(generation: Generation): Target {
+  const reference = referencePackage(generation);
+  const ours = oursOf(generation);
+  return {
+    name: `generation ${generation}, transactions`,
+    compare: (below) => compareText(anyText(below)),
+    compareText,
+  };
+
+  function anyText(below: Below): string {
+    const document = anyDocument(reference, below);
+    const sender = PEOPLE.find(({ publicKey }) => publicKey === document['senderPublicKey']) ?? PEOPLE[0];
+    if (sender === undefined) throw new Error('there are people');
+    const second = below(4) === 0 ? PEOPLE[below(PEOPLE.length)] : undefined;
+    const signers = { sender, second, members: below(2) === 0 ? namedMembers(document) : [] };
+    if (below(2) === 0) {
+      // Changed, then signed: what is wrong is not its signature.
+      mutate(document, below);
+      sign(reference, document, signers);
+      if (below(3) === 0) mutate(document, below);
+    } else {
+      sign(reference, document, signers);
+      mutate(document, below);
+    }
+    return textOf(document, below);
+  }
+
+  async function compareText(input: string): Promise<Comparison> {
+    return {
+      input,
+      ours: await outcomeOf(() => {
+        const transaction = readValid(ours, JSON.parse(input));
+        const stored = ours.codec.decodeTransaction(Buffer.from(ours.codec.encodeTransaction(transaction)));
+        if (!isDeepStrictEqual(stored, transaction)) throw new Error('the store gives back another transaction');
+        const json = ours.codec.transactionToJson(transaction);
+        if (!isDeepStrictEqual(ours.codec.transactionFromJson(JSON.parse(JSON.stringify(json))), transaction)) {
+          throw new Error('its own JSON is read as another transaction');
+        }
+        return keptOf(json);
+      }),
+      reference: await outcomeOf(() => {
+        const transaction = referenceTransaction(reference, JSON.parse(input), NETWORK_IDENTIFIER);
+        const { status, errors } = transaction.validate();
+        if (status !== 1) throw errors;
+        return keptOf(transaction.toJSON());
+      }),
+    };
+  }
+}
+
+/** Members of a transaction that belong to a moment or a reader. */
+const REMARKS = ['blockId', 'height', 'confirmations', 'receivedAt', 'relays'];
+/** Members that the reference stores as bytes, and compares with nothing before it does. */
+const BYTES = ['signature', 'signSignature', 'recipientPublicKey'];
+
+/** What the network goes on with, in the order of the names. */
+function keptOf(json: object): unknown {
+  const kept = JSON.parse(JSON.stringify(json)) as Record<string, unknown>;
+  for (const name of REMARKS) delete kept[name];
+  for (const name of BYTES) if (typeof kept[name] === 'string') kept[name] = kept[name].toLowerCase();
+  const asset = kept['asset'] as Record<string, unknown> | undefined;
+  // Empty text is signed like none.
+  if (asset?.['data'] === '') delete asset['data'];
+  return kept;
+}

@@ -1,0 +1,51 @@
+/** When in its slot a block is forged. */
+
+import test from 'ava';
+import { slotStartMs } from '../../../src/protocol/slots.ts';
+import { scene, type SceneOptions } from './forging-scene.ts';
+
+/** Milliseconds from the start of a slot to its block, beyond the wait for a late block of the slot before. */
+async function delaysOf(slots: number, options: SceneOptions): Promise<readonly number[]> {
+  const { scheduler, chain, pass, currentSlot, nowMs } = scene(options);
+  const delays: number[] = [];
+  const { params } = chain.rules;
+  let tipSlot = currentSlot();
+  chain.listen({
+    applied: () => {
+      const waitMs = tipSlot < currentSlot() - 1 ? 1001 : 0;
+      delays.push(nowMs() - slotStartMs(currentSlot(), params) - waitMs);
+      tipSlot = currentSlot();
+    },
+  });
+  scheduler.start();
+  await pass(slots);
+  await scheduler.stop();
+  return delays.slice(1);
+}
+
+test('blocks are forged at the start of their slots though timers fire up to a millisecond early', async (t) => {
+  for (const timersEarlyMs of [0, 0.3, 0.6, 0.9]) {
+    const delays = await delaysOf(200, { timersEarlyMs, readingMs: 0.3 });
+    t.true(delays.length > 50);
+    t.true(Math.max(...delays) <= 10, `${timersEarlyMs} ms early: worst ${Math.max(...delays)} ms`);
+  }
+});
+
+test('an obstacle that goes away inside a slot leaves the rest of it to the block', async (t) => {
+  const { scheduler, chain, pass, hinder, ownSlots, currentSlot, nowMs } = scene();
+  const { params } = chain.rules;
+  scheduler.start();
+  await pass(5);
+  const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);
+  hinder('synchronising with the network');
+  // Past the wait for a late block.
+  const SHARE = 0.75;
+  await pass((slotStartMs(slot, params) - nowMs()) / (params.blockTimeS * 1000) + SHARE);
+  t.is(currentSlot(), slot);
+  const { height } = chain.tip.header;
+  hinder(undefined);
+  scheduler.look();
+  // It waits for what was begun, and no time passes.
+  await scheduler.stop();
+  t.is(chain.tip.header.height, height + 1);
+});

@@ -1,0 +1,77 @@
+/** Rates on the wire of a world: the limits that nodes set each other, and those of release 3.0.2 looking on. */
+
+import type { Generation } from '../../src/protocol/params.ts';
+import { ReceiveLimits, type UseVerdict } from '../../src/p2p/receive-limits.ts';
+import { RATE_WINDOW_MS, rateOf, type RateKind } from '../../src/ports/rates.ts';
+import type { PeerId, PeerMessage, PeerRequest } from '../../src/ports/transport.ts';
+
+/** Names that release 3.0.2 counts, and uses of each in a window for which it does not charge. */
+const COUNTED = new Set(['getTransactions', 'postTransactionsAnnouncement', 'postSignatures']);
+const FREE = 3;
+/** Generation 2 looks for a common block with several calls. */
+const COMMON_BLOCK_CALLS_2 = 12;
+
+const REQUESTS: Readonly<Record<PeerRequest['kind'], RateKind>> = {
+  peers: 'peersQuestion',
+  tip: 'tipQuestion',
+  blocksAfter: 'blocksQuestion',
+  highestCommonBlock: 'commonBlockQuestion',
+  transactions: 'transactionsQuestion',
+  signatures: 'signaturesQuestion',
+};
+
+export class WireRates {
+  readonly #generation: Generation;
+  readonly #limits = new Map<string, ReceiveLimits>();
+  readonly #counted = new Map<string, { window: number; uses: number }>();
+  /** Uses by name, and those of them that were not taken. */
+  readonly uses = new Map<string, number>();
+  readonly dropped = new Map<string, number>();
+  /** What release 3.0.2 would have charged, by name. */
+  readonly charged = new Map<string, number>();
+
+  constructor(generation: Generation) {
+    this.#generation = generation;
+  }
+
+  message(from: PeerId, to: PeerId, { kind }: PeerMessage, nowMs: number): UseVerdict {
+    return this.#use(from, to, kind, nowMs);
+  }
+
+  info(from: PeerId, to: PeerId, nowMs: number): UseVerdict {
+    return this.#use(from, to, 'info', nowMs);
+  }
+
+  request(from: PeerId, to: PeerId, { kind }: PeerRequest, nowMs: number): UseVerdict {
+    const calls = kind === 'highestCommonBlock' && this.#generation === 2 ? COMMON_BLOCK_CALLS_2 : 1;
+    let verdict: UseVerdict = 'taken';
+    for (let call = 0; call < calls; call += 1) verdict = this.#use(from, to, REQUESTS[kind], nowMs);
+    return verdict;
+  }
+
+  #use(from: PeerId, to: PeerId, kind: RateKind, nowMs: number): UseVerdict {
+    const { name } = rateOf(this.#generation, kind);
+    const pair = `${from} ${to}`;
+    let limits = this.#limits.get(pair);
+    if (limits === undefined) this.#limits.set(pair, (limits = new ReceiveLimits(this.#generation)));
+    count(this.uses, name);
+    this.#countAsReference(`${pair} ${name}`, name, nowMs);
+    const verdict = limits.use(name, nowMs);
+    if (verdict !== 'taken') count(this.dropped, name);
+    return verdict;
+  }
+
+  /** Windows there begin by the clock, for all peers at once. */
+  #countAsReference(key: string, name: string, nowMs: number): void {
+    if (this.#generation === 2 || !COUNTED.has(name)) return;
+    const window = Math.floor(nowMs / RATE_WINDOW_MS);
+    const before = this.#counted.get(key);
+    const uses = before?.window === window ? before.uses + 1 : 1;
+    this.#counted.set(key, { window, uses });
+    if (uses > FREE) count(this.charged, name);
+  }
+}
+
+function count(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}

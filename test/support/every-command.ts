@@ -1,0 +1,191 @@
+/** Arguments with which each command of the program does its work: for tests that hold all commands to one rule. */
+
+import type { Command } from 'commander';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createProgram } from '../../src/cli/program.ts';
+import { packagedNetworkDirectory } from '../../src/config/network.ts';
+import { createSnapshot } from '../../src/node/backup.ts';
+import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
+import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
+import { madeChain, placeIn, storeChain, writeNetworkFolder } from './chain-folder.ts';
+import { runCli } from './cli.ts';
+
+/** Paths of all commands that do something, such as `keys create`. */
+export function commandPaths(): readonly string[] {
+  return [...leavesOf(createProgram(), '')].sort();
+}
+
+function leavesOf(parent: Command, path: string): readonly string[] {
+  return parent.commands.flatMap((command) => {
+    const own = path === '' ? command.name() : `${path} ${command.name()}`;
+    const below = leavesOf(command, own);
+    // `devnet` and `why` have commands below them and do something themselves.
+    const isCommandItself = below.length === 0 || command.options.length > 0;
+    return isCommandItself ? [own, ...below] : below;
+  });
+}
+
+/** What commands of a test work on. */
+export interface Workplace {
+  readonly folder: string;
+  /** Folder of the network of the chain. */
+  readonly network: string;
+  /** Text with a passphrase, and with a password. */
+  readonly passphrase: string;
+  readonly password: string;
+}
+
+const SIGNED = { blockId: '17', height: 7, timestamp: 70, maxHeightPrevoted: 3, maxHeightPreviouslyForged: 2 };
+const HEIGHT = 12;
+const DELEGATE = 'aa'.repeat(32);
+
+/** Makes a network, a chain, a signing record, a snapshot, a chain file and what else commands read. */
+export async function makeWorkplace(folder: string): Promise<Workplace> {
+  const { maker, network: made, blocks } = madeChain(HEIGHT);
+  const network = writeNetworkFolder(join(folder, 'net'), made);
+  const place = placeIn(join(folder, 'data'), made);
+  await storeChain(place, blocks);
+  const journal = openJournal(journalFileOf(place.dataDirectory));
+  journal.record(DELEGATE, SIGNED);
+  journal.close();
+  await createSnapshot(place, join(folder, 'snapshot'));
+  writeFileSync(
+    join(folder, 'chain.ndjson'),
+    blocks.map((block) => `${lineOfBlock(block, maker.rules.codec)}\n`).join(''),
+  );
+  const foreign = join(folder, 'foreign');
+  mkdirSync(foreign);
+  const packaged = packagedNetworkDirectory('devnet');
+  const { delegates, defaultPassword } = JSON.parse(readFileSync(join(packaged, 'forgers.json'), 'utf8'));
+  const modules = { chain: { forging: { delegates, defaultPassword } }, network: { wsPort: 5050 } };
+  writeFileSync(join(foreign, 'config.json'), JSON.stringify({ modules }));
+  cpSync(join(packaged, 'genesis.json'), join(foreign, 'genesis_block.json'));
+  const passphrase = join(folder, 'passphrase');
+  writeFileSync(passphrase, `${'abandon '.repeat(11)}about\n`);
+  const password = join(folder, 'password');
+  writeFileSync(password, 'a password\n');
+  writeFileSync(
+    join(folder, 'signature.json'),
+    JSON.stringify({ transactionId: '17', publicKey: DELEGATE, signature: 'ab'.repeat(64) }),
+  );
+  const offline = ['transfer', '1L', '1', '--passphrase-file', passphrase, '--offline', '--network', 'devnet'];
+  writeFileSync(join(folder, 'multisig.json'), (await runCli(offline)).stdout);
+  const keep = ['forging', 'export', '-', '--keep', '--data-dir', join(folder, 'data'), '--network', network];
+  writeFileSync(join(folder, 'record.json'), (await runCli(keep)).stdout);
+  return { folder, network, passphrase, password };
+}
+
+export interface Ports {
+  readonly http: number;
+  readonly ws: number;
+}
+
+/**
+ * Arguments of a command after its path. What a command changes it finds in a copy of the workplace's data at `fresh`.
+ *
+ * @param node address of a node that answers
+ * @returns undefined for a command that nobody has told this table of
+ */
+export function argumentsOf(
+  path: string,
+  { folder, network, passphrase, password }: Workplace,
+  { node, fresh, ports }: { readonly node: string; readonly fresh: string; readonly ports: Ports },
+): readonly string[] | undefined {
+  const at = ['--node', node];
+  const data = ['--data-dir', join(fresh, 'data'), '--network', network];
+  const empty = ['--data-dir', join(fresh, 'empty'), '--network', network];
+  const secret = ['--passphrase-file', passphrase];
+  const offline = ['--offline', '--network', 'devnet'];
+  const listening = ['--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`];
+  const table: Readonly<Record<string, () => readonly string[]>> = {
+    'devnet': () => ['--nodes', '1', '--until-height', '1', '--data-dir', join(fresh, 'devnet'), ...listening],
+    'devnet accounts': () => [],
+    'start': () => [...empty, '--no-peers', '--no-forging', ...listening],
+    'status': () => at,
+    'peers': () => at,
+    'config show': () => ['--network', network],
+    'export': () => ['-', ...data],
+    'import': () => [join(folder, 'chain.ndjson'), ...empty],
+    'verify': () => data,
+    'rollback': () => ['--to', `${HEIGHT - 1}`, ...data],
+    'doctor': () => [...at, ...data],
+    'why': () => at,
+    'why missed': () => ['3', ...at],
+    'backup': () => [join(fresh, 'backup'), ...data],
+    'snapshot create': () => [join(fresh, 'snapshot'), ...data],
+    'snapshot restore': () => [join(folder, 'snapshot'), ...empty],
+    'genesis create': () => ['--name', 'mine', '--out', join(fresh, 'mine'), '--delegates', '1'],
+    'network import': () => ['--from', join(folder, 'foreign'), '--name', 'mine', '--out', join(fresh, 'mine')],
+    'keys create': () => [],
+    'keys encrypt': () => [...secret, '--password-file', password, '--iterations', '1'],
+    'keys show': () => secret,
+    'transfer': () => ['1L', '1', ...secret, ...offline],
+    'delegate register': () => ['smith', ...secret, ...offline],
+    'vote': () => [`+${DELEGATE}`, ...secret, ...offline],
+    'second-signature register': () => ['--new-passphrase-file', passphrase, ...secret, ...offline],
+    'multisig register': () => [
+      ...['--min', '1', '--lifetime', '1', '--member', DELEGATE],
+      ...secret,
+      ...offline,
+    ],
+    'multisig sign': () => [join(folder, 'multisig.json'), ...secret, ...offline],
+    'broadcast': () => [join(folder, 'signature.json'), '--yes', ...at],
+    'forging enable': () => [DELEGATE, '--password-file', password, ...at],
+    'forging disable': () => [DELEGATE, '--password-file', password, ...at],
+    'forging status': () => at,
+    'forging schedule': () => at,
+    'forging export': () => ['-', ...data],
+    'forging import': () => [join(folder, 'record.json'), ...empty],
+    'completion': () => ['bash'],
+    'version': () => [],
+  };
+  const row = table[path];
+  if (row === undefined) return undefined;
+  cpSync(join(folder, 'data'), join(fresh, 'data'), { recursive: true });
+  return row();
+}
+
+/** What a node that is well says, by path. */
+const WELL_ANSWERS: Readonly<Record<string, unknown>> = {
+  'node/status': {
+    height: 7,
+    chainMaxHeightFinalized: 1,
+    networkHeight: 7,
+    consensus: 100,
+    syncing: false,
+    secondsSinceEpoch: 1005,
+    currentTime: Date.parse('2016-05-24T17:16:45.000Z'),
+    transactions: { confirmed: 1, total: 1 },
+  },
+  'node/constants': {
+    epoch: '2016-05-24T17:00:00.000Z',
+    version: '3.0.2',
+    nethash: '00'.repeat(32),
+    networkId: '11'.repeat(32),
+    protocolVersion: '2.0',
+  },
+  'node/status/forging': [{ publicKey: DELEGATE, forging: true }],
+  'node/peers': [],
+  'node/decisions': [],
+  'node/digest': { height: 7, blockId: '17', digest: '22'.repeat(32) },
+  'delegates/forgers': [{ username: 'smith', publicKey: DELEGATE, nextSlot: 101 }],
+  'delegates': [{ account: { publicKey: DELEGATE }, producedBlocks: 1, missedBlocks: 0 }],
+  'accounts': [{ balance: '100000000000' }],
+  'peers': [],
+  'transactions': [{ height: 5 }],
+  'signatures': {},
+};
+
+/** Blocks with a gap of one slot before the third. */
+function wellBlock(height: number): unknown {
+  return { id: `${height}`, height, timestamp: height * 10 + (height > 2 ? 10 : 0) };
+}
+
+/** The answer of a node that is well; undefined for a path that it does not know. */
+export function wellAnswer(url: string): unknown {
+  const { pathname, searchParams } = new URL(url, 'http://localhost');
+  const path = pathname.replace(/^\/api\//, '');
+  if (path === 'blocks') return searchParams.has('fromTimestamp') ? [] : [wellBlock(Number(searchParams.get('height') ?? 7))];
+  return WELL_ANSWERS[path];
+}
