@@ -96,6 +96,7 @@ function valueOf(
 
 /** @param section values of the options before it in its section */
 function defaultOf(named: NamedOption, network: Network, section: Readonly<Record<string, unknown>>): unknown {
+  if (named.path === 'http.host' && mayOthersAsk(section)) return '0.0.0.0';
   // A threshold that fits mainnet would swallow the whole slot of a fast devnet.
   if (named.path === 'forging.waitThresholdS') {
     return Math.min(OPTIONS.forging.waitThresholdS.default, Math.floor(network.params.blockTimeS / 2));
@@ -106,6 +107,12 @@ function defaultOf(named: NamedOption, network: Network, section: Readonly<Recor
   // What everybody can sign with is not protected by one node's care, and a new network must begin somewhere.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   return named.option.default;
+}
+
+/** Whether the HTTP interface answers anybody but this machine: only then does it listen for others. */
+function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string, unknown>>): boolean {
+  const isOther = (entry: string): boolean => !/^(?:127\.|::1(?:\/128)?$)/.test(entry);
+  return accessPublic === true || (accessWhitelist as readonly string[]).some(isOther);
 }
 
 /** Rules that concern several values. */

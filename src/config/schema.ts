@@ -28,7 +28,6 @@ export const OPTIONS = {
     port: integer('Port of the HTTP interface; 0 takes any free one.', 4000, 0, 65_535, {
       defaultText: "the network's",
     }),
-    host: text('Address the HTTP interface listens on.', '0.0.0.0', IPV4, isIpv4),
     hostNames: list(
       'Names besides `localhost` under which forging, decisions and passphrases may be asked for, as browsers send them.',
       [],
@@ -37,6 +36,9 @@ export const OPTIONS = {
     ),
     accessPublic: flag('Whether everybody may ask; else only `accessWhitelist`.', false),
     accessWhitelist: list('Who may ask while access is not public.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
+    host: text('Address the HTTP interface listens on.', '127.0.0.1', IPV4, isIpv4, {
+      defaultText: '127.0.0.1; 0.0.0.0 where `accessPublic` or `accessWhitelist` lets other machines ask',
+    }),
     forgingWhitelist: list('Who may see and switch forging.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
     trustProxy: flag('Whether the asker is the address in X-Forwarded-For: only behind a proxy of your own.', false),
     corsOrigin: text('Origin that browsers may ask from.', '*', 'an origin or *', (value) => /^\S{1,200}$/.test(value)),

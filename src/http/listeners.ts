@@ -16,6 +16,11 @@ export interface Listeners {
   close(): Promise<void>;
 }
 
+/**
+ * Connections that the system keeps until they are accepted, as many as Linux allows by default. Beyond them a client tries
+ * again after a second: a burst of strangers must not delay the operator by that.
+ */
+const BACKLOG = 4_096;
 /** Time for answers under way when the listeners close, in milliseconds. */
 const CLOSE_GRACE_MS = 500;
 
@@ -139,7 +144,7 @@ function listen(
       );
     };
     server.once('error', refuse);
-    server.listen(port, address, () => {
+    server.listen({ port, host: address, backlog: BACKLOG }, () => {
       server.off('error', refuse);
       server.on('error', (error) =>
         observer.log('error', 'HTTP_SERVER_ERROR', 'The HTTP listener failed', { error: messageOf(error) }),

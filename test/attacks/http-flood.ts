@@ -18,7 +18,7 @@ export interface Flood {
 
 /**
  * - `pipelined`: requests without end, answers are read
- * - `unread`: 64 kB of requests on each connection, and nothing of the answers is ever read
+ * - `unread`: 64 kB of requests on each connection, then a byte now and then; nothing of the answers is ever read
  * - `bombs`: requests whose compressed bodies unpack to 2 MB, pipelined to paths that exist and one that does not
  * - `bodies`: large bodies to where one is taken, each byte as late as possible
  * - `silent`: connections that say nothing
@@ -35,7 +35,7 @@ export interface FloodFigures {
 
 const CHUNK_BYTES = 64 * 1024;
 const RECONNECT_MS = 2;
-const DRIP_MS = 1_000;
+const DRIP_MS = 500;
 
 const [text] = process.argv.slice(2);
 if (text !== undefined) attack(JSON.parse(text) as Flood);
@@ -64,7 +64,8 @@ function attack({ kind, port, sources, connections, durationMs }: Flood): void {
       } else if (kind !== 'silent') {
         sentBytes += chunk.length;
         socket.write(chunk);
-        if (kind === 'bodies') drip = setInterval(() => socket.write('x'), DRIP_MS);
+        // Without reading, the end of a connection shows only in writing.
+        drip = setInterval(() => socket.write('x'), DRIP_MS);
       }
     });
     socket.on('close', () => {
@@ -73,7 +74,6 @@ function attack({ kind, port, sources, connections, durationMs }: Flood): void {
       open.delete(socket);
       if (!isOver) setTimeout(() => !isOver && line(number), RECONNECT_MS);
     });
-    // Without reading, the end of a connection shows only in writing.
     if (kind === 'silent') socket.resume();
   };
 

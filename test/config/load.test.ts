@@ -27,6 +27,18 @@ test('without sources the defaults and the network’s own values hold', (t) => 
   t.is(config.log.level, 'info');
 });
 
+test('the HTTP interface listens for other machines only where they may ask, unless told otherwise', (t) => {
+  const hostWith = (http: object): string => {
+    const values = new Map(Object.entries(http).map(([key, value]) => [`http.${key}`, value as unknown]));
+    return loadConfig({ network, environment: {}, flags: values }).http.host;
+  };
+  t.is(hostWith({}), '127.0.0.1');
+  t.is(hostWith({ accessWhitelist: ['127.0.0.1', '127.0.0.0/8', '::1'] }), '127.0.0.1');
+  t.is(hostWith({ accessPublic: true }), '0.0.0.0');
+  t.is(hostWith({ accessWhitelist: ['127.0.0.1', '192.168.1.0/24'] }), '0.0.0.0');
+  t.is(hostWith({ accessPublic: true, host: '127.0.0.1' }), '127.0.0.1');
+});
+
 test('the wait threshold is below the block time unless told', (t) => {
   t.is(loadConfig({ network, environment: {} }).forging.waitThresholdS, 1);
   const slow = { ...network, params: { ...network.params, blockTimeS: 10 } };

@@ -69,6 +69,7 @@ export class ClientConnection implements Place, Holder {
   #exchange: Exchange | undefined;
   /** Came, and is not let through yet. */
   #held: Buffer = NOTHING;
+  #isPaused = false;
   #lingeredBytes = 0;
   #parse: (piece: Buffer) => void = () => undefined;
 
@@ -119,6 +120,7 @@ export class ClientConnection implements Place, Holder {
       if (this.#phase === 'lingering') this.#discard(chunk);
       if (this.#phase !== 'arriving') return;
       this.#enter('waiting');
+      socket.pause();
       this.#takeTurn(() => {
         this.end(answer);
         this.#host.refused(this, reason);
@@ -213,8 +215,8 @@ export class ClientConnection implements Place, Holder {
       this.destroy();
       return this.#host.offended(this, 'pipelined');
     }
-    this.#account();
     if (!isOnTop && this.#phase !== 'waiting') this.#letThroughInTurn();
+    else this.#settle();
   }
 
   #letThroughInTurn(): void {
@@ -225,6 +227,7 @@ export class ClientConnection implements Place, Holder {
       this.#phase = before;
       this.#letThrough();
     });
+    this.#settle();
   }
 
   #takeTurn(work: () => void): void {
@@ -244,7 +247,7 @@ export class ClientConnection implements Place, Holder {
       if (exchange !== undefined) exchange.bodyBytesLeft -= bytes;
       this.#parse(piece);
     }
-    this.#account();
+    this.#settle();
     const { request } = this.#exchange ?? {};
     if (request?.complete && this.#held.length > PIPELINED_BYTES_MAX) {
       this.destroy();
@@ -274,8 +277,19 @@ export class ClientConnection implements Place, Holder {
     if (this.isLingering || this.#socket.destroyed) return;
     if (isComplete === false) return this.#linger();
     this.#enter(this.#held.length > 0 ? 'arriving' : 'idle');
-    this.#account();
     if (this.#held.length > 0) this.#letThroughInTurn();
+    else this.#settle();
+  }
+
+  /** Stops reading while what came waits: the rest waits in the kernel, and at the client. */
+  #settle(): void {
+    const mustWait = this.#held.length > 0 && (this.#phase === 'waiting' || this.#exchange !== undefined);
+    if (mustWait !== this.#isPaused && !this.isLingering) {
+      this.#isPaused = mustWait;
+      if (mustWait) this.#socket.pause();
+      else this.#socket.resume();
+    }
+    this.#account();
   }
 
   #linger(): void {
@@ -287,9 +301,10 @@ export class ClientConnection implements Place, Holder {
     this.#socket.resume();
   }
 
+  /** Reads on for a client that is still sending, within bounds; more than that it may keep. */
   #discard(chunk: Buffer): void {
     this.#lingeredBytes += chunk.length;
-    if (this.#lingeredBytes > LINGER_BYTES_MAX) this.destroy();
+    if (this.#lingeredBytes > LINGER_BYTES_MAX) this.#socket.pause();
   }
 
   #enter(phase: Phase): void {
@@ -301,7 +316,8 @@ export class ClientConnection implements Place, Holder {
   #account(): void {
     if (this.isTrusted) return;
     const bodyBytes = this.#isBodyMissing() || this.#phase === 'answering' ? this.#bodyBytes() : 0;
-    this.#host.buffers.hold(this, this.#held.length + bodyBytes + this.#socket.writableLength);
+    const { readableLength, writableLength } = this.#socket;
+    this.#host.buffers.hold(this, this.#held.length + readableLength + bodyBytes + writableLength);
   }
 
   #bodyBytes(): number {

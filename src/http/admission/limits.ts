@@ -46,9 +46,12 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 /** Time to read an answer, in milliseconds: a megabyte at 140 kbit/s. A client that reads nothing is cut much earlier. */
 export const READING_TIMEOUT_MS = 60_000;
 
-/** After an answer that ends a connection: what is still on its way is thrown away, so that it does not reset the answer. */
+/**
+ * After an answer that ends a connection: what is still on its way is read and thrown away, so that it does not reset the
+ * answer. Beyond so many bytes it is not read any more, and the client has the rest of the time to read.
+ */
 export const LINGER_MS = 1_000;
-export const LINGER_BYTES_MAX = 256 * 1024;
+export const LINGER_BYTES_MAX = 128 * 1024;
 
 /** Refusals of an address in a window before its connections are closed and new ones are not looked at. */
 export const REFUSALS_MAX = 100;
@@ -64,4 +67,4 @@ export const SWEEP_MS = 500;
 /** Share of the main thread's time that all clients together get who are not trusted: blocks and forging have the rest. */
 export const WORK_SHARE = 0.5;
 /** Work in a row, in milliseconds; a small part of the shortest slot. */
-export const WORK_BURST_MS = 20;
+export const WORK_BURST_MS = 10;

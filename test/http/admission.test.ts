@@ -1,0 +1,221 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { BODY_BYTES_MAX, REFUSALS_MAX } from '../../src/http/admission/limits.ts';
+import { HTTP_DEFAULTS } from '../../src/http/options.ts';
+import { SILENT, type Observer } from '../../src/ports/observer.ts';
+import { BareClient, requestBytes, serveBytes, STRANGER } from './bare-client.ts';
+import { fakeNode } from './fake-node.ts';
+
+const PUBLIC = { access: { public: true, whiteList: ['127.0.0.1'] } };
+const { limits } = HTTP_DEFAULTS;
+
+test('a request is not looked at before the one in front of it is answered', async (t) => {
+  for (const from of [STRANGER, '127.0.0.1']) {
+    const fake = fakeNode(3);
+    const held: (() => void)[] = [];
+    fake.submitSignature = () => {
+      return new Promise((resolve) => held.push(() => resolve({ accepted: false, code: 'X', message: '', errors: [] })));
+    };
+    const client = await (await serveBytes(t, fake, PUBLIC))(from);
+    const body = JSON.stringify({ transactionId: '1', publicKey: '', signature: '' });
+    client.write(requestBytes('POST /api/signatures', body).repeat(3) + requestBytes('GET /healthz'));
+    for (let answered = 0; answered < 3; answered += 1) {
+      await client.until(() => held.length > answered);
+      // What is parsed at all is parsed at once.
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      t.is(held.length, answered + 1);
+      t.is(client.statuses.length, answered);
+      held[answered]?.();
+    }
+    await client.until(({ statuses }) => statuses.length === 4);
+    t.deepEqual(client.statuses, [409, 409, 409, 200]);
+  }
+});
+
+test('requests get the same answers wherever the bytes are cut', async (t) => {
+  const body = JSON.stringify({ transactionId: '1', publicKey: '\r\n\r\n', signature: '' });
+  const chunked = ['5', body.slice(0, 5), (body.length - 5).toString(16), body.slice(5), '0', '', ''].join('\r\n');
+  const bytes =
+    requestBytes('GET /healthz') +
+    requestBytes('POST /api/signatures', body) +
+    '\r\n' +
+    requestBytes('POST /api/signatures', undefined, ['Content-Type: application/json', 'Transfer-Encoding: chunked']) +
+    chunked +
+    requestBytes('GET /api/nothing') +
+    requestBytes('GET /api/node/constants');
+  const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, limits: { ...limits, strangerMax: 0 } });
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 12 }), async (cuts) => {
+      const client = await dial();
+      client.socket.setNoDelay(true);
+      const places = [...new Set([0, ...cuts, bytes.length])].sort((a, b) => a - b);
+      for (const [index, place] of places.slice(0, -1).entries()) {
+        client.write(bytes.slice(place, places[index + 1]));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await client.until(({ statuses }) => statuses.length >= 5);
+      client.socket.destroy();
+      return client.statuses.join() === '200,400,400,404,200';
+    }),
+    { numRuns: 60 },
+  );
+  t.pass();
+});
+
+test('more requests in a row than any client sends end the connection and shut its address out', async (t) => {
+  const counted: string[] = [];
+  const observer = observerOf(counted);
+  const fake = fakeNode(3);
+  const dial = await serveBytes(t, fake, { ...PUBLIC, observer });
+  const client = await dial();
+  const beside = await dial();
+  const other = await dial('127.0.0.3');
+  client.write(requestBytes('GET /api/accounts').repeat(2_000));
+  await client.until(({ isClosed }) => isClosed);
+  await beside.until(({ isClosed }) => isClosed);
+  // One at most was answered, and no other one was worked on.
+  t.true(client.statuses.length <= 1);
+  t.true(fake.asked.length <= 1);
+  const next = await dial();
+  await next.until(({ isClosed }) => isClosed);
+  for (const from of [other, await dial('127.0.0.1')]) {
+    from.write(requestBytes('GET /healthz'));
+    await from.until(({ statuses }) => statuses.length === 1);
+    t.deepEqual(from.statuses, [200]);
+  }
+  await other.until(() => counted.includes('pipelined') && counted.includes('shut_out'));
+});
+
+test('an address that may not ask is answered once, and no more when it goes on', async (t) => {
+  const dial = await serveBytes(t, fakeNode(3));
+  for (let refusal = 0; refusal <= REFUSALS_MAX; refusal += 1) {
+    const client = await dial();
+    client.write(requestBytes('GET /healthz'));
+    const statuses = await client.ended();
+    if (refusal < REFUSALS_MAX) t.deepEqual(statuses, [403]);
+    client.socket.destroy();
+  }
+  const shutOut = await dial();
+  t.deepEqual(await shutOut.ended(), []);
+  const operator = await dial('127.0.0.1');
+  operator.write(requestBytes('GET /healthz'));
+  await operator.until(({ statuses }) => statuses.length === 1);
+  t.deepEqual(operator.statuses, [200]);
+});
+
+test('a refusal comes before the body, which is not read', async (t) => {
+  const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, limits: { ...limits, strangerMax: 12 } });
+  const announced = ['Content-Type: application/json', 'Content-Length: 1000'];
+  for (const [line, headers, status] of [
+    ['POST /api/nothing', announced, 404],
+    ['POST /api/accounts', announced, 405],
+    ['GET /api/accounts', announced, 200],
+    ['POST /api/transactions', [...announced, 'Content-Encoding: br'], 415],
+    ['POST /api/transactions', ['Content-Type: application/json', `Content-Length: ${BODY_BYTES_MAX + 1}`], 413],
+    // Counts for as many requests as the largest body, and those before it left none.
+    ['POST /api/transactions', ['Content-Type: application/json', 'Transfer-Encoding: chunked'], 429],
+  ] as const) {
+    const client = await dial();
+    client.write(requestBytes(line, undefined, headers));
+    t.deepEqual(await client.ended(), [status], `${line} ${headers.join()}`);
+  }
+});
+
+test('a client that asks before it sends a body is told to go on only where the body is wanted', async (t) => {
+  const dial = await serveBytes(t, fakeNode(3), PUBLIC);
+  const headers = ['Content-Type: application/json', 'Content-Length: 2', 'Expect: 100-continue'];
+  const unwanted = await dial();
+  unwanted.write(requestBytes('POST /api/nothing', undefined, headers));
+  t.deepEqual(await unwanted.ended(), [404]);
+  const wanted = await dial();
+  wanted.write(requestBytes('POST /api/transactions', undefined, headers));
+  await wanted.until(({ statuses }) => statuses.length === 1);
+  t.deepEqual(wanted.statuses, [100]);
+  wanted.write('{}');
+  await wanted.until(({ statuses }) => statuses.length === 2);
+  t.is(wanted.statuses[1], 400);
+});
+
+test('a large body that is refused does not take the answer with it', async (t) => {
+  const dial = await serveBytes(t, fakeNode(3), PUBLIC);
+  for (const [line, status] of [
+    ['POST /api/nothing', 404],
+    ['POST /api/accounts', 405],
+  ] as const) {
+    const client = await dial();
+    client.write(requestBytes(line, 'x'.repeat(100_000)));
+    t.deepEqual(await client.ended(), [status], line);
+  }
+});
+
+test('one address has so many connections, and others have theirs', async (t) => {
+  const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, limits: { ...limits, connectionsPerAddressMax: 3 } });
+  const clients: BareClient[] = [];
+  for (let count = 0; count < 5; count += 1) clients.push(await dial());
+  const isCut = (client: BareClient): boolean => client.isClosed || client.isEnded;
+  await clients[4]?.until(() => clients.filter(isCut).length === 2);
+  t.deepEqual(clients.map(isCut), [false, false, false, true, true]);
+  for (const from of ['127.0.0.3', '127.0.0.1']) {
+    const client = await dial(from);
+    client.write(requestBytes('GET /healthz'));
+    await client.until(({ statuses }) => statuses.length === 1);
+  }
+  clients[0]?.socket.destroy();
+  // The server may hear later that a connection has ended.
+  for (let isIn = false; !isIn; ) {
+    const again = await dial();
+    again.write(requestBytes('GET /healthz'));
+    await again.until(({ statuses, isClosed, isEnded }) => statuses.length === 1 || isClosed || isEnded);
+    isIn = again.statuses[0] === 200;
+  }
+});
+
+test('connections that say nothing, or half of something, are ended in time; one that rests between requests is not', async (t) => {
+  const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, limits: { ...limits, headersTimeoutMs: 300 } });
+  const silent = await dial();
+  const slow = await dial();
+  slow.write('GET /healthz HTTP/1.1\r\nHost: a\r\n');
+  const resting = await dial();
+  resting.write(requestBytes('GET /healthz'));
+  t.deepEqual(await silent.ended(), [408]);
+  t.deepEqual(await slow.ended(), [408]);
+  resting.write(requestBytes('GET /healthz'));
+  await resting.until(({ statuses }) => statuses.length === 2);
+});
+
+test('what is no HTTP is answered with 400 and ends', async (t) => {
+  const dial = await serveBytes(t, fakeNode(3), PUBLIC);
+  for (const bytes of ['nonsense\r\n\r\n', 'GET / HTTP/1.1\nHost: a\n\n', '\u0016\u0003\u0001', 'GET / HTTP/9.9\r\n\r\n']) {
+    const client = await dial();
+    client.write(bytes);
+    t.deepEqual(await client.ended(), [400], bytes);
+  }
+  const client = await dial();
+  client.write(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
+  t.deepEqual(await client.ended(), [431]);
+});
+
+test('some places of readers of events are for this machine and what is listed', async (t) => {
+  const events = { ...HTTP_DEFAULTS.events, readersMax: 10 };
+  const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, events });
+  const statusFrom = async (from: string): Promise<number | undefined> => {
+    const client = await dial(from);
+    client.write(requestBytes('GET /api/events'));
+    await client.until(({ statuses }) => statuses.length === 1);
+    return client.statuses[0];
+  };
+  const statuses: (number | undefined)[] = [];
+  for (let reader = 0; reader < 10; reader += 1) statuses.push(await statusFrom(STRANGER));
+  t.deepEqual(statuses, [...Array.from({ length: 9 }, () => 200), 503]);
+  t.is(await statusFrom('127.0.0.1'), 200);
+});
+
+/** Collects the reasons of refusals. */
+function observerOf(reasons: string[]): Observer {
+  return {
+    ...SILENT,
+    count: (metric, _by, labels) => {
+      if (metric === 'http_refused_total') reasons.push(labels?.['reason'] ?? '');
+    },
+  };
+}

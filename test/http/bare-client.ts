@@ -1,0 +1,81 @@
+/** Clients that write bytes to a server of the interface as no library would, from any address of the loopback net. */
+
+import { connect, type Socket } from 'node:net';
+import type { ExecutionContext } from 'ava';
+import { createHttpServer } from '../../src/http/app.ts';
+import type { HttpOptions } from '../../src/http/options.ts';
+import type { Fake } from './fake-node.ts';
+
+/** No whitelist names it, unlike 127.0.0.1. */
+export const STRANGER = '127.0.0.2';
+
+export class BareClient {
+  readonly socket: Socket;
+  received = '';
+  isEnded = false;
+  isClosed = false;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => (this.received += chunk.toString('latin1')));
+    socket.on('end', () => (this.isEnded = true));
+    socket.on('close', () => (this.isClosed = true));
+  }
+
+  /** Statuses of the answers so far. */
+  get statuses(): readonly number[] {
+    return [...this.received.matchAll(/HTTP\/1\.1 ([0-9]{3}) /g)].map(([, status]) => Number(status));
+  }
+
+  write(bytes: string | Buffer): void {
+    this.socket.write(bytes);
+  }
+
+  /** Resolves when a condition holds. @throws Error when it does not within a minute */
+  async until(condition: (client: BareClient) => boolean): Promise<void> {
+    for (let waitedMs = 0; !condition(this); waitedMs += 10) {
+      if (waitedMs > 60_000) throw new Error(`still ${JSON.stringify(this.received.slice(0, 300))}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  /** Resolves with the statuses when the server has ended the connection. */
+  async ended(): Promise<readonly number[]> {
+    await this.until(({ isEnded, isClosed }) => isEnded || isClosed);
+    return this.statuses;
+  }
+}
+
+export type Dial = (from?: string) => Promise<BareClient>;
+
+/** Serves a node until the test ends. @returns opens connections to it, from a stranger unless told */
+export async function serveBytes(
+  t: ExecutionContext,
+  fake: Fake,
+  options: Partial<HttpOptions> = {},
+): Promise<Dial> {
+  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', keepAnswers: false, ...options });
+  const { port } = await server.start();
+  const clients: BareClient[] = [];
+  t.teardown(async () => {
+    for (const { socket } of clients) socket.destroy();
+    await server.close();
+  });
+  return async (from = STRANGER) => {
+    const socket = connect({ host: '127.0.0.1', port, localAddress: from });
+    const client = new BareClient(socket);
+    clients.push(client);
+    await new Promise<void>((resolve) => {
+      socket.once('connect', resolve);
+      socket.once('close', () => resolve());
+    });
+    return client;
+  };
+}
+
+/** A request as bytes; a body comes with its length. */
+export function requestBytes(line: string, body?: string, headers: readonly string[] = []): string {
+  const ofBody = body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${body.length}`];
+  return `${[`${line} HTTP/1.1`, 'Host: 127.0.0.1', ...ofBody, ...headers].join('\r\n')}\r\n\r\n${body ?? ''}`;
+}
