@@ -7,7 +7,6 @@ import { payloadFaults, validateTransactions, type BlockFormat } from '../../src
 import { headerBytes } from '../../src/protocol/block/header.ts';
 import * as gen2Bytes from '../../src/protocol/gen2/transaction-bytes.ts';
 import * as gen3Bytes from '../../src/protocol/gen3/transaction-bytes.ts';
-import type { Generation } from '../../src/protocol/params.ts';
 import { StateOverlay, writeChanges } from '../../src/protocol/state.ts';
 import type { Json, JsonObject } from '../../src/protocol/types.ts';
 import type { Below } from '../fuzz/mutate.ts';
@@ -17,9 +16,9 @@ import { anyDocument, namedMembers, NETWORK_IDENTIFIER, sign, type Document } fr
 import { addUnknown, AMOUNTS, mutate, otherCase, pick } from './mutations.ts';
 import { oursOf, verify } from './ours.ts';
 import { PEOPLE, type Person } from './people.ts';
-import type { Handlers, RoundEntry } from './reference-node.ts';
+import { NOW_S, type Handlers, type RoundEntry } from './reference-node.ts';
 import { AccountTable, fullRow, requireStorable, type Columns } from './reference-tables.ts';
-import { referencePackage, referenceTransaction } from './reference.ts';
+import { referenceTransaction, type ReferencePackage } from './reference.ts';
 import type { Target } from './target.ts';
 import { anyAccounts, fill } from './world.ts';
 
@@ -31,15 +30,14 @@ interface Case {
   readonly block: JsonObject;
 }
 
-const NOW_S = 1_000_000;
 const COUNT_MAX = 5;
 
-export function blockTarget(generation: Generation, handlers: Handlers, name: string): Target {
-  const reference = referencePackage(generation);
+export function blockTarget(reference: ReferencePackage, handlers: Handlers): Target {
+  const { generation } = reference;
   const ours = oursOf(generation);
   const bytes = generation === 2 ? gen2Bytes : gen3Bytes;
   const format: BlockFormat = { headerBytes, transactionBytes: bytes.transactionBytes };
-  return { name: `generation ${generation}, ${name}`, compare: (below) => compareText(anyCase(below)), compareText };
+  return { name: `generation ${generation}, blocks`, compare: (below) => compareText(anyCase(below)), compareText };
 
   function anyCase(below: Below): string {
     const accounts = anyAccounts(below);
@@ -184,7 +182,7 @@ export function blockTarget(generation: Generation, handlers: Handlers, name: st
       const { status, errors } = transaction.validate();
       if (status !== 1) throw errors;
     }
-    handlers.validatePayload(transactions, totals);
+    handlers.validatePayload(transactions, { ...totals, payloadHash: String(block['payloadHash']) });
     await handlers.verify(transactions, table);
     const store = (): void => {
       const assets = transactions.map((transaction) => (transaction.toJSON()['asset'] ?? null) as Json);
