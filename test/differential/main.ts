@@ -36,7 +36,9 @@ async function main(cases: number, seed: number): Promise<number> {
   console.log(`seed ${seed}, ${cases} cases in each generation`);
   let unknown = 0;
   for (const generation of generations) unknown += await compareGeneration(generation, cases, seed);
-  console.log(unknown === 0 ? 'no difference but the known ones' : `${unknown} classes of difference that are not known`);
+  console.log(
+    unknown === 0 ? 'no difference but the known ones' : `${unknown} classes of difference that are not known`,
+  );
   return unknown === 0 ? 0 : 1;
 }
 

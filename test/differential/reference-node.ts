@@ -46,7 +46,10 @@ export function doubleOf(reference: ReferencePackage): Handlers {
         const response = transaction.apply(store);
         if (transaction.timestamp > NOW_S) {
           response.status = 0;
-          response.errors = [...response.errors, { message: 'Invalid transaction timestamp. Timestamp is in the future' }];
+          response.errors = [
+            ...response.errors,
+            { message: 'Invalid transaction timestamp. Timestamp is in the future' },
+          ];
         }
         store.account.restoreSnapshot();
         return response;
@@ -151,7 +154,8 @@ class AccountStore {
   }
 
   async finalize(): Promise<void> {
-    for (const row of this.#rows) if (this.#changed.has(row.address)) await this.#table.upsert({ address: row.address }, row);
+    for (const row of this.#rows)
+      if (this.#changed.has(row.address)) await this.#table.upsert({ address: row.address }, row);
   }
 }
 

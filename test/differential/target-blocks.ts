@@ -52,7 +52,9 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
   function anyTransaction(accounts: readonly Columns[], below: Below): Document {
     const sender = pick(PEOPLE, below);
     const row = accounts.find(({ address }) => address === sender.address);
-    const delegates = PEOPLE.filter(({ address }) => accounts.some((each) => each.address === address && each.isDelegate));
+    const delegates = PEOPLE.filter(({ address }) =>
+      accounts.some((each) => each.address === address && each.isDelegate),
+    );
     const document = anyDocument(reference, below, sender, delegates);
     beforeSigning(document, below);
     const members = [...namedMembers(document), ...personsOf(row?.membersPublicKeys)];
@@ -82,7 +84,8 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     if (signatures !== undefined && below(2) === 0) {
       const index = below(signatures.length);
       // Two members with one key make one signature, which must be told apart by its letter case.
-      for (const [at, each] of signatures.entries()) if (signatures.indexOf(each) < at) signatures[at] = each.toUpperCase();
+      for (const [at, each] of signatures.entries())
+        if (signatures.indexOf(each) < at) signatures[at] = each.toUpperCase();
       if (below(4) === 0) signatures[index] = otherCase(signatures[index] ?? '', below);
       if (below(10) === 0) signatures.push(otherCase(signatures[index] ?? '', below));
     }
@@ -111,7 +114,8 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     } catch {
       // No block can hold them.
     }
-    if (below(15) === 0) totalAmount = pick(['0', '7', ` ${totalAmount}`, `${totalAmount}.0`, `+${totalAmount}`], below);
+    if (below(15) === 0)
+      totalAmount = pick(['0', '7', ` ${totalAmount}`, `${totalAmount}.0`, `+${totalAmount}`], below);
     const height = below(20) === 0 ? pick([2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1], below) : 0;
     return {
       version: generation === 2 ? 1 : 2,
@@ -175,7 +179,10 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     const transactions = (block['transactions'] as readonly Json[]).map((json) =>
       referenceTransaction(reference, json, NETWORK_IDENTIFIER),
     );
-    const totals = { totalAmount: reference.number(block['totalAmount']), totalFee: reference.number(block['totalFee']) };
+    const totals = {
+      totalAmount: reference.number(block['totalAmount']),
+      totalFee: reference.number(block['totalFee']),
+    };
     // The header's bytes come first: there are none of negative amounts.
     for (const total of Object.values(totals)) total.toBuffer({ size: 8, endian: 'little' });
     for (const transaction of transactions) {
