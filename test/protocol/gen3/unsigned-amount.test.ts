@@ -5,7 +5,7 @@ import { blockOfLine, lineOfBlock } from '../../../src/protocol/block/block-line
 import { signedBytes } from '../../../src/protocol/gen3/codec.ts';
 import { StateOverlay } from '../../../src/protocol/state.ts';
 import type { Block, Json, JsonObject, KeyPair, Transaction } from '../../../src/protocol/types.ts';
-import { BlockRejected } from '../../../src/protocol/verdict.ts';
+import { BlockRejected, type BlockRejectionCode } from '../../../src/protocol/verdict.ts';
 import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
 import {
   ChainMaker,
@@ -56,7 +56,13 @@ function apply(maker: ChainMaker, block: Block): StateOverlay {
   return overlay;
 }
 
-function refused(t: ExecutionContext, maker: ChainMaker, block: Block, code: string, message: RegExp): void {
+function refused(
+  t: ExecutionContext,
+  maker: ChainMaker,
+  block: Block,
+  code: BlockRejectionCode,
+  message: RegExp,
+): void {
   const error = t.throws(() => apply(maker, block), { instanceOf: BlockRejected, message });
   t.is(error.code, code);
 }
