@@ -56,7 +56,7 @@ export class Reception {
     const receivedAtS = this.#nowS();
     return this.#arrivals.run(async () => {
       try {
-        const seen = await change(() => this.#decide(block, receivedAtS, () => this.#screen(block)));
+        const seen = await change(() => this.#decide(block, receivedAtS, (status) => this.#screen(block, status)));
         if (seen !== 'fits') return seen;
         await precheck(block);
         // Meanwhile another block may have taken its place, so it is decided anew.
@@ -115,9 +115,9 @@ export class Reception {
    *
    * @throws BlockRejected
    */
-  #screen(block: Block): void {
+  #screen(block: Block, status: Fitting): void {
     const { rules, verify, state } = this.#dependencies;
-    rules.screenBlock(block, verify);
+    rules.screenBlock(block, verify, status === 'extends' ? state() : undefined);
     rules.verifyTurn(state(), block);
     this.#refuseFuture(block);
   }

@@ -8,7 +8,17 @@ import type { Clock } from '../ports/clock.ts';
 import { FRAMES_PER_SECOND, honestFramesMax, RATE_WINDOW_MS, SAFETY } from '../ports/rates.ts';
 import type { CloseReason } from '../ports/transport.ts';
 import type { WireDialect } from './dialect.ts';
-import { BATCH_FRAMES_MAX, type Frame, frameOf, infoCount, infoText, isRecord, own, parseJson } from './packets.ts';
+import {
+  BATCH_FRAMES_MAX,
+  containerBytes,
+  type Frame,
+  frameOf,
+  infoCount,
+  infoText,
+  isRecord,
+  own,
+  parseJson,
+} from './packets.ts';
 import { RateWindow } from './rate.ts';
 import { UNASKED_BYTES_CHARGED, UNASKED_BYTES_CUT, UnaskedBytes } from './unasked.ts';
 
@@ -98,12 +108,18 @@ export class Gate {
     if (this.unasked.isSpent(this.#clock.nowMs())) return this.#drop();
     if (!this.#frames.take(this.#clock.nowMs())) return this.#dropAboveRate();
     // Binary frames are never sent by a node; control characters alone are no JSON.
-    const value = typeof message === 'string' ? parseJson(message) : undefined;
+    const value = typeof message === 'string' ? this.#parse(message) : undefined;
     if (!Array.isArray(value)) return this.#frame(value);
     if (value.length === 0 || value.length > BATCH_FRAMES_MAX) return this.#drop();
     for (let extra = 1; extra < value.length; extra += 1) this.count(0);
     if (!this.#frames.take(this.#clock.nowMs(), value.length - 1)) return this.#dropAboveRate();
     return this.#closed ? null : value.map((frame) => this.#frame(frame));
+  }
+
+  #parse(text: string): unknown {
+    const bytes = containerBytes(text);
+    if (bytes > 0) this.unasked.take(bytes, this.#clock.nowMs());
+    return parseJson(text);
   }
 
   #frame(value: unknown): Frame | null {

@@ -108,17 +108,20 @@ export interface Rules {
    * The part of `validateBlock` that costs one signature check: all but the transactions' own validity. Bounds what a block
    * costs that nobody had to work for.
    *
+   * @param state as of `validateBlock`
    * @throws BlockRejected
    */
-  screenBlock(block: Block, verify: SignatureOracle): void;
+  screenBlock(block: Block, verify: SignatureOracle, state?: StateReader): void;
 
   /**
    * Everything that can be said of a block without its place in the chain: version, schema,
    * signature, payload, transactions.
    *
+   * @param state state at the parent, where that is the tip: of several faults the one is told then that the reference tells,
+   *   which looks at the reward in the midst of these
    * @throws BlockRejected
    */
-  validateBlock(block: Block, verify: SignatureOracle): void;
+  validateBlock(block: Block, verify: SignatureOracle, state?: StateReader): void;
 
   /**
    * Whether a block is by the owner of its slot, as far as that can be told before its parent is the tip. Cheap: strangers can

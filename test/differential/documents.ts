@@ -45,8 +45,7 @@ export function sign(reference: ReferencePackage, document: Document, signers: S
   try {
     const parsed = JSON.parse(JSON.stringify(document)) as Document;
     const basic = Buffer.from(referenceTransaction(reference, parsed, NETWORK_IDENTIFIER).getBasicBytes());
-    const bytes =
-      reference.generation === 3 ? Buffer.concat([Buffer.from(NETWORK_IDENTIFIER, 'hex'), basic]) : basic;
+    const bytes = reference.generation === 3 ? Buffer.concat([Buffer.from(NETWORK_IDENTIFIER, 'hex'), basic]) : basic;
     const signature = signatureOf(bytes, sender);
     document['signature'] = signature;
     const raw = Buffer.from(signature, 'hex');

@@ -1,6 +1,7 @@
 /**
- * `npm run differential -- [--cases N] [--seed S] [--generation 2|3] [--only NAME] [--reasons]`: the published packages of the
- * reference beside this node's rules. Prints each class of difference once with its smallest example; `--reasons` also where
+ * `npm run differential -- [--cases N] [--seed S] [--generation 2|3] [--only NAME] [--framework] [--reasons]`: the published
+ * packages of the reference beside this node's rules. `--framework` fetches the whole releases and has their framework process
+ * blocks, in place of a double of it. Prints each class of difference once with its smallest example; `--reasons` also where
  * both refuse with another first reason. Exit code 1 when a class is not among the known ones (`differences.ts`).
  *
  * Cases are shared among the targets of a generation, and each generation gets so many.
@@ -8,8 +9,12 @@
 
 import { parseArgs } from 'node:util';
 import type { Generation } from '../../src/protocol/params.ts';
+import { defaultCacheFolder, installRelease } from '../interop/install.ts';
+import { loadFramework } from './reference-framework.ts';
+import { doubleOf } from './reference-node.ts';
+import { referencePackage } from './reference.ts';
 import { runTarget, type DifferenceClass } from './runner.ts';
-import { targetsOf } from './targets.ts';
+import { targetsOf, type Reference } from './targets.ts';
 
 const EXAMPLE_CHARACTERS_MAX = 10_000;
 
@@ -19,6 +24,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     generation: { type: 'string' },
     only: { type: 'string' },
+    framework: { type: 'boolean', default: false },
     reasons: { type: 'boolean', default: false },
   },
 });
@@ -30,12 +36,14 @@ async function main(cases: number, seed: number): Promise<number> {
   console.log(`seed ${seed}, ${cases} cases in each generation`);
   let unknown = 0;
   for (const generation of generations) unknown += await compareGeneration(generation, cases, seed);
-  console.log(unknown === 0 ? 'no difference but the known ones' : `${unknown} classes of difference that are not known`);
+  console.log(
+    unknown === 0 ? 'no difference but the known ones' : `${unknown} classes of difference that are not known`,
+  );
   return unknown === 0 ? 0 : 1;
 }
 
 async function compareGeneration(generation: Generation, cases: number, seed: number): Promise<number> {
-  const all = targetsOf(generation);
+  const all = targetsOf(await referenceOf(generation));
   const targets = all.filter(({ name }) => values.only === undefined || name.includes(values.only));
   let unknown = 0;
   for (const target of targets) {
@@ -51,6 +59,15 @@ async function compareGeneration(generation: Generation, cases: number, seed: nu
     if (values.reasons) for (const each of reasons) tell(each);
   }
   return unknown;
+}
+
+async function referenceOf(generation: Generation): Promise<Reference> {
+  if (values.framework) {
+    const { sdk } = await installRelease(generation, defaultCacheFolder(), console.log);
+    return loadFramework(generation, sdk);
+  }
+  const reference = referencePackage(generation);
+  return { package: reference, handlers: doubleOf(reference) };
 }
 
 function tell({ name, known, count, example }: DifferenceClass): void {

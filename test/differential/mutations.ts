@@ -11,7 +11,25 @@ interface Place {
 
 /** Numbers as the reference's number library may or may not read them, and other values that are no amounts. */
 export const AMOUNTS: readonly unknown[] = [
-  ...['7', '0', '00', '1000000000', '007', '+7', ' 7 ', '7\n', '7.', '7.0', '.5', '0.5', '1.5', '7e0', '1e3', '1E+3', '5e-1'],
+  ...[
+    '7',
+    '0',
+    '00',
+    '1000000000',
+    '007',
+    '+7',
+    ' 7 ',
+    '7\n',
+    '7.',
+    '7.0',
+    '.5',
+    '0.5',
+    '1.5',
+    '7e0',
+    '1e3',
+    '1E+3',
+    '5e-1',
+  ],
   ...['-7', '-0.5', '-0', '--7', '+-7', '0x10', 'NaN', 'Infinity', '-Infinity', '', ' ', 'seven', '٣', '1_000', '7,0'],
   ...['9223372036854775807', '9223372036854775808', '-9223372036854775808', '18446744073709551616', '1e30', '-1e30'],
   ...[0, 7, -7, 0.5, 1.5, -0.25, 1e21, 1e-7, 999999999999999, 1e15, 123456789012345680, 0.1234567890123456],
@@ -21,7 +39,22 @@ export const AMOUNTS: readonly unknown[] = [
 const VALUES: readonly unknown[] = [
   ...AMOUNTS,
   ...[2 ** 31 - 1, 2 ** 31, -(2 ** 31), -(2 ** 31) - 1, 2 ** 32 - 1, 2 ** 32, 2 ** 53, -1, 255, 256, 15, 16, 72, 73],
-  ...['a', 'A', 'é', 'ß', 'İ', '\u0000', '\\u0000', '\\x00', 'U00000000', '\ud800', '\udc00x', '💣', '\u202e', 'a'.repeat(65)],
+  ...[
+    'a',
+    'A',
+    'é',
+    'ß',
+    'İ',
+    '\u0000',
+    '\\u0000',
+    '\\x00',
+    'U00000000',
+    '\ud800',
+    '\udc00x',
+    '💣',
+    '\u202e',
+    'a'.repeat(65),
+  ],
   ...['f'.repeat(64), 'F'.repeat(64), 'f'.repeat(128), 'F'.repeat(128), 'g'.repeat(64), '1L', '1l', '01L', '0L', 'L'],
   ...['18446744073709551615L', '18446744073709551616L', '2020-01-01T00:00:00.000Z', 'never', undefined],
 ];
@@ -30,7 +63,18 @@ const VALUES: readonly unknown[] = [
 const NAMES = [
   ...['amount', 'fee', 'recipientId', 'recipientPublicKey', 'senderId', 'requesterPublicKey', 'asset', 'data', 'votes'],
   ...['username', 'publicKey', 'min', 'lifetime', 'keysgroup', 'multisignature', 'signature', 'signatures', 'delegate'],
-  ...['signSignature', 'id', 'blockId', 'height', 'confirmations', 'relays', 'receivedAt', 'type', 'timestamp', 'ready'],
+  ...[
+    'signSignature',
+    'id',
+    'blockId',
+    'height',
+    'confirmations',
+    'relays',
+    'receivedAt',
+    'type',
+    'timestamp',
+    'ready',
+  ],
   ...['networkIdentifier', 'senderSecondPublicKey', 'toString', 'constructor', 'length', 'x', '', '\u0000', '\ud800'],
 ];
 
@@ -65,7 +109,12 @@ export function otherCase(text: string, below: Below): string {
 export function addUnknown(object: Record<string, unknown>, below: Below): void {
   const name = below(3) === 0 ? 'amount' : pick(NAMES, below);
   const value = name === 'amount' ? pick(AMOUNTS, below) : below(4) === 0 ? nested(below) : pick(VALUES, below);
-  Object.defineProperty(object, name, { value: structuredClone(value), enumerable: true, configurable: true, writable: true });
+  Object.defineProperty(object, name, {
+    value: structuredClone(value),
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
 }
 
 export function pick<T>(items: readonly T[], below: Below): T {
@@ -112,7 +161,8 @@ function mutateOnce(document: Record<string, unknown>, below: Below): void {
       place.parent.push(typeof value === 'string' && below(2) === 0 ? otherCase(value, below) : structuredClone(value));
       return;
     case 7:
-      if (typeof value === 'string') set(below(2) === 0 ? value + pick(['0', 'L', ' ', '\u0000', 'ß'], below) : value.slice(1));
+      if (typeof value === 'string')
+        set(below(2) === 0 ? value + pick(['0', 'L', ' ', '\u0000', 'ß'], below) : value.slice(1));
       else if (typeof value === 'number') set(value + pick([1, -1, 0.5, 2 ** 32], below));
       return;
     default: {
@@ -124,7 +174,8 @@ function mutateOnce(document: Record<string, unknown>, below: Below): void {
 
 function nested(below: Below): unknown {
   let value: unknown = pick(VALUES, below);
-  for (let level = below(below(20) === 0 ? 400 : 4); level > 0; level -= 1) value = below(2) === 0 ? [value] : { a: value };
+  for (let level = below(below(20) === 0 ? 400 : 4); level > 0; level -= 1)
+    value = below(2) === 0 ? [value] : { a: value };
   return value;
 }
 

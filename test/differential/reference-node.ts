@@ -3,7 +3,8 @@
  * transactions. Where the framework itself is installed, `reference-framework.ts` takes its place and shows that they agree.
  */
 
-import type { ReferencePackage, ReferenceResponse, ReferenceTransaction } from './reference.ts';
+import { sha256Hex } from '../../src/crypto/hash.ts';
+import type { ReferenceNumber, ReferencePackage, ReferenceResponse, ReferenceTransaction } from './reference.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { emptyRow, type AccountTable, type Columns, type Filter } from './reference-tables.ts';
 
@@ -11,6 +12,13 @@ import { emptyRow, type AccountTable, type Columns, type Filter } from './refere
 export interface RoundEntry {
   readonly delegatePublicKey: string;
   readonly amount: string;
+}
+
+/** What a header says of the payload. */
+export interface PayloadHeader {
+  readonly totalAmount: ReferenceNumber;
+  readonly totalFee: ReferenceNumber;
+  readonly payloadHash: string;
 }
 
 /** The transactions of a block, and the accounts that they meet. */
@@ -22,11 +30,11 @@ export interface Handlers {
   /** One after the other, written to the table. @throws the errors of the first that fails */
   apply(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<readonly RoundEntry[]>;
   /** The payload's own checks. @throws Error */
-  validatePayload(transactions: readonly ReferenceTransaction[], totals: { totalAmount: unknown; totalFee: unknown }): void;
+  validatePayload(transactions: readonly ReferenceTransaction[], header: PayloadHeader): void;
 }
 
 /** Slot that a clock shows after which no transaction of a case is dated. */
-const NOW_S = 1_000_000;
+export const NOW_S = 1_000_000;
 
 export function doubleOf(reference: ReferencePackage): Handlers {
   return {
@@ -38,7 +46,10 @@ export function doubleOf(reference: ReferencePackage): Handlers {
         const response = transaction.apply(store);
         if (transaction.timestamp > NOW_S) {
           response.status = 0;
-          response.errors = [...response.errors, { message: 'Invalid transaction timestamp. Timestamp is in the future' }];
+          response.errors = [
+            ...response.errors,
+            { message: 'Invalid transaction timestamp. Timestamp is in the future' },
+          ];
         }
         store.account.restoreSnapshot();
         return response;
@@ -72,7 +83,7 @@ export function doubleOf(reference: ReferencePackage): Handlers {
       return rounds;
     },
 
-    validatePayload(transactions, { totalAmount, totalFee }) {
+    validatePayload(transactions, { totalAmount, totalFee, payloadHash }) {
       const seen = new Set<string>();
       let amount = reference.number(0);
       let fee = reference.number(0);
@@ -82,6 +93,8 @@ export function doubleOf(reference: ReferencePackage): Handlers {
         amount = amount.plus(amountOf(transaction));
         fee = fee.plus(transaction.fee);
       }
+      const bytes = transactions.map((transaction) => Buffer.from(transaction.getBytes()));
+      if (sha256Hex(Buffer.concat(bytes)) !== payloadHash) throw new Error('Invalid payload hash');
       if (!amount.equals(totalAmount)) throw new Error('Invalid total amount');
       if (!fee.equals(totalFee)) throw new Error('Invalid total fee');
     },
@@ -141,7 +154,8 @@ class AccountStore {
   }
 
   async finalize(): Promise<void> {
-    for (const row of this.#rows) if (this.#changed.has(row.address)) await this.#table.upsert({ address: row.address }, row);
+    for (const row of this.#rows)
+      if (this.#changed.has(row.address)) await this.#table.upsert({ address: row.address }, row);
   }
 }
 

@@ -72,24 +72,28 @@ const CLASS_NAMES = [
 
 const packages = new Map<Generation, ReferencePackage>();
 
-/** @param networkIdentifier of generation 3, hexadecimal */
+/** The package of transactions that is installed for tests. */
 export function referencePackage(generation: Generation): ReferencePackage {
   const known = packages.get(generation);
   if (known !== undefined) return known;
-  const name = `lisk-transactions-${generation}`;
-  const own = createRequire(require.resolve(name));
+  const made = loadPackage(generation, require.resolve(`lisk-transactions-${generation}`));
+  packages.set(generation, made);
+  return made;
+}
+
+/** @param main file of the package that its name leads to */
+export function loadPackage(generation: Generation, main: string): ReferencePackage {
+  const own = createRequire(main);
   answerSignatures(own('@liskhq/lisk-cryptography/dist-node/nacl') as Nacl);
-  const exported = require(name) as Record<string, TransactionClass>;
+  const exported = own(main) as Record<string, TransactionClass>;
   const first = generation === 2 ? 0 : 8;
   const classes = new Map(CLASS_NAMES.map((each, index) => [first + index, exported[each]]));
   const BigNum = own('@liskhq/bignum') as new (value: unknown) => ReferenceNumber;
-  const made: ReferencePackage = {
+  return {
     generation,
     classOf: (type) => classes.get(type as number),
     number: (value) => new BigNum(value),
   };
-  packages.set(generation, made);
-  return made;
 }
 
 interface Nacl {

@@ -7,7 +7,6 @@ import { payloadFaults, validateTransactions, type BlockFormat } from '../../src
 import { headerBytes } from '../../src/protocol/block/header.ts';
 import * as gen2Bytes from '../../src/protocol/gen2/transaction-bytes.ts';
 import * as gen3Bytes from '../../src/protocol/gen3/transaction-bytes.ts';
-import type { Generation } from '../../src/protocol/params.ts';
 import { StateOverlay, writeChanges } from '../../src/protocol/state.ts';
 import type { Json, JsonObject } from '../../src/protocol/types.ts';
 import type { Below } from '../fuzz/mutate.ts';
@@ -17,9 +16,9 @@ import { anyDocument, namedMembers, NETWORK_IDENTIFIER, sign, type Document } fr
 import { addUnknown, AMOUNTS, mutate, otherCase, pick } from './mutations.ts';
 import { oursOf, verify } from './ours.ts';
 import { PEOPLE, type Person } from './people.ts';
-import type { Handlers, RoundEntry } from './reference-node.ts';
+import { NOW_S, type Handlers, type RoundEntry } from './reference-node.ts';
 import { AccountTable, fullRow, requireStorable, type Columns } from './reference-tables.ts';
-import { referencePackage, referenceTransaction } from './reference.ts';
+import { referenceTransaction, type ReferencePackage } from './reference.ts';
 import type { Target } from './target.ts';
 import { anyAccounts, fill } from './world.ts';
 
@@ -31,15 +30,14 @@ interface Case {
   readonly block: JsonObject;
 }
 
-const NOW_S = 1_000_000;
 const COUNT_MAX = 5;
 
-export function blockTarget(generation: Generation, handlers: Handlers, name: string): Target {
-  const reference = referencePackage(generation);
+export function blockTarget(reference: ReferencePackage, handlers: Handlers): Target {
+  const { generation } = reference;
   const ours = oursOf(generation);
   const bytes = generation === 2 ? gen2Bytes : gen3Bytes;
   const format: BlockFormat = { headerBytes, transactionBytes: bytes.transactionBytes };
-  return { name: `generation ${generation}, ${name}`, compare: (below) => compareText(anyCase(below)), compareText };
+  return { name: `generation ${generation}, blocks`, compare: (below) => compareText(anyCase(below)), compareText };
 
   function anyCase(below: Below): string {
     const accounts = anyAccounts(below);
@@ -54,7 +52,9 @@ export function blockTarget(generation: Generation, handlers: Handlers, name: st
   function anyTransaction(accounts: readonly Columns[], below: Below): Document {
     const sender = pick(PEOPLE, below);
     const row = accounts.find(({ address }) => address === sender.address);
-    const delegates = PEOPLE.filter(({ address }) => accounts.some((each) => each.address === address && each.isDelegate));
+    const delegates = PEOPLE.filter(({ address }) =>
+      accounts.some((each) => each.address === address && each.isDelegate),
+    );
     const document = anyDocument(reference, below, sender, delegates);
     beforeSigning(document, below);
     const members = [...namedMembers(document), ...personsOf(row?.membersPublicKeys)];
@@ -84,7 +84,8 @@ export function blockTarget(generation: Generation, handlers: Handlers, name: st
     if (signatures !== undefined && below(2) === 0) {
       const index = below(signatures.length);
       // Two members with one key make one signature, which must be told apart by its letter case.
-      for (const [at, each] of signatures.entries()) if (signatures.indexOf(each) < at) signatures[at] = each.toUpperCase();
+      for (const [at, each] of signatures.entries())
+        if (signatures.indexOf(each) < at) signatures[at] = each.toUpperCase();
       if (below(4) === 0) signatures[index] = otherCase(signatures[index] ?? '', below);
       if (below(10) === 0) signatures.push(otherCase(signatures[index] ?? '', below));
     }
@@ -113,7 +114,8 @@ export function blockTarget(generation: Generation, handlers: Handlers, name: st
     } catch {
       // No block can hold them.
     }
-    if (below(15) === 0) totalAmount = pick(['0', '7', ` ${totalAmount}`, `${totalAmount}.0`, `+${totalAmount}`], below);
+    if (below(15) === 0)
+      totalAmount = pick(['0', '7', ` ${totalAmount}`, `${totalAmount}.0`, `+${totalAmount}`], below);
     const height = below(20) === 0 ? pick([2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1], below) : 0;
     return {
       version: generation === 2 ? 1 : 2,
@@ -177,14 +179,17 @@ export function blockTarget(generation: Generation, handlers: Handlers, name: st
     const transactions = (block['transactions'] as readonly Json[]).map((json) =>
       referenceTransaction(reference, json, NETWORK_IDENTIFIER),
     );
-    const totals = { totalAmount: reference.number(block['totalAmount']), totalFee: reference.number(block['totalFee']) };
+    const totals = {
+      totalAmount: reference.number(block['totalAmount']),
+      totalFee: reference.number(block['totalFee']),
+    };
     // The header's bytes come first: there are none of negative amounts.
     for (const total of Object.values(totals)) total.toBuffer({ size: 8, endian: 'little' });
     for (const transaction of transactions) {
       const { status, errors } = transaction.validate();
       if (status !== 1) throw errors;
     }
-    handlers.validatePayload(transactions, totals);
+    handlers.validatePayload(transactions, { ...totals, payloadHash: String(block['payloadHash']) });
     await handlers.verify(transactions, table);
     const store = (): void => {
       const assets = transactions.map((transaction) => (transaction.toJSON()['asset'] ?? null) as Json);

@@ -1,6 +1,5 @@
 /** Lists of members' signatures: complete, short, of strangers, twice, in other letter cases, malformed. */
 
-import type { Generation } from '../../src/protocol/params.ts';
 import type { JsonObject } from '../../src/protocol/types.ts';
 import type { Below } from '../fuzz/mutate.ts';
 import { MemoryState } from '../support/memory-state.ts';
@@ -9,9 +8,9 @@ import { anyDocument, namedMembers, NETWORK_IDENTIFIER, sign, type Document } fr
 import { otherCase, pick } from './mutations.ts';
 import { oursOf, readValid, verify } from './ours.ts';
 import { PEOPLE, type Person } from './people.ts';
-import type { Handlers } from './reference-node.ts';
+import { NOW_S, type Handlers } from './reference-node.ts';
 import { AccountTable, fullRow } from './reference-tables.ts';
-import { referencePackage, referenceTransaction } from './reference.ts';
+import { referenceTransaction, type ReferencePackage } from './reference.ts';
 import type { Target } from './target.ts';
 import { fill } from './world.ts';
 
@@ -22,11 +21,10 @@ interface Case {
   readonly transaction: JsonObject;
 }
 
-const NOW_S = 1_000_000;
 const STATUS = { fail: 0, ok: 1, pending: 2 } as const;
 
-export function signatureTarget(generation: Generation, handlers: Handlers): Target {
-  const reference = referencePackage(generation);
+export function signatureTarget(reference: ReferencePackage, handlers: Handlers): Target {
+  const { generation } = reference;
   const ours = oursOf(generation);
   return { name: `generation ${generation}, signatures`, compare: (below) => compareText(anyCase(below)), compareText };
 

@@ -1,18 +1,17 @@
 /** Single transactions: static validation, what is kept of them, and what the store gives back. */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Generation } from '../../src/protocol/params.ts';
 import type { Below } from '../fuzz/mutate.ts';
 import { outcomeOf, type Comparison } from './comparison.ts';
 import { anyDocument, namedMembers, NETWORK_IDENTIFIER, sign } from './documents.ts';
 import { mutate, textOf } from './mutations.ts';
 import { oursOf, readValid } from './ours.ts';
 import { PEOPLE } from './people.ts';
-import { referencePackage, referenceTransaction } from './reference.ts';
+import { referenceTransaction, type ReferencePackage } from './reference.ts';
 import type { Target } from './target.ts';
 
-export function transactionTarget(generation: Generation): Target {
-  const reference = referencePackage(generation);
+export function transactionTarget(reference: ReferencePackage): Target {
+  const { generation } = reference;
   const ours = oursOf(generation);
   return {
     name: `generation ${generation}, transactions`,

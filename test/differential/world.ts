@@ -49,7 +49,9 @@ export function fill(state: StateWriter, accounts: readonly Columns[]): void {
       ...(username === null ? {} : { username }),
       ...(members === null
         ? {}
-        : { group: { min: row.multiMin, lifetime: row.multiLifetime, members: members.map((key) => key.toLowerCase()) } }),
+        : {
+            group: { min: row.multiMin, lifetime: row.multiLifetime, members: members.map((key) => key.toLowerCase()) },
+          }),
       votes: row.votedDelegatesPublicKeys ?? [],
     });
     if (username === null || publicKey === null) continue;

@@ -4,7 +4,7 @@ import { fc } from '../support/fast-check.ts';
 import { readAnswer } from '../../src/p2p/calls-gen3.ts';
 import { Gate } from '../../src/p2p/gate.ts';
 import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
-import { frameOf, ipv4Of, parseJson } from '../../src/p2p/packets.ts';
+import { containerBytes, frameOf, ipv4Of, parseJson } from '../../src/p2p/packets.ts';
 import { isIpv4 } from '../../src/primitives/ip.ts';
 import type { PeerInfo, PeerRequest } from '../../src/ports/transport.ts';
 import { clock, NETWORK, nodeInfo } from './support.ts';
@@ -98,6 +98,8 @@ test('the depth of arrays and objects is bounded before they are made, and not t
   const many = (count: number) => `[${'{},'.repeat(count - 2)}{}]`;
   // A frame full of them may be a block: assets of generation 3 hold anything.
   t.not(parseJson(many(1_000_000)), undefined);
+  t.is(containerBytes(many(50_000)), 0);
+  t.is(containerBytes(many(1_000_000)), 950_000 * 8);
   const zeros = (count: number) => `[${'0,'.repeat(count)}0]`;
   t.not(parseJson(zeros(1_500_000)), undefined);
   // Brackets inside a text are none.

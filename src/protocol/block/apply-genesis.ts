@@ -21,6 +21,8 @@ export function applyGenesisTransactions(state: StateWriter, genesis: Block, con
     applyTransaction(state, transaction, context);
     bookVoteWeight(state, transaction, context.dialect.voteWeight, context.exceptions);
   }
-  const members = others.flatMap(({ payload }) => (payload.kind === 'multisignature' ? membersOf(payload.keysgroup) : []));
+  const members = others.flatMap(({ payload }) =>
+    payload.kind === 'multisignature' ? membersOf(payload.keysgroup) : [],
+  );
   settleKeys(state, new Set([...others.map(({ senderId }) => senderId), ...members.map((key) => addressOf(key))]));
 }

@@ -69,7 +69,7 @@ export function createBlockRules(
     ];
   }
 
-  function validateHeader(block: Block, verify: SignatureOracle): void {
+  function validateHeader(block: Block, verify: SignatureOracle, state?: StateReader): void {
     if (!isVersionKnown(block.version, BLOCK_VERSION, params)) {
       throw rejected(block, 'BLOCK_VERSION_INVALID', 'Block processing version is not registered');
     }
@@ -80,19 +80,20 @@ export function createBlockRules(
     if (!verify(headerSignatureCheck(block, format))) {
       throw rejected(block, 'BLOCK_SIGNATURE_INVALID', 'Invalid block signature');
     }
+    if (state !== undefined) verifyReward(block, rewardOwed(state, block), params);
   }
 
   function validatePayload(block: Block): void {
     for (const fault of payloadFaults(block, params, format)) throw rejected(block, 'BLOCK_PAYLOAD_INVALID', fault);
   }
 
-  function screenBlock(block: Block, verify: SignatureOracle): void {
-    validateHeader(block, verify);
+  function screenBlock(block: Block, verify: SignatureOracle, state?: StateReader): void {
+    validateHeader(block, verify, state);
     validatePayload(block);
   }
 
-  function validateBlock(block: Block, verify: SignatureOracle): void {
-    validateHeader(block, verify);
+  function validateBlock(block: Block, verify: SignatureOracle, state?: StateReader): void {
+    validateHeader(block, verify, state);
     validateTransactions(block, transactionRules.validateTransaction, verify);
     validatePayload(block);
   }
@@ -111,8 +112,8 @@ export function createBlockRules(
 
   function applyBlock(state: StateWriter, block: Block, context: ApplyContext): void {
     const parent = parentOf(state, block);
-    verifySlot(block, parent, context.nowS, params);
     verifyReward(block, rewardOwed(state, block), params);
+    verifySlot(block, parent, context.nowS, params);
     verifyTurn(state, block);
 
     const votes = block.version === BLOCK_VERSION;

@@ -60,7 +60,9 @@ export function genesisTransactionFromJson(json: unknown, types: Types): Transac
   if (errors.length > 0 || payload === undefined) {
     throw new TransactionRejected('TRANSACTION_INVALID', [...errors, ...assetErrors]);
   }
-  return withId(draftOf(base as CheckedMembers, senderId, payload, 0n, type.writtenAsset(member(json, 'asset'), payload)));
+  return withId(
+    draftOf(base as CheckedMembers, senderId, payload, 0n, type.writtenAsset(member(json, 'asset'), payload)),
+  );
 }
 
 /** @param blockId given for a transaction inside a block */

@@ -176,8 +176,11 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
   const processTransactions: Rules['processTransactions'] = (state, transactions, verify) => {
     const fresh = transactions.filter((transaction) => !state.hasTransaction(transaction.id));
     // Weights decide nothing inside a batch, so a scratch copy goes without them.
-    const verdicts = runBatch(new StateOverlay(state), fresh, verify, (_, transaction) =>
-      poolFault(transaction) ?? parts.forgingFault?.(transaction),
+    const verdicts = runBatch(
+      new StateOverlay(state),
+      fresh,
+      verify,
+      (_, transaction) => poolFault(transaction) ?? parts.forgingFault?.(transaction),
     );
     const byTransaction = new Map(fresh.map((transaction, index) => [transaction, verdicts[index] ?? OK]));
     return transactions.map((transaction) => byTransaction.get(transaction) ?? alreadyConfirmed(transaction));

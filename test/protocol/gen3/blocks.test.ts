@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import { pointsOf } from '../../../src/engine/peers/penalties.ts';
 import { NO_EXCEPTIONS } from '../../../src/protocol/params.ts';
 import { StateOverlay } from '../../../src/protocol/state.ts';
 import type { Block, KeyPair, Transaction } from '../../../src/protocol/types.ts';
@@ -282,4 +283,35 @@ test('inert transactions are counted and do nothing', (t) => {
   t.notThrows(() => lenient.rules.applyBlock(overlay, block, { nowS: block.timestamp, verify }));
   const changed = [...overlay.changes().accounts.keys()];
   t.is(changed.length, 1, 'only the forger');
+});
+
+test('heights that the reference has no column for are refused, at no cost to who passed the block on', (t) => {
+  const { maker, next, forger } = scene();
+  const reward = next.reward / 4n;
+  for (const height of [2 ** 31, 2 ** 32 - 1]) {
+    const block = signBlock(next, { maxHeightPreviouslyForged: height, reward }, forger);
+    t.notThrows(validate(maker, block));
+    refused(t, 'BLOCK_UNSTORABLE', `value "${height}" is out of range for type integer`, apply(maker, block));
+    t.is(pointsOf('BLOCK_UNSTORABLE'), 0);
+  }
+  t.notThrows(apply(maker, signBlock(next, { maxHeightPreviouslyForged: 2 ** 31 - 1, reward }, forger)));
+});
+
+test('of several faults of the next block the one is told that the reference tells', (t) => {
+  const { maker, next, forger } = scene();
+  const transactions = next.transactions.map((each) => ({ ...each, signature: '00'.repeat(64) }));
+  const wrong = signBlock(withPayload(next, forger, transactions), { totalFee: 1n, reward: 1n, timestamp: 0 }, forger);
+  const told =
+    (block: Block): (() => void) =>
+    () => {
+      maker.rules.validateBlock(block, verify, maker.state);
+      apply(maker, block)();
+    };
+  refused(t, 'BLOCK_REWARD_INVALID', /^Invalid block reward: 1/, told(wrong));
+  const rewarded = signBlock(wrong, { reward: next.reward }, forger);
+  refused(t, 'BLOCK_TRANSACTION_INVALID', /Failed to validate signature/, told(rewarded));
+  const valid = signBlock(withPayload(rewarded, forger, next.transactions), { totalFee: 1n }, forger);
+  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Invalid total fee', told(valid));
+  const paid = withPayload(valid, forger, next.transactions);
+  refused(t, 'BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', told(paid));
 });

@@ -222,3 +222,13 @@ test('inert transactions do nothing', (t) => {
   t.deepEqual(world.apply(transaction), [{ status: 'ok' }]);
   t.is(world.state.account(alice.address), undefined);
 });
+
+test('a delegate is known by the key of its account, with whatever key an excepted registration was signed', (t) => {
+  const { id } = new TransactionWorld().signed(10, alice, { username: 'alice' });
+  const world = new TransactionWorld({ exceptions: { ...NO_EXCEPTIONS, senderPublicKey: new Set([id]) } });
+  world.fund(alice, { publicKey: bob.publicKey });
+  t.deepEqual(world.apply(world.signed(10, alice, { username: 'alice' })), [{ status: 'ok' }]);
+  t.is(world.state.delegateKeyByUsername('alice'), bob.publicKey);
+  t.is(world.state.delegate(alice.publicKey), undefined);
+  t.is(world.state.delegate(bob.publicKey)?.address, alice.address);
+});

@@ -1,0 +1,57 @@
+import test from 'ava';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { differenceOf, outcomeOf, otherReason } from './comparison.ts';
+import { KNOWN_DIFFERENCES } from './differences.ts';
+import { doubleOf } from './reference-node.ts';
+import { referencePackage } from './reference.ts';
+import { runTarget } from './runner.ts';
+import { targetsOf } from './targets.ts';
+
+/** The same cases in every run; `npm run differential` goes where none has been. */
+const SEED = 3_000_002;
+const CASES = 700;
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation} accepts and refuses what the reference's packages do, and leaves the same accounts`, async (t) => {
+    t.timeout(600_000);
+    const reference = referencePackage(generation);
+    for (const target of targetsOf({ package: reference, handlers: doubleOf(reference) })) {
+      const { classes, accepted } = await runTarget(target, CASES, SEED);
+      const strange = classes.filter(({ known }) => known === undefined);
+      t.deepEqual(
+        strange.map(({ name, example }) => `${target.name}: ${name}: ${example}`),
+        [],
+      );
+      // Cases that are all refused would show nothing.
+      t.true(accepted > CASES / 20, `${target.name}: ${accepted} of ${CASES} accepted`);
+    }
+  });
+}
+
+test('a difference is told: in the verdict, in what is left, in the reason', async (t) => {
+  const [one, other] = [{ accounts: { a: { balance: '1' } } }, { accounts: { a: { balance: '2' } } }];
+  const accepts = await outcomeOf(() => one);
+  const refuses = await outcomeOf(() => {
+    throw new Error('Invalid fee 10000000');
+  });
+  const input = '';
+  t.is(differenceOf({ input, ours: accepts, reference: refuses }), 'accepted here, refused there: Invalid fee #');
+  t.is(differenceOf({ input, ours: refuses, reference: accepts }), 'refused here, accepted there: Invalid fee #');
+  const otherwise = { accepted: true, result: other } as const;
+  t.is(
+    differenceOf({ input, ours: accepts, reference: otherwise }),
+    'both accept, another result at .accounts.a.balance',
+  );
+  t.is(differenceOf({ input, ours: accepts, reference: accepts }), undefined);
+  const why = { accepted: false, why: 'Invalid id' } as const;
+  t.is(otherReason({ input, ours: refuses, reference: why }), 'both refuse, here: Invalid fee #; there: Invalid id');
+});
+
+test('the page of differences lists every known one, with its reason', (t) => {
+  const file = fileURLToPath(new URL('../../../docs/protocol/differences.md', import.meta.url));
+  const page = readFileSync(file, 'utf8').replace(/\s+/g, ' ');
+  for (const { reference, here, reason } of KNOWN_DIFFERENCES) {
+    for (const text of [reference, here, reason]) t.true(page.includes(text), text);
+  }
+});

@@ -1,0 +1,191 @@
+import test, { type ExecutionContext } from 'ava';
+import { sha256 } from '../../../src/crypto/hash.ts';
+import { bytesOfHex, hexOf } from '../../../src/primitives/bytes.ts';
+import { blockOfLine, lineOfBlock } from '../../../src/protocol/block/block-line.ts';
+import { signedBytes } from '../../../src/protocol/gen3/codec.ts';
+import { StateOverlay } from '../../../src/protocol/state.ts';
+import type { Block, Json, JsonObject, KeyPair, Transaction } from '../../../src/protocol/types.ts';
+import { BlockRejected, type BlockRejectionCode } from '../../../src/protocol/verdict.ts';
+import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
+import {
+  ChainMaker,
+  keyPairOf,
+  LSK,
+  makeNetwork,
+  publicKeyOf,
+  signBlock,
+  verify,
+  withPayload,
+} from '../../support/chain-maker.ts';
+
+const network = makeNetwork();
+const ed25519 = selectEd25519();
+const [alice, bob] = network.accounts as [KeyPair, KeyPair];
+
+/** A registration of a delegate whose asset has more members than a rule knows. */
+function registration(maker: ChainMaker, sender: KeyPair, username: string, members: JsonObject): Transaction {
+  const { codec, params } = maker.rules;
+  const unsigned = {
+    type: 10,
+    timestamp: maker.tip.timestamp,
+    senderPublicKey: publicKeyOf(sender),
+    asset: { username, ...members },
+    signature: '00'.repeat(64),
+  };
+  const bytes = signedBytes(codec.transactionFromJson(unsigned), params.networkIdentifier);
+  const signature = hexOf(ed25519.sign(sha256(bytes), sender.privateKey));
+  return codec.transactionFromJson({ ...unsigned, signature });
+}
+
+/** The next block with these transactions and a total of its own. */
+function blockWith(maker: ChainMaker, totalAmount: bigint, ...transactions: readonly Transaction[]): Block {
+  const { keyPair } = maker.nextSlot();
+  return signBlock(withPayload(maker.build(), keyPair, transactions), { totalAmount }, keyPair);
+}
+
+function scene(): ChainMaker {
+  const maker = new ChainMaker(network);
+  maker.growTo(3);
+  return maker;
+}
+
+function apply(maker: ChainMaker, block: Block): StateOverlay {
+  maker.rules.validateBlock(block, verify);
+  const overlay = new StateOverlay(maker.state);
+  maker.rules.applyBlock(overlay, block, { nowS: block.timestamp, verify });
+  return overlay;
+}
+
+function refused(
+  t: ExecutionContext,
+  maker: ChainMaker,
+  block: Block,
+  code: BlockRejectionCode,
+  message: RegExp,
+): void {
+  const error = t.throws(() => apply(maker, block), { instanceOf: BlockRejected, message });
+  t.is(error.code, code);
+}
+
+test('an amount that nobody signed counts in the total of its block, and only there as it is', (t) => {
+  const maker = scene();
+  const transaction = registration(maker, alice, 'alice', { amount: '7' });
+  t.notThrows(() => apply(maker, blockWith(maker, 7n, transaction)));
+  refused(t, maker, blockWith(maker, 0n, transaction), 'BLOCK_PAYLOAD_INVALID', /^Invalid total amount$/);
+  const before = maker.state.account(transaction.senderId)?.balance ?? 0n;
+  const overlay = apply(maker, blockWith(maker, 7n, transaction));
+  t.is(overlay.account(transaction.senderId)?.balance, before - transaction.fee);
+});
+
+test('amounts with fractions and signs add up before they are compared', (t) => {
+  const maker = scene();
+  const half = registration(maker, alice, 'alice', { amount: '0.5' });
+  const rest = registration(maker, bob, 'bob', { amount: [['-7.50e0']] });
+  const moved = maker.transfer(keyPairOf('account 3'), bob, 100n);
+  t.notThrows(() => apply(maker, blockWith(maker, 93n, half, rest, moved)));
+  refused(t, maker, blockWith(maker, 0n, half), 'BLOCK_PAYLOAD_INVALID', /^Invalid total amount$/);
+  const none = registration(maker, alice, 'alice', { amount: 'seven' });
+  refused(t, maker, blockWith(maker, 0n, none), 'BLOCK_PAYLOAD_INVALID', /not a number/);
+});
+
+test('an amount that nobody signed counts against what its sender may spend', (t) => {
+  const maker = scene();
+  const balance = maker.state.account(maker.transfer(alice, bob, 1n).senderId)?.balance ?? 0n;
+  const spent = 25n * LSK + LSK / 10n;
+  const first = maker.transfer(alice, bob, 1n);
+  const rest = balance - spent - 1n;
+  const fits = registration(maker, alice, 'alice', { amount: rest.toString() });
+  t.notThrows(() => apply(maker, blockWith(maker, rest + 1n, first, fits)));
+  const exceeds = registration(maker, alice, 'alice', { amount: (rest + 1n).toString() });
+  refused(t, maker, blockWith(maker, rest + 2n, first, exceeds), 'BLOCK_TRANSACTION_INVALID', /total spending/);
+});
+
+test('an amount that nobody signed takes weight from the delegates of its sender, down to the least that can be stored', (t) => {
+  const maker = scene();
+  const voted = publicKeyOf(network.delegates[0] as KeyPair);
+  maker.forge({ transactions: [maker.transaction(alice, { kind: 'vote', votes: [`+${voted}`], amount: 0n })] });
+  const before = maker.state.delegate(voted)?.voteWeight ?? 0n;
+  const plain = apply(maker, blockWith(maker, 0n, registration(maker, alice, 'alice', {}))).delegate(voted)?.voteWeight;
+  const weighed = apply(maker, blockWith(maker, 7n, registration(maker, alice, 'alice', { amount: 7 })));
+  t.is(plain, before - 25n * LSK);
+  t.is(weighed.delegate(voted)?.voteWeight, before - 25n * LSK - 7n);
+  const half = registration(maker, alice, 'alice', { amount: '0.5' });
+  const other = registration(maker, bob, 'bob', { amount: '0.5' });
+  refused(t, maker, blockWith(maker, 1n, half, other), 'BLOCK_UNSTORABLE', /weight/);
+  const lot = registration(maker, alice, 'alice', { amount: '-9223372036854775807' });
+  const back = registration(maker, bob, 'bob', { amount: '9223372036854775807' });
+  refused(t, maker, blockWith(maker, 0n, lot, back), 'BLOCK_UNSTORABLE', /weight/);
+});
+
+test('members that no rule knows come through JSON, the store and a file of the chain', (t) => {
+  const maker = scene();
+  const members: JsonObject = { amount: 7, note: { a: ['💣', null, { b: 1.5 }] }, amount2: '7', length: 3 };
+  const transaction = registration(maker, alice, 'alice', members);
+  const { codec } = maker.rules;
+  const asset = { username: 'alice', ...members };
+  t.deepEqual(codec.transactionToJson(transaction)['asset'], asset);
+  t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(transaction)), transaction);
+  const block = blockWith(maker, 7n, transaction);
+  const read = blockOfLine(lineOfBlock(block, codec), codec);
+  t.is(read.fault, undefined);
+  t.deepEqual(read.block, block);
+  const sent = codec.blockFromJson(JSON.parse(JSON.stringify(codec.blockToJson(block))));
+  t.deepEqual(sent, block);
+});
+
+test('ordinary transactions are stored as they were', (t) => {
+  const maker = scene();
+  const plain = registration(maker, alice, 'alice', {});
+  t.is(plain.written, undefined);
+  t.is(maker.rules.codec.encodeTransaction(plain).length, 1 + 4 + 32 + 'alice'.length + 64 + 2);
+});
+
+test('a block whose assets the reference cannot store is refused, at no cost to who sent it', (t) => {
+  const maker = scene();
+  for (const note of ['\u0000', '\ud800', 'x\udc00y']) {
+    const transaction = registration(maker, alice, 'alice', { note });
+    refused(t, maker, blockWith(maker, 0n, transaction), 'BLOCK_UNSTORABLE', /./);
+  }
+  const named = registration(maker, alice, 'alice', { '\u0000': 1 });
+  refused(t, maker, blockWith(maker, 0n, named), 'BLOCK_UNSTORABLE', /./);
+  for (const note of ['\\u0000', '\ud83d\ude00', '\u0001']) {
+    const transaction = registration(maker, alice, 'alice', { note });
+    t.notThrows(() => apply(maker, blockWith(maker, 0n, transaction)));
+  }
+  const nested = (levels: number): Json => (levels === 0 ? 1 : [nested(levels - 1)]);
+  const deepest = registration(maker, alice, 'alice', { note: nested(1_869) });
+  t.notThrows(() => apply(maker, blockWith(maker, 0n, deepest)));
+  const deeper = registration(maker, alice, 'alice', { note: nested(1_870) });
+  refused(t, maker, blockWith(maker, 0n, deeper), 'BLOCK_UNSTORABLE', /nest/);
+});
+
+test('the pool takes what a block can hold and a message can carry, and no amount that cannot exist', (t) => {
+  const { rules } = scene();
+  const maker = scene();
+  const faultOf = (members: JsonObject): string | undefined =>
+    rules.poolFault(registration(maker, alice, 'alice', members))?.message;
+  t.is(faultOf({ amount: '7', note: 'x'.repeat(8_000) }), undefined);
+  t.regex(faultOf({ note: 'x'.repeat(8_200) }) ?? '', /longer than 8192 bytes/);
+  for (const amount of ['-1', '0.5', 'x', '1e30']) t.regex(faultOf({ amount }) ?? '', /no amount of beddows/);
+  t.regex(faultOf({ note: '\u0000' }) ?? '', /Unicode/);
+});
+
+test('a forger counts amounts that nobody signed, and leaves out those that no block could store', (t) => {
+  const maker = scene();
+  const good = registration(maker, alice, 'alice', { amount: '7' });
+  const bad = registration(maker, bob, 'bob', { amount: '-7' });
+  const block = maker.build({ transactions: [good, bad] });
+  t.deepEqual(
+    block.transactions.map(({ id }) => id),
+    [good.id],
+  );
+  t.is(block.totalAmount, 7n);
+  t.notThrows(() => apply(maker, block));
+});
+
+test('the id does not cover what nobody signed', (t) => {
+  const maker = scene();
+  const [one, other] = [{ amount: '7' }, { amount: '8' }].map((each) => registration(maker, alice, 'alice', each));
+  t.is(one?.id, other?.id);
+  t.is(bytesOfHex(one?.signature ?? '').length, 64);
+});

@@ -1,0 +1,195 @@
+import test from 'ava';
+import { hexOf } from '../../../src/primitives/bytes.ts';
+import { StateOverlay } from '../../../src/protocol/state.ts';
+import type { Block, JsonObject, KeyPair, Transaction } from '../../../src/protocol/types.ts';
+import { BlockRejected } from '../../../src/protocol/verdict.ts';
+import {
+  addressOfPair,
+  ChainMaker,
+  keyPairOf,
+  makeNetwork,
+  publicKeyOf,
+  signBlock,
+  verify,
+  withPayload,
+} from '../../support/chain-maker.ts';
+
+const GENERATIONS = [2, 3] as const;
+const NETWORKS = {
+  2: makeNetwork({ generation: 2 }),
+  3: makeNetwork(),
+};
+
+interface Scene {
+  readonly maker: ChainMaker;
+  readonly alice: KeyPair;
+  readonly bob: KeyPair;
+  /** Funded, and never heard of otherwise: no account of his has a key. */
+  readonly stranger: KeyPair;
+}
+
+function scene(generation: 2 | 3): Scene {
+  const network = NETWORKS[generation];
+  const maker = new ChainMaker(network);
+  maker.growTo(3);
+  const [alice, bob] = network.accounts as [KeyPair, KeyPair];
+  const stranger = keyPairOf('a stranger');
+  maker.forge({ transactions: [maker.transfer(bob, stranger, 10_000_000_000n)] });
+  return { maker, alice, bob, stranger };
+}
+
+/** A registration of a group, as JSON, its members named as they are given. */
+function registration(maker: ChainMaker, sender: KeyPair, names: readonly string[], members: readonly KeyPair[]) {
+  const keysgroup = names.map((name) => `+${name}`);
+  const payload = { kind: 'multisignature', min: 1, lifetime: 24, keysgroup } as const;
+  return maker.transaction(sender, payload, { members });
+}
+
+function blockOf(maker: ChainMaker, ...transactions: readonly Transaction[]): Block {
+  const { keyPair } = maker.nextSlot();
+  const block = withPayload(maker.build(), keyPair, transactions);
+  return signBlock(block, {}, keyPair);
+}
+
+function apply(maker: ChainMaker, block: Block): StateOverlay {
+  maker.rules.validateBlock(block, verify);
+  const overlay = new StateOverlay(maker.state);
+  maker.rules.applyBlock(overlay, block, { nowS: block.timestamp, verify });
+  return overlay;
+}
+
+/** As another node reads it. */
+function reread(maker: ChainMaker, transaction: Transaction, changes: JsonObject = {}): Transaction {
+  const { codec } = maker.rules;
+  const json = JSON.parse(JSON.stringify({ ...codec.transactionToJson(transaction), ...changes })) as JsonObject;
+  return codec.transactionFromJson(json);
+}
+
+for (const generation of GENERATIONS) {
+  const title = (text: string): string => `generation ${generation}: ${text}`;
+
+  test(title('a group may name one member in two letter cases, who signs in two'), (t) => {
+    const { maker, alice, bob } = scene(generation);
+    const key = publicKeyOf(bob);
+    const signed = registration(maker, alice, [key, key.toUpperCase()], [bob, bob]);
+    const [signature = ''] = signed.signatures;
+    const twice = reread(maker, signed, { signatures: [signature, signature.toUpperCase()] });
+    t.deepEqual(twice.signatures, [signature, signature.toUpperCase()]);
+    const overlay = apply(maker, blockOf(maker, twice));
+    t.deepEqual(overlay.account(addressOfPair(alice))?.group?.members, [key, key]);
+    t.throws(() => reread(maker, signed, { signatures: [signature, signature] }));
+  });
+
+  test(title('lists of signatures keep their letter case through JSON and the store'), (t) => {
+    const { maker, alice, bob } = scene(generation);
+    const signed = registration(maker, alice, [publicKeyOf(bob)], [bob]);
+    const [signature = ''] = signed.signatures;
+    const shouted = reread(maker, signed, { signatures: [signature.toUpperCase(), signature] });
+    const { codec } = maker.rules;
+    t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(shouted)), shouted);
+    t.deepEqual(reread(maker, shouted), shouted);
+    // One member, one signature: the other is of nobody.
+    t.throws(() => apply(maker, blockOf(maker, shouted)), { instanceOf: BlockRejected, message: /Failed to validate/ });
+  });
+
+  test(title('a member named in capitals sends nothing later in the block, and anything in the next'), (t) => {
+    const { maker, alice, stranger } = scene(generation);
+    const shouted = publicKeyOf(stranger).toUpperCase();
+    const named = registration(maker, alice, [shouted], [stranger]);
+    const own = maker.transfer(stranger, alice, 1n);
+    t.throws(() => apply(maker, blockOf(maker, named, own)), {
+      instanceOf: BlockRejected,
+      message: /Invalid sender publicKey/,
+    });
+    t.notThrows(() => apply(maker, blockOf(maker, own, named)));
+    maker.apply(blockOf(maker, named));
+    t.is(maker.state.account(addressOfPair(stranger))?.publicKey, publicKeyOf(stranger));
+    t.notThrows(() => apply(maker, blockOf(maker, maker.transfer(stranger, alice, 2n))));
+  });
+
+  test(title('pool and forger take no transaction of a member whom an earlier one names in capitals'), (t) => {
+    const { maker, alice, stranger } = scene(generation);
+    const named = registration(maker, alice, [publicKeyOf(stranger).toUpperCase()], [stranger]);
+    const own = maker.transfer(stranger, alice, 1n);
+    const verdicts = maker.rules.processTransactions(maker.state, [named, own], verify);
+    t.deepEqual(
+      verdicts.map(({ status }) => status),
+      ['ok', 'fail'],
+    );
+    const context = { blockTimestamp: maker.tip.timestamp, blockHeight: maker.tip.height + 1 };
+    const selected = maker.rules.selectTransactions(maker.state, [named, own], context, verify);
+    const block = maker.build({ transactions: selected });
+    t.notThrows(() => apply(maker, block));
+    // Whatever it is given, nothing is signed that others refuse.
+    t.notThrows(() => apply(maker, maker.build({ transactions: [named, own] })));
+  });
+
+  test(title('a sender who writes his key in capitals is taken before others know it, and never after'), (t) => {
+    const { maker, alice, bob, stranger } = scene(generation);
+    const shout = (transaction: Transaction): Transaction =>
+      reread(maker, transaction, { senderPublicKey: transaction.senderPublicKey.toUpperCase() });
+    const [first, second] = [1n, 2n].map((amount) => maker.transfer(stranger, alice, amount)) as [
+      Transaction,
+      Transaction,
+    ];
+    t.is(shout(first).id, first.id);
+    t.throws(() => apply(maker, blockOf(maker, shout(maker.transfer(bob, alice, 1n)))), {
+      instanceOf: BlockRejected,
+      message: /Invalid sender publicKey/,
+    });
+    t.throws(() => apply(maker, blockOf(maker, shout(first), second)), { instanceOf: BlockRejected });
+    const overlay = apply(maker, blockOf(maker, shout(first), shout(second)));
+    t.is(overlay.account(addressOfPair(stranger))?.publicKey, publicKeyOf(stranger));
+    const { codec } = maker.rules;
+    t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(shout(first))), shout(first));
+    t.is(codec.transactionToJson(shout(first))['senderPublicKey'], publicKeyOf(stranger).toUpperCase());
+  });
+
+  test(title('a member named in capitals sends in the same block what names his key so'), (t) => {
+    const { maker, alice, stranger } = scene(generation);
+    const shouted = publicKeyOf(stranger).toUpperCase();
+    const named = registration(maker, alice, [shouted], [stranger]);
+    const own = reread(maker, maker.transfer(stranger, alice, 1n), { senderPublicKey: shouted });
+    t.notThrows(() => apply(maker, blockOf(maker, named, own)));
+  });
+
+  test(title('hashes and keys of a header are compared as text, and so taken in lower case alone'), (t) => {
+    const { maker } = scene(generation);
+    const { codec } = maker.rules;
+    const json = codec.blockToJson(maker.build());
+    t.notThrows(() => codec.blockFromJson(json));
+    for (const name of ['payloadHash', 'generatorPublicKey']) {
+      const shouted = { ...json, [name]: String(json[name]).toUpperCase() };
+      t.throws(() => codec.blockFromJson(shouted), { instanceOf: BlockRejected });
+    }
+    const signature = String(json['blockSignature']).toUpperCase();
+    t.is(codec.blockFromJson({ ...json, blockSignature: signature }).id, json['id'] as string);
+  });
+
+  test(title('totals are numbers in any text that says them'), (t) => {
+    const { maker } = scene(generation);
+    const { codec } = maker.rules;
+    const json = codec.blockToJson(maker.build());
+    for (const zero of ['0', '00', ' 0 ', '+0', '0.0', '0e5', '-0', null]) {
+      t.is(codec.blockFromJson({ ...json, totalAmount: zero }).id, json['id'] as string);
+    }
+    for (const none of ['x', '-1', '0.5', '18446744073709551616', [], {}, true]) {
+      t.throws(() => codec.blockFromJson({ ...json, totalAmount: none }), { instanceOf: BlockRejected });
+    }
+  });
+}
+
+test('a second signature keeps the letter case of its key in its asset, and the account its bytes', (t) => {
+  for (const generation of GENERATIONS) {
+    const { maker, alice, bob } = scene(generation);
+    const plain = maker.transaction(alice, { kind: 'secondSignature', publicKey: publicKeyOf(bob) });
+    const asset = maker.rules.codec.transactionToJson(plain)['asset'];
+    const shouted = JSON.parse(
+      JSON.stringify(asset).replace(publicKeyOf(bob), publicKeyOf(bob).toUpperCase()),
+    ) as JsonObject;
+    const transaction = reread(maker, plain, { asset: shouted });
+    t.deepEqual(maker.rules.codec.transactionToJson(transaction)['asset'], shouted);
+    const overlay = apply(maker, blockOf(maker, transaction));
+    t.is(overlay.account(addressOfPair(alice))?.secondPublicKey, hexOf(bob.publicKey));
+  }
+});
