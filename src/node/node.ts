@@ -1,10 +1,10 @@
 /** Builds a node out of its parts, in the order in which they need one another, and takes it down in the reverse order. */
 
-import { readFileSync } from 'node:fs';
 import { platform, release } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { decryptPassphrase, addressOf, keyPairOfPassphrase } from '../crypto/keys.ts';
+import { readBounded } from '../config/bounded-file.ts';
 import { buildIdentity } from '../config/build.ts';
 import type { Network } from '../config/network.ts';
 import type { Config, HttpConfig, P2pConfig } from '../config/schema.ts';
@@ -61,6 +61,8 @@ const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url)
 
 /** Signature answers remembered: some blocks' worth, so that what the pool verified costs nothing in a block. */
 const SIGNATURE_ANSWERS_MAX = 20_000;
+/** Many times a key, or a certificate with all that it rests on. */
+const TLS_FILE_BYTES_MAX = 1024 * 1024;
 
 /**
  * Starts a node.
@@ -255,7 +257,7 @@ function tlsOptionsOf(http: HttpConfig) {
   const read = (option: 'tlsKeyFile' | 'tlsCertificateFile'): Buffer => {
     const file = http[option];
     try {
-      return readFileSync(file);
+      return readBounded(file, { bytesMax: TLS_FILE_BYTES_MAX });
     } catch (error) {
       throw new ProtocolError(
         'TLS_FILE_UNREADABLE',
