@@ -117,7 +117,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
   'node/status/forging': listOf(
     members({
       publicKey: text,
-      forging: flag,
+      forging: optional(flag),
       waiting: optional(members({ code: text, reason: text, until: optional(moment) })),
     }),
   ),

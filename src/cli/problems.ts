@@ -62,6 +62,7 @@ function textOf(error: unknown): string {
   if (error instanceof AssertionFailed || error instanceof TypeError || error instanceof RangeError)
     return `${error.message}: this is a defect of the program, please report it`;
   if (error instanceof ProtocolError) return SENTENCES[error.code]?.(error.data) ?? error.message;
+  if (/\bMDB_[A-Z]/.test(messageOf(error))) return STORE_DAMAGED;
   const { code, path } = error as NodeJS.ErrnoException;
   const about = path === undefined ? '' : `${path}: `;
   const remedy = code === undefined ? undefined : DISK_REMEDIES[code];
@@ -73,6 +74,11 @@ function textOf(error: unknown): string {
 const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
   PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,
 };
+
+/** Where the library of the database says it in its own words. */
+const STORE_DAMAGED =
+  'the chain store is damaged: restore it from a backup or a snapshot, or remove the folder `chain` and let the node ' +
+  'download the chain again; check the health of its disk first';
 
 const DISK_REMEDIES: Readonly<Record<string, string>> = {
   EACCES: 'permission denied: change its owner or choose another folder with --data-dir',

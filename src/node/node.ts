@@ -30,6 +30,7 @@ import { journalFileOf, openJournal } from './journal-file.ts';
 import { createLoneTransport } from './lone-transport.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
 import { tellFiguresOf } from './figures.ts';
+import { watchPages } from './page-watch.ts';
 import { SeedSearch } from './seeds.ts';
 import { nextTurn, systemClock, systemRandom } from './system.ts';
 
@@ -54,6 +55,8 @@ export interface RunningNode {
    * @throws AggregateError with what went wrong, when all else is closed
    */
   close(): Promise<void>;
+  /** Resolves when its chain store is found damaged: it should be closed then. */
+  readonly damaged: Promise<ProtocolError>;
 }
 
 /** Written by the build. */
@@ -178,6 +181,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       observer,
     );
     closers.add(() => housekeeping.stop());
+    const pages = watchPages(join(dataDirectory, 'chain'), { clock, observer: observer.room('store') });
+    closers.add(() => pages.stop());
     observer.log('info', 'NODE_STARTED', 'the node runs', {
       network: network.name,
       networkId: params.networkIdentifier,
@@ -186,7 +191,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       wsPort,
       signatures: verifier.backend,
     });
-    return { httpPort, wsPort, close: () => closers.close() };
+    return { httpPort, wsPort, damaged: pages.damaged, close: () => closers.close() };
   } catch (error) {
     await closers.close().catch((closing: unknown) => {
       observer.log('error', 'NODE_CLOSE_FAILED', 'not everything could be closed', { reason: messageOf(closing) });

@@ -51,7 +51,9 @@ export async function start(flags: StartFlags): Promise<void> {
     await node.close();
     throw error;
   }
-  const { by, exitCode } = await stop;
+  const damage = node.damaged.then((error) => ({ by: error.code, exitCode: EXIT.failed, error }));
+  const ending = await Promise.race([stop, damage]);
+  const { by, exitCode } = ending;
   observer.log('info', 'NODE_STOPPING', 'the node stops', { by });
   const patience = setTimeout(() => {
     observer.log('error', 'NODE_STOP_LATE', 'the node did not stop in time and was ended', { by });
@@ -63,6 +65,7 @@ export async function start(flags: StartFlags): Promise<void> {
   observer.log('info', 'NODE_STOPPED', 'the node stopped', { by });
   observer.close();
   process.exitCode = exitCode;
+  if ('error' in ending) throw ending.error;
 }
 
 const MEGABYTE = 1_000_000;
