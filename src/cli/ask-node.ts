@@ -1,15 +1,18 @@
 /** Questions to a node's HTTP interface, and what a wrong address, no answer or a refusal amounts to. */
 
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
+import { shapeOf, type Shape } from './answer-shapes.ts';
 
 export interface NodeAsker {
   /** Address without `/api`. */
   readonly base: string;
   /**
    * @param path below `/api/`
-   * @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED`
+   * @param shape what the answer must be, beside what every node answers there
+   * @throws ProtocolError `NODE_UNREACHABLE`, `NODE_ANSWER_UNEXPECTED` or, for data that no node answers with,
+   *   `NODE_ANSWER_MALFORMED`
    */
-  ask<T>(path: string): Promise<T>;
+  ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
    * Hands something in.
    *
@@ -19,15 +22,20 @@ export interface NodeAsker {
   send<T>(method: 'POST' | 'PUT', path: string, body: unknown): Promise<T>;
 }
 
-interface Answer<T> {
-  readonly data?: T;
+interface Answer {
+  readonly data?: unknown;
+  /** Shortened: anybody may have written it. */
   readonly message?: string;
-  readonly errors?: readonly { readonly message?: string }[];
+  readonly reasons: readonly string[];
 }
 
 const TIMEOUT_MS = 5000;
 /** Unlocking a passphrase takes a second or two of the node's time. */
 const SEND_TIMEOUT_MS = 30_000;
+/** Several times the longest answer that a command asks for, 500 decisions. */
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+const REASON_CHARACTERS_MAX = 500;
+const REASONS_MAX = 10;
 
 /**
  * @param url base address, with or without `/api`
@@ -37,16 +45,15 @@ const SEND_TIMEOUT_MS = 30_000;
 export function nodeAsker(url: string, timeoutMs = TIMEOUT_MS): NodeAsker {
   const base = baseOf(url);
 
-  async function exchange<T>(
+  async function exchange(
     path: string,
     init: RequestInit,
     allowedMs: number,
-  ): Promise<{ response: Response; answer?: Answer<T> }> {
+  ): Promise<{ readonly response: Response; readonly answer: Answer }> {
     try {
       return await within(allowedMs, async (signal) => {
         const response = await fetch(`${base}/api/${path}`, { ...init, signal });
-        const answer = (await response.json().catch(() => undefined)) as Answer<T> | undefined;
-        return { response, ...(answer === undefined ? {} : { answer }) };
+        return { response, answer: answerIn(await boundedText(response)) };
       });
     } catch (error) {
       throw new ProtocolError(
@@ -58,31 +65,36 @@ export function nodeAsker(url: string, timeoutMs = TIMEOUT_MS): NodeAsker {
     }
   }
 
-  function unexpected(path: string, response: Response, answer?: Answer<unknown>): ProtocolError {
+  function unexpected(path: string, response: Response, { message }: Answer): ProtocolError {
     return new ProtocolError(
       'NODE_ANSWER_UNEXPECTED',
       { url: base, path, status: response.status },
-      `${base}/api/${path} answered: ${answer?.message ?? `status ${response.status}`}; is it a node that lets this ` +
-        'machine ask?',
+      `${base}/api/${path} answered: ${message ?? `status ${response.status}`}; is it a node that lets this machine ask?`,
     );
   }
 
   return {
     base,
-    async ask<T>(path: string) {
-      const { response, answer } = await exchange<T>(path, {}, timeoutMs);
-      if (!response.ok || answer?.data === undefined) throw unexpected(path, response, answer);
-      return answer.data;
+    async ask<T>(path: string, shape?: Shape) {
+      const { response, answer } = await exchange(path, {}, timeoutMs);
+      if (!response.ok || answer.data === undefined) throw unexpected(path, response, answer);
+      const wrong = shapeOf(path)(answer.data) ?? shape?.(answer.data);
+      if (wrong === undefined) return answer.data as T;
+      throw new ProtocolError(
+        'NODE_ANSWER_MALFORMED',
+        { url: base, path, wrong },
+        `${base}/api/${path} answered what no node does: data${wrong}; name the address of a node with --node`,
+      );
     },
     async send<T>(method: 'POST' | 'PUT', path: string, body: unknown) {
       const headers = { 'content-type': 'application/json' };
-      const init = { method, headers, body: JSON.stringify(body) };
-      const { response, answer } = await exchange<T>(path, init, Math.max(timeoutMs, SEND_TIMEOUT_MS));
-      if (response.ok && answer?.data !== undefined) return answer.data;
-      const isRefusal = [400, 403, 404, 409, 422].includes(response.status) && answer?.message !== undefined;
+      // A password must not follow to where an answer points.
+      const init: RequestInit = { method, headers, body: JSON.stringify(body), redirect: 'error' };
+      const { response, answer } = await exchange(path, init, Math.max(timeoutMs, SEND_TIMEOUT_MS));
+      if (response.ok && answer.data !== undefined) return answer.data as T;
+      const isRefusal = [400, 403, 404, 409, 422].includes(response.status) && answer.message !== undefined;
       if (!isRefusal) throw unexpected(path, response, answer);
-      const reasons = (answer.errors ?? []).map((error) => error.message ?? '').filter((reason) => reason !== '');
-      const reason = reasons.length === 0 ? answer.message : reasons.join('; ');
+      const reason = answer.reasons.length === 0 ? answer.message : answer.reasons.join('; ');
       throw new ProtocolError(
         'NODE_REFUSED',
         { url: base, path, status: response.status },
@@ -90,6 +102,43 @@ export function nodeAsker(url: string, timeoutMs = TIMEOUT_MS): NodeAsker {
       );
     },
   };
+}
+
+/** An answer that is no JSON says nothing. */
+function answerIn(json: string): Answer {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return { reasons: [] };
+  }
+  if (typeof value !== 'object' || value === null) return { reasons: [] };
+  const { data, message, errors } = value as { data?: unknown; message?: unknown; errors?: unknown };
+  const given: readonly unknown[] = Array.isArray(errors) ? errors.slice(0, REASONS_MAX) : [];
+  const reasons = given
+    .map((error) => (error as { message?: unknown } | null)?.message)
+    .filter((reason) => typeof reason === 'string' && reason !== '')
+    .map((reason) => shortened(String(reason)));
+  return {
+    reasons,
+    ...(data === undefined || data === null ? {} : { data }),
+    ...(typeof message === 'string' ? { message: shortened(message) } : {}),
+  };
+}
+
+function shortened(text: string): string {
+  return text.length > REASON_CHARACTERS_MAX ? `${text.slice(0, REASON_CHARACTERS_MAX)}…` : text;
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += part.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`its answer is longer than ${ANSWER_BYTES_MAX} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
 }
 
 /**
@@ -127,5 +176,5 @@ function baseOf(url: string): string {
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof AggregateError) return messageOf(cause.errors[0]);
-  return messageOf(cause ?? error);
+  return shortened(messageOf(cause ?? error));
 }

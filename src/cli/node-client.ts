@@ -1,6 +1,7 @@
 /** Asks a node's HTTP interface the few things that commands need. */
 
 import type { Decision, PeerVerdict } from '../ports/node-api.ts';
+import { FULL_STATUS, NODE_IDENTITY } from './answer-shapes.ts';
 import { nodeAsker } from './ask-node.ts';
 
 export interface NodeState {
@@ -61,8 +62,8 @@ export interface NodeClient {
 export function nodeClient(url: string, timeoutMs?: number): NodeClient {
   const { ask } = nodeAsker(url, timeoutMs);
   return {
-    status: () => ask('node/status'),
-    constants: () => ask('node/constants'),
+    status: () => ask('node/status', FULL_STATUS),
+    constants: () => ask('node/constants', NODE_IDENTITY),
     connectedPeers: async () => (await ask<unknown[]>('peers?state=connected&limit=100')).length,
     blockId: async (height) => (await ask<{ id: string }[]>(`blocks?height=${height}`))[0]?.id,
     delegates: async () => {

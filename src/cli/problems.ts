@@ -1,6 +1,7 @@
 /** What went wrong, in one line with its remedy, and the exit code that scripts read. */
 
 import { CommanderError } from 'commander';
+import { printable } from './printable.ts';
 import { AssertionFailed, ProtocolError, messageOf, type ErrorData } from '../primitives/errors.ts';
 
 /** Exit codes of every command. */
@@ -15,7 +16,7 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface Problem {
-  /** Without a line break. */
+  /** Without a line break or another control character. */
   readonly line: string;
   readonly exitCode: ExitCode;
 }
@@ -27,9 +28,11 @@ export function usageError(message: string): ProtocolError {
 
 /** The line and exit code of anything thrown by a command. */
 export function problemOf(error: unknown): Problem {
-  const text = textOf(error)
-    .replace(/\s*[\r\n]+\s*/g, ' ')
-    .trim();
+  const text = printable(
+    textOf(error)
+      .replace(/\s*[\r\n]+\s*/g, ' ')
+      .trim(),
+  );
   return { line: `bloomery: ${text}`, exitCode: exitCodeOf(error) };
 }
 
@@ -56,8 +59,10 @@ function exitCodeOf(error: unknown): ExitCode {
 
 function textOf(error: unknown): string {
   if (error instanceof CommanderError) return error.message.replace(/^error: /, '');
-  if (error instanceof AssertionFailed) return `${error.message}: this is a defect of the program, please report it`;
+  if (error instanceof AssertionFailed || error instanceof TypeError || error instanceof RangeError)
+    return `${error.message}: this is a defect of the program, please report it`;
   if (error instanceof ProtocolError) return SENTENCES[error.code]?.(error.data) ?? error.message;
+  if (/\bMDB_[A-Z]/.test(messageOf(error))) return STORE_DAMAGED;
   const { code, path } = error as NodeJS.ErrnoException;
   const about = path === undefined ? '' : `${path}: `;
   const remedy = code === undefined ? undefined : DISK_REMEDIES[code];
@@ -69,6 +74,11 @@ function textOf(error: unknown): string {
 const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
   PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,
 };
+
+/** Where the library of the database says it in its own words. */
+const STORE_DAMAGED =
+  'the chain store is damaged: restore it from a backup or a snapshot, or remove the folder `chain` and let the node ' +
+  'download the chain again; check the health of its disk first';
 
 const DISK_REMEDIES: Readonly<Record<string, string>> = {
   EACCES: 'permission denied: change its owner or choose another folder with --data-dir',

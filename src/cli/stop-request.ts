@@ -1,33 +1,83 @@
 /** When a long-running command is to end. */
 
-import { EXIT } from './problems.ts';
+import { removeDrafts } from '../node/drafts.ts';
+import { note } from './output.ts';
+import { EXIT, type ExitCode } from './problems.ts';
 
 const PARENT_CHECK_MS = 500;
 
+/** By these people and systems say that a process is to end: SIGHUP when its terminal is gone. */
+export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const satisfies readonly NodeJS.Signals[];
+
+/** These end a process too unless it listens for them, and no one means a node when they send them. */
+const OTHER_ENDING_SIGNALS = [
+  'SIGUSR2',
+  'SIGALRM',
+  'SIGVTALRM',
+  'SIGXCPU',
+  'SIGIO',
+  'SIGPWR',
+  'SIGSTKFLT',
+] as const satisfies readonly NodeJS.Signals[];
+
+export interface StopRequest {
+  /** A signal, or what else ended the command. */
+  readonly by: string;
+  /** Exit code of an orderly end: a supervisor starts again what nobody asked to end. */
+  readonly exitCode: ExitCode;
+}
+
 /**
- * Resolves at the first SIGTERM or SIGINT, or when the supervisor that started this process is gone. A second signal ends
- * the process at once. Under a supervisor SIGINT is ignored: a terminal sends it to all processes, and the supervisor
- * decides.
+ * Resolves at the first signal that would end the process, or when the supervisor that started this process is gone. A second
+ * one ends the process at once. Under a supervisor SIGINT, SIGQUIT and SIGHUP are ignored: a terminal sends them to all
+ * processes, and the supervisor decides.
+ *
+ * @param onSecond called before the process is ended at once
  */
-export function stopRequest(): Promise<void> {
+export function stopRequest(onSecond: (signal: string) => void): Promise<StopRequest> {
   const supervised = process.send !== undefined || process.env['BLOOMERY_SUPERVISED'] === '1';
   return new Promise((resolve) => {
     let requested = false;
-    const request = (): void => {
+    const request = (by: string, exitCode: ExitCode): void => {
       requested = true;
-      resolve();
+      resolve({ by, exitCode });
     };
-    const onSignal = (): void => {
-      if (requested) process.exit(EXIT.failed);
-      request();
+    const listen = (signal: NodeJS.Signals, exitCode: ExitCode): void => {
+      const isOfTerminal = signal !== 'SIGTERM' && exitCode === EXIT.ok;
+      try {
+        process.on(signal, () => {
+          if (supervised && isOfTerminal) return;
+          if (!requested) {
+            request(signal, exitCode);
+            return;
+          }
+          onSecond(signal);
+          note(`bloomery: ended at once by a second signal, ${signal}`);
+          process.exit(EXIT.failed);
+        });
+      } catch {
+        // The system knows no such signal.
+      }
     };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', supervised ? () => undefined : onSignal);
+    for (const signal of STOP_SIGNALS) listen(signal, EXIT.ok);
+    for (const signal of OTHER_ENDING_SIGNALS) listen(signal, EXIT.failed);
     if (!supervised) return;
-    if (process.send === undefined) watchParent(request);
-    else if (!process.connected) request();
-    else process.once('disconnect', request);
+    const onGone = (): void => request('the end of its supervisor', EXIT.ok);
+    if (process.send === undefined) watchParent(onGone);
+    else if (!process.connected) onGone();
+    else process.once('disconnect', onGone);
   });
+}
+
+/** For a command that leaves nothing of what it began: at a signal it removes that, says so and ends. */
+export function removeDraftsAtStop(): void {
+  for (const signal of STOP_SIGNALS) {
+    process.once(signal, () => {
+      const what = removeDrafts() > 0 ? 'what it had written so far is removed' : 'it had written nothing';
+      note(`bloomery: stopped by ${signal}; ${what}`);
+      process.exit(EXIT.failed);
+    });
+  }
 }
 
 /** Without a channel to the supervisor its death shows by a new parent. */

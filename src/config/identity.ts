@@ -3,9 +3,10 @@
  * of a published genesis is held against.
  */
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BlockId } from '../protocol/types.ts';
+import { readBounded } from './bounded-file.ts';
 import { packageDirectory } from './package.ts';
 import { RecordReader } from './record.ts';
 
@@ -27,6 +28,7 @@ export interface NetworkIdentity {
 }
 
 const FILE = 'identity.json';
+const FILE_BYTES_MAX = 1024 * 1024;
 
 /** All public networks that the package knows. */
 export function knownIdentities(): readonly NetworkIdentity[] {
@@ -38,7 +40,11 @@ export function knownIdentities(): readonly NetworkIdentity[] {
 }
 
 function readIdentity(file: string): NetworkIdentity {
-  const record = new RecordReader(JSON.parse(readFileSync(file, 'utf8')) as unknown, file, 'NETWORK_INVALID');
+  const record = new RecordReader(
+    JSON.parse(readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8')) as unknown,
+    file,
+    'NETWORK_INVALID',
+  );
   const identity: NetworkIdentity = {
     name: record.text('name'),
     epoch: record.text('epoch'),

@@ -1,10 +1,11 @@
 /** Where the values of options come from: defaults < network folder < user's file < environment < flags. */
 
-import { readFileSync } from 'node:fs';
 import JSON5 from 'json5';
-import { ProtocolError, messageOf } from '../primitives/errors.ts';
+import { ProtocolError } from '../primitives/errors.ts';
+import { readBounded, whyUnreadable } from './bounded-file.ts';
 import type { Network } from './network.ts';
 import { RecordReader } from './record.ts';
+import { refuseRepeatedKey } from './repeated-keys.ts';
 import { OPTIONS, allOptions, type Config, type NamedOption } from './schema.ts';
 
 /** Raw values of one source by `section.key`. */
@@ -26,6 +27,8 @@ export interface ConfigSources {
 }
 
 const CODE = 'CONFIG_INVALID';
+/** Many times what all options take, with the keys of all delegates. */
+const FILE_BYTES_MAX = 4 * 1024 * 1024;
 /** Percent below which nodes of generation 2 do not forge. */
 const GEN2_CONSENSUS_MIN = 51;
 
@@ -165,13 +168,17 @@ function fileLayer(file: string): ConfigLayer {
 }
 
 function readJson5(file: string): unknown {
+  let text: string;
+  let value: unknown;
   try {
-    return JSON5.parse<unknown>(readFileSync(file, 'utf8'));
+    text = readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8');
+    value = JSON5.parse<unknown>(text);
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = missing ? 'does not exist: correct --config' : messageOf(error).replace(/^JSON5: /, '');
+    const reason = whyUnreadable(error, 'correct --config').replace(/^JSON5: /, '');
     throw new ProtocolError('CONFIG_UNREADABLE', { file }, `${file}: cannot be read: ${reason}`, { cause: error });
   }
+  refuseRepeatedKey(text, file, CODE);
+  return value;
 }
 
 function environmentLayer(environment: ConfigSources['environment']): ConfigLayer {

@@ -3,19 +3,21 @@
  * be absent) and `forgers.json` (devnets only). A folder is taken whole or refused with file, key and expectation.
  */
 
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { isCanonicalHex } from '../primitives/bytes.ts';
-import { ProtocolError, messageOf } from '../primitives/errors.ts';
+import { ProtocolError } from '../primitives/errors.ts';
 import { networkIdentifierOf } from '../protocol/genesis.ts';
 import { ACTIVE_DELEGATES, NO_EXCEPTIONS, type ChainParams, type Exceptions } from '../protocol/params.ts';
 import type { JsonObject, PublicKey } from '../protocol/types.ts';
+import { readBounded, whyUnreadable } from './bounded-file.ts';
 import { readExceptions } from './exceptions.ts';
 import { checkGenesis } from './genesis-check.ts';
 import { knownIdentities } from './identity.ts';
 import { packageDirectory } from './package.ts';
 import { RecordReader } from './record.ts';
+import { refuseRepeatedKey } from './repeated-keys.ts';
 
 /** Everything that the folder of a network says. */
 export interface Network {
@@ -107,7 +109,8 @@ export function loadNetwork(directory: string): Network {
   record.end();
 
   const genesisFile = join(folder, 'genesis.json');
-  const genesisJson = readJson(genesisFile);
+  // Its id says whether it is the right one.
+  const genesisJson = readJson(genesisFile, true);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));
   if (generation === 3 && genesis.text('communityIdentifier') !== communityIdentifier) {
@@ -200,15 +203,19 @@ export function packagedNetworkDirectory(name: string): string {
   return join(packageDirectory(), 'networks', basename(name));
 }
 
-function readJson(file: string): unknown {
+/** @param isChecked whether its content is checked as a whole, so that no key needs to be looked for twice */
+function readJson(file: string, isChecked = false): unknown {
+  let text: string;
+  let value: unknown;
   try {
-    if (statSync(file).size > FILE_BYTES_MAX) throw new Error(`is larger than ${FILE_BYTES_MAX} bytes`);
-    return JSON.parse(readFileSync(file, 'utf8')) as unknown;
+    text = readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8');
+    value = JSON.parse(text);
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = missing ? 'does not exist: restore it or give another network folder' : messageOf(error);
+    const reason = whyUnreadable(error, 'restore it or give another network folder');
     throw new ProtocolError('NETWORK_UNREADABLE', { file }, `${file}: cannot be read: ${reason}`, { cause: error });
   }
+  if (!isChecked) refuseRepeatedKey(text, file, CODE);
+  return value;
 }
 
 function exceptionsOf(folder: string): Exceptions {

@@ -1,10 +1,11 @@
 /** Copies of a chain: a backup for its own operator, a snapshot for somebody who trusts nothing in it. */
 
 import { once } from 'node:events';
-import { createReadStream, createWriteStream, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { checkRegularFile } from '../config/bounded-file.ts';
 import type { Network } from '../config/network.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import { copyStore } from '../store/copy.ts';
@@ -12,6 +13,7 @@ import { dumpStore, restoreDump } from '../store/dump.ts';
 import { makeFolder } from '../store/folder.ts';
 import { LAYOUT_VERSION } from '../store/layout.ts';
 import { chainDirectory, openIndexedSnapshot, openScratchChain, openSnapshot, type ChainPlace } from './chain-tool.ts';
+import { withDrafts } from './drafts.ts';
 import { systemClock } from './system.ts';
 import { verifyChain } from './verify-chain.ts';
 
@@ -33,6 +35,11 @@ interface Manifest extends CopiedChain {
 
 const FORMAT = 'bloomery-snapshot-1';
 const MANIFEST_BYTES_MAX = 4_000;
+const READ_BYTES = 256 * 1024;
+/** Ids and signatures do not shrink: chains of empty blocks unpack to less than ten times their size. */
+const UNPACKED_TIMES_MAX = 100;
+/** Small files may hold the state of a genesis block of many like accounts. */
+const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
  * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may be using it. What the
@@ -47,18 +54,14 @@ export async function backUp(place: ChainPlace, folder: string): Promise<CopiedC
     throw new ProtocolError('BACKUP_EXISTS', { target }, `${target} is there already: choose another folder`);
   }
   const draft = join(folder, `.${basename(target)}.part`);
-  rmSync(draft, { recursive: true, force: true });
-  try {
+  return withDrafts([draft], async () => {
     const copy = { ...place, dataDirectory: draft };
     await copyStore(chainDirectory(place), chainDirectory(copy), systemClock);
     const copied = await describe(copy);
     writeFileSync(join(draft, 'backup.json'), `${JSON.stringify({ network: place.network.name, ...copied })}\n`);
     renameSync(draft, target);
     return copied;
-  } catch (error) {
-    rmSync(draft, { recursive: true, force: true });
-    throw error;
-  }
+  });
 }
 
 /**
@@ -69,7 +72,7 @@ export async function backUp(place: ChainPlace, folder: string): Promise<CopiedC
 export async function createSnapshot(place: ChainPlace, file: string): Promise<CopiedChain> {
   const draft = `${file}.part`;
   const copyFolder = `${file}.copy`;
-  try {
+  return withDrafts([draft, copyFolder], async () => {
     // Of one moment: what is described is what is written.
     const copy = { ...place, dataDirectory: copyFolder };
     await copyStore(chainDirectory(place), chainDirectory(copy), systemClock);
@@ -93,15 +96,12 @@ export async function createSnapshot(place: ChainPlace, file: string): Promise<C
     await written;
     renameSync(draft, file);
     return copied;
-  } catch (error) {
+  }).catch((error: unknown) => {
     if (error instanceof ProtocolError) throw error;
     throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: cannot be written: ${messageOf(error)}`, {
       cause: error,
     });
-  } finally {
-    rmSync(draft, { force: true });
-    rmSync(copyFolder, { recursive: true, force: true });
-  }
+  });
 }
 
 export interface RestoreOptions {
@@ -128,26 +128,24 @@ export async function restoreSnapshot(
   }
   makeFolder(place.dataDirectory);
   const draft = { ...place, dataDirectory: join(place.dataDirectory, '.restore') };
-  rmSync(draft.dataDirectory, { recursive: true, force: true });
-  try {
+  return withDrafts([draft.dataDirectory], async () => {
     const manifest = await unpack(file, draft);
     const restored = await check(draft, manifest, options);
     renameSync(chainDirectory(draft), target);
     return restored;
-  } catch (error) {
+  }).catch((error: unknown) => {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT' && !existsSync(file);
     const why = isMissing ? 'there is no such file: correct its path' : messageOf(error);
     throw new ProtocolError('SNAPSHOT_REFUSED', { file, why }, `${file} is refused: ${why}`, { cause: error });
-  } finally {
-    rmSync(draft.dataDirectory, { recursive: true, force: true });
-  }
+  });
 }
 
 async function unpack(file: string, draft: ChainPlace): Promise<Manifest> {
-  const unpacked = createGunzip();
-  const read = pipeline(createReadStream(file), unpacked);
+  const bytesMax = Math.max(UNPACKED_BYTES_ALWAYS, checkRegularFile(file).bytes * UNPACKED_TIMES_MAX);
+  const unpacked = createGunzip({ chunkSize: READ_BYTES });
+  const read = pipeline(createReadStream(file, { highWaterMark: READ_BYTES }), unpacked);
   read.catch(() => undefined);
-  const chunks = (unpacked as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  const chunks = bounded(unpacked as AsyncIterable<Buffer>, bytesMax)[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   while (!head.includes('\n')) {
     const next = await chunks.next();
@@ -159,6 +157,16 @@ async function unpack(file: string, draft: ChainPlace): Promise<Manifest> {
   await restoreDump(rest(head.subarray(end + 1), chunks), chainDirectory(draft));
   await read;
   return manifest;
+}
+
+/** A file of a stranger must not fill the disk. */
+async function* bounded(chunks: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw new Error(`it unpacks to more than ${UNPACKED_TIMES_MAX} times its size`);
+    yield chunk;
+  }
 }
 
 async function* rest(first: Buffer, chunks: AsyncIterator<Buffer>): AsyncIterable<Buffer> {

@@ -3,10 +3,11 @@
  * genesis first. Files that end in `.gz` are compressed.
  */
 
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import { checkRegularFile, whyUnreadable } from '../config/bounded-file.ts';
+import { ProtocolError } from '../primitives/errors.ts';
 
 /** As long as the longest genesis block that a network folder may have. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
@@ -48,13 +49,12 @@ export function openChainFile(file: string): ChainFile {
   const isStandardInput = file === STANDARD_STREAM;
   const name = isStandardInput ? 'standard input' : file;
   const unreadable = (error: unknown): ProtocolError => {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = isMissing ? 'does not exist: correct the path of the file' : messageOf(error);
+    const reason = whyUnreadable(error, 'correct the path of the file');
     return new ProtocolError('CHAIN_FILE_UNREADABLE', { file }, `${name}: cannot be read: ${reason}`, { cause: error });
   };
   let bytes: number | undefined;
   try {
-    if (!isStandardInput) bytes = statSync(file).size;
+    if (!isStandardInput) ({ bytes } = checkRegularFile(file));
   } catch (error) {
     throw unreadable(error);
   }

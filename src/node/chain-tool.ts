@@ -1,6 +1,6 @@
 /** A chain opened by a command that is no node: to be read beside a running node, or to be changed while none runs. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Network } from '../config/network.ts';
@@ -15,6 +15,7 @@ import type { Block } from '../protocol/types.ts';
 import type { StoredChain } from '../store/chain-store.ts';
 import { openChainSnapshot, openChainStore } from '../store/open.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
+import { beginDraft } from './drafts.ts';
 import { systemClock } from './system.ts';
 
 /** Signature answers remembered: those of all blocks that are under way. */
@@ -58,7 +59,7 @@ export async function openScratchChain({ network }: Pick<ChainPlace, 'network'>)
   const rules = rulesOf({ network });
   const { codec, params } = rules;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-scratch-'));
-  const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
+  const removeDirectory = beginDraft(directory);
   try {
     const store = await openChainStore({ directory, codec, params, durable: false });
     return await openOver(store, rules, { network }, removeDirectory);

@@ -30,6 +30,11 @@ export interface ImportProgress {
   readonly transactions: number;
 }
 
+export interface ImportResult extends ImportProgress {
+  /** Whether blocks of the file were left, because of the signal. */
+  readonly wasStopped: boolean;
+}
+
 export interface ImportOptions {
   readonly chain: Chain;
   /** Those of the chain's store, which nobody may ask meanwhile. */
@@ -69,25 +74,29 @@ interface RefusedLine {
  * @throws ProtocolError `IMPORT_REFUSED` naming line, height, id and reason of the first block that is refused, or
  *   `CHAIN_FILE_UNREADABLE`; blocks before that are kept
  */
-export async function importChain(options: ImportOptions): Promise<ImportProgress> {
+export async function importChain(options: ImportOptions): Promise<ImportResult> {
   const run = new ImportRun(options);
-  const reading = await failureOf(() => readInto(run, options));
+  let wasStopped = false;
+  const reading = await failureOf(async () => {
+    wasStopped = await readInto(run, options);
+  });
   // Whatever ended the reading: what was read is taken over, and a refusal of it comes first.
   const takingOver = await failureOf(() => run.takeRest());
   const broken = isUnreadable(reading) ? withTip(reading, run.progress.height) : reading;
   const ending = await failureOf(() => run.end());
   throwInOrder([takingOver, broken, ending]);
-  return run.progress;
+  return { ...run.progress, wasStopped: wasStopped || run.wasStopped };
 }
 
-async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promise<void> {
+/** @returns whether it was stopped before the last line */
+async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promise<boolean> {
   for await (const lines of file.lines()) {
     for (const line of lines) {
-      if (signal?.aborted === true) return;
+      if (signal?.aborted === true) return true;
       await run.take(line);
     }
-    if (signal?.aborted === true) return;
   }
+  return false;
 }
 
 /** Undefined when there is none. */
@@ -135,6 +144,7 @@ class ImportRun {
   #group: FileLine[] = [];
   /** Groups under way, oldest first; each resolves when it is on the disk. */
   readonly #underWay: Promise<void>[] = [];
+  #wasStopped = false;
   #blocks = 0;
   #transactions = 0;
 
@@ -164,6 +174,11 @@ class ImportRun {
   async takeRest(): Promise<void> {
     this.#startGroup();
     for (const group of this.#underWay.splice(0)) await group;
+  }
+
+  /** Whether blocks that were read already were left. */
+  get wasStopped(): boolean {
+    return this.#wasStopped;
   }
 
   /** Comes after `takeRest`: groups that follow a refused one end by themselves, and nothing is appended any more. */
@@ -198,7 +213,10 @@ class ImportRun {
     await before;
     // Applying keeps this thread to itself: what was read meanwhile goes to the other threads first.
     await nextTurn();
-    if (this.#options.signal?.aborted === true) return;
+    if (this.#options.signal?.aborted === true) {
+      this.#wasStopped = true;
+      return;
+    }
     const group: TakenBlock[] = [];
     for (const job of jobs) {
       const blocks = await job.blocks;

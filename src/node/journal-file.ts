@@ -10,13 +10,13 @@ import {
   fsyncSync,
   ftruncateSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { readBounded } from '../config/bounded-file.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { SigningJournal } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
@@ -40,6 +40,8 @@ export interface JournalFile extends SigningJournal {
 }
 
 const SPARE_LINES_MAX = 20_000;
+/** Several times what so many lines beside one for each delegate take. */
+const BYTES_MAX = 64 * 1024 * 1024;
 
 /** Where a node keeps it. @param dataDirectory folder of the node for one network */
 export function journalFileOf(dataDirectory: string): string {
@@ -74,7 +76,7 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
  */
 export function examineJournal(file: string): string | undefined {
   const owner = ownerOf(dirname(file), claimOn(file), systemClock);
-  if (owner === undefined) wholeLines(file, readFileSync(file));
+  if (owner === undefined) wholeLines(file, readBounded(file, { bytesMax: BYTES_MAX }));
   return owner;
 }
 
@@ -289,7 +291,7 @@ function unreadable(file: string, line: number): ProtocolError {
 
 function readFileIfPresent(file: string): Buffer {
   try {
-    return readFileSync(file);
+    return readBounded(file, { bytesMax: BYTES_MAX });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     writeFileSync(file, '', { mode: 0o600 });

@@ -1,10 +1,10 @@
 /** Builds a node out of its parts, in the order in which they need one another, and takes it down in the reverse order. */
 
-import { readFileSync } from 'node:fs';
 import { platform, release } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { decryptPassphrase, addressOf, keyPairOfPassphrase } from '../crypto/keys.ts';
+import { readBounded } from '../config/bounded-file.ts';
 import { buildIdentity } from '../config/build.ts';
 import type { Network } from '../config/network.ts';
 import type { Config, HttpConfig, P2pConfig } from '../config/schema.ts';
@@ -30,6 +30,7 @@ import { journalFileOf, openJournal } from './journal-file.ts';
 import { createLoneTransport } from './lone-transport.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
 import { tellFiguresOf } from './figures.ts';
+import { watchPages } from './page-watch.ts';
 import { SeedSearch } from './seeds.ts';
 import { nextTurn, systemClock, systemRandom } from './system.ts';
 
@@ -54,6 +55,8 @@ export interface RunningNode {
    * @throws AggregateError with what went wrong, when all else is closed
    */
   close(): Promise<void>;
+  /** Resolves when its chain store is found damaged: it should be closed then. */
+  readonly damaged: Promise<ProtocolError>;
 }
 
 /** Written by the build. */
@@ -61,6 +64,8 @@ const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url)
 
 /** Signature answers remembered: some blocks' worth, so that what the pool verified costs nothing in a block. */
 const SIGNATURE_ANSWERS_MAX = 20_000;
+/** Many times a key, or a certificate with all that it rests on. */
+const TLS_FILE_BYTES_MAX = 1024 * 1024;
 
 /**
  * Starts a node.
@@ -176,6 +181,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       observer,
     );
     closers.add(() => housekeeping.stop());
+    const pages = watchPages(join(dataDirectory, 'chain'), { clock, observer: observer.room('store') });
+    closers.add(() => pages.stop());
     observer.log('info', 'NODE_STARTED', 'the node runs', {
       network: network.name,
       networkId: params.networkIdentifier,
@@ -184,7 +191,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       wsPort,
       signatures: verifier.backend,
     });
-    return { httpPort, wsPort, close: () => closers.close() };
+    return { httpPort, wsPort, damaged: pages.damaged, close: () => closers.close() };
   } catch (error) {
     await closers.close().catch((closing: unknown) => {
       observer.log('error', 'NODE_CLOSE_FAILED', 'not everything could be closed', { reason: messageOf(closing) });
@@ -258,7 +265,7 @@ function tlsOptionsOf(http: HttpConfig) {
   const read = (option: 'tlsKeyFile' | 'tlsCertificateFile'): Buffer => {
     const file = http[option];
     try {
-      return readFileSync(file);
+      return readBounded(file, { bytesMax: TLS_FILE_BYTES_MAX });
     } catch (error) {
       throw new ProtocolError(
         'TLS_FILE_UNREADABLE',

@@ -8,12 +8,13 @@ import type { KeyValueEntry } from './key-value.ts';
 import { TABLES } from './layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
-/** More than any key or value of the layout takes: a block's undo record is the largest. */
+/** More than any key or value of the layout takes: the genesis block, of a folder's longest file, is the largest. */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
-/** Entries that are written together. */
+/** Entries that are written together, and what bounds them in memory: whichever comes first. */
 const ENTRIES_PER_TRANSACTION = 20_000;
+const BYTES_PER_TRANSACTION = 32 * 1024 * 1024;
 
 const END = Buffer.alloc(2);
 
@@ -51,16 +52,19 @@ export async function restoreDump(chunks: AsyncIterable<Buffer>, directory: stri
   const store = openLmdb(directory, true, false);
   try {
     let batch: KeyValueEntry[] = [];
+    let batchBytes = 0;
     const write = (): void => {
       const entries = batch;
       batch = [];
+      batchBytes = 0;
       store.transact((writer) => {
         for (const { key, value } of entries) writer.put(key, value, true);
       });
     };
     for await (const entry of entriesIn(chunks)) {
       batch.push(entry);
-      if (batch.length >= ENTRIES_PER_TRANSACTION) write();
+      batchBytes += entry.key.length + entry.value.length;
+      if (batch.length >= ENTRIES_PER_TRANSACTION || batchBytes >= BYTES_PER_TRANSACTION) write();
     }
     write();
   } finally {
@@ -69,32 +73,59 @@ export async function restoreDump(chunks: AsyncIterable<Buffer>, directory: stri
 }
 
 async function* entriesIn(chunks: AsyncIterable<Buffer>): AsyncIterable<KeyValueEntry> {
-  let pending: Buffer = Buffer.alloc(0);
-  for await (const chunk of chunks) {
-    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-    let at = 0;
-    for (;;) {
-      if (pending.length < at + 2) break;
-      const keyBytes = pending.readUInt16BE(at);
-      if (keyBytes === 0) {
-        if (pending.length > at + 2) throw malformed('something follows its end');
-        return;
-      }
-      if (keyBytes > KEY_BYTES_MAX) throw malformed(`a key of ${keyBytes} bytes`);
-      if (pending.length < at + 2 + keyBytes + 4) break;
-      const valueBytes = pending.readUInt32BE(at + 2 + keyBytes);
-      if (valueBytes > VALUE_BYTES_MAX) throw malformed(`a value of ${valueBytes} bytes`);
-      const valueAt = at + 2 + keyBytes + 4;
-      if (pending.length < valueAt + valueBytes) break;
-      yield {
-        key: pending.subarray(at + 2, at + 2 + keyBytes),
-        value: pending.subarray(valueAt, valueAt + valueBytes),
-      };
-      at = valueAt + valueBytes;
-    }
-    pending = pending.subarray(at);
+  const bytes = new ByteQueue(chunks[Symbol.asyncIterator]());
+  for (;;) {
+    const keyBytes = (await bytes.take(2)).readUInt16BE(0);
+    if (keyBytes === 0) break;
+    if (keyBytes > KEY_BYTES_MAX) throw malformed(`a key of ${keyBytes} bytes`);
+    const key = await bytes.take(keyBytes);
+    const valueBytes = (await bytes.take(4)).readUInt32BE(0);
+    if (valueBytes > VALUE_BYTES_MAX) throw malformed(`a value of ${valueBytes} bytes`);
+    yield { key, value: await bytes.take(valueBytes) };
   }
-  throw malformed('it is cut off');
+  if (await bytes.hasMore()) throw malformed('something follows its end');
+}
+
+/** Chunks as one sequence, in whatever pieces they come: each byte is copied once at most. */
+class ByteQueue {
+  readonly #chunks: AsyncIterator<Buffer>;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(chunks: AsyncIterator<Buffer>) {
+    this.#chunks = chunks;
+  }
+
+  /** @throws ProtocolError `DUMP_MALFORMED` when there are fewer */
+  async take(count: number): Promise<Buffer> {
+    if (this.#rest.length >= count) return this.#cut(count);
+    const parts: Buffer[] = [];
+    let missing = count;
+    while (missing > 0) {
+      if (this.#rest.length === 0 && !(await this.#next())) throw malformed('it is cut off');
+      const part = this.#cut(Math.min(missing, this.#rest.length));
+      parts.push(part);
+      missing -= part.length;
+    }
+    return Buffer.concat(parts);
+  }
+
+  async hasMore(): Promise<boolean> {
+    while (this.#rest.length === 0) if (!(await this.#next())) return false;
+    return true;
+  }
+
+  #cut(count: number): Buffer {
+    const part = this.#rest.subarray(0, count);
+    this.#rest = this.#rest.subarray(count);
+    return part;
+  }
+
+  async #next(): Promise<boolean> {
+    const { done, value } = await this.#chunks.next();
+    if (done === true) return false;
+    this.#rest = value;
+    return true;
+  }
 }
 
 function malformed(why: string): ProtocolError {

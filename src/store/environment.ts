@@ -12,12 +12,20 @@ import type { Clock } from '../ports/clock.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import { DATA_FILE, examineDataFile, type DataFile } from './data-file.ts';
 import { checkRoom, makeFolder } from './folder.ts';
+import { TABLES } from './layout.ts';
+import { checkPages } from './page-check.ts';
 import { ownerElsewhere, ownerOf, takeLock, type ProcessLock } from './process-lock.ts';
 import { inTurn } from './turns.ts';
 
 const LOCKS_FILE = 'lock.mdb';
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
+/** Some 150 ms of a start: all of a small store; a node looks at the rest as it goes. */
+const PAGES_CHECKED_BEFORE_WRITING = 25_000;
+/** Some 20 s, a small part of what reading so much takes: 16 GB in the usual pages. */
+const PAGES_CHECKED_BEFORE_READING = 4_000_000;
+/** Numbers of the tables that hold the state (`layout.ts`). */
+const STATE_TABLES = { from: Buffer.from([TABLES.accounts.number]), to: Buffer.from([TABLES.blockIds.number]) };
 /** What the system says where a disk, a user's share of it or a file is full. */
 const ROOM_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
@@ -58,7 +66,7 @@ export function openForWriting(directory: string, { create, durable, clock }: Wr
     refuseFullDisk(directory);
     const database = inTurn(directory, () => {
       refuseForeignFiles(directory, [DATA_FILE, LOCKS_FILE]);
-      refuseDamagedFile(directory);
+      if (refuseDamagedFile(directory) === 'whole') refuseDamagedPages(directory, PAGES_CHECKED_BEFORE_WRITING);
       return openEnvironment(directory, { noSync: !durable });
     });
     return { database, lock };
@@ -82,8 +90,9 @@ export function openForReading(
   access: Access = accessSync,
 ): Database<Buffer, Buffer> {
   refuseFile(directory);
+  let database: Database<Buffer, Buffer>;
   try {
-    return inTurn(directory, () => {
+    database = inTurn(directory, () => {
       if (clock !== undefined) refuseOtherContainer(directory, clock);
       // Who could not note in it what is read would read what the node writes over meanwhile.
       refuseForeignFiles(directory, [LOCKS_FILE], access);
@@ -93,6 +102,19 @@ export function openForReading(
       return openEnvironment(directory, { readOnly: true });
     });
   } catch (error) {
+    throw error instanceof ProtocolError ? error : refusalOf(directory, error);
+  }
+  try {
+    // As long as it is open no page of the tree is used again, whoever writes meanwhile.
+    const held = database.useReadTransaction();
+    try {
+      refuseDamagedPages(directory, PAGES_CHECKED_BEFORE_READING);
+    } finally {
+      held.done();
+    }
+    return database;
+  } catch (error) {
+    void closeInTurn(database, directory);
     throw error instanceof ProtocolError ? error : refusalOf(directory, error);
   }
 }
@@ -248,6 +270,20 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
   return found.kind;
 }
 
+/**
+ * Before the library meets a damaged page, which it ends the process at.
+ *
+ * @param pagesMax as many of the state, which every block needs, and as many of all
+ * @throws ProtocolError `STORE_DAMAGED`
+ */
+function refuseDamagedPages(directory: string, pagesMax: number): void {
+  const path = join(directory, DATA_FILE);
+  const damage =
+    checkPages(path, { from: STATE_TABLES.from, to: STATE_TABLES.to, pagesMax }).damage ??
+    checkPages(path, { pagesMax }).damage;
+  if (damage !== undefined) throw storeDamaged(directory, damage);
+}
+
 /** What the system says of reading the folder or a file of it, in our words. */
 function refusalOf(directory: string, error: unknown): ProtocolError {
   const { path = directory } = error as NodeJS.ErrnoException;
@@ -272,6 +308,17 @@ function notAllowed(directory: string, what: 'read' | 'write to', path: string, 
     `The chain store in ${directory} cannot be opened: this user may not ${what} ${path}. Run the command as the user ` +
       'that runs the node, or give that user the folder and all in it (chown).',
     { cause },
+  );
+}
+
+/** What to say of a store whose bytes are not what was written. */
+export function storeDamaged(directory: string, why: string, cause?: unknown): ProtocolError {
+  return new ProtocolError(
+    'STORE_DAMAGED',
+    { directory, why },
+    `The chain store in ${directory} is damaged: ${why}. Restore it from a backup or a snapshot, or remove the folder and let ` +
+      'the node download the chain again; check the health of its disk first.',
+    cause === undefined ? undefined : { cause },
   );
 }
 

@@ -4,7 +4,14 @@ import type { Database, Transaction } from 'lmdb';
 
 import type { Clock } from '../ports/clock.ts';
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
-import { closeInTurn, openForReading, openForWriting, unreadable, type HeldEnvironment } from './environment.ts';
+import {
+  closeInTurn,
+  openForReading,
+  openForWriting,
+  storeDamaged,
+  unreadable,
+  type HeldEnvironment,
+} from './environment.ts';
 import { checkRoom } from './folder.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from './key-value.ts';
 import type { ProcessLock } from './process-lock.ts';
@@ -72,7 +79,11 @@ class LmdbKeyValue implements KeyValue {
   }
 
   get(key: Uint8Array): Buffer | undefined {
-    return this.#database.getBinary(bufferOf(key));
+    try {
+      return this.#database.getBinary(bufferOf(key));
+    } catch (error) {
+      throw wordsFor(error, this.#directory);
+    }
   }
 
   entries(range: KeyRange): Iterable<KeyValueEntry> {
@@ -102,7 +113,8 @@ class LmdbKeyValue implements KeyValue {
         done = { result: work(this.#writer) };
       });
     } catch (error) {
-      if (done === undefined) throw error;
+      if (done === undefined) throw wordsFor(error, this.#directory);
+      if (isDamage(error)) throw wordsFor(error, this.#directory);
       this.#hasFailed = true;
       throw writeFailed(error);
     } finally {
@@ -137,6 +149,16 @@ class LmdbKeyValue implements KeyValue {
     await closeInTurn(this.#database, this.#directory);
     this.#lock.release();
   }
+}
+
+/** What the library says when it meets pages that cannot be, or has met some before. */
+function isDamage(error: unknown): boolean {
+  return /MDB_(CORRUPTED|PAGE_NOTFOUND|BAD_TXN|PANIC|CURSOR_FULL|PAGE_FULL|TXN_FULL)/.test(messageOf(error));
+}
+
+/** A damaged store in our words; other errors as they are. */
+function wordsFor(error: unknown, directory: string): unknown {
+  return isDamage(error) ? storeDamaged(directory, 'a page of it cannot be read', error) : error;
 }
 
 function writeFailed(error: unknown): ProtocolError {

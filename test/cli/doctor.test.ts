@@ -171,6 +171,7 @@ const missed = { slot: 9_990, reason: 'no peers' };
 const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
   NODE_OF_OTHER_NETWORK: { 'node/constants': { nethash: 'ff'.repeat(32), protocolVersion: '2.0' } },
   NODE_REFUSES: { 'node/status/forging': undefined },
+  NODE_ANSWERS_ODDLY: { 'node/status/forging': { none: true } },
   CLOCK_OFF: status({ clockOffsetMs: -4_000 }),
   NODE_LAGS: status({ height: 980 }),
   NETWORK_STANDS_STILL: { blocks: [{ height: 1000, timestamp: 99_000 }] },

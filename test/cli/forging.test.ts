@@ -152,7 +152,7 @@ test.serial('a damaged record, one of another network and a missing one are refu
   t.regex((await importInto('devnet')).stderr, /record\.json: was changed or damaged/);
   t.false(existsSync(journalFileOf(join(into, 'devnet'))));
   const missing = await runCli(['forging', 'import', join(folder, 'none'), '--network', 'devnet', '--data-dir', into]);
-  t.regex(missing.stderr, /none: does not exist/);
+  t.regex(missing.stderr, /none: cannot be read: does not exist/);
   t.regex(
     (await runCli(['forging', 'export', join(folder, 'x'), '--network', 'devnet', '--data-dir', into])).stderr,
     /there is no signing record in/,

@@ -70,9 +70,12 @@ async function run(path: string, descriptor: number, more: readonly string[] = [
   return { code, stderr: withoutLog(stderr), fresh };
 }
 
-/** Without the log of a node, and without how far a command is. */
+/** Without the log of a node, without how far a command is. */
 function withoutLog(stderr: string): string {
-  return stderr.replace(/^(\{.*\}|([0-9]+ %, )?(im|ex)porting: .*|([0-9]+ %, )?verifying: .*)\n/gm, '');
+  return stderr.replace(
+    /^(\d\d:\d\d:\d\d\.\d{3} .*|([0-9]+ %, )?(im|ex)porting: .*|([0-9]+ %, )?verifying: .*)\n/gm,
+    '',
+  );
 }
 
 test('the table of commands has a row for every command of the program', (t) => {

@@ -226,11 +226,11 @@ const REFUSED: readonly (readonly [args: readonly string[], message: RegExp])[] 
   [['keys', 'create', '--words', '13'], /12 or 24/],
   [
     ['keys', 'show', '--passphrase-file', '/nowhere/at-all'],
-    /\/nowhere\/at-all: the passphrase cannot be read: there is no such file: correct --passphrase-file/,
+    /\/nowhere\/at-all: the passphrase cannot be read: does not exist: correct --passphrase-file/,
   ],
   [
     ['broadcast', '/nowhere/at-all'],
-    /\/nowhere\/at-all: cannot be read: there is no such file: name the one that --offline was written to/,
+    /\/nowhere\/at-all: cannot be read: does not exist: name the one that --offline was written to/,
   ],
 ];
 

@@ -6,7 +6,7 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { backUp, createSnapshot, restoreSnapshot } from '../../src/node/backup.ts';
 import { chainDirectory, openChain, openSnapshot } from '../../src/node/chain-tool.ts';
 import { hexOf } from '../../src/primitives/bytes.ts';
-import { TABLES } from '../../src/store/layout.ts';
+import { LAYOUT_VERSION, TABLES } from '../../src/store/layout.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -108,6 +108,36 @@ test('a snapshot that deviates anywhere is refused with the reason, and nothing 
   const valueAt = at + key.length + 4;
   spoilt[valueAt + 2] = (spoilt[valueAt + 2] ?? 0) ^ 1;
   await refused(gzipSync(spoilt), /says digest|holds a wrong value|cannot be/);
+});
+
+test('a snapshot of large values is unpacked in linear time and written in small batches; one without end is refused', async (t) => {
+  const folder = temporaryFolder(t);
+  const head = Buffer.from(
+    `${JSON.stringify({ format: 'bloomery-snapshot-1', nethash: network.params.nethash, layout: LAYOUT_VERSION, network: 'x' })}\n`,
+  );
+  const value = Buffer.alloc(16 * 1024 * 1024);
+  const entry = (index: number): Buffer => {
+    const sizes = Buffer.alloc(10);
+    sizes.writeUInt16BE(4, 0);
+    sizes.writeUInt32BE(0x01000000 + index, 2);
+    sizes.writeUInt32BE(value.length, 6);
+    return Buffer.concat([sizes, value]);
+  };
+  const file = join(folder, 'large.snapshot');
+  const restore = async (entries: number): Promise<{ readonly message: string; readonly cpuMs: number }> => {
+    const parts = [head, ...Array.from({ length: entries }, (_, index) => entry(index)), Buffer.alloc(2)];
+    writeFileSync(file, gzipSync(Buffer.concat(parts), { level: 1 }));
+    const before = process.cpuUsage();
+    const error = await t.throwsAsync(restoreSnapshot(file, placeIn(join(folder, 'data'), network)));
+    const { user, system } = process.cpuUsage(before);
+    return { message: error?.message ?? '', cpuMs: (user + system) / 1000 };
+  };
+  const few = await restore(4);
+  const many = await restore(12);
+  t.notRegex(few.message, /unpacks to more/);
+  // Three times the bytes; joined anew at each chunk they took longer than the bytes themselves by far.
+  t.true(many.cpuMs < 1000 + 8 * few.cpuMs, `${few.cpuMs} ms, then ${many.cpuMs} ms`);
+  t.regex((await restore(40)).message, /it unpacks to more than 100 times its size/);
 });
 
 test('a snapshot that is not there is named, with what to do', async (t) => {

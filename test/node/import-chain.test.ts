@@ -66,7 +66,7 @@ test('what was exported is imported to the same digest, plain and compressed', a
     t.is(ending.error, undefined);
     t.is(ending.height, HEIGHT);
     t.is(ending.digest, digest);
-    t.deepEqual(ending.progress, { height: HEIGHT, blocks: HEIGHT - 1, transactions: 39 });
+    t.deepEqual(ending.progress, { height: HEIGHT, blocks: HEIGHT - 1, transactions: 39, wasStopped: false });
   }
   await store.close();
 });
@@ -260,10 +260,25 @@ test('an import that is stopped keeps what it has applied, and the next goes on 
   const done = await importChain({ ...options, onProgress: () => stop.abort() });
   await close();
   t.true(done.height > 100 && done.height < LONG_HEIGHT, `height ${done.height}`);
+  t.true(done.wasStopped);
   const rest = await run(place, file);
   t.is(rest.height, LONG_HEIGHT);
   t.is(rest.progress?.blocks, LONG_HEIGHT - done.height);
   t.is(rest.digest, await storeChain(placeIn(temporaryFolder(t), long.network), long.blocks));
+});
+
+test('an import that is told to stop when it has every block was not stopped', async (t) => {
+  const { file, place } = fileOf(t, longLines);
+  const { chain, store, genesis, close } = await openChain(place, true);
+  const stop = new AbortController();
+  const onProgress = ({ height }: { readonly height: number }): void => {
+    if (height === LONG_HEIGHT) stop.abort();
+  };
+  const options = { chain, indexes: store, genesis, file: openChainFile(file), signal: stop.signal };
+  const done = await importChain({ ...options, onProgress });
+  await close();
+  t.true(stop.signal.aborted);
+  t.deepEqual([done.height, done.wasStopped], [LONG_HEIGHT, false]);
 });
 
 test('a wrong block far into a file is refused there while later ones are read already', async (t) => {

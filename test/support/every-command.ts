@@ -99,20 +99,20 @@ export function argumentsOf(
   const offline = ['--offline', '--network', 'devnet'];
   const listening = ['--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`];
   const table: Readonly<Record<string, () => readonly string[]>> = {
-    'devnet': () => ['--nodes', '1', '--until-height', '1', '--data-dir', join(fresh, 'devnet'), ...listening],
+    devnet: () => ['--nodes', '1', '--until-height', '1', '--data-dir', join(fresh, 'devnet'), ...listening],
     'devnet accounts': () => [],
-    'start': () => [...empty, '--no-peers', '--no-forging', ...listening],
-    'status': () => at,
-    'peers': () => at,
+    start: () => [...empty, '--no-peers', '--no-forging', ...listening],
+    status: () => at,
+    peers: () => at,
     'config show': () => ['--network', network],
-    'export': () => ['-', ...data],
-    'import': () => [join(folder, 'chain.ndjson'), ...empty],
-    'verify': () => data,
-    'rollback': () => ['--to', `${HEIGHT - 1}`, ...data],
-    'doctor': () => [...at, ...data],
-    'why': () => at,
+    export: () => ['-', ...data],
+    import: () => [join(folder, 'chain.ndjson'), ...empty],
+    verify: () => data,
+    rollback: () => ['--to', `${HEIGHT - 1}`, ...data],
+    doctor: () => [...at, ...data],
+    why: () => at,
     'why missed': () => ['3', ...at],
-    'backup': () => [join(fresh, 'backup'), ...data],
+    backup: () => [join(fresh, 'backup'), ...data],
     'snapshot create': () => [join(fresh, 'snapshot'), ...data],
     'snapshot restore': () => [join(folder, 'snapshot'), ...empty],
     'genesis create': () => ['--name', 'mine', '--out', join(fresh, 'mine'), '--delegates', '1'],
@@ -120,25 +120,21 @@ export function argumentsOf(
     'keys create': () => [],
     'keys encrypt': () => [...secret, '--password-file', password, '--iterations', '1'],
     'keys show': () => secret,
-    'transfer': () => ['1L', '1', ...secret, ...offline],
+    transfer: () => ['1L', '1', ...secret, ...offline],
     'delegate register': () => ['smith', ...secret, ...offline],
-    'vote': () => [`+${DELEGATE}`, ...secret, ...offline],
+    vote: () => [`+${DELEGATE}`, ...secret, ...offline],
     'second-signature register': () => ['--new-passphrase-file', passphrase, ...secret, ...offline],
-    'multisig register': () => [
-      ...['--min', '1', '--lifetime', '1', '--member', DELEGATE],
-      ...secret,
-      ...offline,
-    ],
+    'multisig register': () => [...['--min', '1', '--lifetime', '1', '--member', DELEGATE], ...secret, ...offline],
     'multisig sign': () => [join(folder, 'multisig.json'), ...secret, ...offline],
-    'broadcast': () => [join(folder, 'signature.json'), '--yes', ...at],
+    broadcast: () => [join(folder, 'signature.json'), '--yes', ...at],
     'forging enable': () => [DELEGATE, '--password-file', password, ...at],
     'forging disable': () => [DELEGATE, '--password-file', password, ...at],
     'forging status': () => at,
     'forging schedule': () => at,
     'forging export': () => ['-', ...data],
     'forging import': () => [join(folder, 'record.json'), ...empty],
-    'completion': () => ['bash'],
-    'version': () => [],
+    completion: () => ['bash'],
+    version: () => [],
   };
   const row = table[path];
   if (row === undefined) return undefined;
@@ -170,11 +166,11 @@ const WELL_ANSWERS: Readonly<Record<string, unknown>> = {
   'node/decisions': [],
   'node/digest': { height: 7, blockId: '17', digest: '22'.repeat(32) },
   'delegates/forgers': [{ username: 'smith', publicKey: DELEGATE, nextSlot: 101 }],
-  'delegates': [{ account: { publicKey: DELEGATE }, producedBlocks: 1, missedBlocks: 0 }],
-  'accounts': [{ balance: '100000000000' }],
-  'peers': [],
-  'transactions': [{ height: 5 }],
-  'signatures': {},
+  delegates: [{ account: { publicKey: DELEGATE }, producedBlocks: 1, missedBlocks: 0 }],
+  accounts: [{ balance: '100000000000' }],
+  peers: [],
+  transactions: [{ height: 5 }],
+  signatures: {},
 };
 
 /** Blocks with a gap of one slot before the third. */
@@ -186,6 +182,7 @@ function wellBlock(height: number): unknown {
 export function wellAnswer(url: string): unknown {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
   const path = pathname.replace(/^\/api\//, '');
-  if (path === 'blocks') return searchParams.has('fromTimestamp') ? [] : [wellBlock(Number(searchParams.get('height') ?? 7))];
+  if (path === 'blocks')
+    return searchParams.has('fromTimestamp') ? [] : [wellBlock(Number(searchParams.get('height') ?? 7))];
   return WELL_ANSWERS[path];
 }

@@ -5,9 +5,11 @@ import { backUp } from '../../node/backup.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { BackupFlags } from '../flags.ts';
 import { printJson, printLine, report } from '../output.ts';
+import { removeDraftsAtStop } from '../stop-request.ts';
 
 /** @throws ProtocolError as `placeOfData` and `backUp` */
 export async function backup(folder: string, flags: BackupFlags): Promise<void> {
+  removeDraftsAtStop();
   const place = placeOfData(flags);
   const { height, blockId, digest } = await backUp(place, resolve(folder));
   const { name } = place.network;

@@ -16,6 +16,7 @@ import { processParts, runDevnet } from '../devnet/supervisor.ts';
 import { plainScreen, terminalScreen } from '../devnet/table.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT } from '../problems.ts';
+import { STOP_SIGNALS } from '../stop-request.ts';
 import type { DevnetFlags } from '../flags.ts';
 import { drawOnTerminal, note, outputIsTerminal, printJson, printLine } from '../output.ts';
 
@@ -44,7 +45,7 @@ async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
   const lock = lockDevnetFolder(directory);
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
   const say = flags.json === true ? note : printLine;
   try {
     if (flags.fresh === true) wipeDevnetFolder(directory);

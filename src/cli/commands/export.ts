@@ -20,7 +20,14 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
     if (to > tipHeight) throw usageError(`--to ${to} is above the tip: the chain ends at height ${tipHeight}`);
     if (from > to) throw usageError(`--from ${from} is above the last height of ${to}`);
     const onProgress = (height: number): void => progress.show(height, (height - from + 1) / (to - from + 1));
-    await exportChain({ chain: store, codec: rules.codec, from, to, file: isToFile ? file : printDocuments, onProgress });
+    await exportChain({
+      chain: store,
+      codec: rules.codec,
+      from,
+      to,
+      file: isToFile ? file : printDocuments,
+      onProgress,
+    });
     progress.end();
     if (isToFile) printLine(`${file}: blocks ${from} to ${to}`);
   } finally {

@@ -1,7 +1,8 @@
 /** `bloomery forging export` and `forging import`: the signing record on its way to another machine. */
 
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
 import { journalFileOf, openJournal, type JournalFile } from '../../node/journal-file.ts';
 import { checkNetwork, moveRecord, recordOf, recordOfText, takeOver, textOfRecord } from '../../node/signing-record.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
@@ -10,6 +11,9 @@ import { placeOfNetwork } from '../chain-place.ts';
 import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 import { flushOutput, note, printLine, printText, report } from '../output.ts';
+
+/** Several times a record of as many delegates as one may have. */
+const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * Writes the record and ends signing where it came from, in this order: what fails on the way leaves the node able to sign,
@@ -72,11 +76,14 @@ function countOf(delegates: number): string {
 
 function readText(file: string, name: string): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
+    const bytes =
+      file === '-' ? readStandardInput(BYTES_MAX) : readBounded(file, { bytesMax: BYTES_MAX, allowPipe: true });
+    return bytes.toString('utf8');
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = missing ? 'does not exist: correct the path of the file' : `cannot be read: ${messageOf(error)}`;
-    throw new ProtocolError('SIGNING_RECORD_UNREADABLE', { file }, `${name}: ${reason}`, { cause: error });
+    const reason = whyUnreadable(error, 'correct the path of the file');
+    throw new ProtocolError('SIGNING_RECORD_UNREADABLE', { file }, `${name}: cannot be read: ${reason}`, {
+      cause: error,
+    });
   }
 }
 

@@ -6,6 +6,7 @@ import { importChain } from '../../node/import-chain.ts';
 import { placeOfNetwork } from '../chain-place.ts';
 import type { ImportFlags } from '../flags.ts';
 import { EXIT } from '../problems.ts';
+import { STOP_SIGNALS } from '../stop-request.ts';
 import { createProgress } from '../progress.ts';
 import { note, printLine, report } from '../output.ts';
 
@@ -16,7 +17,7 @@ export async function importCommand(name: string, flags: ImportFlags): Promise<v
   const stop = new AbortController();
   const { chain, store, genesis, close } = await openChain(place, true);
   const onSignal = (): void => stop.abort();
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  for (const signal of STOP_SIGNALS) process.once(signal, onSignal);
   const progress = createProgress({ what: 'importing', fromHeight: chain.tip.header.height });
   try {
     const done = await importChain({
@@ -35,7 +36,7 @@ export async function importCommand(name: string, flags: ImportFlags): Promise<v
     report('what was imported is kept', () =>
       printLine(`${place.network.name}: ${took}; height ${header.height}, block ${header.id}`),
     );
-    if (stop.signal.aborted) {
+    if (done.wasStopped) {
       note('bloomery: the import was stopped; the same command goes on where it ended');
       process.exitCode = EXIT.failed;
     }

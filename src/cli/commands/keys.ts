@@ -26,7 +26,8 @@ export function keysCreate({ words, out, json }: KeysCreateFlags): void {
   const identity = identityOf(hexOf(keyPairOfPassphrase(passphrase).publicKey));
   if (out !== undefined) writeSecretFile(out, passphrase);
   const secret = out === undefined ? { passphrase } : {};
-  const made = out === undefined ? 'no account was made: use none that was shown in part' : `the passphrase is in ${out}`;
+  const made =
+    out === undefined ? 'no account was made: use none that was shown in part' : `the passphrase is in ${out}`;
   report(made, () => {
     if (json === true) printJson({ ...secret, ...identity });
     else printLines([`passphrase  ${out === undefined ? passphrase : `in ${out}`}`, ...linesOf(identity)]);

@@ -1,17 +1,20 @@
 /** `bloomery network import`: the folder of an existing network, from the configuration of the family's application. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { readBounded, whyUnreadable } from '../../config/bounded-file.ts';
 import { knownIdentities } from '../../config/identity.ts';
 import { networkFilesOf } from '../../config/lisk-core.ts';
 import { bloomeryHome, homeNetworkDirectory, packagedNetworkDirectory } from '../../config/network.ts';
-import { ProtocolError, messageOf } from '../../primitives/errors.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
 import type { NetworkImportFlags } from '../flags.ts';
 import { checkEmpty, checkNetworkName, writeNetworkFolder } from '../network-folder.ts';
 import { usageError } from '../problems.ts';
 import { printLine } from '../output.ts';
 
 const NETWORK_FILE = 'network.json';
+/** As long as the longest genesis block that a network folder may have. */
+const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** @throws ProtocolError for a wrong name, files that cannot be read or do not belong together, or a folder in use */
 export function networkImport(flags: NetworkImportFlags): void {
@@ -43,10 +46,9 @@ export function networkImport(flags: NetworkImportFlags): void {
 
 function readJson(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as unknown;
+    return JSON.parse(readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8')) as unknown;
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = missing ? 'does not exist: correct --from' : messageOf(error);
+    const reason = whyUnreadable(error, 'correct --from');
     throw new ProtocolError('NETWORK_UNREADABLE', { file }, `${file}: cannot be read: ${reason}`, { cause: error });
   }
 }

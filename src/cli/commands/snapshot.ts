@@ -6,9 +6,11 @@ import { placeOfData, placeOfNetwork } from '../chain-place.ts';
 import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
 import { createProgress } from '../progress.ts';
 import { printLine, report } from '../output.ts';
+import { removeDraftsAtStop } from '../stop-request.ts';
 
 /** @throws ProtocolError as `placeOfData` and `createSnapshot` */
 export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): Promise<void> {
+  removeDraftsAtStop();
   const place = placeOfData(flags);
   const { height, blockId, digest } = await createSnapshot(place, resolve(file));
   report('the snapshot was written', () =>
@@ -18,6 +20,7 @@ export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): 
 
 /** @throws ProtocolError as `placeOfNetwork` and `restoreSnapshot` */
 export async function snapshotRestore(file: string, flags: SnapshotRestoreFlags): Promise<void> {
+  removeDraftsAtStop();
   const place = placeOfNetwork(flags);
   const progress = createProgress({ what: 'verifying', fromHeight: 1 });
   try {

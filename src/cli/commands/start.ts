@@ -32,12 +32,12 @@ export async function start(flags: StartFlags): Promise<void> {
   await checkForgingKeys(config.forging);
   await checkPortsFree(listeners(config));
 
-  const stop = stopRequest();
   const metrics = new MetricsRegistry({ isOfProcess: true });
   const observer = createObserver({
     metrics,
     ...logOptionsOf(config.log),
   });
+  const stop = stopRequest((signal) => observer.log('warn', 'NODE_ENDED', 'the node is ended at once', { by: signal }));
   process.on('uncaughtException', (error) => {
     observer.log('error', 'NODE_FAILED', 'the node stops at a defect of its own', { stack: error.stack });
     note(problemOf(error).line);
@@ -53,14 +53,21 @@ export async function start(flags: StartFlags): Promise<void> {
     await node.close();
     throw error;
   }
-  await stop;
+  const damage = node.damaged.then((error) => ({ by: error.code, exitCode: EXIT.failed, error }));
+  const ending = await Promise.race([stop, damage]);
+  const { by, exitCode } = ending;
+  observer.log('info', 'NODE_STOPPING', 'the node stops', { by });
   const patience = setTimeout(() => {
+    observer.log('error', 'NODE_STOP_LATE', 'the node did not stop in time and was ended', { by });
     note('bloomery: the node did not stop in time and was ended');
     process.exit(EXIT.failed);
   }, STOP_MS_MAX);
   await node.close();
   clearTimeout(patience);
+  observer.log('info', 'NODE_STOPPED', 'the node stopped', { by });
   observer.close();
+  process.exitCode = exitCode;
+  if ('error' in ending) throw ending.error;
 }
 
 /** What keeps a network of one's own from forging, as nobody else will: undefined where somebody may. */

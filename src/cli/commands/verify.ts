@@ -7,9 +7,11 @@ import { placeOfData } from '../chain-place.ts';
 import type { VerifyFlags } from '../flags.ts';
 import { createProgress } from '../progress.ts';
 import { printLine } from '../output.ts';
+import { removeDraftsAtStop } from '../stop-request.ts';
 
 /** @throws ProtocolError `STORE_DEVIATES` with the first deviation, `STORE_BEHIND` while an import is under way */
 export async function verify(flags: VerifyFlags): Promise<void> {
+  removeDraftsAtStop();
   const place = placeOfData(flags);
   const { store } = await openIndexedSnapshot(place);
   const progress = createProgress({ what: 'verifying', fromHeight: 1 });

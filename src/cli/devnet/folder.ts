@@ -1,7 +1,8 @@
 /** The folder of a devnet: what an earlier run left there, and the files that its nodes are started with. */
 
-import { cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readBounded } from '../../config/bounded-file.ts';
 import { loadNetwork, type Network } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { makeFolder } from '../../store/folder.ts';
@@ -17,6 +18,7 @@ interface DevnetRecord {
 }
 
 const RECORD_FILE = 'devnet.json';
+const FILE_BYTES_MAX = 1024 * 1024;
 const NETWORK_FOLDER = 'network';
 const LOCK_NAME = 'devnet.in-use';
 
@@ -104,7 +106,7 @@ export function writeDevnetFolder(
   if (network.directory !== chosen.directory) {
     cpSync(chosen.directory, network.directory, { recursive: true });
     const file = join(network.directory, 'network.json');
-    const json = JSON.parse(readFileSync(file, 'utf8')) as object;
+    const json = JSON.parse(readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8')) as object;
     writeFileSync(file, `${JSON.stringify({ ...json, blockTimeS: network.params.blockTimeS }, null, 2)}\n`);
     loadNetwork(network.directory);
   }
@@ -123,7 +125,7 @@ function readRecord(directory: string): DevnetRecord | undefined {
   const file = join(directory, RECORD_FILE);
   if (!existsSync(file)) return undefined;
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as DevnetRecord;
+    return JSON.parse(readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8')) as DevnetRecord;
   } catch (error) {
     throw new ProtocolError('DEVNET_UNREADABLE', { file }, `${file}: cannot be read: add --fresh to forget it`, {
       cause: error,

@@ -76,6 +76,10 @@ export const FAULTS = {
     'The node does not let this machine ask.',
     'Run the doctor on the node’s machine, or add this address to http.accessWhitelist.',
   ),
+  NODE_ANSWERS_ODDLY: error(
+    'What answers is no node, or one of another program.',
+    'Name the address of the node with --node; `ss -ltnp` shows which program has a port.',
+  ),
   NODE_OF_OTHER_NETWORK: error(
     'The node that answers is of another network.',
     'Correct --node or --network: two nodes may be mixed up on this machine.',

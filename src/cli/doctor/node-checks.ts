@@ -89,7 +89,8 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
     if (error.code === 'NODE_UNREACHABLE') return { isAnswering: false, findings: [] };
-    return { isAnswering: true, findings: [finding('NODE_REFUSES', error.message)] };
+    const code = error.code === 'NODE_ANSWER_MALFORMED' ? 'NODE_ANSWERS_ODDLY' : 'NODE_REFUSES';
+    return { isAnswering: true, findings: [finding(code, error.message)] };
   }
   const findings = [...judgeChain(seen), ...judgePeers(seen), ...judgeDecisions(seen), ...judgeForging(seen)];
   return { isAnswering: true, nethash: seen.constants.nethash, findings: withoutConsequences(findings) };

@@ -1,7 +1,7 @@
 /** `accounts.json` of a network made here: names and passphrases, in clear. */
 
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readBounded } from '../../config/bounded-file.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 
 export interface KnownAccount {
@@ -12,12 +12,17 @@ export interface KnownAccount {
 }
 
 export const ACCOUNTS_FILE = 'accounts.json';
+const FILE_BYTES_MAX = 1024 * 1024;
 
 /** @throws ProtocolError `NETWORK_UNREADABLE` when the folder has no such file */
 export function readAccounts(directory: string): readonly KnownAccount[] {
   const file = join(directory, ACCOUNTS_FILE);
   try {
-    return (JSON.parse(readFileSync(file, 'utf8')) as { accounts: readonly KnownAccount[] }).accounts;
+    return (
+      JSON.parse(readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8')) as {
+        accounts: readonly KnownAccount[];
+      }
+    ).accounts;
   } catch (error) {
     throw new ProtocolError('NETWORK_UNREADABLE', { file }, `${file}: cannot be read`, { cause: error });
   }

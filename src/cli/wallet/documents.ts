@@ -1,9 +1,11 @@
 /** Files of signed transactions and signatures. */
 
-import { readFileSync } from 'node:fs';
-import { ProtocolError, messageOf } from '../../primitives/errors.ts';
+import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
 
 const DOCUMENTS_MAX = 1000;
+/** Several times what so many transactions with all their signatures take. */
+const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * The documents of a file: one JSON document, a list of them, or one on each line.
@@ -14,14 +16,15 @@ const DOCUMENTS_MAX = 1000;
 export function documentsIn(file: string): readonly unknown[] {
   const name = file === '-' ? 'standard input' : file;
   try {
-    const text = readFileSync(file === '-' ? 0 : file, 'utf8').trim();
+    const bytes =
+      file === '-' ? readStandardInput(BYTES_MAX) : readBounded(file, { bytesMax: BYTES_MAX, allowPipe: true });
+    const text = bytes.toString('utf8').trim();
     if (text === '') throw new Error('it is empty');
     const documents = parsed(text);
     if (documents.length > DOCUMENTS_MAX) throw new Error(`it holds more than ${DOCUMENTS_MAX} documents`);
     return documents;
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = missing ? 'there is no such file: name the one that --offline was written to' : messageOf(error);
+    const reason = whyUnreadable(error, 'name the one that --offline was written to');
     throw new ProtocolError('DOCUMENT_UNREADABLE', { file }, `${name}: cannot be read: ${reason}`, { cause: error });
   }
 }

@@ -5,6 +5,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { networkIdentifierOf } from '../../protocol/genesis.ts';
 import type { Generation } from '../../protocol/params.ts';
 import type { SigningNetwork } from '../../protocol/sign.ts';
+import { NODE_CLOCK, NODE_PROTOCOL } from '../answer-shapes.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { NetworkChoiceFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
@@ -44,7 +45,7 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
     return { name: folder.name, generation, networkIdentifier, node: undefined, nowS };
   }
   const node = nodeAsker(flags.node);
-  const constants = await node.ask<Constants>('node/constants');
+  const constants = await node.ask<Constants>('node/constants', NODE_PROTOCOL);
   const generation = generationOf(constants, node);
   const networkIdentifier = constants.networkId ?? networkIdentifierOf(constants.nethash ?? '', COMMUNITY_IDENTIFIER);
   if (folder !== undefined && networkIdentifier !== folder.params.networkIdentifier) {
@@ -56,7 +57,7 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
   }
   // The clock of the node: a timestamp ahead of it would be refused.
   const nowS = async (): Promise<number> =>
-    (await node.ask<{ secondsSinceEpoch: number }>('node/status')).secondsSinceEpoch;
+    (await node.ask<{ secondsSinceEpoch: number }>('node/status', NODE_CLOCK)).secondsSinceEpoch;
   const name = folder?.name ?? `network ${(constants.nethash ?? networkIdentifier).slice(0, 12)}`;
   return { name, generation, networkIdentifier, node, nowS };
 }

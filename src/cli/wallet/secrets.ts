@@ -3,12 +3,12 @@
  * process of the machine could read them.
  */
 
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { validateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
-import { ProtocolError, messageOf } from '../../primitives/errors.ts';
+import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
 import { usageError } from '../problems.ts';
 
 export interface SecretSource {
@@ -30,6 +30,8 @@ export interface Terminal {
 
 const PROCESS_TERMINAL: Terminal = { input: process.stdin, output: process.stderr };
 const SECRET_CHARACTERS_MAX = 1024;
+/** As many characters of up to four bytes, and the end of the line. */
+const SECRET_FILE_BYTES_MAX = 4 * SECRET_CHARACTERS_MAX + 2;
 
 /**
  * The secret as given, without the line break at the end of a file.
@@ -77,11 +79,14 @@ async function givenSecret(source: SecretSource, terminal: Terminal): Promise<st
 
 function secretInFile(file: string, { name, flag }: SecretSource): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8').replace(/\r?\n$/, '');
+    const bytes =
+      file === '-'
+        ? readStandardInput(SECRET_FILE_BYTES_MAX)
+        : readBounded(file, { bytesMax: SECRET_FILE_BYTES_MAX, allowPipe: true });
+    return bytes.toString('utf8').replace(/\r?\n$/, '');
   } catch (error) {
     const from = file === '-' ? 'the standard input' : file;
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = missing ? `there is no such file: correct ${flag}` : messageOf(error);
+    const reason = whyUnreadable(error, `correct ${flag}`);
     throw new ProtocolError('SECRET_UNREADABLE', { file }, `${from}: the ${name} cannot be read: ${reason}`, {
       cause: error,
     });

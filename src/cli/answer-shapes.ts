@@ -1,0 +1,179 @@
+/** What a node may answer to the questions of commands. Whoever answers at an address is a stranger until its answer fits. */
+
+/** Says what is wrong with a value, for example `.height must be a whole number`; undefined for one that fits. */
+export type Shape = (value: unknown) => string | undefined;
+
+/** Heights, slots and seconds have 32 bits in the protocol. */
+const UINT32_MAX = 2 ** 32 - 1;
+/** Moments that `Date` can show. */
+const TIME_MS_MAX = 8.64e15;
+/** The forgers of two rounds follow one another; slots between them may pass unused. */
+const FORGER_SLOTS_APART_MAX = 10_000;
+
+function that(expected: string, accepts: (value: unknown) => boolean): Shape {
+  return (value) => (accepts(value) ? undefined : ` must be ${expected}`);
+}
+
+const text = that('a text', (value) => typeof value === 'string');
+const flag = that('true or false', (value) => typeof value === 'boolean');
+const number = that('a number', Number.isFinite);
+const uint32 = that('a whole number below 2^32', isUint32);
+const moment = that('a date and time', (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)));
+const timeMs = that(
+  'a time in milliseconds',
+  (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
+);
+const amount = that('a text of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
+const scalar = that('a text, a number or true or false', (value) =>
+  ['string', 'number', 'boolean'].includes(typeof value),
+);
+const anything: Shape = () => undefined;
+
+function isUint32(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= UINT32_MAX;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function optional(shape: Shape): Shape {
+  return (value) => (value === undefined ? undefined : shape(value));
+}
+
+/** An object with these members, and perhaps others. */
+function members(shapes: Readonly<Record<string, Shape>>): Shape {
+  return (value) => {
+    if (!isRecord(value)) return ' must be an object';
+    for (const [name, shape] of Object.entries(shapes)) {
+      const wrong = shape(Object.hasOwn(value, name) ? value[name] : undefined);
+      if (wrong !== undefined) return `.${name}${wrong}`;
+    }
+    return undefined;
+  };
+}
+
+function each(shape: Shape): Shape {
+  return (value) => {
+    const items = Array.isArray(value)
+      ? (value as readonly unknown[])
+      : isRecord(value)
+        ? Object.values(value)
+        : undefined;
+    for (const item of items ?? []) {
+      const wrong = shape(item);
+      if (wrong !== undefined) return `[]${wrong}`;
+    }
+    return undefined;
+  };
+}
+
+function all(...shapes: readonly Shape[]): Shape {
+  return (value) => {
+    for (const shape of shapes) {
+      const wrong = shape(value);
+      if (wrong !== undefined) return wrong;
+    }
+    return undefined;
+  };
+}
+
+const list = that('a list', Array.isArray);
+
+function listOf(shape: Shape): Shape {
+  return all(list, each(shape));
+}
+
+const closeSlots = that('slots that follow one another', (value) => {
+  const slots = (value as readonly { readonly nextSlot: number }[]).map(({ nextSlot }) => nextSlot);
+  return slots.every((slot) => Math.abs(slot - (slots[0] ?? 0)) <= FORGER_SLOTS_APART_MAX);
+});
+
+const syncProgress = members({ targetHeight: uint32, blocksPerS: number, secondsLeft: optional(number) });
+const totals = members({ confirmed: number, total: number });
+
+/** By path. Members that only some commands ask for may be missing; those commands ask for them with a shape of their own. */
+const ENDPOINTS: Readonly<Record<string, Shape>> = {
+  'node/status': members({
+    height: optional(uint32),
+    chainMaxHeightFinalized: optional(uint32),
+    networkHeight: optional(uint32),
+    consensus: optional(number),
+    syncing: optional(flag),
+    secondsSinceEpoch: optional(uint32),
+    currentTime: optional(timeMs),
+    transactions: optional(totals),
+    clockOffsetMs: optional(number),
+    isAlone: optional(flag),
+    syncProgress: optional(syncProgress),
+  }),
+  'node/constants': members({
+    epoch: optional(moment),
+    version: optional(text),
+    nethash: optional(text),
+    networkId: optional(text),
+    protocolVersion: optional(text),
+  }),
+  'node/status/forging': listOf(
+    members({
+      publicKey: text,
+      forging: optional(flag),
+      waiting: optional(members({ code: text, reason: text, until: optional(moment) })),
+    }),
+  ),
+  'node/peers': listOf(
+    members({
+      ip: text,
+      wsPort: optional(uint32),
+      verdict: text,
+      direction: optional(text),
+      since: optional(moment),
+      until: optional(moment),
+      code: optional(number),
+      reason: optional(text),
+      roles: listOf(text),
+      reputation: number,
+      height: optional(uint32),
+      latencyMs: optional(number),
+    }),
+  ),
+  'node/decisions': listOf(
+    members({ time: moment, room: text, code: text, message: text, fields: all(members({}), each(scalar)) }),
+  ),
+  'node/digest': members({ height: uint32, blockId: text, digest: text }),
+  'delegates/forgers': all(listOf(members({ publicKey: text, username: text, nextSlot: uint32 })), closeSlots),
+  delegates: listOf(
+    members({
+      account: members({ publicKey: text }),
+      producedBlocks: optional(number),
+      missedBlocks: optional(number),
+    }),
+  ),
+  blocks: listOf(members({ height: uint32, id: optional(text), timestamp: optional(uint32) })),
+  peers: list,
+  accounts: listOf(members({ balance: amount, secondPublicKey: optional(text) })),
+  transactions: listOf(members({ height: uint32 })),
+};
+
+/** A node says at least this much of how it does. */
+export const FULL_STATUS = members({
+  height: uint32,
+  chainMaxHeightFinalized: uint32,
+  networkHeight: uint32,
+  consensus: number,
+  syncing: flag,
+  transactions: totals,
+});
+export const NODE_CLOCK = members({ secondsSinceEpoch: uint32 });
+export const NODE_IDENTITY = members({ version: text, nethash: text });
+export const NODE_PROTOCOL = members({ protocolVersion: text });
+
+/**
+ * What an answer must be.
+ *
+ * @param path below `/api/`, with or without parameters
+ */
+export function shapeOf(path: string): Shape {
+  const endpoint = path.replace(/\?.*$/, '');
+  return ENDPOINTS[endpoint] ?? (endpoint.startsWith('node/transactions/') ? list : anything);
+}

@@ -1,0 +1,247 @@
+/**
+ * A look at the tree of an LMDB file page by page, without the library: on a damaged page the library ends the process with a
+ * signal, reads memory that is not its own, or goes round in circles. Every page must be where its parent says, be of the
+ * kind that belongs there, and hold keys in order between those of its neighbours. What stands in values is not looked at.
+ */
+
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+// Places in the first two pages, and in every page, as lmdb 3.5 lays them out on 64-bit machines.
+const PAGE_BYTES_AT = 48;
+const FREE_TREE_AT = 48;
+const MAIN_TREE_AT = 96;
+const DEPTH_AT = 6;
+const ENTRIES_AT = 32;
+const ROOT_AT = 40;
+const LAST_PAGE_AT = 144;
+const TRANSACTION_AT = 152;
+const META_BYTES = 160;
+const FLAGS_AT = 18;
+const LOWER_AT = 20;
+const UPPER_AT = 22;
+const PAGE_HEADER_BYTES = 24;
+const NODE_HEADER_BYTES = 8;
+const LARGE_VALUE_BYTES = 24;
+const BRANCH = 1;
+const LEAF = 2;
+const LARGE = 4;
+const IS_LARGE_VALUE = 1;
+const NO_PAGE = 0xffff_ffff_ffff_ffffn;
+/** The library's own bound. */
+const DEPTH_MAX = 32;
+
+export interface PageCheckOptions {
+  /** Goes on with the leaf that has this key; from the first key unless given. */
+  readonly from?: Uint8Array;
+  /** Stops in front of the leaf that begins with this key or a later one. */
+  readonly to?: Uint8Array;
+  /** Pages that are looked at, give or take those of one value. Ten thousand take some 30 ms. */
+  readonly pagesMax?: number;
+}
+
+export interface PageCheck {
+  /** What is wrong with which page, in words. */
+  readonly damage?: string;
+  /** Where to go on; undefined when the last leaf was looked at. */
+  readonly next?: Buffer;
+}
+
+/** Thrown inside, so that a damaged page ends the walk from any depth. */
+class Damage extends Error {}
+
+/**
+ * Looks at the newest tree. Nobody may write meanwhile, unless a reading transaction is open that keeps pages from being used
+ * again.
+ *
+ * @param path data file that `examineDataFile` found whole
+ */
+export function checkPages(path: string, options: PageCheckOptions = {}): PageCheck {
+  const file = openSync(path, 'r');
+  try {
+    const walk = new Walk(file, options);
+    try {
+      return walk.run();
+    } catch (error) {
+      if (error instanceof Damage) return { damage: error.message };
+      throw error;
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Bounds of the keys of a page. */
+interface Between {
+  readonly from: Buffer | undefined;
+  readonly to: Buffer | undefined;
+}
+
+const EVERYWHERE: Between = { from: undefined, to: undefined };
+
+class Walk {
+  readonly #file: number;
+  readonly #pageBytes: number;
+  readonly #meta: Buffer;
+  readonly #pages: number;
+  readonly #options: PageCheckOptions;
+  /** One for each depth, as keys of a parent bound those of its children. */
+  readonly #buffers: Buffer[] = [];
+  #left = Infinity;
+  #entries = 0;
+  #next: Buffer | undefined;
+
+  constructor(file: number, options: PageCheckOptions) {
+    this.#file = file;
+    this.#options = options;
+    const first = Buffer.alloc(META_BYTES);
+    readSync(file, first, 0, META_BYTES, 0);
+    this.#pageBytes = first.readUInt32LE(PAGE_BYTES_AT);
+    const second = Buffer.alloc(META_BYTES);
+    readSync(file, second, 0, META_BYTES, this.#pageBytes);
+    const isFirstNewer = first.readBigUInt64LE(TRANSACTION_AT) > second.readBigUInt64LE(TRANSACTION_AT);
+    this.#meta = isFirstNewer ? first : second;
+    this.#pages = Math.floor(fstatSync(file).size / this.#pageBytes);
+  }
+
+  run(): PageCheck {
+    if (this.#meta.readBigUInt64LE(LAST_PAGE_AT) > BigInt(Number.MAX_SAFE_INTEGER)) throw new Damage('the first pages');
+    const isWhole = this.#options.from === undefined && this.#options.to === undefined;
+    if (this.#options.from === undefined) this.#tree(FREE_TREE_AT, false);
+    this.#left = this.#options.pagesMax ?? Infinity;
+    this.#entries = 0;
+    this.#tree(MAIN_TREE_AT, true);
+    if (this.#next !== undefined) return { next: this.#next };
+    const entries = this.#meta.readBigUInt64LE(MAIN_TREE_AT + ENTRIES_AT);
+    if (isWhole && entries !== BigInt(this.#entries))
+      throw new Damage(`the tree holds ${this.#entries} entries, and should hold ${entries}`);
+    return {};
+  }
+
+  #tree(at: number, isMain: boolean): void {
+    const root = this.#meta.readBigUInt64LE(at + ROOT_AT);
+    const depth = this.#meta.readUInt16LE(at + DEPTH_AT);
+    if (root === NO_PAGE) return;
+    if (depth < 1 || depth > DEPTH_MAX) throw new Damage(`the depth of the tree (${depth})`);
+    this.#page(Number(root), depth - 1, EVERYWHERE, isMain);
+  }
+
+  /** @param height of the page above the leaves */
+  #page(number: number, height: number, between: Between, isMain: boolean): void {
+    const page = this.#read(number, height);
+    const flags = page.readUInt16LE(FLAGS_AT);
+    if (flags !== (height === 0 ? LEAF : BRANCH)) throw damaged(number, `it is of kind ${flags}`);
+    const lower = page.readUInt16LE(LOWER_AT);
+    const upper = page.readUInt16LE(UPPER_AT);
+    if (lower % 2 !== 0 || lower > upper || PAGE_HEADER_BYTES + upper > this.#pageBytes)
+      throw damaged(number, `its free room is from ${lower} to ${upper}`);
+    const count = lower / 2;
+    if (count === 0 || (height > 0 && count < 2)) throw damaged(number, `it has ${count} entries`);
+    if (height === 0) this.#leaf(page, number, count, between, isMain);
+    else this.#branch(page, { number, count, height, between, isMain });
+  }
+
+  #branch(
+    page: Buffer,
+    of: {
+      readonly number: number;
+      readonly count: number;
+      readonly height: number;
+      readonly between: Between;
+      readonly isMain: boolean;
+    },
+  ): void {
+    const { number, count, height, between, isMain } = of;
+    const { from, to } = this.#options;
+    let at = this.#nodeAt(page, number, 0);
+    // The first key of a branch may be left out: it is that of the branch itself.
+    let key: Buffer | undefined = between.from;
+    for (let index = 0; index < count; index += 1) {
+      const child = page.readUInt16LE(at) + page.readUInt16LE(at + 2) * 2 ** 16 + page.readUInt16LE(at + 4) * 2 ** 32;
+      let nextKey = between.to;
+      if (index + 1 < count) {
+        at = this.#nodeAt(page, number, index + 1);
+        nextKey = this.#keyAt(page, number, at);
+        if (isMain && key !== undefined && Buffer.compare(key, nextKey) >= 0)
+          throw damaged(number, `its keys are out of order at ${index + 1}`);
+      }
+      if (isMain && this.#next !== undefined) return;
+      const isBefore = isMain && from !== undefined && nextKey !== undefined && Buffer.compare(nextKey, from) <= 0;
+      if (!isBefore) {
+        const isBehind = isMain && to !== undefined && key !== undefined && Buffer.compare(key, to) >= 0;
+        if (isMain && (isBehind || (height === 1 && this.#left <= 0 && this.#entries > 0))) {
+          // The tree may be another when the walk goes on.
+          this.#next = Buffer.from(key ?? []);
+          return;
+        }
+        this.#page(child, height - 1, isMain ? { from: key, to: nextKey } : EVERYWHERE, isMain);
+      }
+      key = nextKey;
+    }
+  }
+
+  #leaf(page: Buffer, number: number, count: number, { from, to }: Between, isMain: boolean): void {
+    let before = from;
+    for (let index = 0; index < count; index += 1) {
+      const at = this.#nodeAt(page, number, index);
+      const key = this.#keyAt(page, number, at);
+      if (isMain && before !== undefined) {
+        const order = Buffer.compare(before, key);
+        // The first key may be that of its parent.
+        if (order > 0 || (order === 0 && index > 0)) throw damaged(number, `its keys are out of order at ${index}`);
+      }
+      before = key;
+      const valueBytes = page.readUInt16LE(at) + page.readUInt16LE(at + 2) * 2 ** 16;
+      const flags = page.readUInt16LE(at + 4);
+      if (flags !== 0 && flags !== IS_LARGE_VALUE) throw damaged(number, `entry ${index} is of kind ${flags}`);
+      const valueAt = at + NODE_HEADER_BYTES + key.length;
+      const inPage = flags === IS_LARGE_VALUE ? LARGE_VALUE_BYTES : valueBytes;
+      if (valueAt + inPage > this.#pageBytes) throw damaged(number, `the value of entry ${index} leaves it`);
+      if (flags === IS_LARGE_VALUE) this.#largeValue(page.readBigUInt64LE(valueAt), valueBytes, number);
+    }
+    if (isMain && to !== undefined && before !== undefined && Buffer.compare(before, to) >= 0)
+      throw damaged(number, 'its last key is that of another page');
+    this.#entries += count;
+  }
+
+  #largeValue(first: bigint, valueBytes: number, ofPage: number): void {
+    const pages = Math.floor((PAGE_HEADER_BYTES - 1 + valueBytes) / this.#pageBytes) + 1;
+    if (first + BigInt(pages) > BigInt(this.#pages))
+      throw damaged(ofPage, 'a value of it lies behind the end of the file');
+    const number = Number(first);
+    const head = Buffer.alloc(PAGE_HEADER_BYTES);
+    readSync(this.#file, head, 0, PAGE_HEADER_BYTES, number * this.#pageBytes);
+    this.#left -= 1;
+    const isRight =
+      head.readBigUInt64LE(0) === first &&
+      head.readUInt16LE(FLAGS_AT) === LARGE &&
+      head.readUInt32LE(LOWER_AT) >= pages;
+    if (!isRight) throw damaged(number, 'it should begin a large value');
+  }
+
+  #nodeAt(page: Buffer, number: number, index: number): number {
+    const at = PAGE_HEADER_BYTES + page.readUInt16LE(PAGE_HEADER_BYTES + 2 * index);
+    const upper = PAGE_HEADER_BYTES + page.readUInt16LE(UPPER_AT);
+    if (at < upper || at + NODE_HEADER_BYTES > this.#pageBytes) throw damaged(number, `entry ${index} leaves it`);
+    return at;
+  }
+
+  #keyAt(page: Buffer, number: number, at: number): Buffer {
+    const end = at + NODE_HEADER_BYTES + page.readUInt16LE(at + 6);
+    if (end > this.#pageBytes) throw damaged(number, 'a key leaves it');
+    return page.subarray(at + NODE_HEADER_BYTES, end);
+  }
+
+  #read(number: number, height: number): Buffer {
+    if (number < 2 || number >= this.#pages) throw damaged(number, 'it lies behind the end of the file');
+    const page = (this.#buffers[height] ??= Buffer.alloc(this.#pageBytes));
+    const count = readSync(this.#file, page, 0, this.#pageBytes, number * this.#pageBytes);
+    this.#left -= 1;
+    if (count < this.#pageBytes) throw damaged(number, 'it is cut off');
+    if (page.readBigUInt64LE(0) !== BigInt(number)) throw damaged(number, 'another stands in its place');
+    return page;
+  }
+}
+
+function damaged(number: number, why: string): Damage {
+  return new Damage(`page ${number} is damaged: ${why}`);
+}

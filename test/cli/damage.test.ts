@@ -1,0 +1,162 @@
+/**
+ * The catalogue of damage: folders whose data file a broken disk has spoilt, and what commands say of them. Fifty folders with
+ * `DAMAGED_FOLDERS=50`; fewer in the usual run.
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { addressOf } from '../../src/crypto/keys.ts';
+import { chainDirectory } from '../../src/node/chain-tool.ts';
+import { hexOf } from '../../src/primitives/bytes.ts';
+import { DATA_FILE } from '../../src/store/data-file.ts';
+import { TABLES } from '../../src/store/layout.ts';
+import { madeChain, NETWORK_NAME, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
+import { CLI_ENTRY } from '../support/cli.ts';
+import { pagesInUse, type PageInUse } from '../support/damaged-pages.ts';
+
+const PAGE_BYTES = 4096;
+const FOLDERS = Number(process.env['DAMAGED_FOLDERS'] ?? 8);
+const { network, blocks } = madeChain(300);
+
+let folder: string;
+let networkFolder: string;
+let whole: Buffer;
+let pages: readonly PageInUse[];
+
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'bloomery-damage-'));
+  networkFolder = writeNetworkFolder(join(folder, 'net'), network);
+  const place = placeIn(join(folder, 'data'), network);
+  await storeChain(place, blocks);
+  whole = readFileSync(join(chainDirectory(place), DATA_FILE));
+  pages = pagesInUse(whole);
+});
+test.after.always(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A number that follows from the place in the catalogue: a failure comes again. */
+function pick(seed: number, below: number): number {
+  return (Math.imul(seed + 1, 2_654_435_761) >>> 0) % below;
+}
+
+interface Ending {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly text: string;
+}
+
+async function run(data: string, command: readonly string[]): Promise<Ending> {
+  const args = [...command, '--data-dir', data, '--network', networkFolder];
+  const child = spawn(process.execPath, [CLI_ENTRY, ...args], {
+    env: { PATH: process.env['PATH'], HOME: data, BLOOMERY_HOME: data, BLOOMERY_HTTP_ENABLED: 'false' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+      // A node that runs on is stopped.
+      if (text.includes('data in ')) child.kill('SIGTERM');
+    });
+  }
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  return { code, signal, text };
+}
+
+const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  doctor: ['doctor', '--node', 'http://127.0.0.1:1'],
+  verify: ['verify'],
+  export: ['export', '/dev/null'],
+  rollback: ['rollback', '--to', '299'],
+  start: ['start', '--no-peers', '--no-forging'],
+};
+
+/** Runs all commands on a copy of the folder whose data file was changed. */
+async function endings(
+  name: string,
+  damage: (bytes: Buffer) => number | undefined,
+): Promise<Readonly<Record<string, Ending>>> {
+  const all: Record<string, Ending> = {};
+  for (const [command, args] of Object.entries(COMMANDS)) {
+    const data = join(folder, name);
+    cpSync(join(folder, 'data'), data, { recursive: true });
+    const bytes = Buffer.from(whole);
+    const length = damage(bytes);
+    const path = join(data, NETWORK_NAME, 'chain', DATA_FILE);
+    writeFileSync(path, bytes);
+    if (length !== undefined) truncateSync(path, length);
+    all[command] = await run(data, args);
+    rmSync(data, { recursive: true, force: true });
+  }
+  return all;
+}
+
+const RAW = /MDB_|Assertion|mdb_|lmdb error|defect of the program|\n {4}at /;
+
+for (let index = 0; index < FOLDERS; index += 1) {
+  const kind = (['zeroed', 'garbled', 'cut off', 'another’s'] as const)[index % 4];
+  test.serial(`folder ${index}: a page that is ${kind} is told by every command, with the remedy`, async (t) => {
+    // Each role in turn: the root, then tables as they come.
+    const page = pages[index === 0 ? 0 : pick(index, pages.length)] as PageInUse;
+    const at = page.number * PAGE_BYTES;
+    const all = await endings(`folder-${index}`, (bytes) => {
+      if (kind === 'cut off') return at;
+      const garbage = Buffer.from(Array.from({ length: PAGE_BYTES }, (_, place) => pick(index * 7919 + place, 256)));
+      if (kind === 'zeroed') bytes.fill(0, at, at + PAGE_BYTES);
+      else if (kind === 'garbled') garbage.copy(bytes, at);
+      else bytes.copyWithin(at, (page.number === 5 ? 6 : 5) * PAGE_BYTES, (page.number === 5 ? 7 : 6) * PAGE_BYTES);
+      return undefined;
+    });
+    for (const [command, { code, signal, text }] of Object.entries(all)) {
+      const about = `${command}, ${page.kind} page ${page.number} of table ${page.table} ${kind}: ${text}`;
+      t.is(signal, null, about);
+      t.is(code, 1, about);
+      t.notRegex(text, RAW, about);
+      t.regex(text, /damaged|cut off/, about);
+      t.regex(text, /backup/, about);
+    }
+  });
+}
+
+for (let index = 0; index < FOLDERS / 2; index += 1) {
+  test.serial(`flipped byte ${index}: no command ends with a signal or a word of the database`, async (t) => {
+    const leaves = pages.filter(({ kind }) => kind === 'leaf');
+    const page = leaves[pick(index, leaves.length)] as PageInUse;
+    const upper = 24 + whole.readUInt16LE(page.number * PAGE_BYTES + 22);
+    const at = page.number * PAGE_BYTES + upper + pick(index + 1000, PAGE_BYTES - upper);
+    const all = await endings(`flipped-${index}`, (bytes) => {
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << pick(index, 8));
+      return undefined;
+    });
+    for (const [command, { signal, text }] of Object.entries(all)) {
+      const about = `${command}, page ${page.number} of table ${page.table}, byte ${at}: ${text}`;
+      t.is(signal, null, about);
+      t.notRegex(text, RAW, about);
+    }
+  });
+}
+
+test.serial('a flipped byte in an account is named by verify, with the remedy', async (t) => {
+  const [account] = network.accounts;
+  const key = Buffer.from([
+    TABLES.accounts.number,
+    ...Buffer.from(addressOf(hexOf(account?.publicKey ?? new Uint8Array()))),
+  ]);
+  const found = pages
+    .filter(({ kind }) => kind === 'leaf')
+    .map(({ number }) => {
+      const at = whole.subarray(number * PAGE_BYTES, (number + 1) * PAGE_BYTES).indexOf(key);
+      return at < 0 ? -1 : number * PAGE_BYTES + at + key.length;
+    });
+  const at = Math.max(...found);
+  t.true(at > 0);
+  const all = await endings('account', (bytes) => {
+    bytes[at + 3] = (bytes[at + 3] ?? 0) ^ 1;
+    return undefined;
+  });
+  t.is(all['verify']?.code, 1);
+  t.regex(all['verify']?.text ?? '', /restore the folder from a backup|Restore it from a backup/);
+});

@@ -1,0 +1,85 @@
+/** What a node and a command say and leave when a signal ends them. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import test from 'ava';
+import { LAYOUT_VERSION } from '../../src/store/layout.ts';
+import { CLI_ENTRY } from '../support/cli.ts';
+import { makeWorkplace, type Workplace } from '../support/every-command.ts';
+import { startOneNode } from '../support/one-node.ts';
+
+let folder: string;
+let work: Workplace;
+
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'bloomery-signals-'));
+  work = await makeWorkplace(folder);
+});
+test.after.always(() => rmSync(folder, { recursive: true, force: true }));
+
+for (const [signal, code] of [
+  ['SIGTERM', 0],
+  ['SIGINT', 0],
+  ['SIGHUP', 0],
+  ['SIGQUIT', 0],
+  ['SIGUSR2', 1],
+  ['SIGALRM', 1],
+  ['SIGXCPU', 1],
+  ['SIGPWR', 1],
+] as const) {
+  test.serial(`${signal} stops a node in order, and its log says by what`, async (t) => {
+    const log = join(folder, `${signal}.log`);
+    const node = await startOneNode(t, {
+      network: work.network,
+      fixedPeers: [],
+      config: { log: { file: log, format: 'json' } },
+      flags: ['--no-peers'],
+    });
+    node.process.kill(signal);
+    t.deepEqual(await node.ended, [code, null]);
+    const lines = readFileSync(log, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { code: string; data?: { by?: string } });
+    t.deepEqual(
+      lines.filter(({ code: said }) => /^NODE_STOP/.test(said)).map(({ code: said, data }) => [said, data?.by]),
+      [
+        ['NODE_STOPPING', signal],
+        ['NODE_STOPPED', signal],
+      ],
+    );
+  });
+}
+
+test.serial('a restore that a signal ends leaves nothing and says so', async (t) => {
+  const nethash = JSON.parse(readFileSync(join(work.network, 'genesis.json'), 'utf8')).payloadHash as string;
+  const file = join(folder, 'long.snapshot');
+  const value = randomBytes(16 * 1024 * 1024);
+  const sizes = Buffer.from([0, 1, 1, 1, 0, 0, 0]);
+  const entries = Array.from({ length: 20 }, (_, index) => {
+    const head = Buffer.from(sizes);
+    head.writeUInt16BE(1, 0);
+    head[2] = 1 + index;
+    head.writeUInt32BE(value.length, 3);
+    return Buffer.concat([head, value]);
+  });
+  const manifest = `${JSON.stringify({ format: 'bloomery-snapshot-1', nethash, layout: LAYOUT_VERSION, network: 'x' })}\n`;
+  writeFileSync(file, gzipSync(Buffer.concat([Buffer.from(manifest), ...entries]), { level: 0 }));
+  const data = join(folder, 'restored');
+  const args = ['snapshot', 'restore', file, '--network', work.network, '--data-dir', data];
+  const child = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const draft = join(data, 'made', '.restore', 'chain', 'data.mdb');
+  while (child.exitCode === null && !existsSync(draft)) await sleep(2);
+  child.kill('SIGTERM');
+  t.deepEqual(await once(child, 'close'), [1, null]);
+  t.is(stderr, 'bloomery: stopped by SIGTERM; what it had written so far is removed\n');
+  t.deepEqual(readdirSync(join(data, 'made')), []);
+});

@@ -1,0 +1,32 @@
+/** The pages of a store's file that its newest tree uses, read by a program of its own, and ways to damage them. */
+
+export interface PageInUse {
+  readonly number: number;
+  readonly kind: 'branch' | 'leaf' | 'large';
+  /** Of the first key; undefined for large values. */
+  readonly table: number | undefined;
+}
+
+const PAGE_BYTES = 4096;
+
+export function pagesInUse(file: Buffer): readonly PageInUse[] {
+  const meta = file.readBigUInt64LE(152) > file.readBigUInt64LE(PAGE_BYTES + 152) ? 0 : PAGE_BYTES;
+  const found: PageInUse[] = [];
+  const visit = (number: number): void => {
+    const page = file.subarray(number * PAGE_BYTES, (number + 1) * PAGE_BYTES);
+    const isBranch = page.readUInt16LE(18) === 1;
+    const nodes = Array.from({ length: page.readUInt16LE(20) / 2 }, (_, index) =>
+      page.subarray(24 + page.readUInt16LE(24 + 2 * index)),
+    );
+    found.push({ number, kind: isBranch ? 'branch' : 'leaf', table: isBranch ? undefined : nodes[0]?.[8] });
+    for (const node of nodes) {
+      const low = node.readUInt16LE(0) + node.readUInt16LE(2) * 65_536;
+      if (isBranch) visit(low + node.readUInt16LE(4) * 2 ** 32);
+      else if (node.readUInt16LE(4) === 1)
+        found.push({ number: Number(node.readBigUInt64LE(8 + node.readUInt16LE(6))), kind: 'large', table: undefined });
+    }
+  };
+  const root = file.readBigUInt64LE(meta + 136);
+  if (root !== 0xffff_ffff_ffff_ffffn) visit(Number(root));
+  return found;
+}
