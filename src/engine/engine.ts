@@ -143,8 +143,10 @@ export class Engine {
       observer: observer.room('sync'),
       customs: this.#customs,
       broadhash: () => this.standing.broadhash(),
+      netgroupOf: (peerId) => this.peers.netgroupOf(peerId),
       ended: () => {
         this.#announceTip();
+        this.forging.look();
       },
       penalise,
     });
@@ -174,6 +176,7 @@ export class Engine {
       waitThresholdMs: options.waitThresholdMs,
       riskDoubleForging: options.riskDoubleForging,
       obstacle: () => this.#forgingObstacle(),
+      waitUntilMs: () => this.synchronizer.forgingWaitUntilMs,
     });
     this.chain.listen({
       reverted: (blocks) => {

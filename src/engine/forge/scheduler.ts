@@ -34,6 +34,8 @@ export interface ForgingDependencies {
   readonly riskDoubleForging: boolean;
   /** Why nothing may be forged now, or undefined. */
   readonly obstacle: () => Obstacle | undefined;
+  /** Until when a block of the present slot waits for what may come; Unix time in milliseconds, in the past for no reason. */
+  readonly waitUntilMs?: () => number;
 }
 
 export class ForgingScheduler {
@@ -96,6 +98,11 @@ export class ForgingScheduler {
     await this.#attempt;
   }
 
+  /** Looks again: something may have ended that kept a delegate from signing. */
+  look(): void {
+    this.#wake();
+  }
+
   #wake(): void {
     if (this.#stopped || this.#attempt !== undefined) return;
     this.#timer?.cancel();
@@ -112,7 +119,7 @@ export class ForgingScheduler {
 
   #arm(): void {
     if (this.#stopped) return;
-    const { clock, chain, waitThresholdMs } = this.#dependencies;
+    const { clock, chain, waitThresholdMs, waitUntilMs } = this.#dependencies;
     const { params } = chain.rules;
     const nowMs = clock.nowMs();
     const slot = slotAtMs(nowMs, params);
@@ -121,6 +128,7 @@ export class ForgingScheduler {
       slotStartMs(slot, params) + waitThresholdMs + 1,
       slotStartMs(slot + 1, params),
       nowMs + SLEEP_MS_MAX,
+      waitUntilMs?.() ?? -Infinity,
     ];
     const nextMs = Math.min(...moments.filter((moment) => moment > nowMs));
     this.#timer = clock.after(nextMs - nowMs, () => {
@@ -129,9 +137,10 @@ export class ForgingScheduler {
   }
 
   async #tryToForge(): Promise<void> {
-    const { chain, obstacle } = this.#dependencies;
+    const { chain, clock, obstacle, waitUntilMs } = this.#dependencies;
     this.#tellSleptSlots();
     if (this.#keys.size === 0 || this.#slotToForge(chain.tip) === undefined) return;
+    if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
     const found = obstacle();
     if (found !== undefined) {
       this.#refuse('FORGING_PAUSED', 'warn', 'a slot of ours passes unused', { ...found });
