@@ -180,9 +180,12 @@ export class Synchronizer {
     // What cannot be kept is not downloaded: the same blocks would be asked for again and again.
     if (this.#chain.disk.obstacle() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#rests.failures(peerId) <= FAILURES_TRUSTED;
-    const claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // A block that is doubted calls us to nobody; what its sender announces is looked at with all other tips.
-    if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) return;
+    let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
+    // A block that is doubted calls us to nobody but to peers that we chose ourselves, if they say to have a better chain, too.
+    if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
+      if (this.#candidates.dialled(new Set()).length === 0) return;
+      claim = undefined;
+    }
     this.#lastProgressMs = -Infinity;
     this.#waitedUntilMs = -Infinity;
     this.#run = this.#synchronise(claim)
