@@ -30,6 +30,8 @@ export interface Tip {
 
 export class Arena {
   readonly devnet: TestDevnet;
+  /** A node that forges nothing, is known to nobody and is not running, for attacks that need one that is behind. */
+  readonly latecomer: TestNode;
   readonly rules: Rules;
   readonly dialect: WireDialect;
   /** Everything that came from one attack. */
@@ -40,8 +42,9 @@ export class Arena {
   #attack = 0;
   #addresses = 0;
 
-  private constructor(devnet: TestDevnet) {
+  private constructor(devnet: TestDevnet, latecomer: TestNode) {
     this.devnet = devnet;
+    this.latecomer = latecomer;
     const parts = partsOf(devnet.network.params);
     const { protocolVersion, appVersion } = devnet.network;
     const identity = {
@@ -59,10 +62,13 @@ export class Arena {
   static async open(generation: 2 | 3, nodes: number, attacks: readonly Attack[]): Promise<Arena> {
     const optionsBefore = process.env['NODE_OPTIONS'];
     process.env['NODE_OPTIONS'] = INSPECTABLE;
-    const devnet = await startTestDevnet({ network: generation === 2 ? 'devnet-gen2' : 'devnet', nodes });
+    const network = generation === 2 ? 'devnet-gen2' : 'devnet';
+    const all = await startTestDevnet({ network, nodes, spectators: 1 });
+    const devnet = { ...all, nodes: all.nodes.slice(0, nodes) };
+    const latecomer = all.nodes[nodes] as TestNode;
     if (optionsBefore === undefined) delete process.env['NODE_OPTIONS'];
     else process.env['NODE_OPTIONS'] = optionsBefore;
-    const arena = new Arena(devnet);
+    const arena = new Arena(devnet, latecomer);
     for (const attack of attacks) await attack.prepare?.(arena);
     await arena.cleanUp();
     await waitFor('all peers are connected', async () => (await arena.honest()).size === nodes - 1, 150_000);

@@ -3,6 +3,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CHAIN_ATTACKS } from './attacks-chain.ts';
+import { CLAIMS_ATTACK } from './attacks-claims.ts';
 import { DOOR_ATTACKS } from './attacks-doors.ts';
 import { FRAME_ATTACKS } from './attacks-frames.ts';
 import { PEER_LISTS_ATTACK } from './attacks-lists.ts';
@@ -15,6 +16,6 @@ export const NO_ATTACK: Attack = {
 };
 
 export function attacksOn(generation: 2 | 3): readonly Attack[] {
-  const all = [PEER_LISTS_ATTACK, ...DOOR_ATTACKS, ...FRAME_ATTACKS, ...CHAIN_ATTACKS, MEMBERS_ATTACK];
+  const all = [PEER_LISTS_ATTACK, ...DOOR_ATTACKS, ...FRAME_ATTACKS, ...CHAIN_ATTACKS, CLAIMS_ATTACK, MEMBERS_ATTACK];
   return all.filter((attack) => attack.generation === undefined || attack.generation === generation);
 }
