@@ -147,6 +147,7 @@ export class Engine {
       observer: observer.room('sync'),
       customs: this.#customs,
       broadhash: () => this.standing.broadhash(),
+      netgroupOf: (peerId) => this.peers.netgroupOf(peerId),
       ended: () => {
         this.#announceTip();
         this.forging.look();
@@ -186,6 +187,7 @@ export class Engine {
       waitThresholdMs: options.waitThresholdMs,
       riskDoubleForging: options.riskDoubleForging,
       obstacle: () => this.#forgingObstacle(),
+      waitUntilMs: () => this.synchronizer.forgingWaitUntilMs,
     });
     this.chain.listen({
       reverted: (blocks) => {

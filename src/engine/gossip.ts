@@ -61,7 +61,7 @@ export interface GossipDependencies {
   readonly cutWasteful: (peerId: PeerId) => void;
   /** A peer sent a block of the chain, or one that is refused only because its slot has not come. */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
-  readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, hasShownTip?: boolean): void };
+  readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };
 }
 
 const TOLD_BY_CHAIN: ReadonlySet<string> = new Set(['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER']);
@@ -251,7 +251,7 @@ export class Gossip {
         penalise(peerId, outcome.rejection.code, outcome.rejection.message);
         return;
       case 'betterChain':
-        synchronizer.trigger(peerId, true);
+        synchronizer.trigger(peerId, block);
     }
   }
 

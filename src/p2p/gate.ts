@@ -112,7 +112,9 @@ export class Gate {
     if (!Array.isArray(value)) return this.#frame(value);
     if (value.length === 0 || value.length > BATCH_FRAMES_MAX) return this.#drop();
     for (let extra = 1; extra < value.length; extra += 1) this.count(0);
-    if (!this.#frames.take(this.#clock.nowMs(), value.length - 1)) return this.#dropAboveRate();
+    if (!this.#frames.take(this.#clock.nowMs(), value.length - 1)) {
+      return this.#dropAboveRate(value.length);
+    }
     return this.#closed ? null : value.map((frame) => this.#frame(frame));
   }
 
@@ -153,9 +155,9 @@ export class Gate {
     return null;
   }
 
-  #dropAboveRate(): null {
-    const dropped = this.#dropped.use(this.#clock.nowMs());
-    if (dropped % FRAMES_DROPPED_PER_CHARGE === 0) this.#on.overused(`${String(dropped)} frames above the rate`);
+  #dropAboveRate(count = 1): null {
+    const dropped = this.#dropped.use(this.#clock.nowMs(), count);
+    if (dropped % FRAMES_DROPPED_PER_CHARGE < count) this.#on.overused(`${String(dropped)} frames above the rate`);
     return this.#drop();
   }
 

@@ -30,6 +30,8 @@ export interface Tip {
 
 export class Arena {
   readonly devnet: TestDevnet;
+  /** A node that forges nothing, is known to nobody and is not running, for attacks that need one that is behind. */
+  readonly latecomer: TestNode;
   readonly rules: Rules;
   readonly dialect: WireDialect;
   /** Whether everybody may ask the nodes over HTTP. */
@@ -44,8 +46,9 @@ export class Arena {
   #attack = 0;
   #addresses = 0;
 
-  private constructor(devnet: TestDevnet, isPublic: boolean) {
+  private constructor(devnet: TestDevnet, latecomer: TestNode, isPublic: boolean) {
     this.devnet = devnet;
+    this.latecomer = latecomer;
     this.isPublic = isPublic;
     const parts = partsOf(devnet.network.params);
     const { protocolVersion, appVersion } = devnet.network;
@@ -71,10 +74,12 @@ export class Arena {
     const optionsBefore = process.env['NODE_OPTIONS'];
     process.env['NODE_OPTIONS'] = INSPECTABLE;
     const network = generation === 2 ? 'devnet-gen2' : 'devnet';
-    const devnet = await startTestDevnet({ network, nodes, http: { accessPublic: isPublic } });
+    const all = await startTestDevnet({ network, nodes, spectators: 1, http: { accessPublic: isPublic } });
+    const devnet = { ...all, nodes: all.nodes.slice(0, nodes) };
+    const latecomer = all.nodes[nodes] as TestNode;
     if (optionsBefore === undefined) delete process.env['NODE_OPTIONS'];
     else process.env['NODE_OPTIONS'] = optionsBefore;
-    const arena = new Arena(devnet, isPublic);
+    const arena = new Arena(devnet, latecomer, isPublic);
     for (const attack of attacks) await attack.prepare?.(arena);
     await arena.cleanUp();
     await waitFor('all peers are connected', async () => (await arena.honest()).size === nodes - 1, 150_000);

@@ -3,6 +3,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CHAIN_ATTACKS } from './attacks-chain.ts';
+import { CLAIMS_ATTACK } from './attacks-claims.ts';
 import { DOOR_ATTACKS } from './attacks-doors.ts';
 import { FRAME_ATTACKS } from './attacks-frames.ts';
 import { HTTP_ATTACKS } from './attacks-http.ts';
@@ -18,6 +19,14 @@ export const NO_ATTACK: Attack = {
 /** @param isPublic only those that differ where everybody may ask the node over HTTP */
 export function attacksOn(generation: 2 | 3, isPublic = false): readonly Attack[] {
   if (isPublic) return HTTP_ATTACKS;
-  const all = [PEER_LISTS_ATTACK, ...DOOR_ATTACKS, ...FRAME_ATTACKS, ...CHAIN_ATTACKS, MEMBERS_ATTACK, ...HTTP_ATTACKS];
+  const all = [
+    PEER_LISTS_ATTACK,
+    ...DOOR_ATTACKS,
+    ...FRAME_ATTACKS,
+    ...CHAIN_ATTACKS,
+    CLAIMS_ATTACK,
+    MEMBERS_ATTACK,
+    ...HTTP_ATTACKS,
+  ];
   return all.filter((attack) => attack.generation === undefined || attack.generation === generation);
 }

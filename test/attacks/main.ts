@@ -26,6 +26,8 @@ const GENERATIONS =
   values.generation === undefined ? ([3, 2] as const) : ([values.generation === '2' ? 2 : 3] as const);
 
 const ACCESSES = values.access === undefined ? [false, true] : [values.access === 'public'];
+/** What the machine itself costs shows soon. */
+const CALM_S_MAX = 60;
 
 let failures = 0;
 console.log(row('attack', 'what the node did', 'missed', 'grown MB', 'seconds', 'verdict'));
@@ -48,9 +50,14 @@ async function underFire(generation: 2 | 3, isPublic: boolean): Promise<number> 
     setPriority(10);
     let failed = 0;
     for (const attack of [NO_ATTACK, ...chosen]) {
-      const measured = await measure(arena, attack, pace);
+      const isNone = attack === NO_ATTACK;
+      const measured = await measure(
+        arena,
+        attack,
+        isNone ? { ...pace, seconds: Math.min(pace.seconds, CALM_S_MAX) } : pace,
+      );
       print(measured, isPublic);
-      if (attack !== NO_ATTACK && measured.faults.length > 0) failed += 1;
+      if (!isNone && measured.faults.length > 0) failed += 1;
     }
     return failed;
   } finally {

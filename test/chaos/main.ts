@@ -1,6 +1,7 @@
 /**
- * `npm run chaos -- [--kills 20] [--late-blocks 100] [--cut-blocks 60] [--forger-kills 100] [--seed N]`: the long
- * forms of the tests in which nodes are killed and cut off. 0 kills or blocks leave that form out.
+ * `npm run chaos -- [--kills 20] [--late-blocks 100] [--cut-blocks 60] [--forger-kills 100]
+ * [--load-seconds 600] [--generation 3] [--seed N]`: the long forms of the tests in which nodes are killed, cut off and put
+ * under load. 0 kills, blocks or seconds leave that form out.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { killForger } from './kill-forger.ts';
 import { runCutOff } from './cut-off.ts';
+import { runLoad } from './steady-load.ts';
 import { RESTART_MS_MAX, chanceOf, runChaos } from './scenario.ts';
 
 const { values } = parseArgs({
@@ -17,6 +19,8 @@ const { values } = parseArgs({
     'late-blocks': { type: 'string', default: '100' },
     'cut-blocks': { type: 'string', default: '60' },
     'forger-kills': { type: 'string', default: '100' },
+    'load-seconds': { type: 'string', default: '600' },
+    generation: { type: 'string', default: '3' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 });
@@ -26,6 +30,7 @@ process.exitCode = 0;
 try {
   if (values.kills !== '0') await killNodes();
   if (values['cut-blocks'] !== '0') await cutNodeOff();
+  if (values['load-seconds'] !== '0') await putUnderLoad();
   if (values['forger-kills'] !== '0') await killForgerOften();
 } catch (error) {
   console.error(`chaos failed: ${error instanceof Error ? error.message : String(error)}`);
@@ -53,6 +58,15 @@ async function cutNodeOff(): Promise<void> {
   const { contradictions } = await runCutOff({ blocks: Number(values['cut-blocks']), say });
   for (const contradiction of contradictions) say(contradiction);
   if (contradictions.length > 0) process.exitCode = 1;
+}
+
+async function putUnderLoad(): Promise<void> {
+  const generation = values.generation === '2' ? 2 : 3;
+  const seconds = Number(values['load-seconds']);
+  say(`five nodes of generation ${generation} under 5 transactions per second for ${seconds} s`);
+  const { sent, confirmed, peersOfFifth, wrongs } = await runLoad({ generation, seconds, perSecond: 5, say });
+  for (const [figure, value] of Object.entries(wrongs)) say(`${figure}: ${value}`);
+  if (confirmed < sent || peersOfFifth < 4 || Object.keys(wrongs).length > 0) process.exitCode = 1;
 }
 
 async function killForgerOften(): Promise<void> {

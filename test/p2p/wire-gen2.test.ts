@@ -7,6 +7,7 @@ import { WebSocketServer } from 'ws';
 
 import { gen2Dialect } from '../../src/p2p/messages-gen2.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
+import { limitsOf, rateOf } from '../../src/ports/rates.ts';
 import type { TransportOptions } from '../../src/p2p/transport.ts';
 import type { NodeInfo, PeerRequest, TransportHandlers } from '../../src/ports/transport.ts';
 import {
@@ -335,7 +336,7 @@ test('messages go out bare with a nonce and come in bare or in an envelope', asy
     ['postBlock', { block: BLOCK, nonce: 'short' }],
     ['postTransactions', { transactions: [] }],
     ['postTransactions', { transactions: Array.from({ length: 26 }, () => TRANSFER) }],
-    ['postTransactions', { transactions: ['5'] }],
+    ['postTransactions', { transactions: 'text' }],
     ['postSignatures', { signatures: [{ transactionId: '5' }] }],
   ];
   for (const [event, data] of bad) peer.say({ event, data });
@@ -382,15 +383,33 @@ test('a query is judged member by member, in the order of the reference', async 
   await node.transport.close();
 });
 
-test('peer lists are given ten times in ten seconds, and asking for more costs once', async (t) => {
+test('of a list of transactions what is no object is passed over, as the reference does, and costs nothing', async (t) => {
+  const node = await start();
+  const peer = await greeted(node, SMALLEST_QUERY);
+  peer.say({ event: 'postTransactions', data: { transactions: ['5', TRANSFER, null, 7, ['x']] } });
+  peer.say({ event: 'postTransactions', data: { transactions: ['5'] } });
+  await until(() => node.seen.messages.length === 2, 'messages');
+  t.deepEqual(
+    node.seen.messages.map(({ message }) => message),
+    [
+      { kind: 'transactions', transactions: [TRANSFER] },
+      { kind: 'transactions', transactions: [] },
+    ],
+  );
+  t.deepEqual(node.seen.faults, []);
+  await node.transport.close();
+});
+
+test('peer lists are given as often as honest nodes ask, and asking for far more costs once', async (t) => {
   const node = await start({}, { clock: handClock() });
   const peer = await greeted(node, SMALLEST_QUERY);
-  for (let cid = 2; cid <= 15; cid += 1) {
+  const { takenMax, chargedAbove } = limitsOf(rateOf(2, 'peersQuestion'));
+  for (let cid = 2; cid <= chargedAbove + 10; cid += 1) {
     peer.say({ event: 'rpc-request', data: { type: '/RPCRequest', procedure: 'list' }, cid });
   }
   await until(() => node.seen.faults.length === 1, 'a fault');
   await pause(50);
-  t.is(node.seen.requests.filter(({ request }) => request.kind === 'peers').length, 10);
+  t.is(node.seen.requests.filter(({ request }) => request.kind === 'peers').length, takenMax);
   t.deepEqual(
     node.seen.faults.map(({ fault }) => fault),
     ['PROCEDURE_RATE'],

@@ -33,6 +33,8 @@ export interface ForgingDependencies {
   readonly riskDoubleForging: boolean;
   /** Why nothing may be forged now, or undefined. */
   readonly obstacle: () => Obstacle | undefined;
+  /** Until when a block of the present slot waits for what may come; Unix time in milliseconds, in the past for no reason. */
+  readonly waitUntilMs?: () => number;
 }
 
 export class ForgingScheduler {
@@ -127,7 +129,7 @@ export class ForgingScheduler {
    */
   #arm(lookedMs: number): void {
     if (this.#stopped) return;
-    const { clock, chain, waitThresholdMs } = this.#dependencies;
+    const { clock, chain, waitThresholdMs, waitUntilMs } = this.#dependencies;
     const { params } = chain.rules;
     const slot = slotAtMs(lookedMs, params);
     // The first moment at which a late block is not waited for any more is one to be awake at.
@@ -135,6 +137,7 @@ export class ForgingScheduler {
       slotStartMs(slot, params) + waitThresholdMs + 1,
       slotStartMs(slot + 1, params),
       lookedMs + SLEEP_MS_MAX,
+      waitUntilMs?.() ?? -Infinity,
     ];
     const nextMs = Math.min(...moments.filter((moment) => moment > lookedMs));
     // A clock that was set back meanwhile must not make the sleep longer.
@@ -145,9 +148,10 @@ export class ForgingScheduler {
   }
 
   async #tryToForge(): Promise<void> {
-    const { chain, obstacle } = this.#dependencies;
+    const { chain, clock, obstacle, waitUntilMs } = this.#dependencies;
     this.#tellSleptSlots();
     if (this.#keys.size === 0 || this.#slotToForge(chain.tip) === undefined) return;
+    if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
     const found = obstacle();
     if (found !== undefined) {
       this.#refuse('FORGING_PAUSED', 'warn', 'a slot of ours passes unused', { ...found });

@@ -236,6 +236,11 @@ export class PeerManager {
     return this.#pinned.has(peerId) || this.#seeds.has(peerId);
   }
 
+  /** A number that the peers of one netgroup share. */
+  netgroupOf(peerId: PeerId): number {
+    return this.#book.netgroupOf(ipOf(peerId));
+  }
+
   /** Connections that ended lately, oldest first. */
   droppedPeers(): readonly DroppedPeer[] {
     return this.#dropped;

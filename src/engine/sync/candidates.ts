@@ -32,12 +32,20 @@ export class Candidates {
     return this.#better(new Set()).length > 0;
   }
 
-  /** A random member of the largest group of peers that agree on the best tip announced. */
-  choose(excluded: ReadonlySet<PeerId>): PeerId | undefined {
+  /** Peers that we dialled and that say to have a better chain. */
+  dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
+    return this.#better(excluded, isOutbound);
+  }
+
+  /**
+   * A random member of the largest group of peers that agree on the best tip announced.
+   *
+   * @param preferDialled Whoever dials us may claim anything, and the boldest claim is looked at first: every other look is for
+   *   those that we chose ourselves, so that no crowd of strangers keeps us from them
+   */
+  choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
-    // Whoever dials us may claim anything, and the boldest claim is looked at first: every other look is for those that we
-    // chose ourselves, so that no crowd of strangers keeps us from them.
-    const chosen = excluded.size % 2 === 0 ? this.#better(excluded, isOutbound) : [];
+    const chosen = preferDialled ? this.dialled(excluded) : [];
     for (const connection of chosen.length > 0 ? chosen : this.#better(excluded)) {
       const key = tipName(connection) ?? '';
       groups.set(key, [...(groups.get(key) ?? []), connection.peerId]);
@@ -65,6 +73,14 @@ export class Candidates {
   isStrangerInTheWay(leader: PeerId): boolean {
     const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === leader);
     return connection?.direction !== 'outbound' && this.#better(new Set([leader]), isOutbound).length > 0;
+  }
+
+  /** Whether a peer that was not tried says to have a better chain, and is as good a choice as the one that is followed. */
+  isAnotherWaiting(leader: PeerId, tried: ReadonlySet<PeerId>): boolean {
+    const excluded = new Set([leader, ...tried]);
+    if (this.dialled(excluded).length > 0) return true;
+    const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === leader);
+    return connection?.direction !== 'outbound' && this.#better(excluded).length > 0;
   }
 
   /** Connected peers whose announced tip is to be preferred to ours, only those with the best; else rivals of our tip. */

@@ -9,15 +9,18 @@
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
-import type { PeerId, Transport } from '../../ports/transport.ts';
+import type { AnswerTo, PeerId, PeerRequest, Transport } from '../../ports/transport.ts';
 import type { SyncProgress } from '../../ports/node-api.ts';
-import { slotAt } from '../../protocol/slots.ts';
+import { roundOf } from '../../protocol/rounds.ts';
+import type { AnnouncedTip } from '../../protocol/rules.ts';
+import { slotAt, slotStartMs } from '../../protocol/slots.ts';
 import type { BlockHeader } from '../../protocol/types.ts';
 import { BlockRejected, isByClock } from '../../protocol/verdict.ts';
 import type { Chain } from '../chain.ts';
 import { BranchRejected } from '../commit.ts';
 import type { Customs } from '../customs.ts';
 import { Candidates } from './candidates.ts';
+import { type Claim, Claims } from './claims.ts';
 import { follow } from './follow.ts';
 import { ProgressMeter } from './progress.ts';
 import { Rests } from './rests.ts';
@@ -30,12 +33,17 @@ const PROGRESS_INTERVAL_MS = 10_000;
 const PEERS_PER_RUN_MAX = 5;
 /** After so many failures in a row a block alone does not call us to a peer any more. */
 const FAILURES_TRUSTED = 1;
-/** Time that a peer has to prove a better chain before we go on as if nobody had claimed one. */
+/**
+ * Time that forging waits for a peer to prove a better chain, where it waits at all; and time that a peer has for each answer
+ * while it has proved nothing and another wants to be heard.
+ */
 const PROOF_MS = 3000;
+/** Without a block for so many slots our chain may well have been left behind, and a claim is likelier true. */
+const STALE_SLOTS = 3;
+/** Of a slot: no claim holds a block up for longer, as it must reach the others within its slot. */
+const SLOT_SHARE_WAITED = 1 / 4;
 /** Pause between two batches after which a download no longer counts as one. */
 const STALL_MS = 10_000;
-/** After a claim that came to nothing, time for which further claims alone stop neither forging nor gossip. */
-const DOUBT_MS = 60_000;
 /** Waiting after which a stranger with an unproved branch makes room for a peer that we dialled and that has a better tip, too. */
 const STRANGER_MS = 30_000;
 /** What only a liar can have done: it ends the conversation. */
@@ -50,11 +58,16 @@ export interface SynchronizerDependencies {
   readonly customs: Pick<Customs, 'isTipAsked' | 'rivalsAtOurHeight'>;
   /** Broadhash of our chain. */
   readonly broadhash: () => string;
+  /** A number that the peers of one netgroup share. */
+  readonly netgroupOf: (peerId: PeerId) => number;
   /** Tells the keeper of peers that one misled us. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /** Told when a run has ended, whatever came of it. */
   readonly ended: () => void;
 }
+
+/** The tip of a chain that a peer claims to have, as it sent it. */
+export type ShownTip = AnnouncedTip & Pick<BlockHeader, 'generatorPublicKey'>;
 
 export class Synchronizer {
   readonly #chain: Chain;
@@ -64,6 +77,7 @@ export class Synchronizer {
   readonly #penalise: SynchronizerDependencies['penalise'];
   readonly #ended: SynchronizerDependencies['ended'];
   readonly #rests: Rests;
+  readonly #claims: Claims;
   readonly #customs: SynchronizerDependencies['customs'];
   readonly #candidates: Candidates;
   readonly #meter = new ProgressMeter();
@@ -73,10 +87,11 @@ export class Synchronizer {
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = true;
-  /** Unix times in milliseconds: of the run's start, of the last block it brought, and from when claims count again. */
-  #runStartedMs = 0;
+  /** Unix times in milliseconds: until when a claim is waited for, and of the last block that the run brought. */
+  #waitedUntilMs = -Infinity;
   #lastProgressMs = -Infinity;
-  #claimsCountFromMs = -Infinity;
+  /** Whether the peer that is followed has brought blocks. */
+  #hasProved = false;
   /** Tip at the last check: a better announcement counts only when a whole interval brought us nothing. */
   #tipAtLastCheck = '';
 
@@ -88,6 +103,11 @@ export class Synchronizer {
     this.#penalise = dependencies.penalise;
     this.#ended = dependencies.ended;
     this.#rests = new Rests(dependencies.clock);
+    this.#claims = new Claims({
+      clock: dependencies.clock,
+      netgroupOf: dependencies.netgroupOf,
+      round: () => roundOf(this.#chain.tip.header.height + 1, this.#chain.rules.params),
+    });
     this.#customs = dependencies.customs;
     this.#candidates = new Candidates({
       chain: dependencies.chain,
@@ -101,13 +121,23 @@ export class Synchronizer {
 
   /**
    * True while blocks are being taken over; no block is forged or gossiped then. A peer's mere word that it has a better
-   * chain holds us up for a moment only, and not again soon when nothing came of it.
+   * chain counts only where ours has stood still for some slots, and for a moment.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
     const nowMs = this.#clock.nowMs();
-    const isClaimFresh = nowMs < this.#runStartedMs + PROOF_MS && nowMs >= this.#claimsCountFromMs;
-    return isClaimFresh || nowMs < this.#lastProgressMs + STALL_MS;
+    return nowMs < this.#lastProgressMs + STALL_MS || (this.#isStale && nowMs < this.#waitedUntilMs);
+  }
+
+  /**
+   * Unix time in milliseconds until which a block of ours of the present slot waits, because somebody claims to have a better
+   * chain: a block on a tip that is about to be left would be lost. It is early enough to forge in that slot all the same.
+   */
+  get forgingWaitUntilMs(): number {
+    if (this.#run === undefined) return -Infinity;
+    const { params } = this.#chain.rules;
+    const startMs = slotStartMs(this.#chain.currentSlot(), params);
+    return Math.min(this.#waitedUntilMs, startMs + params.blockTimeS * 1000 * SLOT_SHARE_WAITED);
   }
 
   /** How far a download is; undefined when none is under way. */
@@ -122,6 +152,7 @@ export class Synchronizer {
     this.#chain.listen({
       applied: (blocks, origin) => {
         if (origin !== 'synced') return;
+        this.#hasProved = true;
         const nowMs = this.#clock.nowMs();
         this.#meter.observe(blocks.at(-1)?.height ?? 0, nowMs);
         // Who gives the newest block there can be leaves nothing to wait for, however soon he promises the next.
@@ -142,17 +173,22 @@ export class Synchronizer {
    * Starts a run. Does nothing while one is under way.
    *
    * @param peerId one that says to have a better chain, to be asked first
-   * @param hasShownTip true when it has sent that chain's tip
+   * @param shown that chain's tip, when the peer has sent it
    */
-  trigger(peerId?: PeerId, hasShownTip = false): void {
+  trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
     // What cannot be kept is not downloaded: the same blocks would be asked for again and again.
     if (this.#chain.disk.obstacle() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#rests.failures(peerId) <= FAILURES_TRUSTED;
-    this.#runStartedMs = this.#clock.nowMs();
+    let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
+    // A block that is doubted calls us to nobody but to peers that we chose ourselves, if they say to have a better chain, too.
+    if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
+      if (this.#candidates.dialled(new Set()).length === 0) return;
+      claim = undefined;
+    }
     this.#lastProgressMs = -Infinity;
-    const tipId = this.#chain.tip.header.id;
-    this.#run = this.#synchronise(isTrusted ? peerId : undefined, hasShownTip)
+    this.#waitedUntilMs = -Infinity;
+    this.#run = this.#synchronise(claim)
       .catch((error: unknown) => {
         this.#observer.log('error', 'SYNC_FAILED', 'synchronisation ended with an error', {
           reason: messageOf(error),
@@ -161,7 +197,6 @@ export class Synchronizer {
       })
       .finally(() => {
         this.#run = undefined;
-        if (this.#chain.tip.header.id === tipId) this.#claimsCountFromMs = this.#clock.nowMs() + DOUBT_MS;
         this.#ended();
       });
   }
@@ -197,41 +232,96 @@ export class Synchronizer {
     this.#observer.log('info', 'SYNC_PROGRESS', 'downloading blocks', { height, ...progress });
   }
 
-  async #synchronise(first: PeerId | undefined, hasShownTip: boolean): Promise<void> {
+  async #synchronise(first: Claim | undefined): Promise<void> {
     const tried = new Set<PeerId>();
-    let isShown = first !== undefined && hasShownTip;
-    let peerId = first ?? this.#candidates.choose(tried);
-    while (!this.#stopped && peerId !== undefined && tried.size < PEERS_PER_RUN_MAX) {
-      const leader = peerId;
-      this.#leader = leader;
-      this.#progressToldMs = this.#clock.nowMs();
-      this.#meter.begin(this.#chain.tip.header.height, this.#progressToldMs);
-      try {
-        const isAhead = await follow(peerId, isShown, {
-          chain: this.#chain,
-          transport: this.#transport,
-          clock: this.#clock,
-          observer: this.#observer,
-          helpers: (leader) => this.#candidates.helpersOf(leader),
-          peerFailed: (other, error) => this.#helperFailed(other, error),
-          isTipAsked: this.#customs.isTipAsked,
-          isStopped: () => this.#stopped,
-          othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(leader),
-        });
-        if (isAhead) {
-          tried.clear();
-          this.#rests.clear(peerId);
-        } else {
-          // It announced more than it gave.
-          this.#rests.fail(peerId);
-        }
-      } catch (error) {
-        this.#failed(peerId, error);
-      }
-      isShown = false;
-      tried.add(peerId);
-      peerId = this.#candidates.choose(tried);
+    // A stranger's word counts less than that of a peer that we chose ourselves.
+    const isFirstBest = first?.direction === 'outbound' || this.#candidates.dialled(tried).length === 0;
+    let claim = first !== undefined && isFirstBest ? first : this.#nextClaim(tried, true);
+    let isDialledNext = claim?.direction !== 'outbound';
+    while (!this.#stopped && claim !== undefined && tried.size < PEERS_PER_RUN_MAX) {
+      if (await this.#look(claim, tried)) tried.clear();
+      tried.add(claim.peerId);
+      claim = this.#nextClaim(tried, isDialledNext);
+      isDialledNext = !isDialledNext;
     }
+  }
+
+  /** Follows one peer and keeps in mind what its claim was worth. @returns true when our tip is its tip now */
+  async #look(claim: Claim, tried: ReadonlySet<PeerId>): Promise<boolean> {
+    const { peerId } = claim;
+    let isAhead = false;
+    this.#leader = peerId;
+    this.#hasProved = false;
+    const nowMs = this.#clock.nowMs();
+    this.#progressToldMs = nowMs;
+    this.#meter.begin(this.#chain.tip.header.height, nowMs);
+    this.#waitedUntilMs = this.#claims.isWaitedFor(claim) ? nowMs + PROOF_MS : -Infinity;
+    try {
+      isAhead = await follow(peerId, claim.signer !== undefined, {
+        chain: this.#chain,
+        transport: { request: (to, request) => this.#ask(to, request, tried) },
+        clock: this.#clock,
+        observer: this.#observer,
+        helpers: (leader) => this.#candidates.helpersOf(leader),
+        peerFailed: (other, error) => this.#helperFailed(other, error),
+        isTipAsked: this.#customs.isTipAsked,
+        isStopped: () => this.#stopped,
+        othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(peerId),
+      });
+      if (isAhead) this.#rests.clear(peerId);
+      // It announced more than it gave.
+      else this.#rests.fail(peerId);
+    } catch (error) {
+      this.#failed(peerId, error);
+    }
+    this.#waitedUntilMs = -Infinity;
+    if (this.#hasProved) this.#claims.proved(claim);
+    else if (this.#isStillBetter(claim)) this.#claims.failed(claim);
+    return isAhead;
+  }
+
+  /** Whether a claim is of a better chain than ours even now: else it was true, and came another way. */
+  #isStillBetter({ tip }: Claim): boolean {
+    return tip === undefined || this.#chain.rules.prefersTip(tip, this.#chain.tip.header);
+  }
+
+  /** Asks a peer. One that has proved nothing must answer within moments where another wants to be heard. */
+  #ask<R extends PeerRequest>(peerId: PeerId, request: R, tried: ReadonlySet<PeerId>): Promise<AnswerTo<R>> {
+    const answer = this.#transport.request(peerId, request);
+    if (this.#hasProved) return answer;
+    return new Promise((settle, fail) => {
+      let timer: Timer | undefined;
+      const look = (): void => {
+        timer = this.#clock.after(PROOF_MS, () => {
+          const isAnotherWaiting = !this.#hasProved && this.#candidates.isAnotherWaiting(peerId, tried);
+          if (isAnotherWaiting) fail(new ProtocolError('SYNC_CLAIM_UNPROVED', { peer: peerId, request: request.kind }));
+          else look();
+        });
+      };
+      look();
+      answer.then(settle, fail).finally(() => timer?.cancel());
+    });
+  }
+
+  #nextClaim(tried: ReadonlySet<PeerId>, preferDialled: boolean): Claim | undefined {
+    const peerId = this.#candidates.choose(tried, preferDialled);
+    return peerId === undefined ? undefined : this.#claimOf(peerId);
+  }
+
+  #claimOf(peerId: PeerId, shown?: ShownTip): Claim {
+    const connection = this.#transport.connections().find((each) => each.peerId === peerId);
+    const { height, maxHeightPrevoted = 0 } = shown ?? connection?.info ?? {};
+    return {
+      peerId,
+      direction: connection?.direction ?? 'inbound',
+      signer: shown?.generatorPublicKey,
+      tip: height === undefined ? undefined : { height, maxHeightPrevoted },
+    };
+  }
+
+  get #isStale(): boolean {
+    const { tip, rules } = this.#chain;
+    return this.#chain.currentSlot() - slotAt(tip.header.timestamp, rules.params) > STALE_SLOTS;
   }
 
   #failed(peerId: PeerId, error: unknown): void {
@@ -244,6 +334,11 @@ export class Synchronizer {
     this.#observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
     // Our own chain went on meanwhile: a new look decides.
     if (code === 'TIP_MOVED') return;
+    // Others had to be heard; perhaps its line is slow.
+    if (code === 'SYNC_CLAIM_UNPROVED') {
+      this.#rests.fail(peerId, false);
+      return;
+    }
     // A slow clock sees blocks and transactions of the future everywhere; a rival at our height promised nothing.
     const isRival = this.#customs.rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;

@@ -55,6 +55,7 @@ class Bench {
       observer: SILENT,
       customs: DEFAULT_CUSTOMS,
       broadhash: () => '',
+      netgroupOf: (peerId) => Number(peerId.length),
       penalise: (peerId, code) => this.penalties.push(`${peerId} ${code}`),
       ended: () => {
         this.endings += 1;
@@ -65,7 +66,8 @@ class Bench {
 
   async run(peerId?: string, hasShownTip = false): Promise<void> {
     const before = this.endings;
-    this.synchronizer.trigger(peerId, hasShownTip);
+    const shown = hasShownTip && peerId !== undefined ? this.peers.get(peerId)?.maker.tip : undefined;
+    this.synchronizer.trigger(peerId, shown);
     await until('the synchronisation has ended', () => this.endings > before);
   }
 

@@ -1,0 +1,81 @@
+/**
+ * Strangers that show the signed tip of a chain that does not exist, answer nothing and leave when the tip moves, each from
+ * another net. They cost no slot, and a node that is behind finds the true chain among them.
+ */
+
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitFor, type TestNode } from '../support/devnet.ts';
+import type { Arena } from './arena.ts';
+import type { Attack } from './measure.ts';
+
+const BLOCKS_SHOWN = 19;
+const LEAD_BLOCKS = 5;
+const LOOK_MS = 100;
+/** Longer than any stranger stays. */
+const STAY_MS_MAX = 10_000;
+/** For a node on a busy machine to start and to download a short chain. */
+const FOLLOW_MS_MAX = 120_000;
+/** Blocks that may come while two nodes are asked for their heights. */
+const BEHIND_BLOCKS_MAX = 2;
+
+export const CLAIMS_ATTACK: Attack = {
+  name: 'claims of better chains, one after the other',
+  async run(arena, untilMs) {
+    const { latecomer } = arena;
+    let isOver = false;
+    const claim = async (victim: TestNode): Promise<void> => {
+      while (!isOver) await claimOnce(arena, victim);
+    };
+    latecomer.start();
+    const lines = [claim(arena.target), claim(latecomer)];
+    try {
+      await waitFor('a node that is behind follows the true chain', () => hasFollowed(arena), FOLLOW_MS_MAX);
+      await sleep(Math.max(0, untilMs - performance.now()));
+      if (!(await hasFollowed(arena))) throw new Error('a node that was behind did not stay with the true chain');
+    } finally {
+      isOver = true;
+      await Promise.all(lines);
+      await latecomer.kill();
+    }
+  },
+};
+
+async function hasFollowed(arena: Arena): Promise<boolean> {
+  const witness = arena.devnet.nodes.at(-1) ?? arena.target;
+  const { height } = await witness.client.status();
+  return (await arena.latecomer.client.status()).height >= height - BEHIND_BLOCKS_MAX;
+}
+
+async function claimOnce(arena: Arena, victim: TestNode): Promise<void> {
+  const keyPair = arena.keyPair('genesis_5');
+  const peer = arena.intruder({ ip: strangerIp(), port: victim.plan.wsPort, answers: () => undefined });
+  try {
+    if (!(await peer.greet())) return await sleep(LOOK_MS);
+    const tip = await arena.tip(victim);
+    for (let shown = 0; shown < BLOCKS_SHOWN; shown += 1) {
+      const lead = arena.generation === 3 ? { maxHeightPrevoted: tip.height + 4_000 } : {};
+      const far = {
+        height: tip.height + LEAD_BLOCKS,
+        timestamp: tip.timestamp,
+        previousBlockId: String(1_000 + shown),
+      };
+      peer.say(arena.blockMessage(arena.block(tip, keyPair, { ...far, ...lead })));
+    }
+    const leaveMs = performance.now() + STAY_MS_MAX;
+    while (performance.now() < leaveMs && (await arena.tip(victim)).id === tip.id) await sleep(LOOK_MS);
+  } catch {
+    // The victim does not answer yet.
+    await sleep(LOOK_MS);
+  } finally {
+    peer.leave();
+  }
+}
+
+let strangers = 0;
+
+/** Of another netgroup than the one before, and than any honest peer. */
+function strangerIp(): string {
+  strangers += 1;
+  return `127.${100 + (strangers % 150)}.${(strangers >> 8) & 255}.${strangers & 255}`;
+}

@@ -1,0 +1,144 @@
+/**
+ * Honest nodes under load: the four of a devnet, which announce every second, and a fifth of default configuration that found
+ * three of them by itself. None may charge or drop another, and every transaction must get into a block.
+ */
+
+import { writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
+import { keyPairOfPassphrase } from '../../src/crypto/keys.ts';
+import { messageOf } from '../../src/primitives/errors.ts';
+import { createRules } from '../../src/protocol/generations.ts';
+import { epochTimeS } from '../../src/protocol/slots.ts';
+import { makeTransaction } from '../support/chain-maker.ts';
+import {
+  lastWords,
+  startTestDevnet,
+  waitFor,
+  waitForCommonBlock,
+  type TestDevnet,
+  type TestNode,
+} from '../support/devnet.ts';
+
+export interface LoadOptions {
+  readonly generation: 2 | 3;
+  readonly seconds: number;
+  readonly perSecond: number;
+  readonly say: (line: string) => void;
+}
+
+export interface LoadReport {
+  readonly sent: number;
+  readonly confirmed: number;
+  /** Peers that the fifth node had at the end. */
+  readonly peersOfFifth: number;
+  /** Figures of all nodes that tell of a peer that was charged, banned or not heard, by name; empty when all is well. */
+  readonly wrongs: Readonly<Record<string, number>>;
+}
+
+const NODES = 4;
+const START_MS_MAX = 150_000;
+/** For transactions that wait in a pool when the last was sent, and a machine with other work to do. */
+const CONFIRM_MS_MAX = 180_000;
+const CONFIRM_LOOK_MS = 2_000;
+/** Figures that stay at zero between honest nodes. */
+const WRONGS = ['p2p_faults_total', 'p2p_dropped_uses_total', 'peers_banned_total'];
+
+export async function runLoad(options: LoadOptions): Promise<LoadReport> {
+  const network = options.generation === 2 ? 'devnet-gen2' : 'devnet';
+  const devnet = await startTestDevnet({ network, nodes: NODES, spectators: 1 });
+  try {
+    return await loadOn(devnet, options);
+  } catch (error) {
+    throw new Error(`${messageOf(error)}\n${lastWords(devnet)}`, { cause: error });
+  } finally {
+    await devnet.close();
+  }
+}
+
+async function loadOn(devnet: TestDevnet, { seconds, perSecond, say }: LoadOptions): Promise<LoadReport> {
+  const { nodes } = devnet;
+  const fifth = nodes[NODES];
+  const first = nodes[0];
+  if (fifth === undefined || first === undefined) throw new Error('the devnet lacks a node');
+  meetOthersThrough(fifth, first);
+  fifth.start();
+  await waitForCommonBlock(nodes, 3, START_MS_MAX);
+  await waitFor('the fifth node has all peers', async () => (await peersOf(fifth)) === NODES, START_MS_MAX);
+
+  const waiting = new Set<string>();
+  const startedMs = performance.now();
+  for (let sent = 0; sent < seconds * perSecond; sent += 1) {
+    await sleep(Math.max(0, startedMs + (sent / perSecond) * 1000 - performance.now()));
+    const node = nodes[sent % nodes.length] ?? first;
+    waiting.add(await send(devnet, node, sent));
+    if (sent % (60 * perSecond) === 0) say(`${sent} sent, ${JSON.stringify(await wrongsOf(nodes))}`);
+  }
+  const sent = waiting.size;
+  const deadlineMs = performance.now() + CONFIRM_MS_MAX;
+  while (waiting.size > 0 && performance.now() < deadlineMs) {
+    for (const id of [...waiting]) if (await isConfirmed(first, id)) waiting.delete(id);
+    if (waiting.size > 0) await sleep(CONFIRM_LOOK_MS);
+  }
+  const report = {
+    sent,
+    confirmed: sent - waiting.size,
+    peersOfFifth: await peersOf(fifth),
+    wrongs: await wrongsOf(nodes),
+  };
+  say(`${report.confirmed} of ${sent} transactions in blocks, the fifth node has ${report.peersOfFifth} peers`);
+  return report;
+}
+
+/** Peers that an operator names are forgiven much, so the node is told of one alone and learns of the others from it. */
+function meetOthersThrough(node: TestNode, first: TestNode): void {
+  const { httpPort, wsPort, configFile } = node.plan;
+  const config = {
+    http: { port: httpPort, host: '127.0.0.1' },
+    p2p: { port: wsPort, host: '127.0.0.1', fixedPeers: [`127.0.0.1:${first.plan.wsPort}`] },
+    verifier: { threads: 0 },
+  };
+  writeFileSync(configFile, JSON.stringify(config));
+}
+
+async function send({ network }: TestDevnet, node: TestNode, number: number): Promise<string> {
+  const account = readAccounts(network.directory).find(({ name }) => name === 'genesis');
+  if (account === undefined) throw new Error('the devnet has no account with funds');
+  const content = { kind: 'transfer', amount: BigInt(number + 1), recipientId: `${1_000_000 + number}L` } as const;
+  // A little in the past, for nodes that are a moment behind.
+  const timestamp = epochTimeS(Date.now(), network.params) - 5;
+  const transaction = makeTransaction(network.params, keyPairOfPassphrase(account.passphrase), content, { timestamp });
+  const answer = await fetch(`${node.url}/api/transactions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(createRules(network.params).codec.transactionToJson(transaction)),
+    signal: AbortSignal.timeout(60_000),
+  });
+  if (!answer.ok) throw new Error(`transaction ${number} was refused: ${await answer.text()}`);
+  return transaction.id;
+}
+
+async function isConfirmed(node: TestNode, id: string): Promise<boolean> {
+  const answer = await fetch(`${node.url}/api/transactions?id=${id}`, { signal: AbortSignal.timeout(60_000) });
+  const { data } = (await answer.json()) as { readonly data?: readonly unknown[] };
+  return data?.length === 1;
+}
+
+async function peersOf(node: TestNode): Promise<number> {
+  const verdicts = await node.client.peerVerdicts(100);
+  return verdicts.filter(({ verdict }) => verdict === 'connected').length;
+}
+
+async function wrongsOf(nodes: readonly TestNode[]): Promise<Record<string, number>> {
+  const wrongs: Record<string, number> = {};
+  for (const { url, plan } of nodes) {
+    const figures = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(60_000) })).text();
+    for (const line of figures.split('\n')) {
+      const [name = '', value = '0'] = line.split(' ');
+      if (!line.startsWith('#') && WRONGS.some((wrong) => name.includes(wrong)) && Number(value) > 0) {
+        wrongs[`node ${plan.index} ${name}`] = Number(value);
+      }
+    }
+  }
+  return wrongs;
+}

@@ -1,0 +1,77 @@
+/** What a claim of a better chain is worth after others that came to nothing. */
+
+import test from 'ava';
+
+import { type Claim, Claims } from '../../../src/engine/sync/claims.ts';
+
+function scene() {
+  const now = { ms: 1_000_000, round: 7 };
+  const claims = new Claims({
+    clock: { nowMs: () => now.ms },
+    // The first two octets.
+    netgroupOf: (peerId) => Number(peerId.split('.')[0]) * 256 + Number(peerId.split('.')[1]),
+    round: () => now.round,
+  });
+  return { now, claims };
+}
+
+function claim(peerId: string, changes: Partial<Claim> = {}): Claim {
+  return { peerId, direction: 'inbound', ...changes };
+}
+
+test('of one signer one claim in a round is waited for, whoever brings it', (t) => {
+  const { now, claims } = scene();
+  t.true(claims.isWaitedFor(claim('1.1.0.1:5000', { signer: 'aa' })));
+  t.false(claims.isWaitedFor(claim('2.2.0.1:5000', { signer: 'aa' })));
+  t.true(claims.isWaitedFor(claim('2.2.0.1:5000', { signer: 'bb' })));
+  now.round += 1;
+  t.true(claims.isWaitedFor(claim('2.2.0.1:5000', { signer: 'aa' })));
+});
+
+test('a signer whose claim came to nothing calls us to nobody in that round', (t) => {
+  const { now, claims } = scene();
+  claims.failed(claim('1.1.0.1:5000', { signer: 'aa' }));
+  t.false(claims.isHeard(claim('2.2.0.1:5000', { signer: 'aa', direction: 'outbound' })));
+  t.true(claims.isHeard(claim('2.2.0.1:5000', { signer: 'bb' })));
+  now.round += 1;
+  t.true(claims.isHeard(claim('2.2.0.1:5000', { signer: 'aa' })));
+});
+
+test('a netgroup is doubted for twice as long with each claim of it that came to nothing', (t) => {
+  const { now, claims } = scene();
+  for (const doubtMs of [30_000, 60_000, 120_000]) {
+    claims.failed(claim('1.1.0.1:5000'));
+    now.ms += doubtMs - 1;
+    t.false(claims.isHeard(claim('1.1.9.9:6000', { signer: 'cc' })));
+    t.false(claims.isWaitedFor(claim('1.1.9.9:6000')));
+    t.true(claims.isHeard(claim('1.2.9.9:6000', { signer: 'cc' })), 'another netgroup is heard');
+    now.ms += 1;
+    t.true(claims.isHeard(claim('1.1.9.9:6000', { signer: 'cc' })));
+  }
+  for (let more = 0; more < 100; more += 1) claims.failed(claim('1.1.0.1:5000'));
+  now.ms += 1_800_000;
+  t.true(claims.isHeard(claim('1.1.9.9:6000')), 'half an hour at most');
+});
+
+test('claims from ever new netgroups and signers are soon waited for no more, but those of peers that we dialled are', (t) => {
+  const { now, claims } = scene();
+  let waited = 0;
+  for (let second = 0; second < 600; second += 1) {
+    const stranger = claim(`${second >> 8}.${second & 255}.0.1:5000`, { signer: `signer ${second}` });
+    if (claims.isWaitedFor(stranger)) waited += 1;
+    claims.failed(stranger);
+    now.ms += 1_000;
+  }
+  t.is(waited, 1, 'each that fails prolongs the doubt');
+  t.true(claims.isWaitedFor(claim('99.9.0.1:5000', { direction: 'outbound' })));
+  now.ms += 600_000;
+  t.true(claims.isWaitedFor(claim('99.9.0.1:5000')));
+});
+
+test('a claim that proves true ends the doubts of its kind', (t) => {
+  const { claims } = scene();
+  claims.failed(claim('1.1.0.1:5000', { signer: 'aa' }));
+  claims.proved(claim('1.1.0.2:5000', { signer: 'bb' }));
+  t.true(claims.isWaitedFor(claim('1.1.0.3:5000', { signer: 'bb' })));
+  t.true(claims.isWaitedFor(claim('1.1.0.3:5000')));
+});

@@ -1,0 +1,111 @@
+/** The table of rates: what honest nodes send never passes what is taken, whatever happened to the line before. */
+
+import test from 'ava';
+
+import { FRAMES_PER_SECOND_CUT, framesAtOnceMax } from '../../src/p2p/gate.ts';
+import { ReceiveLimits } from '../../src/p2p/receive-limits.ts';
+import {
+  CALLS_PER_SECOND_MAX,
+  FRAMES_PER_SECOND,
+  honestFramesMax,
+  honestMax,
+  limitsOf,
+  RATES,
+  RATE_WINDOW_MS,
+  type RateRow,
+  SAFETY,
+  type Sending,
+  STALL_MS,
+} from '../../src/ports/rates.ts';
+
+const HOUR_MS = 3_600_000;
+
+for (const row of RATES) {
+  const title = `generation ${row.generation}, ${row.name}`;
+
+  test(`${title}: what honest nodes can send, with room to spare, is taken, and what is charged lies beyond`, (t) => {
+    const { takenMax, chargedAbove } = limitsOf(row);
+    t.true(honestMax(row) * SAFETY <= takenMax);
+    t.true(chargedAbove >= 2 * takenMax);
+  });
+
+  for (const [whose, sending] of sendersOf(row)) {
+    test(`${title}: nothing of ${whose} is dropped when its line stands still and then brings all at once`, (t) => {
+      // Each way of standing still: not at all, in the middle, right after the connection, and over and over.
+      for (const stallsMs of [[], [60_000], [0], Array.from({ length: 50 }, (_, index) => index * 61_000)]) {
+        const limits = new ReceiveLimits(row.generation);
+        const arrivals = arrivalsOf(sending, stallsMs);
+        const dropped = arrivals.filter((atMs) => limits.use(row.name, atMs) !== 'taken');
+        t.deepEqual(dropped, [], `stalls at ${stallsMs.slice(0, 3).join()}`);
+      }
+    });
+
+    test(`${title}: nothing of ${whose} is dropped when its process stands still, whatever had gathered there`, (t) => {
+      const limits = new ReceiveLimits(row.generation);
+      // Its timers fire late and once; what it may send at once is there again.
+      for (let atMs = 0; atMs < HOUR_MS; atMs += 7_777) {
+        for (let sent = 0; sent < sending.burst + 1; sent += 1) t.is(limits.use(row.name, atMs), 'taken');
+      }
+    });
+  }
+}
+
+for (const generation of [2, 3] as const) {
+  test(`frames of generation ${generation}: all that an honest peer can make arrive at once is read`, (t) => {
+    t.true(honestFramesMax(generation) * SAFETY <= framesAtOnceMax(generation));
+    t.true(framesAtOnceMax(generation) < FRAMES_PER_SECOND_CUT);
+    t.true(2 * honestFramesMax(generation) <= FRAMES_PER_SECOND_CUT);
+  });
+
+  test(`frames of generation ${generation}: in the long run a node of ours stays below what every release lets pass`, (t) => {
+    const rows = RATES.filter((row) => row.generation === generation);
+    const questions = CALLS_PER_SECOND_MAX;
+    const messages = rows
+      .filter(({ own }) => own.everyMs > 1_000 / CALLS_PER_SECOND_MAX)
+      .reduce((sum, { own }) => sum + 1_000 / own.everyMs, 0);
+    // Answers to as many questions as ours, and the heartbeat.
+    t.true(2 * questions + messages + 1 <= FRAMES_PER_SECOND, `${2 * questions + messages}`);
+  });
+}
+
+test('release 3.0.2 charges for a fourth use in ten seconds: none of ours comes, though one is four seconds late', (t) => {
+  for (const name of ['getTransactions', 'postTransactionsAnnouncement', 'postSignatures']) {
+    const row = RATES.find((each) => each.generation === 3 && each.name === name)!;
+    const sent = sentBy(row.own);
+    for (const [late] of sent.slice(0, 50).entries()) {
+      const arrivals = sent.map((atMs, index) => (index === late ? atMs + 4_000 : atMs)).sort((a, b) => a - b);
+      for (const fromMs of arrivals) {
+        const inWindow = arrivals.filter((atMs) => atMs >= fromMs && atMs < fromMs + RATE_WINDOW_MS);
+        t.true(inWindow.length <= 3, `${name}: ${inWindow.join()}`);
+      }
+    }
+  }
+});
+
+function sendersOf({ own, reference }: RateRow): readonly (readonly [string, Sending])[] {
+  return [['ours', own], ...(reference === undefined ? [] : ([['the reference', reference]] as const))];
+}
+
+/** Moments at which a sender sends that always sends what it may: for some minutes. */
+function sentBy({ burst, everyMs }: Sending): number[] {
+  const count = Math.ceil((10 * RATE_WINDOW_MS) / everyMs);
+  const steady = Array.from({ length: count }, (_, index) => (index + 1) * everyMs);
+  return [...Array.from({ length: burst }, () => 0), ...steady];
+}
+
+/** The same as it arrives: what was sent while the line stood still comes at the end of that, of calls no more than can wait. */
+function arrivalsOf(sending: Sending, stallsMs: readonly number[]): number[] {
+  const arrivals: number[] = [];
+  const piled = new Map<number, number>();
+  for (const atMs of sentBy(sending)) {
+    const stall = stallsMs.find((fromMs) => atMs >= fromMs && atMs < fromMs + STALL_MS);
+    if (stall === undefined) {
+      arrivals.push(atMs);
+      continue;
+    }
+    const count = (piled.get(stall) ?? 0) + 1;
+    piled.set(stall, count);
+    if (count <= sending.burst + (sending.piledMax ?? Infinity)) arrivals.push(stall + STALL_MS);
+  }
+  return arrivals.sort((a, b) => a - b);
+}
