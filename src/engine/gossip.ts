@@ -16,7 +16,7 @@ import type { TransactionPool } from './pool/pool.ts';
 /** Items of one announcement, as the wire allows. */
 const ITEMS_PER_MESSAGE_MAX = 25;
 /** Announcements that wait: as many as a full pool can cause. */
-const QUEUE_ITEMS_MAX = 5000;
+export const QUEUE_ITEMS_MAX = 5000;
 /** Blocks remembered, so that the same one from many peers costs once. */
 const SEEN_BLOCKS_MAX = 1000;
 /** Refusals that depend on our clock: it may run slow, and the block be good in a moment. */

@@ -32,7 +32,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** How often connections are looked at for time-outs, in milliseconds. */
 const TIMEOUT_CHECK_MS = 1_000;
 /** Connections open at once, streams of events included: what is beyond is cut at once. */
-const CONNECTIONS_MAX = 5_000;
+export const CONNECTIONS_MAX = 5_000;
 
 /** @param options what differs from `HTTP_DEFAULTS` */
 export function createHttpServer(api: NodeApi, options: Partial<HttpOptions> = {}): HttpServer {

@@ -60,7 +60,7 @@ export interface RunningNode {
 const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
 
 /** Signature answers remembered: some blocks' worth, so that what the pool verified costs nothing in a block. */
-const SIGNATURE_ANSWERS_MAX = 20_000;
+export const SIGNATURE_ANSWERS_MAX = 20_000;
 
 /**
  * Starts a node.

@@ -6,6 +6,7 @@ import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '.
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { startNode } from '../../node/node.ts';
+import { startWatchdog } from '../../node/watchdog/watchdog.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { createObserver, type ObserverOptions } from '../../telemetry/logger.ts';
@@ -42,8 +43,18 @@ export async function start(flags: StartFlags): Promise<void> {
     process.stderr.write(`${problemOf(error).line}\n`);
     process.exit(EXIT.failed);
   });
+  const watchdog = startWatchdog({
+    limits: {
+      ceilingBytes: config.memory.ceilingMb * MEGABYTE,
+      blockedMsMax: config.watchdog.blockedMaxS * 1000,
+    },
+    exitCode: EXIT.unhealthy,
+    log: { format: config.log.format, ...(config.log.file === '' ? {} : { file: resolve(config.log.file) }) },
+    observer: observer.room('watchdog'),
+  });
   const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
   const node = await startNode({ network, dataDirectory, config, observer, metrics });
+  watchdog.arm();
   process.stdout.write(`${startedLine(network.name, node.httpPort, node.wsPort, dataDirectory)}\n`);
   const lack = forgingLack(network, config);
   if (lack !== undefined) process.stdout.write(`${lack}\n`);
@@ -54,6 +65,7 @@ export async function start(flags: StartFlags): Promise<void> {
   }, STOP_MS_MAX);
   await node.close();
   clearTimeout(patience);
+  await watchdog.stop();
   observer.close();
 }
 

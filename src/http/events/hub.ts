@@ -49,7 +49,7 @@ export interface EventHubOptions {
 const READERS_PER_TURN = 25;
 const RECORDS_PER_TURN = 20;
 /** Records kept as text: readers mostly want the same ones. */
-const RECORDS_CACHED_MAX = 64;
+export const RECORDS_CACHED_MAX = 64;
 
 interface Reader {
   readonly response: ServerResponse;
