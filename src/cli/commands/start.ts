@@ -5,6 +5,7 @@ import { loadConfig } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { checkCeiling } from '../../node/memory-budget.ts';
 import { startNode } from '../../node/node.ts';
 import { startWatchdog } from '../../node/watchdog/watchdog.ts';
 import { hexOf } from '../../primitives/bytes.ts';
@@ -29,6 +30,7 @@ export async function start(flags: StartFlags): Promise<void> {
     flags: flagValues(flags),
     ...(flags.config === undefined ? {} : { file: flags.config }),
   });
+  checkCeiling(config);
   await checkForgingKeys(config.forging);
   await checkPortsFree(listeners(config));
 

@@ -18,7 +18,7 @@ const SIGNAL = 'SIGALRM';
 /** A last word that cannot be written by then, as nobody reads the log, is left unsaid. */
 const WORD_MS_MAX = 500;
 /** Time that the main thread has to end the process by its exit code. */
-const EXIT_MS_MAX = 1000;
+const EXIT_MS_MAX = 3000;
 const STANDARD_ERROR = 2;
 
 const { memory, limits, log } = workerData as WatchdogData;
