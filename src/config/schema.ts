@@ -132,8 +132,8 @@ export const OPTIONS = {
   memory: {
     ceilingMb: integer(
       'Memory of its own above which the node ends, to be started again; docs/guides/operate.md says what it is made of.',
-      1536,
-      1024,
+      2048,
+      1280,
       1_000_000,
       { unit: 'MB' },
     ),

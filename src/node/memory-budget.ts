@@ -53,6 +53,8 @@ export const BASE_BYTES = 150 * MB;
 
 /** A transaction with fifteen members' signatures, as an object with its texts. */
 const TRANSACTION_BYTES = 12 * KB;
+/** Stored blocks become up to as many times more in values (docs/decisions/0005). */
+const VALUES_PER_STORED_BYTE = 20;
 /** Bytes of JSON become about as many times more in objects. */
 const OBJECTS_PER_JSON = 4;
 const QUEUES = 5;
@@ -123,8 +125,8 @@ export function budgetsOf({ pool, verifier }: Pick<Config, 'pool' | 'verifier'>)
     {
       name: 'rival branch',
       file: 'engine/sync/follow.ts',
-      bytesMax: BRANCH_BYTES_MAX * OBJECTS_PER_JSON,
-      reckoning: 'its bytes, as objects',
+      bytesMax: BRANCH_BYTES_MAX * VALUES_PER_STORED_BYTE,
+      reckoning: 'its stored bytes, as values',
     },
     {
       name: 'what is known of peers',

@@ -26,7 +26,7 @@ test('a ceiling below what larger budgets need is refused with the least that do
   t.notThrows(() => checkCeiling(config));
   const wide = { ...config, pool: { ...config.pool, transactionsPerQueueMax: 5000 } };
   t.true(neededBytes(wide) > neededBytes(config) + 200 * MB);
-  const low = { ...wide, memory: { ceilingMb: 1024 } };
+  const low = { ...wide, memory: { ceilingMb: 1280 } };
   const error = t.throws(() => checkCeiling(low), { code: 'CONFIG_INVALID' });
   const [, least] = /at least (\d+) /.exec(error.message) ?? [];
   t.notThrows(() => checkCeiling({ ...wide, memory: { ceilingMb: Number(least) } }));

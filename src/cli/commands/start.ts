@@ -16,6 +16,7 @@ import { checkPortsFree } from '../ports.ts';
 import { EXIT, problemOf } from '../problems.ts';
 import type { StartFlags } from '../flags.ts';
 import { stopRequest } from '../stop-request.ts';
+import { systemdNotifier } from '../systemd.ts';
 
 /** Longest that a graceful stop may take; the data on disk is whole at any moment. */
 const STOP_MS_MAX = 10_000;
@@ -57,10 +58,13 @@ export async function start(flags: StartFlags): Promise<void> {
   const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
   const node = await startNode({ network, dataDirectory, config, observer, metrics });
   watchdog.arm();
+  const systemd = systemdNotifier(process.env, observer.room('systemd'));
+  systemd.ready();
   process.stdout.write(`${startedLine(network.name, node.httpPort, node.wsPort, dataDirectory)}\n`);
   const lack = forgingLack(network, config);
   if (lack !== undefined) process.stdout.write(`${lack}\n`);
   await stop;
+  systemd.stopping();
   const patience = setTimeout(() => {
     process.stderr.write('bloomery: the node did not stop in time and was ended\n');
     process.exit(EXIT.failed);
