@@ -45,6 +45,8 @@ export interface NodeClient {
   blockId(height: number): Promise<string | undefined>;
   /** The best delegates, at most 101. */
   delegates(): Promise<readonly DelegateCounts[]>;
+  /** Generators of the first blocks after the genesis block, at most 100, by height. */
+  firstForgers(count: number): Promise<readonly string[]>;
   /** The latest decisions, newest first. */
   decisions(limit: number): Promise<readonly DecisionState[]>;
   /** Peer addresses with what the node thinks of them, connected ones first. */
@@ -73,6 +75,10 @@ export function nodeClient(url: string, timeoutMs?: number): NodeClient {
         produced: producedBlocks,
         missed: missedBlocks,
       }));
+    },
+    firstForgers: async (count) => {
+      const blocks = await ask<{ generatorPublicKey: string }[]>(`blocks?sort=height:asc&offset=1&limit=${count}`);
+      return blocks.map(({ generatorPublicKey }) => generatorPublicKey);
     },
     digest: () => ask('node/digest'),
     peerVerdicts: (limit) => ask(`node/peers?limit=${limit}`),

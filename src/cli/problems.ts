@@ -11,6 +11,8 @@ export const EXIT = {
   failed: 1,
   /** A wrong flag, configuration or network folder: nothing was started or written. */
   usage: 2,
+  /** A running node could not do its work any more and ended itself, to be started again. */
+  unhealthy: 3,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

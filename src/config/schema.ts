@@ -145,6 +145,24 @@ export const OPTIONS = {
       'auto',
     ),
   },
+  memory: {
+    ceilingMb: integer(
+      'Memory of its own above which the node ends, to be started again; docs/guides/operate.md says what it is made of.',
+      2048,
+      1280,
+      1_000_000,
+      { unit: 'MB' },
+    ),
+  },
+  watchdog: {
+    blockedMaxS: integer(
+      'Time that the node may stand still, or spend in garbage collection alone, before it ends, to be started again; 0 for any.',
+      30,
+      0,
+      3600,
+      { unit: 's' },
+    ),
+  },
   log: {
     level: choice('Least important lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
     format: choice('Lines for people or JSON for machines.', ['human', 'json'], 'human'),

@@ -13,11 +13,11 @@ import type { PeerId } from '../ports/transport.ts';
 /** Items of one message, as the wire allows. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
 /** Things that are kept to be told: as many as a full pool can cause. */
-const ITEMS_MAX = 5_000;
+export const ITEMS_MAX = 5_000;
 /** What a connected peer is known to have: what is forgotten is told once more than needed. */
-const KNOWN_PER_PEER_MAX = 500;
+export const KNOWN_PER_PEER_MAX = 500;
 /** Peers whose rate is remembered, as they go on counting when a connection ends: more than can be connected. */
-const PEERS_MAX = 20_000;
+export const PEERS_MAX = 20_000;
 /** News waits for so long for more of it. */
 const GATHER_MS = 200;
 

@@ -8,7 +8,7 @@ import type { Decision } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /** Entries of one room: a peer that has itself refused a thousand times must not push out why we missed a slot. */
-const ENTRIES_PER_ROOM_MAX = 200;
+export const ENTRIES_PER_ROOM_MAX = 200;
 /** Longest text of a field: reasons may repeat what a peer sent. */
 const TEXT_CHARACTERS_MAX = 300;
 

@@ -18,9 +18,9 @@ export interface AnswerMemory {
 }
 
 /** Larger ones are seldom asked for twice within a block. */
-const BODY_BYTES_MAX = 256 * 1024;
+export const BODY_BYTES_MAX = 256 * 1024;
 /** With the bound above, some hundred megabytes at the very worst, and a few in practice. */
-const ENTRIES_MAX = 500;
+export const ENTRIES_MAX = 500;
 const TARGET_CHARACTERS_MAX = 500;
 /** As the compression of the long way has it. */
 const COMPRESSED_FROM_BYTES = 1024;

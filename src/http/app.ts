@@ -42,8 +42,7 @@ export function createHttpServer(
   const isTrusted = createTrust(settings);
   const admission = new Admission({ clock, limits: admissionLimits(limits), observer, isTrusted });
   const limit = createRateLimit(limits, { clock, isTrusted });
-  const dashboard =
-    settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
+  const dashboard = settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
   const isOtherPath = (path: string): boolean => dashboard !== undefined && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
@@ -96,7 +95,8 @@ const ARRIVALS_MIN = 400;
 function admissionLimits(limits: HttpLimits) {
   const { connectionsMax, connectionsPerAddressMax, headersTimeoutMs, max, strangerMax, windowMs } = limits;
   const requestsMax = max === 0 ? strangerMax : max;
-  const arrivalsMax = requestsMax === 0 ? Number.POSITIVE_INFINITY : Math.ceil((2 * requestsMax * WINDOW_MS) / windowMs);
+  const arrivalsMax =
+    requestsMax === 0 ? Number.POSITIVE_INFINITY : Math.ceil((2 * requestsMax * WINDOW_MS) / windowMs);
   return {
     connectionsMax,
     connectionsPerAddressMax,

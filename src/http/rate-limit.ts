@@ -24,7 +24,7 @@ export interface Allowance {
 }
 
 /** Addresses counted at once: the least recent is forgotten beyond, so a flood of addresses cannot fill the memory. */
-const CLIENTS_MAX = 20_000;
+export const CLIENTS_MAX = 20_000;
 /** No request is held longer than this: what waits costs memory. */
 const DELAY_MAX_MS = 60_000;
 

@@ -63,7 +63,7 @@ export interface RunningNode {
 const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
 
 /** Signature answers remembered: some blocks' worth, so that what the pool verified costs nothing in a block. */
-const SIGNATURE_ANSWERS_MAX = 20_000;
+export const SIGNATURE_ANSWERS_MAX = 20_000;
 /** Many times a key, or a certificate with all that it rests on. */
 const TLS_FILE_BYTES_MAX = 1024 * 1024;
 

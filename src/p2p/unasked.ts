@@ -17,7 +17,7 @@ export const UNASKED_BYTES_CHARGED = 12_000_000;
 /** In a window; more end the connection. */
 export const UNASKED_BYTES_CUT = 16_000_000;
 /** Of all peers in a window; beyond, only those are read that have sent little of it. */
-const CROWD_BYTES_MAX = 24_000_000;
+export const CROWD_BYTES_MAX = 24_000_000;
 const CROWD_BYTES_FREE = 256_000;
 
 /** What all peers together have sent unasked. */

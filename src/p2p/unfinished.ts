@@ -4,7 +4,7 @@
  */
 
 /** Of all connections together; where there are more, the oldest of the large ones are given up. */
-const BYTES_MAX = 24_000_000;
+export const BYTES_MAX = 24_000_000;
 /** Of one connection, and nobody's business: more than blocks and transactions have that come unasked. */
 const BYTES_FREE = 256_000;
 /** What memory a piece takes that brings a single byte. */

@@ -7,9 +7,9 @@ import { sameTexts } from './indexes.ts';
 import type { OverwrittenAccount } from './undo.ts';
 
 /** Accounts that vote in memory. One with all its votes takes about 10 KB, so this is 20 MB at worst. */
-const VOTERS_CACHED_MAX = 2048;
+export const VOTERS_CACHED_MAX = 2048;
 /** Other accounts, about 600 bytes each: as many as a large commit of an import touches. */
-const ACCOUNTS_CACHED_MAX = 32_768;
+export const ACCOUNTS_CACHED_MAX = 32_768;
 
 /** An account as it is now and as it stands in the tables. */
 interface HeldAccount {

@@ -22,7 +22,7 @@ import { StateTables } from './state-tables.ts';
 import { decodeUndo, encodeUndo, type Overwritten, type OverwrittenValues } from './undo.ts';
 
 /** Headers in memory: more than the generations look back, so that the rules seldom touch the disk. */
-const HEADERS_CACHED_MAX = 1024;
+export const HEADERS_CACHED_MAX = 1024;
 
 /** The chain store, with its keys open to the queries of this room. */
 export interface StoredChain extends ChainStore {

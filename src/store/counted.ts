@@ -32,9 +32,9 @@ export const COUNTED_TABLES: readonly TableName[] = [
 ];
 
 /** Changed runs of a table that wait to be written together, where keys come by the thousand: some megabytes. */
-const RUNS_CHANGED_MAX = 512;
+export const RUNS_CHANGED_MAX = 512;
 /** Runs that are kept in memory as keys, about 8 KB each. */
-const RUNS_READ_MAX = 512;
+export const RUNS_READ_MAX = 512;
 
 export interface CountedWriter extends KeyValueWriter {
   /**

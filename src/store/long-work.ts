@@ -15,7 +15,7 @@ const WAITING_MAX = 16;
 /** Lists kept. */
 const LISTS_KEPT_MAX = 16;
 /** Items of all kept lists together, some ten bytes each. */
-const ITEMS_KEPT_MAX = 2_000_000;
+export const ITEMS_KEPT_MAX = 2_000_000;
 
 export interface LongWorkOptions {
   readonly pause: Pause;

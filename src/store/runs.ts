@@ -7,7 +7,7 @@ import { prefixRange, type KeyRange, type KeyValueReader, type KeyValueWriter } 
 import { runKey } from './layout.ts';
 
 /** A run that grows beyond this is cut: a small multiple of what the disk writes at once. */
-const RUN_BYTES_MAX = 8000;
+export const RUN_BYTES_MAX = 8000;
 /** Size of the pieces: with its key such a value fills a page of the disk. */
 const RUN_BYTES_CUT = 4000;
 /** Runs whose numbers are added up one by one. For more, those before each run are added up once for all. */

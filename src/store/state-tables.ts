@@ -18,7 +18,7 @@ import { decodeAccount, decodeDelegate, decodeKeys, encodeAccount, encodeDelegat
 import type { Overwritten, OverwrittenAccount, OverwrittenDelegate, OverwrittenValues } from './undo.ts';
 
 /** Delegates in memory, about 500 bytes each. */
-const DELEGATES_CACHED_MAX = 4096;
+export const DELEGATES_CACHED_MAX = 4096;
 /** Round lists in memory: those of the running rounds. */
 const ROUND_LISTS_CACHED_MAX = 8;
 

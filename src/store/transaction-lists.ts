@@ -39,7 +39,7 @@ import { TRANSACTIONS_PER_VALUE } from './stored-transactions.ts';
 /** A list with more items is long. */
 export const SHORT_LIST_ITEMS_MAX = 256;
 /** Addresses that were lately used, whose number of transactions is known in memory: some hundred bytes each. */
-const ADDRESSES_CACHED_MAX = 65_536;
+export const ADDRESSES_CACHED_MAX = 65_536;
 /** Likewise of types: more than any generation has. */
 const TYPES_CACHED_MAX = 64;
 /** Items of lists that become long, read at once: some megabytes. */

@@ -41,7 +41,7 @@ const JOB_CHECKS_MAX = 128;
 const KEYED_CHECKS_MAX = 200;
 
 /** Checks waiting on one thread. Beyond, the caller's own thread works: that slows those who ask. */
-const THREAD_CHECKS_MAX = 20_000;
+export const THREAD_CHECKS_MAX = 20_000;
 
 /**
  * Opens the pool. A lost thread costs speed only: what it had is answered on the calling thread, and so is everything once

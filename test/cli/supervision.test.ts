@@ -205,6 +205,7 @@ class FakeDevnet {
       connectedPeers: () => answer(1),
       delegates: () => answer([]),
       blockId: (height) => answer(height <= 3 ? `${height}` : undefined),
+      firstForgers: unasked,
       constants: unasked,
       decisions: unasked,
       peerVerdicts: unasked,

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
@@ -5,7 +6,7 @@ import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
 import { packageDirectory } from '../../src/config/package.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
-import { allOptions } from '../../src/config/schema.ts';
+import { allOptions, OPTIONS } from '../../src/config/schema.ts';
 import { HEALTH_ROUTE, READINESS_ROUTE } from '../../src/http/routes/health.ts';
 import { METRICS_ROUTE } from '../../src/http/routes/metrics.ts';
 import { DECLARATIONS } from '../../src/telemetry/declarations.ts';
@@ -128,6 +129,24 @@ test('the unit for systemd starts a node with flags that it has, on folders that
   const [, configuration] = /^ConfigurationDirectory=(\w+)$/m.exec(unit) ?? [];
   t.true(words.includes(`/etc/${configuration}/config.json5`));
   t.regex(unit, new RegExp(`^EnvironmentFile=-/etc/${configuration}/`, 'm'));
+});
+
+test('systemd and Docker leave room for the ceiling of the node, and wait longer than its own watchdog', (t) => {
+  const ceilingMb = OPTIONS.memory.ceilingMb.default;
+  const unit = read('bloomery.service');
+  for (const file of ['bloomery.service', 'Dockerfile']) {
+    t.is(Number(/NODE_OPTIONS=--max-old-space-size=(\d+)/.exec(read(file))?.[1]), ceilingMb, file);
+  }
+  const roomMb = (form: RegExp, text: string): number => Number(form.exec(text)?.[1]) * 1024;
+  t.true(roomMb(/^MemoryMax=(\d+)G$/m, unit) > 1.25 * ceilingMb);
+  t.true(roomMb(/^ {2}mem_limit: (\d+)g$/m, read('compose.yaml')) > 1.25 * ceilingMb);
+  t.true(Number(/^WatchdogSec=(\d+)$/m.exec(unit)?.[1]) >= 2 * OPTIONS.watchdog.blockedMaxS.default);
+  t.regex(unit, /^Type=notify$/m);
+  t.regex(unit, /^NotifyAccess=all$/m);
+  t.regex(unit, /^Restart=on-failure$/m);
+  const verified = spawnSync('systemd-analyze', ['verify', join(folder, 'bloomery.service')], { encoding: 'utf8' });
+  // Machines without systemd have the rest of this test.
+  if (verified.error === undefined) t.is(verified.status, 0, verified.stderr);
 });
 
 const SERVICE_PATHS = new Set([HEALTH_ROUTE, READINESS_ROUTE, METRICS_ROUTE].map(({ path }) => path));

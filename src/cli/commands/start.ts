@@ -5,7 +5,9 @@ import { loadConfig } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { checkCeiling } from '../../node/memory-budget.ts';
 import { startNode } from '../../node/node.ts';
+import { startWatchdog } from '../../node/watchdog/watchdog.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { createObserver, type ObserverOptions } from '../../telemetry/logger.ts';
@@ -15,6 +17,7 @@ import { EXIT, problemOf } from '../problems.ts';
 import type { StartFlags } from '../flags.ts';
 import { stopRequest } from '../stop-request.ts';
 import { note, printLine } from '../output.ts';
+import { systemdNotifier } from '../systemd.ts';
 
 /** Longest that a graceful stop may take; the data on disk is whole at any moment. */
 const STOP_MS_MAX = 10_000;
@@ -29,6 +32,7 @@ export async function start(flags: StartFlags): Promise<void> {
     flags: flagValues(flags),
     ...(flags.config === undefined ? {} : { file: flags.config }),
   });
+  checkCeiling(config);
   await checkForgingKeys(config.forging);
   await checkPortsFree(listeners(config));
 
@@ -43,8 +47,20 @@ export async function start(flags: StartFlags): Promise<void> {
     note(problemOf(error).line);
     process.exit(EXIT.failed);
   });
+  const watchdog = startWatchdog({
+    limits: {
+      ceilingBytes: config.memory.ceilingMb * MEGABYTE,
+      blockedMsMax: config.watchdog.blockedMaxS * 1000,
+    },
+    exitCode: EXIT.unhealthy,
+    log: { format: config.log.format, ...(config.log.file === '' ? {} : { file: resolve(config.log.file) }) },
+    observer: observer.room('watchdog'),
+  });
   const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
   const node = await startNode({ network, dataDirectory, config, observer, metrics });
+  watchdog.arm();
+  const systemd = systemdNotifier(process.env, observer.room('systemd'));
+  systemd.ready();
   const lack = forgingLack(network, config);
   try {
     printLine(startedLine(network.name, node.httpPort, node.wsPort, dataDirectory));
@@ -56,6 +72,7 @@ export async function start(flags: StartFlags): Promise<void> {
   const damage = node.damaged.then((error) => ({ by: error.code, exitCode: EXIT.failed, error }));
   const ending = await Promise.race([stop, damage]);
   const { by, exitCode } = ending;
+  systemd.stopping();
   observer.log('info', 'NODE_STOPPING', 'the node stops', { by });
   const patience = setTimeout(() => {
     observer.log('error', 'NODE_STOP_LATE', 'the node did not stop in time and was ended', { by });
@@ -64,6 +81,7 @@ export async function start(flags: StartFlags): Promise<void> {
   }, STOP_MS_MAX);
   await node.close();
   clearTimeout(patience);
+  await watchdog.stop();
   observer.log('info', 'NODE_STOPPED', 'the node stopped', { by });
   observer.close();
   process.exitCode = exitCode;

@@ -6,6 +6,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { nodeClient, type DelegateCounts, type NodeClient } from '../node-client.ts';
 import { startNodeProcess, type NodeProcess } from './node-process.ts';
 import { DEVNET_HOST, STARTUP_MS, deadlineMs, type PlannedNode } from './plan.ts';
+import { FirstRound, missedBlocks } from './missed-blocks.ts';
 import type { RestartMode } from './restart-policy.ts';
 import { SupervisedNode } from './supervised-node.ts';
 import type { NodeRow, Screen } from './table.ts';
@@ -92,6 +93,7 @@ async function watch(run: DevnetRun, nodes: readonly SupervisedNode[]): Promise<
   const startedMs = parts.nowMs();
   const allowedMs = untilHeight === undefined ? STARTUP_MS : deadlineMs(untilHeight, run.network.params.blockTimeS);
   let isStarted = false;
+  const firstRound = new FirstRound(run.network.params.activeDelegates);
   let readyTold = run.onReady === undefined;
   // Nodes that are slow to answer must not keep anybody from stopping them.
   const stopped = new Promise<undefined>((resolve) => {
@@ -100,7 +102,8 @@ async function watch(run: DevnetRun, nodes: readonly SupervisedNode[]): Promise<
   while (!stop.aborted) {
     if (!isStarted || untilHeight !== undefined) await refuseEnds(nodes);
     else await superviseAll(nodes, run.screen);
-    const rows: readonly NodeRow[] | undefined = await Promise.race([Promise.all(rowsOf(nodes, isStarted)), stopped]);
+    const looked = Promise.all(rowsOf(nodes, { isStarted, firstRound }));
+    const rows: readonly NodeRow[] | undefined = await Promise.race([looked, stopped]);
     if (rows === undefined) return undefined;
     run.screen.show(rows);
     const heights: readonly number[] = rows.flatMap(({ state }) => (state === undefined ? [] : [state.height]));
@@ -145,7 +148,13 @@ async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): P
   throw new ProtocolError('DEVNET_NODE_ENDED', { reasons }, `no node is left: ${reasons}`);
 }
 
-function rowsOf(nodes: readonly SupervisedNode[], isStarted: boolean): readonly Promise<NodeRow>[] {
+/** What the rows are read by. */
+interface Look {
+  readonly isStarted: boolean;
+  readonly firstRound: FirstRound;
+}
+
+function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Look): readonly Promise<NodeRow>[] {
   const running = nodes.filter(({ process }) => process !== undefined);
   // The chain's own counters: one node's word is enough, and the first that answers gives it.
   const delegates = firstAnswer(running.map(({ client }) => client));
@@ -161,12 +170,13 @@ function rowsOf(nodes: readonly SupervisedNode[], isStarted: boolean): readonly 
       const [status, peers, counts] = await Promise.all([client.status(), client.connectedPeers(), delegates]);
       const own = new Set(node.delegates.map(({ publicKey }) => publicKey));
       const mine = counts.filter(({ publicKey }) => own.has(publicKey));
+      const exempt = await firstRound.delegateWithoutTurn(status.height, counts, client);
       const state = {
         height: status.height,
         finalized: status.chainMaxHeightFinalized,
         peers,
         forged: mine.reduce((sum, { produced }) => sum + produced, 0),
-        missed: mine.reduce((sum, { missed }) => sum + missed, 0),
+        missed: mine.reduce((sum, each) => sum + missedBlocks(each, exempt), 0),
       };
       return { ...ports, state };
     } catch (error) {

@@ -154,7 +154,10 @@ export class ForgingScheduler {
     if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
     const found = obstacle();
     if (found !== undefined) {
-      this.#refuse('FORGING_PAUSED', 'warn', 'a slot of ours passes unused', { ...found });
+      // Of a network that has not begun no slot can be missed, unless something failed here.
+      const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
+      if (isBeginning) this.#refuse('FORGING_NOT_BEGUN', 'info', 'the network has not begun yet', { ...found });
+      else this.#refuse('FORGING_PAUSED', 'warn', 'a slot of ours passes unused', { ...found });
       return;
     }
     const block = await chain.forge((tip) => this.#build(tip));
@@ -272,7 +275,7 @@ export class ForgingScheduler {
     return { code, reason, ...(untilS === undefined ? {} : { untilMs: epochMs + untilS * 1000 }) };
   }
 
-  #refuse(code: string, level: 'warn' | 'error', message: string, fields: Record<string, unknown>): void {
+  #refuse(code: string, level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>): void {
     const { chain, observer } = this.#dependencies;
     const slot = chain.currentSlot();
     if (slot === this.#slotOfLastRefusal) return;

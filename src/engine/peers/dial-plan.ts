@@ -20,7 +20,7 @@ const CONNECTED_CODE = 4404;
 const FORBIDDEN_CODE = 4403;
 /** Another network, another protocol, an impossible info, an incomplete query: final for as long as both sides run. */
 const FINAL_CODES: ReadonlySet<number> = new Set([4102, 4103, 4104, 4105, 4502]);
-const REMEMBERED_MAX = 10_000;
+export const REMEMBERED_MAX = 10_000;
 const OWN_MAX = 32;
 /** Waits after failures, doubled with each. */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };

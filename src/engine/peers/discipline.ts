@@ -18,7 +18,7 @@ const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
   'MALFORMED_PEER_LIST',
   'INFO_TOO_LARGE',
 ]);
-const REPUTATIONS_MAX = 5_000;
+export const REPUTATIONS_MAX = 5_000;
 /** Of what an offence was: reasons may repeat what a peer sent, and those of bans are kept for a day. */
 const DETAIL_CHARACTERS_MAX = 300;
 

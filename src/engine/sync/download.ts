@@ -13,7 +13,7 @@ import type { Block, BlockHeader } from '../../protocol/types.ts';
 /** More blocks in one answer than any node of the family sends. */
 const BLOCKS_PER_ANSWER_MAX = 100;
 /** Batches that wait to be taken: enough to keep verifying threads busy, and some megabytes at most. */
-const BATCHES_AHEAD_MAX = 6;
+export const BATCHES_AHEAD_MAX = 6;
 /** A peer that has not answered for so long is not waited for alone: several times what an answer takes on a good line. */
 const PATIENCE_MS = 1500;
 /** Weight of the newest answer in what is expected of a peer. */

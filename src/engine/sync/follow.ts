@@ -26,7 +26,7 @@ const BRANCH_AHEAD_BLOCKS_MAX = 1313;
  * they take up to twenty times as much. Five thousand blocks of 25 transfers fit in, or eighty-five thousand empty ones; while
  * nothing becomes final a branch may part as far down as that, and anybody can sign blocks that are valid by themselves.
  */
-const BRANCH_BYTES_MAX = 16_000_000;
+export const BRANCH_BYTES_MAX = 16_000_000;
 
 /** Times that a download is begun again because a helper's block was refused: each time without that helper. */
 const ATTEMPTS_MAX = 5;

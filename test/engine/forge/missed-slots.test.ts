@@ -18,13 +18,28 @@ test('a node that is awake forges in its slots and misses none', async (t) => {
 
 test('a slot that an obstacle keeps us from is told once with the obstacle', async (t) => {
   const { scheduler, pass, told, hinder, ownSlots, currentSlot } = scene();
-  hinder('synchronising with the network');
   scheduler.start();
-  const from = currentSlot();
+  await pass(10);
+  told.length = 0;
+  hinder('synchronising with the network');
+  const from = currentSlot() + 1;
   await pass(15);
   await scheduler.stop();
-  t.deepEqual(slotsOf(told, 'FORGING_PAUSED'), ownSlots(from, from + 16));
+  t.deepEqual(slotsOf(told, 'FORGING_PAUSED'), ownSlots(from, from + 15));
   t.true(told.every(({ fields }) => fields['reason'] === 'synchronising with the network'));
+});
+
+test('a network that has not begun has no slots to miss', async (t) => {
+  const { scheduler, pass, told, hinder } = scene();
+  hinder('no peer has said yet where the network is');
+  scheduler.start();
+  await pass(10);
+  hinder(undefined);
+  await pass(10);
+  await scheduler.stop();
+  t.true(told.some(({ code }) => code === 'FORGING_NOT_BEGUN'));
+  t.deepEqual(slotsOf(told, 'FORGING_PAUSED'), []);
+  t.true(told.some(({ code }) => code === 'BLOCK_FORGED'));
 });
 
 test('slots that passed while the machine slept are told when it wakes, each with its delegate', async (t) => {

@@ -1,0 +1,211 @@
+/**
+ * What the memory of a node is made of: a budget for each queue, cache and buffer that others can fill, from the bound that
+ * stands where it lives. Together with what a node needs by itself they stay below the least ceiling that may be configured;
+ * what the default leaves on top is for objects that V8 has not collected yet.
+ *
+ * To add a row: state the bound where the memory is held, export it, and say here what an entry takes at most.
+ */
+
+import type { Config } from '../config/schema.ts';
+import * as announcements from '../engine/announcements.ts';
+import { ENTRIES_PER_ROOM_MAX } from '../engine/decisions.ts';
+import { REPUTATIONS_MAX } from '../engine/peers/discipline.ts';
+import { REMEMBERED_MAX } from '../engine/peers/dial-plan.ts';
+import { BATCHES_AHEAD_MAX } from '../engine/sync/download.ts';
+import { BRANCH_BYTES_MAX } from '../engine/sync/follow.ts';
+import * as answers from '../http/answer-memory.ts';
+import { HTTP_BUFFER_BYTES_MAX } from '../http/admission/limits.ts';
+import { RECORDS_CACHED_MAX } from '../http/events/hub.ts';
+import { CLIENTS_MAX } from '../http/rate-limit.ts';
+import { UNSENT_BYTES_TOTAL_MAX } from '../p2p/link.ts';
+import { FRAME_BYTES_MAX } from '../p2p/packets.ts';
+import { CROWD_BYTES_MAX } from '../p2p/unasked.ts';
+import { BYTES_MAX as UNFINISHED_BYTES_MAX } from '../p2p/unfinished.ts';
+import { ACCOUNTS_CACHED_MAX, VOTERS_CACHED_MAX } from '../store/account-cache.ts';
+import { HEADERS_CACHED_MAX } from '../store/chain-store.ts';
+import { RUNS_CHANGED_MAX, RUNS_READ_MAX } from '../store/counted.ts';
+import { ITEMS_KEPT_MAX } from '../store/long-work.ts';
+import { RUN_BYTES_MAX } from '../store/runs.ts';
+import { DELEGATES_CACHED_MAX } from '../store/state-tables.ts';
+import { ADDRESSES_CACHED_MAX } from '../store/transaction-lists.ts';
+import { THREAD_CHECKS_MAX } from '../workers/verifier-pool.ts';
+import { ProtocolError } from '../primitives/errors.ts';
+import { SIGNATURE_ANSWERS_MAX } from './node.ts';
+import { THREAD_BYTES_MAX as WATCHDOG_BYTES_MAX } from './watchdog/watchdog.ts';
+
+export interface Budget {
+  readonly name: string;
+  /** File, below `src/`, that states the bound. */
+  readonly file: string;
+  readonly bytesMax: number;
+  /** How `bytesMax` follows from the bound. */
+  readonly reckoning: string;
+}
+
+const KB = 1000;
+const MB = 1_000_000;
+
+/**
+ * Of a node that holds nothing: V8, compiled code, the threads' own. A devnet's node has 59 MB of its own after its start (Node
+ * 20, Linux); the rest is for code that is compiled later and for the pages that LMDB keeps of a transaction.
+ */
+export const BASE_BYTES = 150 * MB;
+
+/** A transaction with fifteen members' signatures, as an object with its texts. */
+const TRANSACTION_BYTES = 12 * KB;
+/** Stored blocks become up to as many times more in values (docs/decisions/0005). */
+const VALUES_PER_STORED_BYTE = 20;
+/** Bytes of JSON become about as many times more in objects. */
+const OBJECTS_PER_JSON = 4;
+const QUEUES = 5;
+const BLOCK_TRANSACTIONS = 25;
+const ANNOUNCED_KINDS = 2;
+/** By default 100 that dial us and 20 that we dial. */
+const CONNECTED_PEERS = 120;
+const ROOMS = 4;
+
+/** @param config of the sections that state bounds of their own */
+export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool' | 'verifier'>): readonly Budget[] {
+  return [
+    {
+      name: 'accounts',
+      file: 'store/account-cache.ts',
+      bytesMax: VOTERS_CACHED_MAX * 8 * KB + ACCOUNTS_CACHED_MAX * 700,
+      reckoning: 'a voter has up to 101 keys of 66 bytes, any other account a few texts',
+    },
+    { name: 'headers', file: 'store/chain-store.ts', bytesMax: HEADERS_CACHED_MAX * KB, reckoning: '1 kB each' },
+    {
+      name: 'delegates',
+      file: 'store/state-tables.ts',
+      bytesMax: DELEGATES_CACHED_MAX * 500,
+      reckoning: '500 bytes each',
+    },
+    {
+      name: 'lengths of transaction lists',
+      file: 'store/transaction-lists.ts',
+      bytesMax: ADDRESSES_CACHED_MAX * 150,
+      reckoning: '150 bytes for each address',
+    },
+    {
+      name: 'runs of indexes',
+      file: 'store/counted.ts',
+      bytesMax: (RUNS_CHANGED_MAX + RUNS_READ_MAX) * 3 * RUN_BYTES_MAX,
+      reckoning: 'keys of a run in their own buffers take three times its bytes',
+    },
+    { name: 'ids seen', file: 'store/id-filter.ts', bytesMax: 4 * 2 ** 20, reckoning: 'a fixed array' },
+    {
+      name: 'lists for pages',
+      file: 'store/long-work.ts',
+      bytesMax: ITEMS_KEPT_MAX * 10,
+      reckoning: 'ten bytes for an item',
+    },
+    {
+      name: 'answers about signatures',
+      file: 'node/node.ts',
+      bytesMax: SIGNATURE_ANSWERS_MAX * 200,
+      reckoning: '200 bytes each',
+    },
+    { name: 'addresses of keys', file: 'crypto/keys.ts', bytesMax: 20_000 * 200, reckoning: '200 bytes each' },
+    {
+      name: 'checks on threads',
+      file: 'workers/verifier-pool.ts',
+      bytesMax: verifier.threads * (THREAD_CHECKS_MAX * KB + 20 * MB),
+      reckoning: '1 kB for a check that waits, 20 MB for the thread itself',
+    },
+    {
+      name: 'transaction pool',
+      file: 'engine/pool/queues.ts',
+      bytesMax: QUEUES * pool.transactionsPerQueueMax * TRANSACTION_BYTES,
+      reckoning: 'pool.transactionsPerQueueMax in five queues, 12 kB each',
+    },
+    {
+      name: 'announcements',
+      file: 'engine/announcements.ts',
+      bytesMax:
+        ANNOUNCED_KINDS *
+        (3 * announcements.ITEMS_MAX * 200 +
+          announcements.PEERS_MAX * 200 +
+          CONNECTED_PEERS * announcements.KNOWN_PER_PEER_MAX * 100),
+      reckoning: 'of transactions and signatures: 200 bytes for an item and for a peer, 100 for what a peer has',
+    },
+    {
+      name: 'downloaded blocks',
+      file: 'engine/sync/download.ts',
+      bytesMax: BATCHES_AHEAD_MAX * FRAME_BYTES_MAX * OBJECTS_PER_JSON,
+      reckoning: 'an answer of a peer in each batch, as objects',
+    },
+    {
+      name: 'rival branch',
+      file: 'engine/sync/follow.ts',
+      bytesMax: BRANCH_BYTES_MAX * VALUES_PER_STORED_BYTE,
+      reckoning: 'its stored bytes, as values',
+    },
+    {
+      name: 'what is known of peers',
+      file: 'engine/peers/dial-plan.ts',
+      bytesMax: (REMEMBERED_MAX + REPUTATIONS_MAX) * 300,
+      reckoning: '300 bytes for an address',
+    },
+    {
+      name: 'decisions',
+      file: 'engine/decisions.ts',
+      bytesMax: ROOMS * ENTRIES_PER_ROOM_MAX * 3 * KB,
+      reckoning: 'ten fields of 300 characters',
+    },
+    { name: 'unsent to peers', file: 'p2p/link.ts', bytesMax: UNSENT_BYTES_TOTAL_MAX, reckoning: 'all peers together' },
+    {
+      name: 'unfinished messages',
+      file: 'p2p/unfinished.ts',
+      bytesMax: UNFINISHED_BYTES_MAX,
+      reckoning: 'all peers together',
+    },
+    { name: 'unread messages', file: 'p2p/unasked.ts', bytesMax: CROWD_BYTES_MAX, reckoning: 'all peers together' },
+    {
+      name: 'kept HTTP answers',
+      file: 'http/answer-memory.ts',
+      bytesMax: answers.ENTRIES_MAX * answers.BODY_BYTES_MAX * 1.25,
+      reckoning: 'plain, and compressed to a fourth',
+    },
+    {
+      name: 'HTTP connections',
+      file: 'config/schema.ts',
+      bytesMax: http.connectionsMax * 20 * KB,
+      reckoning: 'http.connectionsMax sockets, each with its parser',
+    },
+    {
+      name: 'HTTP buffers',
+      file: 'http/admission/limits.ts',
+      bytesMax: 2 * HTTP_BUFFER_BYTES_MAX,
+      reckoning: 'requests and answers of all connections together, and what is made of bodies',
+    },
+    {
+      name: 'written events',
+      file: 'http/events/hub.ts',
+      bytesMax: RECORDS_CACHED_MAX * BLOCK_TRANSACTIONS * TRANSACTION_BYTES,
+      reckoning: 'blocks full of the largest transactions',
+    },
+    { name: 'HTTP clients', file: 'http/rate-limit.ts', bytesMax: CLIENTS_MAX * 150, reckoning: '150 bytes each' },
+    {
+      name: 'watchdog',
+      file: 'node/watchdog/watchdog.ts',
+      bytesMax: WATCHDOG_BYTES_MAX,
+      reckoning: 'limits of the thread',
+    },
+  ];
+}
+
+/** What the node needs when all budgets are used up. */
+export function neededBytes(config: Pick<Config, 'http' | 'pool' | 'verifier'>): number {
+  return budgetsOf(config).reduce((sum, { bytesMax }) => sum + bytesMax, BASE_BYTES);
+}
+
+/** @throws ProtocolError `CONFIG_INVALID` for a ceiling that the configured budgets may pass */
+export function checkCeiling(config: Pick<Config, 'http' | 'memory' | 'pool' | 'verifier'>): void {
+  const leastMb = Math.ceil(neededBytes(config) / MB);
+  if (config.memory.ceilingMb >= leastMb) return;
+  throw new ProtocolError(
+    'CONFIG_INVALID',
+    { key: 'memory.ceilingMb', leastMb },
+    `memory.ceilingMb must be at least ${leastMb} with this http.connectionsMax, pool.transactionsPerQueueMax and verifier.threads`,
+  );
+}

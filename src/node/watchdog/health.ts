@@ -1,0 +1,142 @@
+/** Whether a node can still do its work, judged by what its watchdog samples. */
+
+import type { PulseReading } from './pulse.ts';
+
+export interface HealthLimits {
+  /** Memory of the process's own above which it ends. */
+  readonly ceilingBytes: number;
+  /** Time that the main thread may stand still, or spend in garbage collection alone; 0 for any time. */
+  readonly blockedMsMax: number;
+}
+
+export interface Sample extends PulseReading {
+  /** Any clock that does not go back, in milliseconds. */
+  readonly atMs: number;
+  /** Memory of the process's own. */
+  readonly ownBytes: number;
+}
+
+export type Verdict =
+  | { readonly kind: 'healthy' }
+  /** A collection of garbage may help. */
+  | { readonly kind: 'collect' }
+  | { readonly kind: 'end'; readonly code: EndCode; readonly reason: string };
+
+export type EndCode = 'MEMORY_CEILING_PASSED' | 'HEAP_FULL' | 'GARBAGE_COLLECTION_ALONE' | 'EVENT_LOOP_BLOCKED';
+
+/** Between two samples. */
+export const SAMPLE_INTERVAL_MS = 250;
+/**
+ * Most that counts between two samples: a process that was stopped, or a machine that slept, stopped the watchdog too, and on a
+ * machine that is too busy for the watchdog the main thread may only have waited for its turn.
+ */
+const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
+/** Share of the ceiling from which garbage is collected before V8 would do so by itself. */
+const COLLECT_SHARE = 0.8;
+/** Between two collections on account of that share: one of a large heap takes half a second. */
+const COLLECT_INTERVAL_MS = 120_000;
+/** Between a collection that was asked for above the ceiling and the end of a process that it did not help. */
+const COLLECT_GRACE_MS = 2000;
+/** Above this share of the ceiling nothing is waited for: memory grows faster than it is given back. */
+const FLOOD_SHARE = 1.25;
+/** A main thread that did not beat for this long will not collect. */
+const UNRESPONSIVE_MS = 1000;
+/** Share of V8's heap limit at which V8 does little but collect, and for how long it may. */
+const HEAP_FULL_SHARE = 0.95;
+const HEAP_FULL_MS = 2000;
+/** Share of the time in garbage collection that leaves nothing for the node. */
+const GC_SHARE_MAX = 0.8;
+
+const HEALTHY: Verdict = { kind: 'healthy' };
+const MEGABYTE = 1_000_000;
+
+export class Health {
+  readonly #limits: HealthLimits;
+  #last: Sample | undefined;
+  /** Counted time, in milliseconds: what passed while the watchdog ran. */
+  #nowMs = 0;
+  #beatMs = 0;
+  #heapFullSinceMs: number | undefined;
+  #aboveSinceMs: number | undefined;
+  #collectedMs = Number.NEGATIVE_INFINITY;
+  /** Time in garbage collection at moments within the last `blockedMsMax`, oldest first. */
+  #gcMarks: { readonly nowMs: number; readonly gcMs: number }[] = [];
+
+  constructor(limits: HealthLimits) {
+    this.#limits = limits;
+  }
+
+  judge(sample: Sample): Verdict {
+    const last = this.#last ?? sample;
+    this.#last = sample;
+    this.#nowMs += Math.min(Math.max(0, sample.atMs - last.atMs), STEP_MS_MAX);
+    if (sample.beats !== last.beats || !sample.isArmed || sample.isDebugged) this.#beatMs = this.#nowMs;
+    return (
+      this.#judgeMemory(sample) ?? this.#judgeHeap(sample) ?? this.#judgeStanding() ?? this.#judgeGc(sample) ?? HEALTHY
+    );
+  }
+
+  #judgeMemory({ ownBytes }: Sample): Verdict | undefined {
+    const { ceilingBytes } = this.#limits;
+    if (ownBytes <= ceilingBytes) {
+      this.#aboveSinceMs = undefined;
+      const isDue = this.#nowMs - this.#collectedMs >= COLLECT_INTERVAL_MS;
+      return ownBytes > COLLECT_SHARE * ceilingBytes && isDue ? this.#collect() : undefined;
+    }
+    const isHelpless = ownBytes > FLOOD_SHARE * ceilingBytes || this.#nowMs - this.#beatMs >= UNRESPONSIVE_MS;
+    if (!isHelpless && this.#aboveSinceMs === undefined) {
+      this.#aboveSinceMs = this.#nowMs;
+      return this.#collect();
+    }
+    if (!isHelpless && this.#nowMs - (this.#aboveSinceMs ?? 0) < COLLECT_GRACE_MS) return undefined;
+    const figures = `${megabytes(ownBytes)} MB of memory passed the ceiling of ${megabytes(ceilingBytes)} MB`;
+    return { kind: 'end', code: 'MEMORY_CEILING_PASSED', reason: `${figures} (memory.ceilingMb)` };
+  }
+
+  #collect(): Verdict {
+    this.#collectedMs = this.#nowMs;
+    return { kind: 'collect' };
+  }
+
+  #judgeHeap({ heapUsedBytes, heapLimitBytes }: Sample): Verdict | undefined {
+    const isFull = heapLimitBytes > 0 && heapUsedBytes > HEAP_FULL_SHARE * heapLimitBytes;
+    if (!isFull) {
+      this.#heapFullSinceMs = undefined;
+      return undefined;
+    }
+    this.#heapFullSinceMs ??= this.#nowMs;
+    if (this.#nowMs - this.#heapFullSinceMs < HEAP_FULL_MS) return undefined;
+    const reason = `${megabytes(heapUsedBytes)} of the ${megabytes(heapLimitBytes)} MB that V8 allows are in use (--max-old-space-size)`;
+    return { kind: 'end', code: 'HEAP_FULL', reason };
+  }
+
+  #judgeStanding(): Verdict | undefined {
+    const { blockedMsMax } = this.#limits;
+    const standingMs = this.#nowMs - this.#beatMs;
+    if (blockedMsMax === 0 || standingMs < blockedMsMax) return undefined;
+    const reason = `the event loop stood still for ${seconds(standingMs)} s (watchdog.blockedMaxS)`;
+    return { kind: 'end', code: 'EVENT_LOOP_BLOCKED', reason };
+  }
+
+  #judgeGc({ gcMs, isArmed }: Sample): Verdict | undefined {
+    const { blockedMsMax } = this.#limits;
+    if (blockedMsMax === 0 || !isArmed) return undefined;
+    this.#gcMarks.push({ nowMs: this.#nowMs, gcMs });
+    const [oldest] = this.#gcMarks;
+    if (oldest === undefined || this.#nowMs - oldest.nowMs < blockedMsMax) return undefined;
+    this.#gcMarks.shift();
+    const spentMs = gcMs - oldest.gcMs;
+    const passedMs = this.#nowMs - oldest.nowMs;
+    if (spentMs < GC_SHARE_MAX * passedMs) return undefined;
+    const reason = `garbage collection took ${seconds(spentMs)} of the last ${seconds(passedMs)} s (watchdog.blockedMaxS)`;
+    return { kind: 'end', code: 'GARBAGE_COLLECTION_ALONE', reason };
+  }
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / MEGABYTE);
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1);
+}

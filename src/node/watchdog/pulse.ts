@@ -1,0 +1,80 @@
+/** What the main thread tells the watchdog's thread, and what that one asks of it, in memory that both see. */
+
+/** Integers, by their place. */
+const BEATS = 0;
+const IS_ARMED = 1;
+const IS_DEBUGGED = 2;
+const COLLECTIONS_WANTED = 3;
+const END_WANTED = 4;
+const INTEGERS = 6;
+/** Fractions, by their place after the integers. */
+const HEAP_USED = 0;
+const HEAP_LIMIT = 1;
+const GC_MS = 2;
+const FRACTIONS = 3;
+
+/** What the main thread was like at its last beat. */
+export interface PulseReading {
+  /** How often the event loop came round to beat. */
+  readonly beats: number;
+  /** Whether a main thread that does not beat is at fault: it is not while the node starts. */
+  readonly isArmed: boolean;
+  /** Whether a debugger may hold the main thread. */
+  readonly isDebugged: boolean;
+  readonly heapUsedBytes: number;
+  readonly heapLimitBytes: number;
+  /** Time spent in garbage collection since the start. */
+  readonly gcMs: number;
+}
+
+export class Pulse {
+  readonly memory: SharedArrayBuffer;
+  readonly #integers: Int32Array;
+  readonly #fractions: Float64Array;
+
+  constructor(memory = new SharedArrayBuffer(INTEGERS * 4 + FRACTIONS * 8)) {
+    this.memory = memory;
+    this.#integers = new Int32Array(memory, 0, INTEGERS);
+    this.#fractions = new Float64Array(memory, INTEGERS * 4, FRACTIONS);
+  }
+
+  beat(state: Omit<PulseReading, 'beats' | 'isArmed'>): void {
+    this.#fractions[HEAP_USED] = state.heapUsedBytes;
+    this.#fractions[HEAP_LIMIT] = state.heapLimitBytes;
+    this.#fractions[GC_MS] = state.gcMs;
+    Atomics.store(this.#integers, IS_DEBUGGED, state.isDebugged ? 1 : 0);
+    Atomics.add(this.#integers, BEATS, 1);
+  }
+
+  arm(): void {
+    Atomics.store(this.#integers, IS_ARMED, 1);
+  }
+
+  read(): PulseReading {
+    return {
+      beats: Atomics.load(this.#integers, BEATS),
+      isArmed: Atomics.load(this.#integers, IS_ARMED) === 1,
+      isDebugged: Atomics.load(this.#integers, IS_DEBUGGED) === 1,
+      heapUsedBytes: this.#fractions[HEAP_USED] ?? 0,
+      heapLimitBytes: this.#fractions[HEAP_LIMIT] ?? 0,
+      gcMs: this.#fractions[GC_MS] ?? 0,
+    };
+  }
+
+  askToCollect(): void {
+    Atomics.add(this.#integers, COLLECTIONS_WANTED, 1);
+  }
+
+  /** Number of collections asked for so far. */
+  get collectionsWanted(): number {
+    return Atomics.load(this.#integers, COLLECTIONS_WANTED);
+  }
+
+  askToEnd(): void {
+    Atomics.store(this.#integers, END_WANTED, 1);
+  }
+
+  get isEndWanted(): boolean {
+    return Atomics.load(this.#integers, END_WANTED) === 1;
+  }
+}

@@ -1,0 +1,82 @@
+/** The thread of a watchdog: samples, judges, and ends the process. */
+
+import { close, open, write } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { workerData } from 'node:worker_threads';
+import { messageOf } from '../../primitives/errors.ts';
+import { humanLine, type LogRecord } from '../../telemetry/human-line.ts';
+import { Health, SAMPLE_INTERVAL_MS, type EndCode } from './health.ts';
+import { ownMemoryBytes } from './process-memory.ts';
+import { Pulse } from './pulse.ts';
+import type { WatchdogData } from './watchdog.ts';
+
+/**
+ * Ends a process whose main thread does nothing. Nothing in the process handles this signal, so the kernel ends it whatever its
+ * threads do, and it writes no core dump.
+ */
+const SIGNAL = 'SIGALRM';
+/** A last word that cannot be written by then, as nobody reads the log, is left unsaid. */
+const WORD_MS_MAX = 500;
+/** Time that the main thread has to end the process by its exit code. */
+const EXIT_MS_MAX = 3000;
+const STANDARD_ERROR = 2;
+
+const { memory, limits, log } = workerData as WatchdogData;
+const pulse = new Pulse(memory);
+const health = new Health(limits);
+
+const timer = setInterval(() => {
+  const verdict = health.judge({ ...pulse.read(), atMs: performance.now(), ownBytes: ownMemoryBytes() });
+  if (verdict.kind === 'collect') pulse.askToCollect();
+  if (verdict.kind === 'end') end(verdict.code, verdict.reason);
+}, SAMPLE_INTERVAL_MS);
+
+function end(code: EndCode, reason: string): void {
+  clearInterval(timer);
+  const record: LogRecord = {
+    time: new Date().toISOString(),
+    level: 'error',
+    room: 'watchdog',
+    code,
+    message: 'the node ends itself, to be started again',
+    data: { reason },
+  };
+  const line = log.format === 'human' ? humanLine(record, { colour: false }) : JSON.stringify(record);
+  const word = `bloomery: the node ended itself: ${reason}\n`;
+  let unsaid = log.file === undefined ? 1 : 2;
+  const said = (): void => {
+    unsaid -= 1;
+    if (unsaid === 0) leave();
+  };
+  // On a thread of the pool: a pipe that nobody reads, or a disk that hangs, must not keep the process alive.
+  if (log.file !== undefined) append(log.file, `${line}\n`, said);
+  write(STANDARD_ERROR, log.file === undefined ? `${line}\n${word}` : word, said);
+  setTimeout(leave, WORD_MS_MAX);
+}
+
+function append(file: string, text: string, then: () => void): void {
+  open(file, 'a', 0o600, (error, descriptor) => {
+    if (error !== null) {
+      then();
+      return;
+    }
+    write(descriptor, text, () => close(descriptor, then));
+  });
+}
+
+let isLeaving = false;
+
+function leave(): void {
+  if (isLeaving) return;
+  isLeaving = true;
+  pulse.askToEnd();
+  setTimeout(() => {
+    try {
+      process.kill(process.pid, SIGNAL);
+    } catch (error) {
+      // Systems without that signal.
+      write(STANDARD_ERROR, `bloomery: ${SIGNAL} cannot be sent: ${messageOf(error)}\n`, () => undefined);
+    }
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), EXIT_MS_MAX);
+  }, EXIT_MS_MAX);
+}

@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { packageDirectory } from '../../src/config/package.ts';
+import { OPTIONS } from '../../src/config/schema.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { budgetsOf, checkCeiling, neededBytes } from '../../src/node/memory-budget.ts';
+
+const MB = 1_000_000;
+const config = loadConfig({
+  network: loadNetwork(packagedNetworkDirectory('devnet')),
+  environment: {},
+  flags: new Map(),
+});
+
+test('all budgets and what a node needs by itself stay below every ceiling that may be configured', (t) => {
+  const { ceilingMb } = OPTIONS.memory;
+  const neededMb = neededBytes(config) / MB;
+  t.log(`${Math.round(neededMb)} MB of ${ceilingMb.default} MB`);
+  t.is(ceilingMb.read(Math.floor(neededMb)), undefined);
+  t.true(neededMb < 0.75 * ceilingMb.default, 'a quarter of the default is left for what is not collected yet');
+});
+
+test('a ceiling below what larger budgets need is refused with the least that does', (t) => {
+  t.notThrows(() => checkCeiling(config));
+  const wide = { ...config, pool: { ...config.pool, transactionsPerQueueMax: 5000 } };
+  t.true(neededBytes(wide) > neededBytes(config) + 200 * MB);
+  const low = { ...wide, memory: { ceilingMb: 1280 } };
+  const error = t.throws(() => checkCeiling(low), { code: 'CONFIG_INVALID' });
+  const [, least] = /at least (\d+) /.exec(error.message) ?? [];
+  t.notThrows(() => checkCeiling({ ...wide, memory: { ceilingMb: Number(least) } }));
+});
+
+test('every budget is positive, has a name of its own and a file that states its bound', (t) => {
+  const budgets = budgetsOf(config);
+  t.is(new Set(budgets.map(({ name }) => name)).size, budgets.length);
+  for (const { name, file, bytesMax } of budgets) {
+    t.true(Number.isFinite(bytesMax) && bytesMax > 0, name);
+    t.true(existsSync(join(packageDirectory(), 'src', file)), file);
+  }
+});

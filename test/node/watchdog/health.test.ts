@@ -1,0 +1,166 @@
+import test from 'ava';
+import { Health, SAMPLE_INTERVAL_MS, type Sample, type Verdict } from '../../../src/node/watchdog/health.ts';
+
+const MB = 1_000_000;
+const LIMITS = { ceilingBytes: 1000 * MB, blockedMsMax: 30_000 };
+
+test('a node that beats and stays below its ceiling is healthy for ever', (t) => {
+  const life = new Life();
+  t.is(life.pass(3_600_000), undefined);
+});
+
+test('a main thread that stands still for the stated time is ended', (t) => {
+  const life = new Life();
+  life.pass(10_000);
+  life.isBeating = false;
+  const stoodMs = life.timeTo('EVENT_LOOP_BLOCKED');
+  t.true(stoodMs >= LIMITS.blockedMsMax && stoodMs <= LIMITS.blockedMsMax + 2 * SAMPLE_INTERVAL_MS, `${stoodMs}`);
+});
+
+test('one that stands still for less, starts, is debugged or may stand still for ever is not', (t) => {
+  const short = new Life();
+  for (let times = 0; times < 5; times += 1) {
+    short.isBeating = false;
+    t.is(short.pass(LIMITS.blockedMsMax - 2000), undefined);
+    short.isBeating = true;
+    short.pass(1000);
+  }
+  const starting = new Life({ isArmed: false, isBeating: false });
+  t.is(starting.pass(600_000), undefined);
+  const debugged = new Life({ isDebugged: true, isBeating: false });
+  t.is(debugged.pass(600_000), undefined);
+  const patient = new Life({ isBeating: false }, { ...LIMITS, blockedMsMax: 0 });
+  t.is(patient.pass(600_000), undefined);
+});
+
+test('a process that was stopped for an hour and goes on, or a machine that slept, is not ended', (t) => {
+  const life = new Life();
+  life.pass(10_000);
+  for (let times = 0; times < 20; times += 1) {
+    life.sleep(3_600_000);
+    t.is(life.pass(1000), undefined);
+  }
+});
+
+test('on a machine that is too busy for the watchdog itself a main thread that got no turn either is not ended', (t) => {
+  const life = new Life({ isBeating: false });
+  // Samples ten seconds apart instead of a quarter: five of them are no fifty seconds of standing still.
+  for (let times = 0; times < 5; times += 1) {
+    life.sleep(10_000);
+    t.is(life.pass(SAMPLE_INTERVAL_MS), undefined);
+  }
+});
+
+test('near the ceiling garbage is collected, seldom, and nothing ends', (t) => {
+  const life = new Life({ ownBytes: 900 * MB });
+  t.is(life.pass(600_000), undefined);
+  t.true(life.collections >= 4 && life.collections <= 6, `${life.collections}`);
+});
+
+test('a process above its ceiling is ended when a collection of garbage did not help', (t) => {
+  const helped = new Life();
+  helped.pass(1000);
+  helped.ownBytes = 1100 * MB;
+  t.is(helped.pass(500), undefined);
+  t.is(helped.collections, 1);
+  helped.ownBytes = 500 * MB;
+  t.is(helped.pass(60_000), undefined);
+
+  const leaking = new Life({ ownBytes: 1100 * MB });
+  const tookMs = leaking.timeTo('MEMORY_CEILING_PASSED');
+  t.is(leaking.collections, 1);
+  t.true(tookMs >= 2000 && tookMs < 3000, `${tookMs}`);
+});
+
+test('far above its ceiling, or with a main thread that would not collect, it is ended at once', (t) => {
+  t.is(new Life({ ownBytes: 1300 * MB }).timeTo('MEMORY_CEILING_PASSED'), SAMPLE_INTERVAL_MS);
+  const blocked = new Life({ isBeating: false });
+  blocked.pass(5000);
+  blocked.ownBytes = 1001 * MB;
+  t.is(blocked.timeTo('MEMORY_CEILING_PASSED'), SAMPLE_INTERVAL_MS);
+});
+
+test('a heap that V8 can hardly keep below its limit ends the node, a short peak does not', (t) => {
+  const life = new Life({ heapUsedBytes: 490 * MB, heapLimitBytes: 500 * MB });
+  t.is(life.pass(1500), undefined);
+  life.heapUsedBytes = 300 * MB;
+  t.is(life.pass(10_000), undefined);
+  life.heapUsedBytes = 490 * MB;
+  t.true(life.timeTo('HEAP_FULL') < 3000);
+});
+
+test('a node that does little but collect garbage is ended, one that collects half of the time is not', (t) => {
+  t.is(new Life({ gcShare: 0.5 }).pass(600_000), undefined);
+  const life = new Life({ gcShare: 0.9 });
+  const tookMs = life.timeTo('GARBAGE_COLLECTION_ALONE');
+  t.true(tookMs >= LIMITS.blockedMsMax && tookMs < LIMITS.blockedMsMax + 1000, `${tookMs}`);
+});
+
+/** A process that is sampled. */
+class Life {
+  isBeating = true;
+  isArmed = true;
+  isDebugged = false;
+  ownBytes = 200 * MB;
+  heapUsedBytes = 100 * MB;
+  heapLimitBytes = 4000 * MB;
+  gcShare = 0;
+  collections = 0;
+  #beats = 0;
+  #gcMs = 0;
+  #atMs = 0;
+  readonly #health: Health;
+
+  constructor(changes: Partial<Life> = {}, limits = LIMITS) {
+    Object.assign(this, changes);
+    this.#health = new Health(limits);
+    this.#judge();
+  }
+
+  /** Time passes; what ends the process, if anything does. */
+  pass(timeMs: number): Verdict | undefined {
+    for (const endMs = this.#atMs + timeMs; this.#atMs < endMs;) {
+      const verdict = this.#step();
+      if (verdict.kind === 'end') return verdict;
+    }
+    return undefined;
+  }
+
+  timeTo(code: string): number {
+    const fromMs = this.#atMs;
+    const verdict = this.pass(600_000);
+    if (verdict?.kind !== 'end' || verdict.code !== code) throw new Error(`${JSON.stringify(verdict)} is not ${code}`);
+    return this.#atMs - fromMs;
+  }
+
+  /** Nothing runs, the watchdog neither. */
+  sleep(timeMs: number): void {
+    this.#atMs += timeMs - SAMPLE_INTERVAL_MS;
+    const verdict = this.#step(0);
+    if (verdict.kind === 'end') throw new Error(verdict.reason);
+  }
+
+  #step(beats = 1): Verdict {
+    this.#atMs += SAMPLE_INTERVAL_MS;
+    if (this.isBeating) this.#beats += beats;
+    this.#gcMs += this.gcShare * SAMPLE_INTERVAL_MS;
+    return this.#judge();
+  }
+
+  #judge(): Verdict {
+    const { isArmed, isDebugged, ownBytes, heapUsedBytes, heapLimitBytes } = this;
+    const sample: Sample = {
+      beats: this.#beats,
+      gcMs: this.#gcMs,
+      atMs: this.#atMs,
+      isArmed,
+      isDebugged,
+      ownBytes,
+      heapUsedBytes,
+      heapLimitBytes,
+    };
+    const verdict = this.#health.judge(sample);
+    if (verdict.kind === 'collect') this.collections += 1;
+    return verdict;
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * Loaded into a node before its program (`node --import`): hurts it as a defect would. Nothing that ships knows of it.
+ * `HARM_FILE` is a file that says how to hurt the node once it is there, and `HARM_IN` the end of the data folder of the node
+ * that is meant.
+ */
+
+import { readFileSync, rmSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+
+const { HARM_FILE: file, HARM_IN: place = '' } = process.env;
+const LOOK_INTERVAL_MS = 100;
+/** Eight megabytes of V8's heap. */
+const PIECE = 1_000_000;
+const BUFFER_BYTES = 20_000_000;
+
+const isMeant = process.argv.includes('start') && process.argv.some((word) => word.endsWith(place));
+if (isMainThread && isMeant && file !== undefined) {
+  setInterval(() => {
+    const harm = readIfThere(file);
+    if (harm === undefined) return;
+    // Not again in the next life.
+    rmSync(file);
+    hurt(harm);
+  }, LOOK_INTERVAL_MS).unref();
+}
+
+function hurt(harm: string): void {
+  const kept: unknown[] = [];
+  if (harm === 'leak') setInterval(() => kept.push(Buffer.alloc(BUFFER_BYTES, 1)), 20);
+  while (harm === 'fill') kept.push(new Array<number>(PIECE).fill(kept.length + 0.5));
+  while (harm === 'block');
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
