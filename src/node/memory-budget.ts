@@ -175,8 +175,8 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     {
       name: 'HTTP buffers',
       file: 'http/admission/limits.ts',
-      bytesMax: 2 * HTTP_BUFFER_BYTES_MAX,
-      reckoning: 'requests and answers of all connections together, and what is made of bodies',
+      bytesMax: HTTP_BUFFER_BYTES_MAX,
+      reckoning: 'requests and answers of all connections together',
     },
     {
       name: 'written events',
