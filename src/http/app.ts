@@ -3,8 +3,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { NodeApi } from '../ports/node-api.ts';
 import { SILENT } from '../ports/observer.ts';
-import { createTrust, readAddressList } from './access.ts';
+import { clientAddresses, createTrust, readAddressList } from './access.ts';
 import { Admission } from './admission/admission.ts';
+import { clientKey } from './admission/client-address.ts';
 import { HTTP_BUFFER_BYTES_MAX, WINDOW_MS } from './admission/limits.ts';
 import { createAnswerMemory } from './answer-memory.ts';
 import { isDashboardPath, serveDashboard } from './dashboard.ts';
@@ -42,8 +43,7 @@ export function createHttpServer(
   const isTrusted = createTrust(settings);
   const admission = new Admission({ clock, limits: admissionLimits(limits), observer, isTrusted });
   const limit = createRateLimit(limits, { clock, isTrusted });
-  const dashboard =
-    settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
+  const dashboard = settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
   const isOtherPath = (path: string): boolean => dashboard !== undefined && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
@@ -61,7 +61,15 @@ export function createHttpServer(
   });
 
   const answer = (request: IncomingMessage, response: ServerResponse, isExpected: boolean): void => {
-    admission.of(request.socket)?.begin(request, response);
+    const connection = admission.of(request.socket);
+    connection?.begin(request, response);
+    const [client = ''] = clientAddresses(request, settings.trustProxy);
+    // A proxy may be trusted, but not those that it asks for: their requests take turns as on connections of their own.
+    if (settings.trustProxy && connection?.isTrusted === true && !isTrusted(client)) {
+      admission.turns.take(clientKey(client), () => work(request, response, isExpected));
+    } else work(request, response, isExpected);
+  };
+  const work = (request: IncomingMessage, response: ServerResponse, isExpected: boolean): void => {
     const allowance = checks.admitClient(request, response);
     if (allowance === undefined) return;
     const goLong = (): void => {
@@ -96,7 +104,8 @@ const ARRIVALS_MIN = 400;
 function admissionLimits(limits: HttpLimits) {
   const { connectionsMax, connectionsPerAddressMax, headersTimeoutMs, max, strangerMax, windowMs } = limits;
   const requestsMax = max === 0 ? strangerMax : max;
-  const arrivalsMax = requestsMax === 0 ? Number.POSITIVE_INFINITY : Math.ceil((2 * requestsMax * WINDOW_MS) / windowMs);
+  const arrivalsMax =
+    requestsMax === 0 ? Number.POSITIVE_INFINITY : Math.ceil((2 * requestsMax * WINDOW_MS) / windowMs);
   return {
     connectionsMax,
     connectionsPerAddressMax,

@@ -128,11 +128,7 @@ function createHandshakes({ key, certificate }: TlsOptions): TlsServer {
   }
 }
 
-function listen(
-  server: Server,
-  port: number,
-  { address, observer }: HttpOptions,
-): Promise<{ readonly port: number }> {
+function listen(server: Server, port: number, { address, observer }: HttpOptions): Promise<{ readonly port: number }> {
   return new Promise((resolve, reject) => {
     const refuse = (error: NodeJS.ErrnoException) => {
       reject(

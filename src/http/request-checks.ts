@@ -124,7 +124,8 @@ const made = new WeakMap<Problem, Refusal>();
 /** The same problem is turned into bytes once. */
 function refusalOf(problem: Problem, reason: RefusalReason): Refusal {
   let known = made.get(problem);
-  if (known === undefined) made.set(problem, (known = refusal(reason, problem.status, JSON_TYPE, JSON.stringify(problem.body))));
+  if (known === undefined)
+    made.set(problem, (known = refusal(reason, problem.status, JSON_TYPE, JSON.stringify(problem.body))));
   return known;
 }
 

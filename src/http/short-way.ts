@@ -31,11 +31,7 @@ export interface ShortWayParts {
   readonly memory: AnswerMemory;
 }
 
-export function createShortWay(
-  api: NodeApi,
-  options: HttpOptions,
-  { dialect, memory }: ShortWayParts,
-): ShortWay {
+export function createShortWay(api: NodeApi, options: HttpOptions, { dialect, memory }: ShortWayParts): ShortWay {
   const { origin } = options.cors;
   // What depends on more of the request than its target and its address goes the long way.
   const isPossible = typeof origin === 'string' && options.limits.delayAfter === 0;

@@ -58,7 +58,9 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
     buckets: ANSWER_BUCKETS_S,
   },
   http_kept_answers_total: counter('Answers that were sent again from memory, which no duration is measured of.'),
-  http_connections: gauge('Connections to the HTTP interface that stand, by whether the client is trusted.', ['client']),
+  http_connections: gauge('Connections to the HTTP interface that stand, by whether the client is trusted.', [
+    'client',
+  ]),
   http_buffered_bytes: gauge('Bytes of HTTP requests and answers that clients who are not trusted make the node hold.'),
   http_refused_total: counter('Connections and requests that the HTTP interface refused, by reason.', ['reason']),
   http_event_readers: gauge('Readers of the stream of events.'),

@@ -52,8 +52,10 @@ function counted(name: string, kind: FloodKind): readonly { name: string; flood:
   ];
 }
 
+/** What is admitted does not depend on the generation: one is enough. */
 export const HTTP_ATTACKS: readonly Attack[] = FLOODS.map(({ name, flood }) => ({
   name,
+  generation: 3,
   run: (arena, untilMs) => runFlood(arena, untilMs, flood),
 }));
 

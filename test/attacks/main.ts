@@ -62,7 +62,16 @@ function print(measured: Measured, isPublic: boolean): void {
   const { attack, generation, did, slotsMissed, grownBytes, seconds, faults } = measured;
   const grown = (grownBytes / 1024 / 1024).toFixed(1);
   const verdict = faults.length === 0 ? 'stood' : `FAILED: ${faults.join('; ')}`;
-  console.log(row(`${generation}${isPublic ? ' public' : ''}: ${attack}`, did, String(slotsMissed), grown, seconds.toFixed(1), verdict));
+  console.log(
+    row(
+      `${generation}${isPublic ? ' public' : ''}: ${attack}`,
+      did,
+      String(slotsMissed),
+      grown,
+      seconds.toFixed(1),
+      verdict,
+    ),
+  );
 }
 
 function row(attack: string, did: string, missed: string, grown: string, seconds: string, verdict: string): string {

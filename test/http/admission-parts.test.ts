@@ -106,7 +106,10 @@ test('refusals far apart shut nobody out', (t) => {
 test('an address opens a bounded number of connections in a window', (t) => {
   const clock = new ManualClock();
   const penalties = new Penalties(clock, 2);
-  t.deepEqual([penalties.arrive('a'), penalties.arrive('a'), penalties.arrive('a')], [undefined, undefined, 'arrivals']);
+  t.deepEqual(
+    [penalties.arrive('a'), penalties.arrive('a'), penalties.arrive('a')],
+    [undefined, undefined, 'arrivals'],
+  );
   clock.pass(WINDOW_MS);
   t.is(penalties.arrive('a'), undefined);
 });

@@ -14,7 +14,9 @@ test('a request is not looked at before the one in front of it is answered', asy
     const fake = fakeNode(3);
     const held: (() => void)[] = [];
     fake.submitSignature = () => {
-      return new Promise((resolve) => held.push(() => resolve({ accepted: false, code: 'X', message: '', errors: [] })));
+      return new Promise((resolve) =>
+        held.push(() => resolve({ accepted: false, code: 'X', message: '', errors: [] })),
+      );
     };
     const client = await (await serveBytes(t, fake, PUBLIC))(from);
     const body = JSON.stringify({ transactionId: '1', publicKey: '', signature: '' });
@@ -162,7 +164,7 @@ test('one address has so many connections, and others have theirs', async (t) =>
   }
   clients[0]?.socket.destroy();
   // The server may hear later that a connection has ended.
-  for (let isIn = false; !isIn; ) {
+  for (let isIn = false; !isIn;) {
     const again = await dial();
     again.write(requestBytes('GET /healthz'));
     await again.until(({ statuses, isClosed, isEnded }) => statuses.length === 1 || isClosed || isEnded);
@@ -185,7 +187,12 @@ test('connections that say nothing, or half of something, are ended in time; one
 
 test('what is no HTTP is answered with 400 and ends', async (t) => {
   const dial = await serveBytes(t, fakeNode(3), PUBLIC);
-  for (const bytes of ['nonsense\r\n\r\n', 'GET / HTTP/1.1\nHost: a\n\n', '\u0016\u0003\u0001', 'GET / HTTP/9.9\r\n\r\n']) {
+  for (const bytes of [
+    'nonsense\r\n\r\n',
+    'GET / HTTP/1.1\nHost: a\n\n',
+    '\u0016\u0003\u0001',
+    'GET / HTTP/9.9\r\n\r\n',
+  ]) {
     const client = await dial();
     client.write(bytes);
     t.deepEqual(await client.ended(), [400], bytes);

@@ -50,11 +50,7 @@ export class BareClient {
 export type Dial = (from?: string) => Promise<BareClient>;
 
 /** Serves a node until the test ends. @returns opens connections to it, from a stranger unless told */
-export async function serveBytes(
-  t: ExecutionContext,
-  fake: Fake,
-  options: Partial<HttpOptions> = {},
-): Promise<Dial> {
+export async function serveBytes(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}): Promise<Dial> {
   const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', keepAnswers: false, ...options });
   const { port } = await server.start();
   const clients: BareClient[] = [];

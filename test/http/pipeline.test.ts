@@ -260,7 +260,14 @@ test('a name that anybody can own, pointed at this machine, opens nothing that i
   ];
   for (const path of RESERVED) {
     for (const host of foreign) t.is(await statusOf(path, { headers: { host } }), 403, `${path} ${host}`);
-    for (const host of ['localhost', 'LOCALHOST:4000', '127.0.0.1:4000', '[::1]:4000', 'node-1', 'Node.Example.org:4000'])
+    for (const host of [
+      'localhost',
+      'LOCALHOST:4000',
+      '127.0.0.1:4000',
+      '[::1]:4000',
+      'node-1',
+      'Node.Example.org:4000',
+    ])
       t.is(await statusOf(path, { headers: { host } }), 200, `${path} ${host}`);
   }
   t.is(await statusOf('/api/accounts', { headers: { host: 'elsewhere.test' } }), 200);
@@ -288,7 +295,10 @@ test('a proxy of this machine that is not trusted does not pass for this machine
     }
   }
   // nginx by default: HTTP/1.0, the address of the node as Host, and no header of its own.
-  const proxied = await bytesOf(t, `GET ${RESERVED[0] ?? ''} HTTP/1.0\r\nHost: 127.0.0.1:4000\r\nConnection: close\r\n\r\n`);
+  const proxied = await bytesOf(
+    t,
+    `GET ${RESERVED[0] ?? ''} HTTP/1.0\r\nHost: 127.0.0.1:4000\r\nConnection: close\r\n\r\n`,
+  );
   t.true(proxied.startsWith('HTTP/1.1 403'), proxied);
 });
 

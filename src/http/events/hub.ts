@@ -216,7 +216,14 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
       // Nothing of a record that was told before: all of the last one has passed.
       const last = { sequence: api.log.last(), index: Number.MAX_SAFE_INTEGER };
       const isAstray = after !== undefined && after.sequence > last.sequence;
-      const reader: Reader = { response, filter, place: after ?? last, isAstray, isFull: false, tookMs: performance.now() };
+      const reader: Reader = {
+        response,
+        filter,
+        place: after ?? last,
+        isAstray,
+        isFull: false,
+        tookMs: performance.now(),
+      };
       if (readers.size === 0) begin();
       readers.add(reader);
       options.observer.gauge('http_event_readers', readers.size);
