@@ -3,8 +3,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { NodeApi } from '../ports/node-api.ts';
 import { SILENT } from '../ports/observer.ts';
-import { createTrust, readAddressList } from './access.ts';
+import { clientAddresses, createTrust, readAddressList } from './access.ts';
 import { Admission } from './admission/admission.ts';
+import { clientKey } from './admission/client-address.ts';
 import { HTTP_BUFFER_BYTES_MAX, WINDOW_MS } from './admission/limits.ts';
 import { createAnswerMemory } from './answer-memory.ts';
 import { isDashboardPath, serveDashboard } from './dashboard.ts';
@@ -60,7 +61,15 @@ export function createHttpServer(
   });
 
   const answer = (request: IncomingMessage, response: ServerResponse, isExpected: boolean): void => {
-    admission.of(request.socket)?.begin(request, response);
+    const connection = admission.of(request.socket);
+    connection?.begin(request, response);
+    const [client = ''] = clientAddresses(request, settings.trustProxy);
+    // A proxy may be trusted, but not those that it asks for: their requests take turns as on connections of their own.
+    if (settings.trustProxy && connection?.isTrusted === true && !isTrusted(client)) {
+      admission.turns.take(clientKey(client), () => work(request, response, isExpected));
+    } else work(request, response, isExpected);
+  };
+  const work = (request: IncomingMessage, response: ServerResponse, isExpected: boolean): void => {
     const allowance = checks.admitClient(request, response);
     if (allowance === undefined) return;
     const goLong = (): void => {

@@ -41,8 +41,10 @@ export function createListeners(
     const address = socket.remoteAddress;
     if (address === undefined) return connection.destroy();
     if (!mayAsk(address)) return connection.refuseAll(socket, notListed, 'access');
-    parser.emit('connection', socket);
-    connection.guard(socket);
+    connection.guardOnceItSpeaks(socket, () => {
+      parser.emit('connection', socket);
+      connection.guard(socket);
+    });
   };
 
   parser.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {

@@ -35,7 +35,7 @@ const FLOODS: readonly { readonly name: string; readonly flood: Shape }[] = [
   ...counted('HTTP bodies that do not end', 'bodies'),
   { name: 'silent HTTP connections, 5,200', flood: { kind: 'silent', connections: 5_200, sources: 3 } },
   { name: 'silent HTTP connections, of 60 addresses', flood: { kind: 'silent', connections: 5_200, sources: 60 } },
-  { name: 'streams of events that nobody reads', flood: { kind: 'events', connections: 2_000, sources: 40 } },
+  { name: 'HTTP event streams that nobody reads', flood: { kind: 'events', connections: 2_000, sources: 40 } },
 ];
 
 interface Shape {
@@ -52,8 +52,10 @@ function counted(name: string, kind: FloodKind): readonly { name: string; flood:
   ];
 }
 
+/** What is admitted does not depend on the generation: one is enough. */
 export const HTTP_ATTACKS: readonly Attack[] = FLOODS.map(({ name, flood }) => ({
   name,
+  generation: 3,
   run: (arena, untilMs) => runFlood(arena, untilMs, flood),
 }));
 

@@ -18,15 +18,16 @@ export const NO_ATTACK: Attack = {
 
 /** @param isPublic only those that differ where everybody may ask the node over HTTP */
 export function attacksOn(generation: 2 | 3, isPublic = false): readonly Attack[] {
-  if (isPublic) return HTTP_ATTACKS;
-  const all = [
-    PEER_LISTS_ATTACK,
-    ...DOOR_ATTACKS,
-    ...FRAME_ATTACKS,
-    ...CHAIN_ATTACKS,
-    CLAIMS_ATTACK,
-    MEMBERS_ATTACK,
-    ...HTTP_ATTACKS,
-  ];
+  const all = isPublic ? HTTP_ATTACKS : ALL;
   return all.filter((attack) => attack.generation === undefined || attack.generation === generation);
 }
+
+const ALL: readonly Attack[] = [
+  PEER_LISTS_ATTACK,
+  ...DOOR_ATTACKS,
+  ...FRAME_ATTACKS,
+  ...CHAIN_ATTACKS,
+  CLAIMS_ATTACK,
+  MEMBERS_ATTACK,
+  ...HTTP_ATTACKS,
+];

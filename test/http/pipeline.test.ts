@@ -310,7 +310,7 @@ test('whether a node lives can be asked by the head alone', async (t) => {
   t.is(await statusOf('/api/accounts', { method: 'HEAD' }), 405);
 });
 
-test('past the limit of a window a client gets 429, whatever it asks for, unknown paths included', async (t) => {
+test('past the limit of a window a client gets 429, shared by all routes and counting unknown paths', async (t) => {
   const ask = await serve(t, fakeNode(3), { limits: { ...limits, max: 3 } });
   t.is((await ask('/api/accounts')).headers.get('x-ratelimit-remaining'), '2');
   t.is((await ask('/api/nosuch')).status, 404);

@@ -19,6 +19,9 @@ import { Penalties } from './penalties.ts';
 import { Refusals, type RefusalReason } from './refusals.ts';
 import { Turns } from './turns.ts';
 
+/** Between two looks at the time limits: more says that the process could do nothing meanwhile. */
+const STILL_MS = 2 * SWEEP_MS;
+
 export interface AdmissionOptions {
   readonly clock: MonotonicClock;
   readonly limits: AdmissionLimits;
@@ -37,6 +40,7 @@ export class Admission implements ConnectionHost {
   readonly #penalties: Penalties;
   readonly #refusals: Refusals;
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
+  #sweptMs: number;
   #isClosed = false;
 
   constructor(options: AdmissionOptions) {
@@ -49,6 +53,7 @@ export class Admission implements ConnectionHost {
     this.#connections = new Connections(limits);
     this.#penalties = new Penalties(clock, limits.arrivalsPerAddressMax);
     this.#refusals = new Refusals(observer, clock);
+    this.#sweptMs = clock.nowMs();
     this.#sweepLater();
   }
 
@@ -132,7 +137,10 @@ export class Admission implements ConnectionHost {
     this.clock.after(SWEEP_MS, () => {
       if (this.#isClosed) return;
       const nowMs = this.clock.nowMs();
-      for (const connection of this.#connections.all()) connection.checkTime(nowMs);
+      // After the process stood still, what came meanwhile is read first: clients answer for their own delays alone.
+      const wasStill = nowMs - this.#sweptMs > STILL_MS;
+      this.#sweptMs = nowMs;
+      if (!wasStill) for (const connection of this.#connections.all()) connection.checkTime(nowMs);
       this.#tell();
       this.#sweepLater();
     });

@@ -111,6 +111,34 @@ export class ClientConnection implements Place, Holder {
     };
   }
 
+  /**
+   * Has a stranger's connection cost next to nothing before it says something: only then, and in its turn, it gets a parser.
+   *
+   * @param takeOver makes a server of node:http take the socket over, and calls `guard`
+   */
+  guardOnceItSpeaks(socket: Socket, takeOver: () => void): void {
+    if (this.isTrusted) return takeOver();
+    this.#socket = socket;
+    const leave = (): void => void socket.destroy();
+    socket.on('error', leave);
+    socket.on('end', leave);
+    socket.once('data', (chunk: Buffer) => {
+      socket.pause();
+      this.#enter('waiting');
+      this.#isPaused = true;
+      this.#held = chunk;
+      this.#account();
+      this.#takeTurn(() => {
+        socket.off('end', leave);
+        this.#enter('arriving');
+        takeOver();
+        // Errors are the server's business from here on.
+        socket.off('error', leave);
+        this.#letThrough();
+      });
+    });
+  }
+
   /** Answers the first bytes that come, whatever they say, and ends. */
   refuseAll(socket: Socket, answer: Buffer, reason: RefusalReason): void {
     this.#socket = socket;

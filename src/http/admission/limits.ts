@@ -50,7 +50,7 @@ export const READING_TIMEOUT_MS = 60_000;
  * After an answer that ends a connection: what is still on its way is read and thrown away, so that it does not reset the
  * answer. Beyond so many bytes it is not read any more, and the client has the rest of the time to read.
  */
-export const LINGER_MS = 1_000;
+export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;
 
 /** Refusals of an address in a window before its connections are closed and new ones are not looked at. */
