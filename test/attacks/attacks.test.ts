@@ -7,13 +7,18 @@ import { measure } from './measure.ts';
 /** All attacks, each for a moment; `npm run attacks` goes on with each for longer, and waits for the blocks after it. */
 const PACE = { seconds: 0.3, blocksAfter: 0, tries: 2 };
 
-for (const generation of [3, 2] as const) {
+for (const [generation, setting] of [
+  [3, 'default'],
+  [2, 'default'],
+  [3, 'portable'],
+  [2, 'portable'],
+] as const) {
   test.serial(
-    `a devnet of generation ${generation} keeps its peers, its chain and its memory under attack`,
+    `a devnet of generation ${generation} keeps its peers, its chain and its memory under attack (${setting})`,
     async (t) => {
       t.timeout(600_000);
-      const attacks = attacksOn(generation);
-      const arena = await Arena.open(generation, 2, attacks);
+      const attacks = attacksOn(generation, setting);
+      const arena = await Arena.open(generation, 2, attacks, setting);
       t.teardown(async () => {
         if (!t.passed) t.log(lastWords(arena.devnet));
         await arena.close();

@@ -42,6 +42,11 @@ const CROWD: BucketSize = { capacityMs: 450, refillMsPerS: 100 };
  */
 const CROWD_RESERVE_MS = 150;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
+/**
+ * What an address may cost without bringing anything of use: with the portable back end five copies of a transaction that
+ * somebody spoilt, as honest nodes of the reference may pass on. It comes back in some minutes, or with the first use.
+ */
+const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 0.2 };
 /** Addresses remembered: far more than the crowd's budget can serve before the first are forgotten. */
 const SOURCES_MAX = 5_000;
 
@@ -55,8 +60,8 @@ interface Source {
   readonly bucket: CostBucket;
   /** Not empty for an address that took little. */
   readonly modest: CostBucket;
-  /** Whether anything that it brought was of use since its budget was last full. */
-  isUseful: boolean;
+  /** What its work cost since it was last of use. */
+  waste: CostBucket;
 }
 
 export class VerificationBudget {
@@ -85,24 +90,21 @@ export class VerificationBudget {
           const nowMs = clock.nowMs();
           if (costMs > 0) {
             const source = this.#source(address);
-            if (source.bucket.level(nowMs) >= SOURCE.capacityMs) source.isUseful = false;
-            source.bucket.take(costMs, nowMs);
-            source.modest.take(costMs, nowMs);
+            for (const bucket of [source.bucket, source.modest, source.waste]) bucket.take(costMs, nowMs);
             this.#crowds[crowd].take(costMs, nowMs);
           }
         }
       },
       wasUseful: () => {
-        this.#source(address).isUseful = true;
+        this.#source(address).waste = new CostBucket(WASTE, clock.nowMs());
       },
     };
   }
 
-  /** True for an address that used up its budget and brought nothing of use meanwhile. */
+  /** True for an address whose work cost much and was of no use. */
   isWasteful(address: string): boolean {
     const source = this.#sources.get(address);
-    if (source === undefined || source.isUseful) return false;
-    return source.bucket.level(this.#dependencies.clock.nowMs()) <= 0;
+    return source !== undefined && source.waste.level(this.#dependencies.clock.nowMs()) <= 0;
   }
 
   #mayAsk(address: string, crowd: Crowd): boolean {
@@ -117,7 +119,8 @@ export class VerificationBudget {
     const nowMs = this.#dependencies.clock.nowMs();
     let source = this.#sources.get(address);
     if (source === undefined) {
-      source = { bucket: new CostBucket(SOURCE, nowMs), modest: new CostBucket(MODEST, nowMs), isUseful: false };
+      const bucketOf = (size: BucketSize): CostBucket => new CostBucket(size, nowMs);
+      source = { bucket: bucketOf(SOURCE), modest: bucketOf(MODEST), waste: bucketOf(WASTE) };
       this.#sources.set(address, source);
     }
     return source;
