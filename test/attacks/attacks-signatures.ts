@@ -38,7 +38,9 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
     async run(arena, untilMs) {
       const junk = new Junk(arena);
       const answers = (procedure: string): unknown => {
-        return procedure === 'getTransactions' ? { transactions: junk.many(TRANSACTIONS_PER_MESSAGE) } : undefined;
+        return procedure === 'getTransactions'
+          ? { data: { transactions: junk.many(TRANSACTIONS_PER_MESSAGE) } }
+          : undefined;
       };
       const peers: Intruder[] = [];
       for (let opened = 0; opened < PEERS; opened += 1) peers.push(await arena.peer({ answers }));

@@ -75,7 +75,7 @@ test('an address whose work cost much and was of no use is wasteful, also where 
   time.nowMs += 600_000;
   t.false(budget.isWasteful('2.2.2.2'), 'it is long ago');
   for (let tick = 0; tick < 100; tick += 1) {
-    for (let source = 0; source < 5; source += 1) use(`1.1.1.${source}`, 5);
+    for (let source = 0; source < 5; source += 1) use(`1.1.1.${(source + tick) % 5}`, 5);
     time.nowMs += 220;
   }
   for (let source = 0; source < 5; source += 1) t.true(budget.isWasteful(`1.1.1.${source}`));
