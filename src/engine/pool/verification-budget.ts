@@ -34,19 +34,20 @@ export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), w
  * end several times over: forty of them in a second with that one, eight hundred with the native one. A crowd may take
  * 10 %, all four together less than half.
  */
-const SOURCE: BucketSize = { capacityMs: 300, refillMsPerS: 50 };
-const CROWD: BucketSize = { capacityMs: 450, refillMsPerS: 100 };
+const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
+const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
  * The last part of a crowd's budget is for those who take little. A hundred that take all they may of that, as many as can be
  * connected, take it more slowly than it fills; so an honest peer is heard beside them.
  */
-const CROWD_RESERVE_MS = 150;
+const CROWD_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
- * What an address may cost without bringing anything of use: with the portable back end five copies of a transaction that
- * somebody spoilt, as honest nodes of the reference may pass on. It comes back in some minutes, or with the first use.
+ * What an address may cost without bringing anything of use, and no more is looked at: with the portable back end five copies of
+ * a transaction that somebody spoilt, as honest nodes of the reference may pass on. It comes back within two minutes, or with
+ * the first use.
  */
-const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 0.2 };
+const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
 /** Addresses remembered: far more than the crowd's budget can serve before the first are forgotten. */
 const SOURCES_MAX = 5_000;
 
@@ -109,10 +110,11 @@ export class VerificationBudget {
 
   #mayAsk(address: string, crowd: Crowd): boolean {
     const nowMs = this.#dependencies.clock.nowMs();
-    const { bucket, modest } = this.#source(address);
+    const { bucket, modest, waste } = this.#source(address);
+    const ownMs = Math.min(bucket.level(nowMs), waste.level(nowMs));
     const floorMs = modest.level(nowMs) > 0 ? 0 : CROWD_RESERVE_MS;
     const crowdMs = this.#crowds[crowd].level(nowMs);
-    return bucket.level(nowMs) > 0 && crowdMs > floorMs;
+    return ownMs > 0 && crowdMs > floorMs;
   }
 
   #source(address: string): Source {
