@@ -17,6 +17,7 @@ import type { Block, KeyPair } from '../../src/protocol/types.ts';
 import { headerWith } from '../support/fixtures.ts';
 import { signBlock } from '../support/chain-maker.ts';
 import { startTestDevnet, waitFor, waitForCommonBlock, type TestDevnet, type TestNode } from '../support/devnet.ts';
+import type { Setting } from './attacks.ts';
 import { Collector, INSPECTABLE } from './collector.ts';
 import { Intruder, type IntruderOptions, type Presence } from './intruder.ts';
 import type { Attack } from './measure.ts';
@@ -64,17 +65,18 @@ export class Arena {
     this.dialect = parts.createDialect(devnet.network.params, identity);
   }
 
-  /** @param isPublic whether everybody may ask the nodes over HTTP, and not this machine alone */
   static async open(
     generation: 2 | 3,
     nodes: number,
     attacks: readonly Attack[],
-    { isPublic = false } = {},
+    setting: Setting = 'default',
   ): Promise<Arena> {
     const optionsBefore = process.env['NODE_OPTIONS'];
     process.env['NODE_OPTIONS'] = INSPECTABLE;
+    const isPublic = setting !== 'default';
+    const verifier = setting === 'portable' ? { backend: 'noble' } : {};
     const network = generation === 2 ? 'devnet-gen2' : 'devnet';
-    const all = await startTestDevnet({ network, nodes, spectators: 1, http: { accessPublic: isPublic } });
+    const all = await startTestDevnet({ network, nodes, spectators: 1, http: { accessPublic: isPublic }, verifier });
     const devnet = { ...all, nodes: all.nodes.slice(0, nodes) };
     const latecomer = all.nodes[nodes] as TestNode;
     if (optionsBefore === undefined) delete process.env['NODE_OPTIONS'];

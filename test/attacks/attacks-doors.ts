@@ -8,6 +8,9 @@ import type { Attack } from './measure.ts';
 
 /** Inbound connections that a node of the devnet takes. */
 const INBOUND_MAX = 100;
+/** Two lines open forty connections a second, each with as much as a node reads at once. */
+const PLAIN_BYTES = 65_536;
+const PLAIN_INTERVAL_MS = 50;
 
 export const DOOR_ATTACKS: readonly Attack[] = [
   {
@@ -67,6 +70,28 @@ export const DOOR_ATTACKS: readonly Attack[] = [
         arena.intruders.push(new BareSocket('127.0.0.1', arena.wsPort, arena.newIp(), bytes));
         await sleep(5);
       });
+      await letsIn(arena);
+    },
+  },
+  {
+    name: 'plain HTTP on the peer port',
+    async run(arena, untilMs) {
+      const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+      const upgrade = `GET ${arena.dialect.path} HTTP/1.1\r\nHost: x\r\n`;
+      const floods = [get, upgrade, `${upgrade}Connection: upgrade\r\nUpgrade: websocket\r\n\r\n`].map(
+        (first) => first + get.repeat(Math.floor(PLAIN_BYTES / get.length)),
+      );
+      let opened = 0;
+      const sockets: BareSocket[] = [];
+      await crowd(untilMs, 2, async () => {
+        const flood = floods[opened % floods.length] ?? '';
+        opened += 1;
+        const socket = new BareSocket('127.0.0.1', arena.wsPort, arena.newIp(), flood);
+        arena.intruders.push(socket);
+        sockets.push(socket);
+        await sleep(PLAIN_INTERVAL_MS);
+      });
+      for (const socket of sockets) await mustEnd(socket, 'a connection with plain HTTP');
       await letsIn(arena);
     },
   },

@@ -7,17 +7,19 @@ import { LATE, measure } from './measure.ts';
 /** All attacks, each for a moment; `npm run attacks` goes on with each for longer, and waits for the blocks after it. */
 const PACE = { seconds: 0.3, blocksAfter: 0, tries: 2 };
 
-for (const [generation, isPublic] of [
-  [3, false],
-  [2, false],
-  [3, true],
+for (const [generation, setting] of [
+  [3, 'default'],
+  [2, 'default'],
+  [3, 'public'],
+  [3, 'portable'],
+  [2, 'portable'],
 ] as const) {
   test.serial(
-    `a devnet of generation ${generation}${isPublic ? ', asked by everybody,' : ''} keeps its peers, its chain and its memory under attack`,
+    `a devnet of generation ${generation} keeps its peers, its chain and its memory under attack (${setting})`,
     async (t) => {
       t.timeout(600_000);
-      const attacks = attacksOn(generation, isPublic);
-      const arena = await Arena.open(generation, 2, attacks, { isPublic });
+      const attacks = attacksOn(generation, setting);
+      const arena = await Arena.open(generation, 2, attacks, setting);
       t.teardown(async () => {
         if (!t.passed) t.log(lastWords(arena.devnet));
         await arena.close();

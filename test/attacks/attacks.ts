@@ -9,6 +9,7 @@ import { FRAME_ATTACKS } from './attacks-frames.ts';
 import { HTTP_ATTACKS } from './attacks-http.ts';
 import { PEER_LISTS_ATTACK } from './attacks-lists.ts';
 import { MEMBERS_ATTACK } from './attacks-members.ts';
+import { SIGNATURE_ATTACKS } from './attacks-signatures.ts';
 import type { Attack } from './measure.ts';
 
 export const NO_ATTACK: Attack = {
@@ -16,18 +17,27 @@ export const NO_ATTACK: Attack = {
   run: (_arena, untilMs) => sleep(Math.max(0, untilMs - performance.now())),
 };
 
-/** @param isPublic only those that differ where everybody may ask the node over HTTP */
-export function attacksOn(generation: 2 | 3, isPublic = false): readonly Attack[] {
-  const all = isPublic ? HTTP_ATTACKS : ALL;
+/**
+ * How the nodes are set up. `default`: as a devnet is. `public`: everybody may ask them over HTTP. `portable`: that, and they check
+ * signatures without the native library.
+ */
+export type Setting = 'default' | 'public' | 'portable';
+
+export const SETTINGS: readonly Setting[] = ['default', 'public', 'portable'];
+
+/** Those of a setting that differ from what they are by default; all by default. */
+export function attacksOn(generation: 2 | 3, setting: Setting = 'default'): readonly Attack[] {
+  if (setting === 'public') return [...HTTP_ATTACKS, ...SIGNATURE_ATTACKS];
+  if (setting === 'portable') return [...SIGNATURE_ATTACKS, MEMBERS_ATTACK];
+  const all = [
+    PEER_LISTS_ATTACK,
+    ...DOOR_ATTACKS,
+    ...FRAME_ATTACKS,
+    ...CHAIN_ATTACKS,
+    CLAIMS_ATTACK,
+    MEMBERS_ATTACK,
+    ...SIGNATURE_ATTACKS,
+    ...HTTP_ATTACKS,
+  ];
   return all.filter((attack) => attack.generation === undefined || attack.generation === generation);
 }
-
-const ALL: readonly Attack[] = [
-  PEER_LISTS_ATTACK,
-  ...DOOR_ATTACKS,
-  ...FRAME_ATTACKS,
-  ...CHAIN_ATTACKS,
-  CLAIMS_ATTACK,
-  MEMBERS_ATTACK,
-  ...HTTP_ATTACKS,
-];

@@ -1,19 +1,19 @@
 /**
- * `npm run attacks -- [--generation 2|3] [--access default|public] [--seconds 6] [--only TEXT] [--part 1/3] [--nodes 3]`:
+ * `npm run attacks -- [--generation 2|3] [--setting default|public|portable] [--seconds 6] [--only TEXT] [--part 1/3] [--nodes 3]`:
  * attacks on the first node of a devnet of real processes, one after the other, those over HTTP once more on one whose HTTP
- * interface is public. Prints a table; exit code 1 when the node did not stand one of them.
+ * interface is public, those with signatures on one without the native library. Prints a table; exit code 1 when the node did not stand one of them.
  */
 
 import { setPriority } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Arena } from './arena.ts';
-import { attacksOn, NO_ATTACK } from './attacks.ts';
+import { attacksOn, NO_ATTACK, SETTINGS, type Setting } from './attacks.ts';
 import { measure, type Measured } from './measure.ts';
 
 const { values } = parseArgs({
   options: {
     generation: { type: 'string' },
-    access: { type: 'string' },
+    setting: { type: 'string' },
     seconds: { type: 'string', default: '6' },
     only: { type: 'string', default: '' },
     part: { type: 'string', default: '1/1' },
@@ -25,26 +25,26 @@ const { values } = parseArgs({
 const GENERATIONS =
   values.generation === undefined ? ([3, 2] as const) : ([values.generation === '2' ? 2 : 3] as const);
 
-const ACCESSES = values.access === undefined ? [false, true] : [values.access === 'public'];
+const CHOSEN_SETTINGS = SETTINGS.filter((setting) => values.setting === undefined || values.setting === setting);
 /** What the machine itself costs shows soon. */
 const CALM_S_MAX = 60;
 
 let failures = 0;
 console.log(row('attack', 'what the node did', 'missed', 'grown MB', 'seconds', 'verdict'));
 for (const generation of GENERATIONS) {
-  for (const isPublic of ACCESSES) failures += await underFire(generation, isPublic);
+  for (const setting of CHOSEN_SETTINGS) failures += await underFire(generation, setting);
 }
 console.log(failures === 0 ? 'the nodes stood all attacks' : `${failures} attacks were not stood`);
 process.exitCode = failures === 0 ? 0 : 1;
 
-async function underFire(generation: 2 | 3, isPublic: boolean): Promise<number> {
+async function underFire(generation: 2 | 3, setting: Setting): Promise<number> {
   const pace = { seconds: Number(values.seconds), blocksAfter: 1, tries: Number(values.tries) };
   const [part = 1, parts = 1] = values.part.split('/').map(Number);
-  const chosen = attacksOn(generation, isPublic).filter(
+  const chosen = attacksOn(generation, setting).filter(
     ({ name }, index) => name.includes(values.only) && index % parts === part - 1,
   );
   if (chosen.length === 0) return 0;
-  const arena = await Arena.open(generation, Number(values.nodes), chosen, { isPublic });
+  const arena = await Arena.open(generation, Number(values.nodes), chosen, setting);
   try {
     // The attacker shares the machine with its victims: it must not win by taking their processor.
     setPriority(10);
@@ -56,7 +56,7 @@ async function underFire(generation: 2 | 3, isPublic: boolean): Promise<number> 
         attack,
         isNone ? { ...pace, seconds: Math.min(pace.seconds, CALM_S_MAX) } : pace,
       );
-      print(measured, isPublic);
+      print(measured, setting);
       if (!isNone && measured.faults.length > 0) failed += 1;
     }
     return failed;
@@ -65,13 +65,13 @@ async function underFire(generation: 2 | 3, isPublic: boolean): Promise<number> 
   }
 }
 
-function print(measured: Measured, isPublic: boolean): void {
+function print(measured: Measured, setting: Setting): void {
   const { attack, generation, did, slotsMissed, grownBytes, seconds, faults } = measured;
   const grown = (grownBytes / 1024 / 1024).toFixed(1);
   const verdict = faults.length === 0 ? 'stood' : `FAILED: ${faults.join('; ')}`;
   console.log(
     row(
-      `${generation}${isPublic ? ' public' : ''}: ${attack}`,
+      `${generation}${setting === 'default' ? '' : ` ${setting}`}: ${attack}`,
       did,
       String(slotsMissed),
       grown,

@@ -262,8 +262,8 @@ export function fakeNode(generation: Generation): Fake {
           total: 101,
         };
       },
-      submitTransaction: (json) => fake.submit(json),
-      submitSignature: (json) => fake.submitSignature(json),
+      submitTransaction: (json, client) => fake.submit(json, client),
+      submitSignature: (json, client) => fake.submitSignature(json, client),
       registerSecondSignature: (keyPair, secondPublicKey) => fake.registerSecondSignature(keyPair, secondPublicKey),
       forgingDelegates: () => fake.forging,
       setForging: (publicKey, password, forging) => fake.setForging(publicKey, password, forging),

@@ -198,6 +198,31 @@ test('a member signature is accepted, or refused with 409', async (t) => {
   });
 });
 
+test('a client whose signatures took as much time as they may is told 429, by its address', async (t) => {
+  for (const generation of [2, 3] as const) {
+    const fake = fakeNode(generation);
+    const clients: (string | undefined)[] = [];
+    const message = 'Too many signatures to verify, please try again later.';
+    const refuse = (client: string | undefined): Promise<SubmitResult> => {
+      clients.push(client);
+      return Promise.resolve(refusal('VERIFICATION_LIMIT', message, [transactionError('1', message, '')]));
+    };
+    fake.submit = (_json, client) => refuse(client);
+    fake.submitSignature = (_json, client) => refuse(client);
+    const ask = await serve(t, fake);
+    const signature = { transactionId: '1', publicKey: ALICE_KEY, signature: SIGNATURE };
+    for (const [path, body] of [
+      ['/api/transactions', BODIES[generation]],
+      ['/api/signatures', signature],
+    ] as const) {
+      const answer = await ask(path, withBody(body));
+      t.is(answer.status, 429, path);
+      t.deepEqual(answer.body, { message });
+    }
+    t.deepEqual(clients, ['127.0.0.1', '127.0.0.1']);
+  }
+});
+
 test('a member signature with missing members is refused with 400', async (t) => {
   const answer = await (await serve(t, fakeNode(3)))('/api/signatures', withBody({ transactionId: 'x' }));
   t.is(answer.status, 400);

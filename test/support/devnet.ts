@@ -50,6 +50,8 @@ export interface TestDevnetOptions {
   readonly hasWires?: boolean;
   /** Options of the HTTP interface of all nodes that differ from a devnet's. */
   readonly http?: object;
+  /** Options of the verifier of all nodes that differ from a devnet's. */
+  readonly verifier?: object;
 }
 
 /** Far more than a start takes: a machine with other work to do is no fault of the node. */
@@ -67,7 +69,8 @@ export async function startTestDevnet(options: TestDevnetOptions): Promise<TestD
   const late = Array.from({ length: spectators }, (_, index) => spectatorOf(plans, count + index, ports, directory));
   const all = [...plans, ...late]
     .map((plan) => (options.hasWires === true ? behindWires(plan) : plan))
-    .map((plan) => (options.http === undefined ? plan : withHttp(plan, options.http)));
+    .map((plan) => withOptions(plan, 'http', options.http))
+    .map((plan) => withOptions(plan, 'verifier', options.verifier));
   const wires = options.hasWires === true ? await LoopbackWires.open(all.map(({ wsPort }) => wsPort)) : undefined;
   const nodes = all.map((plan) => testNode(plan, network));
   const close = async (): Promise<void> => {
@@ -93,9 +96,9 @@ function behindWires(plan: PlannedNode): PlannedNode {
   return { ...plan, config: { ...config, p2p: { ...p2p, host: INNER_HOST } } };
 }
 
-function withHttp(plan: PlannedNode, options: object): PlannedNode {
-  const { http, ...config } = plan.config as { readonly http: object };
-  return { ...plan, config: { ...config, http: { ...http, ...options } } };
+function withOptions(plan: PlannedNode, room: 'http' | 'verifier', options: object = {}): PlannedNode {
+  const config = plan.config as Readonly<Record<string, object>>;
+  return { ...plan, config: { ...config, [room]: { ...config[room], ...options } } };
 }
 
 function testNode(plan: PlannedNode, network: Network): TestNode {

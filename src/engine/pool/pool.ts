@@ -82,6 +82,7 @@ export class TransactionPool {
     const outer = 'Transaction was rejected with errors';
     return this.#answer(outer, () => {
       const pooled = payer.charge(() => admitFromClient(this.#context, this.#queues, payer, json));
+      payer.wasUseful();
       this.#events.verified(pooled.transaction);
       return pooled;
     });

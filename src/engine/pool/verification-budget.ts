@@ -34,14 +34,20 @@ export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), w
  * end several times over: forty of them in a second with that one, eight hundred with the native one. A crowd may take
  * 10 %, all four together less than half.
  */
-const SOURCE: BucketSize = { capacityMs: 300, refillMsPerS: 50 };
-const CROWD: BucketSize = { capacityMs: 450, refillMsPerS: 100 };
+const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
+const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
  * The last part of a crowd's budget is for those who take little. A hundred that take all they may of that, as many as can be
  * connected, take it more slowly than it fills; so an honest peer is heard beside them.
  */
-const CROWD_RESERVE_MS = 150;
+const CROWD_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
+/**
+ * What an address may cost without bringing anything of use, and no more is looked at: with the portable back end five copies of
+ * a transaction that somebody spoilt, as honest nodes of the reference may pass on. It comes back within two minutes, or with
+ * the first use.
+ */
+const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
 /** Addresses remembered: far more than the crowd's budget can serve before the first are forgotten. */
 const SOURCES_MAX = 5_000;
 
@@ -55,8 +61,8 @@ interface Source {
   readonly bucket: CostBucket;
   /** Not empty for an address that took little. */
   readonly modest: CostBucket;
-  /** Whether anything that it brought was of use since its budget was last full. */
-  isUseful: boolean;
+  /** What its work cost since it was last of use. */
+  waste: CostBucket;
 }
 
 export class VerificationBudget {
@@ -85,39 +91,38 @@ export class VerificationBudget {
           const nowMs = clock.nowMs();
           if (costMs > 0) {
             const source = this.#source(address);
-            if (source.bucket.level(nowMs) >= SOURCE.capacityMs) source.isUseful = false;
-            source.bucket.take(costMs, nowMs);
-            source.modest.take(costMs, nowMs);
+            for (const bucket of [source.bucket, source.modest, source.waste]) bucket.take(costMs, nowMs);
             this.#crowds[crowd].take(costMs, nowMs);
           }
         }
       },
       wasUseful: () => {
-        this.#source(address).isUseful = true;
+        this.#source(address).waste = new CostBucket(WASTE, clock.nowMs());
       },
     };
   }
 
-  /** True for an address that used up its budget and brought nothing of use meanwhile. */
+  /** True for an address whose work cost much and was of no use. */
   isWasteful(address: string): boolean {
     const source = this.#sources.get(address);
-    if (source === undefined || source.isUseful) return false;
-    return source.bucket.level(this.#dependencies.clock.nowMs()) <= 0;
+    return source !== undefined && source.waste.level(this.#dependencies.clock.nowMs()) <= 0;
   }
 
   #mayAsk(address: string, crowd: Crowd): boolean {
     const nowMs = this.#dependencies.clock.nowMs();
-    const { bucket, modest } = this.#source(address);
+    const { bucket, modest, waste } = this.#source(address);
+    const ownMs = Math.min(bucket.level(nowMs), waste.level(nowMs));
     const floorMs = modest.level(nowMs) > 0 ? 0 : CROWD_RESERVE_MS;
     const crowdMs = this.#crowds[crowd].level(nowMs);
-    return bucket.level(nowMs) > 0 && crowdMs > floorMs;
+    return ownMs > 0 && crowdMs > floorMs;
   }
 
   #source(address: string): Source {
     const nowMs = this.#dependencies.clock.nowMs();
     let source = this.#sources.get(address);
     if (source === undefined) {
-      source = { bucket: new CostBucket(SOURCE, nowMs), modest: new CostBucket(MODEST, nowMs), isUseful: false };
+      const bucketOf = (size: BucketSize): CostBucket => new CostBucket(size, nowMs);
+      source = { bucket: bucketOf(SOURCE), modest: bucketOf(MODEST), waste: bucketOf(WASTE) };
       this.#sources.set(address, source);
     }
     return source;

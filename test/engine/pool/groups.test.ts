@@ -133,7 +133,7 @@ test('who brings signatures pays for their checks whatever comes of them, and be
     for (const { code } of world.pool.receive(flood, attacker).refused) codes.add(code);
   }
   t.deepEqual([...codes], ['TRANSACTION_NOT_APPLICABLE', 'VERIFICATION_LIMIT']);
-  t.true(world.checks <= 300 + 16, `${world.checks} checks`);
+  t.true(world.checks <= 100 + 16, `${world.checks} checks`);
   t.true(budget.isWasteful('1.1.1.1'));
   t.is(world.pool.sizes().received, 0);
   const signature = world.pool.addSignature(world.signatureOf(mary, json), attacker);
