@@ -11,7 +11,9 @@ import type { Attack } from './measure.ts';
 
 const BLOCKS_SHOWN = 19;
 const LEAD_BLOCKS = 5;
-const LOOK_MS = 100;
+const LOOK_MS = 50;
+/** Of a slot: a claim so late in it that what forging waits for lies in the next. */
+const LATE_IN_SLOT = 0.75;
 /** Longer than any stranger stays. */
 const STAY_MS_MAX = 10_000;
 /** For a node on a busy machine to start and to download a short chain. */
@@ -52,6 +54,7 @@ async function claimOnce(arena: Arena, victim: TestNode): Promise<void> {
   const peer = arena.intruder({ ip: strangerIp(), port: victim.plan.wsPort, answers: () => undefined });
   try {
     if (!(await peer.greet())) return await sleep(LOOK_MS);
+    await lateInSlot(arena);
     const tip = await arena.tip(victim);
     for (let shown = 0; shown < BLOCKS_SHOWN; shown += 1) {
       const lead = arena.generation === 3 ? { maxHeightPrevoted: tip.height + 4_000 } : {};
@@ -70,6 +73,13 @@ async function claimOnce(arena: Arena, victim: TestNode): Promise<void> {
   } finally {
     peer.leave();
   }
+}
+
+async function lateInSlot(arena: Arena): Promise<void> {
+  const { epochMs, blockTimeS } = arena.devnet.network.params;
+  const slotMs = blockTimeS * 1000;
+  const passedMs = (Date.now() - epochMs) % slotMs;
+  await sleep(Math.max(0, slotMs * LATE_IN_SLOT - passedMs));
 }
 
 let strangers = 0;
