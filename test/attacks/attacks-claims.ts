@@ -25,9 +25,9 @@ export const CLAIMS_ATTACK: Attack = {
   name: 'claims of better chains, one after the other',
   async run(arena, untilMs) {
     const { latecomer } = arena;
-    let isOver = false;
+    const attack = { isOver: false };
     const claim = async (victim: TestNode): Promise<void> => {
-      while (!isOver) await claimOnce(arena, victim);
+      while (!attack.isOver) await claimOnce(arena, victim);
     };
     latecomer.start();
     const lines = [claim(arena.target), claim(latecomer)];
@@ -36,7 +36,7 @@ export const CLAIMS_ATTACK: Attack = {
       await sleep(Math.max(0, untilMs - performance.now()));
       if (!(await hasFollowed(arena))) throw new Error('a node that was behind did not stay with the true chain');
     } finally {
-      isOver = true;
+      attack.isOver = true;
       await Promise.all(lines);
       await latecomer.kill();
     }
