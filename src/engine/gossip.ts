@@ -4,7 +4,6 @@ import { LruMap } from '../primitives/bounded.ts';
 import { sha256Hex } from '../crypto/hash.ts';
 import { utf8 } from '../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
-import { TokenBucket } from '../primitives/token-bucket.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import { type RateKind, rateOf, type Sending } from '../ports/rates.ts';
@@ -13,6 +12,7 @@ import type { Block, BlockId, MemberSignature, TransactionId } from '../protocol
 import type { Generation } from '../protocol/params.ts';
 import { BlockRejected, type BlockRejectionCode } from '../protocol/verdict.ts';
 import { Announcements } from './announcements.ts';
+import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
 import type { Customs } from './customs.ts';
 import type { TransactionPool } from './pool/pool.ts';
@@ -33,8 +33,6 @@ const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 /** Peers remembered for it: far more than can be connected in that time. */
 const FALSE_SIGNERS_MAX = 5000;
-/** Peers whose rate of blocks is remembered: more than can be connected. */
-const BLOCK_PEERS_MAX = 20_000;
 /** Of a decimal id of 64 bits. */
 const ID_CHARACTERS_MAX = 20;
 /** Blocks of one peer that may wait for their turn; more are dropped. */
@@ -71,8 +69,7 @@ export class Gossip {
   readonly #transactions: Announcements<TransactionId>;
   readonly #signatures: Announcements<MemberSignature>;
   readonly #fetcher: TransactionFetcher;
-  /** For the blocks that each peer is sent. */
-  readonly #blockBuckets = new LruMap<PeerId, TokenBucket>(BLOCK_PEERS_MAX);
+  readonly #blocks: BlockSender;
   /** Ids of blocks that were applied. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /** Digests of whole documents that were refused or passed over: an id does not cover all of a block, so a spoilt copy must not stand for the good. */
@@ -104,6 +101,7 @@ export class Gossip {
       isCurrent: ({ transactionId }) => pool.has(transactionId),
       send: (peerId, signatures) => transport.send(peerId, { kind: 'signatures', signatures }),
     });
+    this.#blocks = new BlockSender(clock, transport, rateOf(dependencies.generation, 'block').own);
     this.#fetcher = new TransactionFetcher({
       clock,
       transport,
@@ -201,21 +199,10 @@ export class Gossip {
   }
 
   #sendBlock(block: Block): void {
-    const { chain, clock, transport, gossipTargets, synchronizer } = this.#dependencies;
+    const { chain, gossipTargets, synchronizer } = this.#dependencies;
     this.#seenBlocks.set(block.id, true);
     if (synchronizer.syncing) return;
-    const json = chain.rules.codec.blockToJson(block);
-    for (const peerId of gossipTargets()) {
-      // Only ties can make them so many, of which the newest is with others soon.
-      if (this.#blockBucket(peerId).take(clock.nowMs())) transport.send(peerId, { kind: 'block', block: json });
-    }
-  }
-
-  #blockBucket(peerId: PeerId): TokenBucket {
-    const { burst, everyMs } = rateOf(this.#dependencies.generation, 'block').own;
-    const bucket = this.#blockBuckets.get(peerId) ?? new TokenBucket(burst, everyMs);
-    this.#blockBuckets.set(peerId, bucket);
-    return bucket;
+    this.#blocks.send(chain.rules.codec.blockToJson(block), gossipTargets());
   }
 
   async #receiveBlock(peerId: PeerId, json: unknown): Promise<void> {

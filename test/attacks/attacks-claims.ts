@@ -11,7 +11,9 @@ import type { Attack } from './measure.ts';
 
 const BLOCKS_SHOWN = 19;
 const LEAD_BLOCKS = 5;
-const LOOK_MS = 100;
+const LOOK_MS = 50;
+/** Of a slot: a claim so late in it that what forging waits for lies in the next. */
+const LATE_IN_SLOT = 0.75;
 /** Longer than any stranger stays. */
 const STAY_MS_MAX = 10_000;
 /** For a node on a busy machine to start and to download a short chain. */
@@ -23,9 +25,9 @@ export const CLAIMS_ATTACK: Attack = {
   name: 'claims of better chains, one after the other',
   async run(arena, untilMs) {
     const { latecomer } = arena;
-    let isOver = false;
+    const attack = { isOver: false };
     const claim = async (victim: TestNode): Promise<void> => {
-      while (!isOver) await claimOnce(arena, victim);
+      while (!attack.isOver) await claimOnce(arena, victim);
     };
     latecomer.start();
     const lines = [claim(arena.target), claim(latecomer)];
@@ -34,7 +36,7 @@ export const CLAIMS_ATTACK: Attack = {
       await sleep(Math.max(0, untilMs - performance.now()));
       if (!(await hasFollowed(arena))) throw new Error('a node that was behind did not stay with the true chain');
     } finally {
-      isOver = true;
+      attack.isOver = true;
       await Promise.all(lines);
       await latecomer.kill();
     }
@@ -52,6 +54,7 @@ async function claimOnce(arena: Arena, victim: TestNode): Promise<void> {
   const peer = arena.intruder({ ip: strangerIp(), port: victim.plan.wsPort, answers: () => undefined });
   try {
     if (!(await peer.greet())) return await sleep(LOOK_MS);
+    await lateInSlot(arena);
     const tip = await arena.tip(victim);
     for (let shown = 0; shown < BLOCKS_SHOWN; shown += 1) {
       const lead = arena.generation === 3 ? { maxHeightPrevoted: tip.height + 4_000 } : {};
@@ -70,6 +73,13 @@ async function claimOnce(arena: Arena, victim: TestNode): Promise<void> {
   } finally {
     peer.leave();
   }
+}
+
+async function lateInSlot(arena: Arena): Promise<void> {
+  const { epochMs, blockTimeS } = arena.devnet.network.params;
+  const slotMs = blockTimeS * 1000;
+  const passedMs = (Date.now() - epochMs) % slotMs;
+  await sleep(Math.max(0, slotMs * LATE_IN_SLOT - passedMs));
 }
 
 let strangers = 0;

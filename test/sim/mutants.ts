@@ -281,6 +281,18 @@ export const MUTANTS: readonly Mutant[] = [
     to: ';',
   },
   {
+    name: 'announcements are as frequent as they are configured',
+    file: 'engine/gossip.js',
+    from: 'Math.max(everyMs, broadcastIntervalMs)',
+    to: 'broadcastIntervalMs',
+  },
+  {
+    name: 'claims of one signer are waited for again and again',
+    file: 'engine/sync/claims.js',
+    from: 'if (this.#waitedFor.get(signer) === round())',
+    to: 'if (false)',
+  },
+  {
     name: 'a bait is followed unread',
     file: 'engine/reception.js',
     from: 'rules.screenBlock(block, verify);\n                this.#refuseFuture(block);',

@@ -20,12 +20,18 @@ const STAGE_TIMEOUT_MS = 900_000;
 const STAGES: readonly { readonly name: string; readonly files: readonly string[] }[] = [
   {
     name: 'chain',
-    files: ['engine/chain/*', 'engine/forge/*', 'engine/sync/synchronizer', 'engine/serve/*', 'node/journal-f*'],
+    files: [
+      'engine/chain/*',
+      'engine/forge/*',
+      'engine/sync/{claims,synchronizer}',
+      'engine/serve/*',
+      'node/journal-f*',
+    ],
   },
   { name: 'store', files: ['store/chain-store*'] },
   { name: 'rules', files: ['protocol/gen3/{bft,blocks,fork-choice,rounds}*', 'protocol/{payout,rounds}*'] },
   { name: 'seeds', files: ['sim/scenarios/seeds'] },
-  { name: 'scenarios', files: ['sim/scenarios/{partition,bad-branch,time,cheats,behind}'] },
+  { name: 'scenarios', files: ['sim/scenarios/{partition,bad-branch,time,cheats,behind,rates}'] },
 ];
 
 interface Fate {

@@ -2,7 +2,7 @@
 
 import type { Generation } from '../../src/protocol/params.ts';
 import { ReceiveLimits, type UseVerdict } from '../../src/p2p/receive-limits.ts';
-import { RATE_WINDOW_MS, rateOf, type RateKind } from '../../src/ports/rates.ts';
+import { RATE_WINDOW_MS, RATES, type RateKind } from '../../src/ports/rates.ts';
 import type { PeerId, PeerMessage, PeerRequest } from '../../src/ports/transport.ts';
 
 /** Names that release 3.0.2 counts, and uses of each in a window for which it does not charge. */
@@ -50,7 +50,9 @@ export class WireRates {
   }
 
   #use(from: PeerId, to: PeerId, kind: RateKind, nowMs: number): UseVerdict {
-    const { name } = rateOf(this.#generation, kind);
+    const name = RATES.find((row) => row.generation === this.#generation && row.kind === kind)?.name;
+    // Strangers may say what their generation has no word for.
+    if (name === undefined) return 'taken';
     const pair = `${from} ${to}`;
     let limits = this.#limits.get(pair);
     if (limits === undefined) this.#limits.set(pair, (limits = new ReceiveLimits(this.#generation)));

@@ -15,15 +15,15 @@ import { roundOf } from '../../protocol/rounds.ts';
 import type { AnnouncedTip } from '../../protocol/rules.ts';
 import { slotAt, slotStartMs } from '../../protocol/slots.ts';
 import type { BlockHeader } from '../../protocol/types.ts';
-import { BlockRejected, isByClock } from '../../protocol/verdict.ts';
 import type { Chain } from '../chain.ts';
-import { BranchRejected } from '../commit.ts';
 import type { Customs } from '../customs.ts';
+import { Blame } from './blame.ts';
 import { Candidates } from './candidates.ts';
 import { type Claim, Claims } from './claims.ts';
 import { follow } from './follow.ts';
 import { ProgressMeter } from './progress.ts';
 import { Rests } from './rests.ts';
+import { unlessOthersWait } from './unproved.ts';
 
 /** How often announced tips are looked at. */
 const CHECK_INTERVAL_MS = 1000;
@@ -46,8 +46,6 @@ const SLOT_SHARE_WAITED = 1 / 4;
 const STALL_MS = 10_000;
 /** Waiting after which a stranger with an unproved branch makes room for a peer that we dialled and that has a better tip, too. */
 const STRANGER_MS = 30_000;
-/** What only a liar can have done: it ends the conversation. */
-const LIES: ReadonlySet<string> = new Set(['SYNC_BLOCKS_UNLINKED', 'SYNC_NO_COMMON_BLOCK']);
 
 export interface SynchronizerDependencies {
   readonly chain: Chain;
@@ -74,10 +72,10 @@ export class Synchronizer {
   readonly #transport: Pick<Transport, 'request' | 'connections'>;
   readonly #clock: Clock;
   readonly #observer: Observer;
-  readonly #penalise: SynchronizerDependencies['penalise'];
   readonly #ended: SynchronizerDependencies['ended'];
   readonly #rests: Rests;
   readonly #claims: Claims;
+  readonly #blame: Blame;
   readonly #customs: SynchronizerDependencies['customs'];
   readonly #candidates: Candidates;
   readonly #meter = new ProgressMeter();
@@ -100,9 +98,14 @@ export class Synchronizer {
     this.#transport = dependencies.transport;
     this.#clock = dependencies.clock;
     this.#observer = dependencies.observer;
-    this.#penalise = dependencies.penalise;
     this.#ended = dependencies.ended;
     this.#rests = new Rests(dependencies.clock);
+    this.#blame = new Blame({
+      observer: dependencies.observer,
+      rests: this.#rests,
+      rivalsAtOurHeight: dependencies.customs.rivalsAtOurHeight,
+      penalise: dependencies.penalise,
+    });
     this.#claims = new Claims({
       clock: dependencies.clock,
       netgroupOf: dependencies.netgroupOf,
@@ -263,7 +266,7 @@ export class Synchronizer {
         clock: this.#clock,
         observer: this.#observer,
         helpers: (leader) => this.#candidates.helpersOf(leader),
-        peerFailed: (other, error) => this.#helperFailed(other, error),
+        peerFailed: (other, error) => this.#blame.helperFailed(other, error),
         isTipAsked: this.#customs.isTipAsked,
         isStopped: () => this.#stopped,
         othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(peerId),
@@ -272,7 +275,7 @@ export class Synchronizer {
       // It announced more than it gave.
       else this.#rests.fail(peerId);
     } catch (error) {
-      this.#failed(peerId, error);
+      this.#blame.leaderFailed(peerId, error);
     }
     this.#waitedUntilMs = -Infinity;
     if (this.#hasProved) this.#claims.proved(claim);
@@ -289,18 +292,9 @@ export class Synchronizer {
   #ask<R extends PeerRequest>(peerId: PeerId, request: R, tried: ReadonlySet<PeerId>): Promise<AnswerTo<R>> {
     const answer = this.#transport.request(peerId, request);
     if (this.#hasProved) return answer;
-    return new Promise((settle, fail) => {
-      let timer: Timer | undefined;
-      const look = (): void => {
-        timer = this.#clock.after(PROOF_MS, () => {
-          const isAnotherWaiting = !this.#hasProved && this.#candidates.isAnotherWaiting(peerId, tried);
-          if (isAnotherWaiting) fail(new ProtocolError('SYNC_CLAIM_UNPROVED', { peer: peerId, request: request.kind }));
-          else look();
-        });
-      };
-      look();
-      answer.then(settle, fail).finally(() => timer?.cancel());
-    });
+    const isAnotherWaiting = (): boolean => !this.#hasProved && this.#candidates.isAnotherWaiting(peerId, tried);
+    const refusal = (): Error => new ProtocolError('SYNC_CLAIM_UNPROVED', { peer: peerId, request: request.kind });
+    return unlessOthersWait(answer, this.#clock, PROOF_MS, isAnotherWaiting, refusal);
   }
 
   #nextClaim(tried: ReadonlySet<PeerId>, preferDialled: boolean): Claim | undefined {
@@ -322,44 +316,5 @@ export class Synchronizer {
   get #isStale(): boolean {
     const { tip, rules } = this.#chain;
     return this.#chain.currentSlot() - slotAt(tip.header.timestamp, rules.params) > STALE_SLOTS;
-  }
-
-  #failed(peerId: PeerId, error: unknown): void {
-    const cause = error instanceof BranchRejected ? error.rejection : error;
-    if (!(cause instanceof ProtocolError)) throw error;
-    const { code } = cause;
-    // A disk that is full or broken is nobody's fault but ours, and another peer would not help.
-    if (code.startsWith('STORE_')) throw error;
-    const reason = messageOf(error);
-    this.#observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
-    // Our own chain went on meanwhile: a new look decides.
-    if (code === 'TIP_MOVED') return;
-    // Others had to be heard; perhaps its line is slow.
-    if (code === 'SYNC_CLAIM_UNPROVED') {
-      this.#rests.fail(peerId, false);
-      return;
-    }
-    // A slow clock sees blocks and transactions of the future everywhere; a rival at our height promised nothing.
-    const isRival = this.#customs.rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
-    const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
-    this.#rests.fail(peerId, isItsFault);
-    if (LIES.has(code)) this.#penalise(peerId, code, reason);
-    // Where a block belongs is beyond doubt here, so no honest peer has it.
-    else if (cause instanceof BlockRejected && isItsFault) this.#penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
-  }
-
-  /** A peer that served beside the one that is followed. What it did not answer is charged to nobody: who lies is open. */
-  #helperFailed(peerId: PeerId, error: unknown): void {
-    const cause = error instanceof BranchRejected ? error.rejection : error;
-    if (cause instanceof BlockRejected || (cause instanceof ProtocolError && LIES.has(cause.code))) {
-      this.#failed(peerId, error);
-      return;
-    }
-    const code = cause instanceof ProtocolError ? cause.code : 'SYNC_FAILED';
-    this.#observer.log('debug', code, 'a peer did not help with a download', {
-      peer: peerId,
-      reason: messageOf(error),
-    });
-    this.#rests.fail(peerId, false);
   }
 }

@@ -13,22 +13,24 @@ const BLOCKS_SHOWN = 19;
 const SLOTS = 60;
 
 for (const generation of [3, 2] as const) {
-  for (const blockTimeS of [2, 10]) {
-    for (const signers of [1, 101]) {
-      const who = signers === 1 ? 'one delegate' : 'any delegate';
-      test(`generation ${generation}, slots of ${blockTimeS} s: claims signed by ${who} from ever new addresses cost no slot`, async (t) => {
-        const scenario = await begin(generation, blockTimeS);
-        const before = scenario.node(0).tip.height;
-        const claimants = new Claimants(scenario, signers);
-        claimants.start();
-        await scenario.slots(SLOTS);
-        const forged = scenario.node(0).tip.height - before;
-        t.true(claimants.count > SLOTS / 2, `${claimants.count} claimants`);
-        t.true(forged >= SLOTS, `${forged} blocks in ${SLOTS} slots`);
-        t.is(scenario.apart(), 0);
-        await scenario.world.close();
-      });
-    }
+  for (const [blockTimeS, signers] of [
+    [2, 1],
+    [2, 101],
+    [10, 1],
+  ] as const) {
+    const who = signers === 1 ? 'one delegate' : 'any delegate';
+    test(`generation ${generation}, slots of ${blockTimeS} s: claims signed by ${who} from ever new addresses cost no slot`, async (t) => {
+      const scenario = await begin(generation, blockTimeS);
+      const before = scenario.node(0).tip.height;
+      const claimants = new Claimants(scenario, signers);
+      claimants.start();
+      await scenario.slots(SLOTS);
+      const forged = scenario.node(0).tip.height - before;
+      t.true(claimants.count > SLOTS / 2, `${claimants.count} claimants`);
+      t.true(forged >= SLOTS, `${forged} blocks in ${SLOTS} slots`);
+      t.is(scenario.apart(), 0);
+      await scenario.world.close();
+    });
   }
 
   test(`generation ${generation}: a true better chain is followed in the midst of false claims`, async (t) => {

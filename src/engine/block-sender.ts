@@ -1,0 +1,37 @@
+/** Blocks on their way to peers, to each no faster than peers put up with. */
+
+import { LruMap } from '../primitives/bounded.ts';
+import { TokenBucket } from '../primitives/token-bucket.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Sending } from '../ports/rates.ts';
+import type { PeerId, Transport } from '../ports/transport.ts';
+
+/** Peers whose rate is remembered: more than can be connected. */
+const PEERS_MAX = 20_000;
+
+export class BlockSender {
+  readonly #clock: Clock;
+  readonly #transport: Pick<Transport, 'send'>;
+  readonly #rate: Sending;
+  readonly #buckets = new LruMap<PeerId, TokenBucket>(PEERS_MAX);
+
+  constructor(clock: Clock, transport: Pick<Transport, 'send'>, rate: Sending) {
+    this.#clock = clock;
+    this.#transport = transport;
+    this.#rate = rate;
+  }
+
+  /** Sends the JSON of a block. Only ties can make blocks so many that some are left out; peers have them from others, or ask. */
+  send(block: unknown, peerIds: readonly PeerId[]): void {
+    const nowMs = this.#clock.nowMs();
+    for (const peerId of peerIds) {
+      if (this.#bucket(peerId).take(nowMs)) this.#transport.send(peerId, { kind: 'block', block });
+    }
+  }
+
+  #bucket(peerId: PeerId): TokenBucket {
+    const bucket = this.#buckets.get(peerId) ?? new TokenBucket(this.#rate.burst, this.#rate.everyMs);
+    this.#buckets.set(peerId, bucket);
+    return bucket;
+  }
+}

@@ -1,0 +1,131 @@
+/** Who is told what, and when. */
+
+import test from 'ava';
+
+import { Announcements, type AnnouncementOptions } from '../../src/engine/announcements.ts';
+import { VirtualTime } from '../sim/virtual-clock.ts';
+
+const EVERY_MS = 5_000;
+
+interface Sent {
+  readonly atMs: number;
+  readonly to: string;
+  readonly items: readonly string[];
+}
+
+function scene(peers: string[], changes: Partial<AnnouncementOptions<string>> = {}) {
+  const time = new VirtualTime(0);
+  const sent: Sent[] = [];
+  const gone = new Set<string>();
+  const announcements = new Announcements<string>({
+    clock: time.clock(),
+    targets: () => peers,
+    peersPerItemMax: Infinity,
+    rate: { burst: 1, everyMs: EVERY_MS },
+    keyOf: (item) => item,
+    isCurrent: (item) => !gone.has(item),
+    send: (to, items) => sent.push({ atMs: time.nowMs, to, items }),
+    ...changes,
+  });
+  announcements.start();
+  return { announcements, time, sent, gone, run: (seconds: number) => time.runUntil(time.nowMs + seconds * 1000) };
+}
+
+test('news goes to a peer that was told nothing lately within a moment, with what comes beside it', async (t) => {
+  const { announcements, sent, run } = scene(['a', 'b']);
+  await run(60);
+  announcements.add('1');
+  announcements.add('2');
+  await run(1);
+  t.deepEqual(
+    sent.map(({ to, items }) => [to, items]),
+    [
+      ['a', ['1', '2']],
+      ['b', ['1', '2']],
+    ],
+  );
+  t.true(sent.every(({ atMs }) => atMs <= 61_000));
+});
+
+test('a peer is never told faster than the rate, however much there is, and everything is told once', async (t) => {
+  const { announcements, sent, run } = scene(['a']);
+  for (let second = 0; second < 60; second += 1) {
+    announcements.add(`${second}`);
+    await run(1);
+  }
+  await run(60);
+  for (const [index, { atMs }] of sent.entries()) {
+    t.true(index === 0 || atMs - (sent[index - 1]?.atMs ?? 0) >= EVERY_MS - 1, `${atMs}`);
+  }
+  const told = sent.flatMap(({ items }) => items);
+  t.deepEqual(told, [...new Set(told)]);
+  t.is(told.length, 60);
+});
+
+test('a message has 25 items at most', async (t) => {
+  const { announcements, sent, run } = scene(['a']);
+  for (let item = 0; item < 60; item += 1) announcements.add(`${item}`);
+  await run(30);
+  t.deepEqual(
+    sent.map(({ items }) => items.length),
+    [25, 25, 10],
+  );
+});
+
+test('a peer is not told what it has told of, and what others have not told of comes first', async (t) => {
+  const { announcements, sent, run } = scene(['a', 'b']);
+  await run(1);
+  announcements.heard('a', ['relayed', 'own of b']);
+  announcements.add('relayed');
+  announcements.add('ours');
+  await run(1);
+  t.deepEqual(
+    sent.map(({ to, items }) => [to, items]),
+    [
+      ['a', ['ours']],
+      ['b', ['ours', 'relayed']],
+    ],
+  );
+});
+
+test('what is no news any more when a turn comes is left out', async (t) => {
+  const { announcements, sent, gone, run } = scene(['a']);
+  announcements.add('1');
+  await run(1);
+  announcements.add('2');
+  announcements.add('3');
+  gone.add('2');
+  await run(10);
+  t.deepEqual(
+    sent.map(({ items }) => items),
+    [['1'], ['3']],
+  );
+});
+
+test('a peer that connects later is told what is current, at the rate that it had before', async (t) => {
+  const peers: string[] = [];
+  const { announcements, sent, run } = scene(peers);
+  announcements.add('1');
+  await run(100);
+  t.deepEqual(sent, []);
+  peers.push('late');
+  announcements.connected();
+  await run(1);
+  t.deepEqual(
+    sent.map(({ to, items }) => [to, items]),
+    [['late', ['1']]],
+  );
+  announcements.disconnected('late');
+  announcements.connected();
+  await run(1);
+  t.is(sent.length, 1, 'its rate is remembered');
+  await run(10);
+  t.deepEqual(sent[1]?.items, ['1'], 'it may have lost what it was told');
+});
+
+test('where not everybody is told, each thing goes to so many peers', async (t) => {
+  const { announcements, sent, run } = scene(['a', 'b', 'c', 'd'], { peersPerItemMax: 3 });
+  announcements.add('1');
+  await run(60);
+  t.is(sent.length, 3);
+});
