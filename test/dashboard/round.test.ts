@@ -89,7 +89,10 @@ test('of a network that stood still for long a bounded number of slots is drawn'
 });
 
 test('rounds count from 1 and hold 101 heights', (t) => {
-  t.deepEqual([1, 101, 102, 202, 203].map((height) => roundOf(height)), [1, 1, 2, 2, 3]);
+  t.deepEqual(
+    [1, 101, 102, 202, 203].map((height) => roundOf(height)),
+    [1, 1, 2, 2, 3],
+  );
 });
 
 test('a delegate’s turn is its first slot to come in the round, and whoever had it waits for the next', (t) => {
