@@ -105,11 +105,23 @@ const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
   ],
 };
 
+/** As it stands in the source: each number of delegates has a test. */
+const OWN_NETWORK: Runner = {
+  file: 'devnet/own-network.test.ts',
+  title: 'a network of generation ${generation} with ${delegates} delegates lives (${way})',
+};
+
 /** Commands that another test runs in a form of its own. */
 const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery start --network testnet': {
     file: 'cli/network-import.test.ts',
     title: 'an imported network starts without peers from its genesis block',
+  },
+  'bloomery genesis create --name own --out own --delegates 5 --block-time 5': OWN_NETWORK,
+  'bloomery devnet --network own --nodes 2': OWN_NETWORK,
+  'bloomery start --network own': {
+    file: 'devnet/own-network.test.ts',
+    title: 'start says what keeps a network of one’s own from forging',
   },
   'npm ci && npm run devnet': NPM_RUNNERS['devnet']!,
   'npm ci && npm test': NPM_RUNNERS['test']!,

@@ -27,8 +27,8 @@ if (isMainThread && isMeant && file !== undefined) {
 function hurt(harm: string): void {
   const kept: unknown[] = [];
   if (harm === 'leak') setInterval(() => kept.push(Buffer.alloc(BUFFER_BYTES, 1)), 20);
-  while (harm === 'fill') kept.push(new Array<number>(PIECE).fill(kept.length + 0.5));
-  while (harm === 'block');
+  if (harm === 'fill') for (;;) kept.push(new Array<number>(PIECE).fill(kept.length + 0.5));
+  if (harm === 'block') for (;;);
 }
 
 function readIfThere(path: string): string | undefined {
