@@ -30,19 +30,22 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'seconds, and somebody would have to forge such a block.',
   },
   {
-    reference: 'assets of generation 3 nest as deep as its stack holds: 1,860 to 1,880 levels, by what was called before',
+    reference:
+      'assets of generation 3 nest as deep as its stack holds: 1,860 to 1,880 levels, by what was called before',
     here: '1,870 levels',
-    reason: 'One fixed number lets all nodes of this kind decide alike. A block in between is the only one that could part them.',
+    reason:
+      'One fixed number lets all nodes of this kind decide alike. A block in between is the only one that could part them.',
   },
   {
     reference: 'a member of an asset that is named `__proto__` is kept',
     here: 'it is dropped where it comes from a peer',
-    reason: 'It is not signed and counts for nothing, and objects with such a member are a danger to code that copies them.',
+    reason:
+      'It is not signed and counts for nothing, and objects with such a member are a danger to code that copies them.',
   },
   {
-    reference: 'the pool takes transactions with unknown members up to the size of a message, and with any amount among them',
-    here:
-      'the pool takes 8,192 bytes of an asset with unknown members, and an amount from 0 to 200 million LSK; blocks may hold more',
+    reference:
+      'the pool takes transactions with unknown members up to the size of a message, and with any amount among them',
+    here: 'the pool takes 8,192 bytes of an asset with unknown members, and an amount from 0 to 200 million LSK; blocks may hold more',
     reason:
       'Up to 5,000 transactions wait in memory, and a block of them must fit in a message. An amount that is negative, has a ' +
       'fraction or exceeds all that exists has no honest use: it shifts vote weights.',
@@ -58,5 +61,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
 ];
 
 export function knownDifference(target: string, difference: string): KnownDifference | undefined {
-  return KNOWN_DIFFERENCES.find((known) => known.matches?.test(difference) === true && (known.target?.test(target) ?? true));
+  return KNOWN_DIFFERENCES.find(
+    (known) => known.matches?.test(difference) === true && (known.target?.test(target) ?? true),
+  );
 }
