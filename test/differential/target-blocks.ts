@@ -58,7 +58,7 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     const document = anyDocument(reference, below, sender, delegates);
     beforeSigning(document, below);
     const members = [...namedMembers(document), ...personsOf(row?.membersPublicKeys)];
-    const second = personsOf(row?.secondPublicKey == null ? [] : [row.secondPublicKey])[0];
+    const second = personsOf(row?.secondPublicKey ? [row.secondPublicKey] : [])[0];
     const isCareless = below(15) === 0;
     sign(reference, document, isCareless ? { sender } : { sender, second, members });
     afterSigning(document, below);

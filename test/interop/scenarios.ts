@@ -10,6 +10,7 @@ import { cut } from './scenarios/cut.ts';
 import { follow } from './scenarios/follow.ts';
 import { mixed } from './scenarios/mixed.ts';
 import { restart } from './scenarios/restart.ts';
+import { unsigned } from './scenarios/unsigned.ts';
 import type { World } from './world.ts';
 
 export interface Scenario {
@@ -19,9 +20,9 @@ export interface Scenario {
   run(): Promise<string>;
 }
 
-export type Letter = 'a' | 'b' | 'c' | 'd' | 'e' | 'f';
+export type Letter = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g';
 
-export const GROUPS: readonly (readonly Letter[])[] = [['a'], ['b'], ['c'], ['d', 'e', 'f']];
+export const GROUPS: readonly (readonly Letter[])[] = [['a'], ['b'], ['c'], ['d', 'e', 'f'], ['g']];
 export const GENERATIONS: readonly Generation[] = [3, 2];
 
 /** The scenarios of a group in one world. */
@@ -36,5 +37,6 @@ export function scenariosIn(world: World): Readonly<Record<Letter, Scenario>> {
     d: scenario('d', 'two real nodes and three of ours share the delegates', inNet(mixed)),
     e: scenario('e', 'one side cut off for thirty blocks, both roles', inNet(cut)),
     f: scenario('f', 'restarts of either in the middle', inNet(restart)),
+    g: scenario('g', 'transactions that no wallet writes, forged by either', () => unsigned(world)),
   };
 }

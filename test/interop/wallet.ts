@@ -40,7 +40,7 @@ export class Wallet {
 
   transfer(from: KnownAccount, to: KnownAccount, beddows: bigint, more: object = {}): Untyped {
     const { passphrase } = from;
-    return this.#make('transfer', { amount: `${beddows}`, recipientId: to.address, passphrase, ...more });
+    return this.make('transfer', { amount: `${beddows}`, recipientId: to.address, passphrase, ...more });
   }
 
   /**
@@ -57,16 +57,16 @@ export class Wallet {
     const [one, other] = [this.account('genesis_1'), this.account('genesis_2')];
     await this.include([
       this.transfer(alice, bob, 5n * LSK, { data: 'a grüezi' }),
-      this.#make('registerSecondPassphrase', { passphrase: bob.passphrase, secondPassphrase }),
-      this.#make('registerDelegate', { passphrase: carol.passphrase, username: `newcomer_${first}` }),
-      this.#make('castVotes', { passphrase: dave.passphrase, votes: [one.publicKey, other.publicKey] }),
+      this.make('registerSecondPassphrase', { passphrase: bob.passphrase, secondPassphrase }),
+      this.make('registerDelegate', { passphrase: carol.passphrase, username: `newcomer_${first}` }),
+      this.make('castVotes', { passphrase: dave.passphrase, votes: [one.publicKey, other.publicKey] }),
     ]);
     await this.include([
       this.transfer(bob, alice, 2n * LSK, { secondPassphrase }),
-      this.#make('castVotes', { passphrase: alice.passphrase, votes: [carol.publicKey] }),
-      this.#make('castVotes', { passphrase: dave.passphrase, unvotes: [other.publicKey] }),
+      this.make('castVotes', { passphrase: alice.passphrase, votes: [carol.publicKey] }),
+      this.make('castVotes', { passphrase: dave.passphrase, unvotes: [other.publicKey] }),
     ]);
-    const group = this.#make('registerMultisignature', {
+    const group = this.make('registerMultisignature', {
       passphrase: erin.passphrase,
       keysgroup: [alice.publicKey, dave.publicKey],
       lifetime: 24,
@@ -92,7 +92,7 @@ export class Wallet {
     await this.#post(transaction);
     for (const member of members) {
       const node = this.#next();
-      const body = this.#signature(transaction, member.passphrase);
+      const body = this.signature(transaction, member.passphrase);
       await eventually(`a signature for ${transaction.id} taken by ${node.name}`, KNOWN_MS_MAX, () =>
         ask(node.url, 'signatures', { method: 'POST', body }),
       );
@@ -110,11 +110,13 @@ export class Wallet {
     });
   }
 
-  #make(kind: string, input: object): Untyped {
+  /** A transaction made by the library's function of that name. */
+  make(kind: string, input: object): Untyped {
     return this.#library[kind]({ ...input, ...this.#common });
   }
 
-  #signature(transaction: Untyped, passphrase: string): object {
+  /** A member's signature object. */
+  signature(transaction: Untyped, passphrase: string): Untyped {
     return this.#world.generation === 3
       ? this.#library.createSignatureObject({ transaction, passphrase, ...this.#common })
       : this.#library.createSignatureObject(transaction, passphrase);

@@ -1,0 +1,114 @@
+/**
+ * (g) A real node and one of ours share the delegates, while transactions enter at both that no wallet writes: with amounts that
+ * nobody signed (generation 3), groups that name a member in two letter cases or in capitals, and such members who send at the
+ * same time. Each kind must have forged some of each that the other takes.
+ */
+
+import type { KnownAccount } from '../../../src/cli/genesis/accounts-file.ts';
+import { hexOf } from '../../../src/primitives/bytes.ts';
+import { addressOf, keyPairOfPassphrase } from '../../../src/crypto/keys.ts';
+import type { Untyped } from '../../support/untyped.ts';
+import { ask } from '../http.ts';
+import { makeNode, type InteropNode } from '../nodes.ts';
+import { untilCommonBlock, untilHeight } from '../waiting.ts';
+import { Wallet } from '../wallet.ts';
+import type { World } from '../world.ts';
+
+const LSK = 100_000_000n;
+const MET_HEIGHT = 6;
+const MET_MS_MAX = 120_000;
+const ROUNDS_MAX = 8;
+
+export async function unsigned(world: World): Promise<string> {
+  const { delegates } = world;
+  const half = Math.ceil(delegates.length / 2);
+  const real = await makeNode(world, 'real');
+  const ours = await makeNode(world, 'ours');
+  await real.start({ delegates: delegates.slice(0, half), force: true });
+  await ours.start({ delegates: delegates.slice(half), peers: [real.address], force: true });
+  const nodes = [real, ours];
+  await untilHeight(real, MET_HEIGHT, MET_MS_MAX);
+  await untilCommonBlock(nodes, MET_HEIGHT, MET_MS_MAX);
+
+  const wallet = new Wallet(world, nodes);
+  const forgedBy = new Map<string, Set<string>>();
+  let sent = 0;
+  for (let round = 0; round < ROUNDS_MAX && !isWhole(forgedBy); round += 1) {
+    const odd = await oddTransactions(world, wallet, round);
+    // They enter at the nodes in turn, and most often the one where they enter forges them.
+    await wallet.include(round % 2 === 0 ? [...odd.values()] : [...odd.values()].reverse());
+    sent += odd.size;
+    for (const [kind, { id }] of odd) await note(forgedBy, kind, id, nodes, half);
+  }
+  if (!isWhole(forgedBy)) throw new Error(`not forged by both kinds after ${sent} transactions: ${told(forgedBy)}`);
+  const { height } = await ask(real.url, 'node/status').then(({ data }) => data as { height: number });
+  await untilCommonBlock(nodes, height, MET_MS_MAX);
+  return `${sent} transactions, each kind forged by both and in blocks of both`;
+
+  function isWhole(seen: ReadonlyMap<string, ReadonlySet<string>>): boolean {
+    return seen.size > 0 && [...seen.values()].every((kinds) => kinds.size === 2);
+  }
+}
+
+async function oddTransactions(world: World, wallet: Wallet, round: number): Promise<Map<string, Untyped>> {
+  const somebody = (name: string): KnownAccount => personOf(`${name} of round ${round}`);
+  const [amounts, twice, shouted, member] = ['amounts', 'twice', 'shouted', 'member'].map(somebody) as [
+    KnownAccount,
+    KnownAccount,
+    KnownAccount,
+    KnownAccount,
+  ];
+  const rich = wallet.account('account_1');
+  await wallet.include([amounts, twice, shouted, member].map((each) => wallet.transfer(rich, each, 60n * LSK)));
+
+  const odd = new Map<string, Untyped>();
+  if (world.generation === 3) {
+    const registration = wallet.make('registerDelegate', {
+      passphrase: amounts.passphrase,
+      username: `odd_${round}`,
+    });
+    registration.asset = { ...registration.asset, amount: '7', note: { written: ['by', null, 1.5] } };
+    odd.set('an amount that nobody signed', registration);
+  }
+  const other = personOf('a member of many groups').publicKey;
+  const group = groupOf(wallet, twice, [other, other.toUpperCase()]);
+  const signature = wallet.signature(group, 'a member of many groups').signature as string;
+  odd.set('a member in two letter cases', { ...group, signatures: [signature, signature.toUpperCase()] });
+  const capitals = groupOf(wallet, shouted, [member.publicKey.toUpperCase()]);
+  const own = wallet.signature(capitals, member.passphrase).signature as string;
+  odd.set('a member in capitals', { ...capitals, signatures: [own] });
+  odd.set('what a member in capitals sends', wallet.transfer(member, rich, LSK));
+  return odd;
+}
+
+function groupOf(wallet: Wallet, { passphrase }: KnownAccount, keysgroup: readonly string[]): Untyped {
+  return wallet.make('registerMultisignature', { passphrase, keysgroup, lifetime: 24, minimum: 1 });
+}
+
+/** Takes note of the kind of node that forged a transaction: the real one has the first delegates. */
+async function note(
+  forgedBy: Map<string, Set<string>>,
+  kind: string,
+  id: string,
+  [real]: readonly InteropNode[],
+  half: number,
+): Promise<void> {
+  const url = real?.url ?? '';
+  const [transaction] = (await ask(url, `transactions?id=${id}`)).data as readonly { blockId: string }[];
+  const [block] = (await ask(url, `blocks?blockId=${transaction?.blockId}`)).data as readonly Untyped[];
+  const { data } = await ask(url, `node/status/forging?forging=true&limit=${half}`);
+  const isReal = (data as readonly { publicKey: string }[]).some(
+    ({ publicKey }) => publicKey === block?.generatorPublicKey,
+  );
+  const kinds = forgedBy.get(kind) ?? new Set();
+  forgedBy.set(kind, kinds.add(isReal ? 'real' : 'ours'));
+}
+
+function told(forgedBy: ReadonlyMap<string, ReadonlySet<string>>): string {
+  return [...forgedBy].map(([kind, kinds]) => `${kind} by ${[...kinds].join(' and ')}`).join(', ');
+}
+
+function personOf(passphrase: string): KnownAccount {
+  const publicKey = hexOf(keyPairOfPassphrase(passphrase).publicKey);
+  return { name: passphrase, passphrase, publicKey, address: addressOf(publicKey) };
+}
