@@ -121,9 +121,9 @@ class ByteQueue {
   }
 
   async #next(): Promise<boolean> {
-    const { done, value } = await this.#chunks.next();
-    if (done === true) return false;
-    this.#rest = value;
+    const next = await this.#chunks.next();
+    if (next.done === true) return false;
+    this.#rest = next.value;
     return true;
   }
 }

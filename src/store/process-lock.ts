@@ -4,7 +4,8 @@
  * belongs to a process that started at another moment; and what is removed as stale is never a claim made since.
  *
  * Process numbers say nothing across containers, where each node may be number 1: an owner with a clock touches its claim
- * now and then, and one that was made in another container is stale when it was not touched for a while.
+ * now and then and listens on a socket beside it. A claim that was made in another container is stale when it was not touched
+ * for a while and nobody listens: a paused process keeps its claim.
  */
 
 import {
@@ -17,10 +18,11 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 
 import type { Clock, Timer } from '../ports/clock.ts';
 import { ProtocolError } from '../primitives/errors.ts';
+import { isHolderListening, listenAsHolder } from './holder-socket.ts';
 
 export interface ProcessLock {
   /**
@@ -59,8 +61,10 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
   writeFileSync(file, '');
   ownClaims.add(file);
   const stopTouching = clock === undefined ? undefined : keepTouching(file, clock);
+  const socket = clock === undefined ? undefined : listenAsHolder(resolve(directory), socketOf(file));
   const release = (): void => {
     stopTouching?.();
+    socket?.close();
     rmSync(file, { force: true });
     ownClaims.delete(file);
   };
@@ -98,6 +102,7 @@ function refuseOthers(directory: string, name: string, ownFile: string, clock: C
     if (resolve(claim.file) === ownFile) continue;
     if (claim.isHeld) throw locked(directory, name, claim);
     rmSync(claim.file, { force: true });
+    rmSync(join(directory, socketOf(claim.file)), { force: true });
   }
 }
 
@@ -120,7 +125,7 @@ function claimsIn(directory: string, name: string, clock: Clock | undefined): re
     const file = join(directory, entry);
     const isElsewhere = numberedIn !== undefined && numberedIn !== NUMBERED_IN;
     const isHeld = isElsewhere
-      ? isOfThisBoot(start) && isTouched(file, clock)
+      ? isOfThisBoot(start) && (isTouched(file, clock) || isHolderListening(directory, socketOf(file)))
       : isAlive(pid) && (startOf(pid) ?? start) === start;
     return [{ file, pid, isElsewhere, isHeld }];
   });
@@ -137,7 +142,12 @@ function locked(directory: string, name: string, by: Owner): ProtocolError {
 
 function wordsFor({ pid, isElsewhere }: Owner): string {
   if (!isElsewhere) return `process ${pid}`;
-  return `process ${pid} of another container (one that was killed counts for ${ELSEWHERE_MS_MAX / 1000} s)`;
+  return `process ${pid} of another container (one that was killed counts for ${ELSEWHERE_MS_MAX / 1000} s, a paused one until it is ended)`;
+}
+
+/** Name of the socket beside a claim. */
+function socketOf(claim: string): string {
+  return `${basename(claim)}.sock`;
 }
 
 /** Returns how to stop it. */

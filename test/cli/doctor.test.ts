@@ -327,3 +327,14 @@ test('docs/troubleshooting.md has every fault with its cause and remedy', (t) =>
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(file, wanted);
   t.is(readFileSync(file, 'utf8'), wanted);
 });
+
+test('a disk without room for files is told apart from one without room for bytes', async (t) => {
+  const its = await scene(t);
+  const evidenceOf = async (files: number | undefined, bytes: number): Promise<string | undefined> => {
+    const findings = await examine({ ...its, freeFilesOf: () => files, freeBytesOf: () => bytes });
+    return findings.find(({ code }) => code === 'DISK_NEARLY_FULL')?.evidence.replace(/ at .*/, '');
+  };
+  t.is(await evidenceOf(0, 1e12), '0 more files (inodes) can be made');
+  t.is(await evidenceOf(3, 65e6), '3 more files (inodes) can be made, and 62 MiB are left');
+  t.is(await evidenceOf(undefined, 1e12), undefined);
+});

@@ -1,18 +1,24 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import test, { type ExecutionContext } from 'ava';
 import { systemClock } from '../../src/node/system.ts';
+import { isHolderListening } from '../../src/store/holder-socket.ts';
 import { ownerElsewhere, takeLock } from '../../src/store/process-lock.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
 /** A claim of this machine's processes: process number, boot, ticks, where it is numbered. */
 const CLAIM = /^thing\.(\d+)\.([0-9a-f]{8})-(\d+)-in(\d+)$/;
 const HOLDER = fileURLToPath(new URL('../support/lock-holder.js', import.meta.url));
+
+/** Files of claims, without the sockets beside them. */
+function claimsOf(folder: string): readonly string[] {
+  return readdirSync(folder).filter((entry) => !entry.endsWith('.sock'));
+}
 
 test('a lock is held once at a time, also within a process, and leaves nothing behind', (t) => {
   const folder = temporaryFolder(t);
@@ -21,7 +27,7 @@ test('a lock is held once at a time, also within a process, and leaves nothing b
   t.is(error.message, `${join(folder, 'thing')}: in use by process ${process.pid}`);
   lock.release();
   takeLock(folder, 'thing').release();
-  t.deepEqual(readdirSync(folder), []);
+  t.deepEqual(claimsOf(folder), []);
 });
 
 test('locks of other names in the same folder do not matter', (t) => {
@@ -30,13 +36,13 @@ test('locks of other names in the same folder do not matter', (t) => {
   writeFileSync(join(folder, 'thing.txt'), 'mine');
   t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
   for (const lock of locks) lock.release();
-  t.deepEqual(readdirSync(folder), ['thing.txt']);
+  t.deepEqual(claimsOf(folder), ['thing.txt']);
 });
 
 test('claims of processes that are gone, of another boot, or of another process with the same number are removed', (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
-  const [claim = ''] = readdirSync(folder);
+  const [claim = ''] = claimsOf(folder);
   own.release();
   const [, pid = '', boot = '', ticks = '', here = ''] = CLAIM.exec(claim) ?? [];
   t.is(pid, `${process.pid}`);
@@ -53,31 +59,31 @@ test('claims of processes that are gone, of another boot, or of another process 
     writeFileSync(join(folder, `thing.${stale}`), '');
   }
   const lock = takeLock(folder, 'thing', systemClock);
-  t.deepEqual(readdirSync(folder), [claim]);
+  t.deepEqual(claimsOf(folder), [claim]);
   lock.release();
 });
 
 test('a claim of another container counts as long as it is touched, whatever its process number', async (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
-  const [claim = ''] = readdirSync(folder);
+  const [claim = ''] = claimsOf(folder);
   own.release();
   const [, pid = '', boot = '', ticks = '', here = ''] = CLAIM.exec(claim) ?? [];
   for (const number of ['4194399', pid]) {
     const other = join(folder, `thing.${number}.${boot}-${ticks}-in${Number(here) + 1}`);
     writeFileSync(other, '');
-    const owner = `process ${number} of another container (one that was killed counts for 30 s)`;
+    const owner = `process ${number} of another container (one that was killed counts for 30 s, a paused one until it is ended)`;
     const error = t.throws(() => takeLock(folder, 'thing', systemClock), { code: 'LOCKED' });
     t.is(error.message, `${join(folder, 'thing')}: in use by ${owner}`);
     t.is(ownerElsewhere(folder, 'thing', systemClock), owner);
-    t.deepEqual(readdirSync(folder), [basename(other)]);
+    t.deepEqual(claimsOf(folder), [basename(other)]);
     const longAgo = new Date(Date.now() - 31_000);
     utimesSync(other, longAgo, longAgo);
     // Without a clock nobody can say how long ago that is.
     t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
     t.is(ownerElsewhere(folder, 'thing', systemClock), undefined);
     const lock = takeLock(folder, 'thing', systemClock);
-    t.deepEqual(readdirSync(folder), [claim]);
+    t.deepEqual(claimsOf(folder), [claim]);
     // The owner touches its own, so that it counts elsewhere.
     utimesSync(join(folder, claim), longAgo, longAgo);
     while (Date.now() - statSync(join(folder, claim)).mtimeMs > 20_000) await sleep(100);
@@ -85,10 +91,43 @@ test('a claim of another container counts as long as it is touched, whatever its
   }
 });
 
+test('a claim of another container counts as long as its process lives, paused or not', async (t) => {
+  const folder = temporaryFolder(t);
+  const own = takeLock(folder, 'thing', systemClock);
+  const [claim = ''] = claimsOf(folder);
+  own.release();
+  t.deepEqual(readdirSync(folder), []);
+  const other = claim.replace(/-in\d+$/, '-in1');
+  const listen = `require('node:net').createServer().listen(process.argv[1], () => console.log('listening'))`;
+  const owner = spawn(process.execPath, ['-e', listen, `${other}.sock`], { cwd: folder });
+  t.teardown(() => void owner.kill('SIGKILL'));
+  await once(owner.stdout, 'data');
+  owner.kill('SIGSTOP');
+  writeFileSync(join(folder, other), '');
+  const longAgo = new Date(Date.now() - 3_600_000);
+  utimesSync(join(folder, other), longAgo, longAgo);
+  t.throws(() => takeLock(folder, 'thing', systemClock), { code: 'LOCKED' });
+  t.deepEqual(claimsOf(folder), [other]);
+  owner.kill('SIGKILL');
+  await once(owner, 'exit');
+  takeLock(folder, 'thing', systemClock).release();
+  t.deepEqual(readdirSync(folder), []);
+});
+
+test('a holder answers on its socket until it lets go, however long the path of the folder is', (t) => {
+  const folder = join(temporaryFolder(t), 'x'.repeat(200));
+  mkdirSync(folder);
+  const lock = takeLock(folder, 'thing', systemClock);
+  const socket = readdirSync(folder).find((entry) => entry.endsWith('.sock')) ?? '';
+  t.true(isHolderListening(folder, socket));
+  lock.release();
+  t.false(isHolderListening(folder, socket));
+});
+
 test('a claim of another container from before the clock was set back keeps nobody out', (t) => {
   const folder = temporaryFolder(t);
   const own = takeLock(folder, 'thing', systemClock);
-  const [claim = ''] = readdirSync(folder);
+  const [claim = ''] = claimsOf(folder);
   own.release();
   const other = join(folder, claim.replace(/-in\d+$/, '-in1'));
   for (const [aheadMs, counts] of [
@@ -101,7 +140,7 @@ test('a claim of another container from before the clock was set back keeps nobo
     t.is(ownerElsewhere(folder, 'thing', systemClock) !== undefined, counts);
   }
   takeLock(folder, 'thing', systemClock).release();
-  t.deepEqual(readdirSync(folder), []);
+  t.deepEqual(claimsOf(folder), []);
 });
 
 test('of processes that start at once beside a stale claim, never two are let in', async (t) => {
@@ -120,7 +159,7 @@ test('a fresh claim of a living process is never set aside', async (t) => {
   const { pid } = await holder(t, [folder]);
   for (let attempt = 0; attempt < 100; attempt += 1) t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
   t.deepEqual(
-    readdirSync(folder).map((name) => Number(name.split('.')[1])),
+    claimsOf(folder).map((name) => Number(name.split('.')[1])),
     [pid],
   );
 });

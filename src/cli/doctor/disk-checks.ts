@@ -23,6 +23,8 @@ export interface DiskRequest {
   readonly isAnswering: boolean;
   /** Room in the file system of a folder; asks the system unless given. */
   readonly freeBytesOf?: (folder: string) => number;
+  /** Files that can still be made there; asks the system unless given. */
+  readonly freeFilesOf?: (folder: string) => number | undefined;
 }
 
 /** What other checks go on from. */
@@ -35,6 +37,8 @@ export interface DiskReport {
 }
 
 const FREE_BYTES_MIN = 1024 ** 3;
+/** Claims, drafts and log files of a node, and some more. */
+const FREE_FILES_MIN = 100;
 /** Blocks below the tip whose places are looked at: a damaged end is what a broken disk leaves behind. */
 const BLOCKS_CHECKED = 300;
 
@@ -110,7 +114,7 @@ async function checkKeys({ forging }: Config, findings: Finding[]): Promise<void
 
 function checkFolder(
   { dataDirectory }: ChainPlace,
-  { freeBytesOf = freeBytes }: DiskRequest,
+  { freeBytesOf = freeBytes, freeFilesOf = freeFiles }: DiskRequest,
   findings: Finding[],
 ): void {
   let folder = dataDirectory;
@@ -121,9 +125,19 @@ function checkFolder(
   } catch (error) {
     findings.push(finding('DATA_FOLDER_UNWRITABLE', messageOf(error)));
   }
+  const files = freeFilesOf(folder);
   const bytes = freeBytesOf(folder);
-  if (bytes < FREE_BYTES_MIN)
-    findings.push(finding('DISK_NEARLY_FULL', `${Math.round(bytes / 1024 ** 2)} MiB are left at ${folder}`));
+  const scarce = [
+    ...(files !== undefined && files < FREE_FILES_MIN ? [`${files} more files (inodes) can be made`] : []),
+    ...(bytes < FREE_BYTES_MIN ? [`${Math.round(bytes / 1024 ** 2)} MiB are left`] : []),
+  ];
+  if (scarce.length > 0) findings.push(finding('DISK_NEARLY_FULL', `${scarce.join(', and ')} at ${folder}`));
+}
+
+/** Undefined where the file system makes them as it needs them, and so counts none. */
+function freeFiles(folder: string): number | undefined {
+  const { files, ffree } = statfsSync(folder);
+  return files === 0 ? undefined : ffree;
 }
 
 function freeBytes(folder: string): number {

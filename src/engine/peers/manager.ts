@@ -209,9 +209,9 @@ export class PeerManager {
     ];
   }
 
-  /** What is thought of each address, connected ones first. */
+  /** What is thought of each address but this node's own, connected ones first. */
   verdicts(): readonly PeerVerdict[] {
-    return verdictsOf({
+    const all = verdictsOf({
       connections: this.#transport.connections(),
       known: this.#book.peers(),
       named: [...this.#pinned, ...this.#seeds.keys()],
@@ -224,6 +224,10 @@ export class PeerManager {
       dialDueMs: (peerId) => this.#dialler.dueMs(peerId),
       dialFailureOf: (peerId) => this.#unreached.get(peerId),
     });
+    return all.filter(
+      ({ ip, wsPort, verdict }) =>
+        verdict === 'connected' || wsPort === undefined || !this.#dialler.isOwn({ ip, wsPort }),
+    );
   }
 
   /** Peers for a message that not everybody gets: a random choice over both directions. */

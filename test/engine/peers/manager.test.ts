@@ -104,6 +104,7 @@ test('a node neither dials itself nor keeps its own address among its peers', as
   const dials = transport.dials.length;
   await clock.advance(30 * MINUTE_MS);
   t.is(transport.dials.length, dials);
+  t.deepEqual(manager.verdicts(), []);
   await manager.stop();
 });
 
