@@ -111,7 +111,8 @@ ${EXIT_CODES}`,
       `
 A network's name is sought in the package and in the networks folder of BLOOMERY_HOME, else of ~/.bloomery.
 Options come from the network's folder, then --config, then BLOOMERY_* variables, then flags: the last one wins.
-SIGINT or SIGTERM stops the node; a second one ends it at once.
+SIGINT or SIGTERM stops the node; a second one ends it at once. A node that cannot do its work any more ends itself with exit
+code 3, or SIGALRM where its event loop stands still (docs/troubleshooting.md).
 ${PLACES}
 ${EXIT_CODES}`,
     )

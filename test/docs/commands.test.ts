@@ -105,10 +105,10 @@ const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
   ],
 };
 
-/** As it stands in the source: each number of delegates has a test. */
+/** What the titles have in common: each number of delegates has a test. */
 const OWN_NETWORK: Runner = {
   file: 'devnet/own-network.test.ts',
-  title: 'a network of generation ${generation} with ${delegates} delegates lives (${way})',
+  title: 'delegates lives (',
 };
 
 /** Commands that another test runs in a form of its own. */
