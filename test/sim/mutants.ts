@@ -130,8 +130,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'rounds end a block late',
     file: 'protocol/rounds.js',
-    from: 'height % ACTIVE_DELEGATES === 0',
-    to: 'height % ACTIVE_DELEGATES === 1',
+    from: 'height % activeDelegates === 0',
+    to: 'height % activeDelegates === 1',
   },
   {
     name: 'the remainder of the fees is dropped',
