@@ -116,8 +116,8 @@ const OF_STATUS: Readonly<Record<number, Shown>> = {
   400: shown('odd-requests.prop', 'fail or leave the shapes of its answers'),
   403: shown('pipeline', 'who is not listed gets 403 on every path, unless access is public'),
   405: shown('pipeline', 'a known path with another method answers 405 and names the methods it has'),
-  413: shown('pipeline', 'a body over 2 MB is refused, one below is read'),
-  415: shown('pipeline', 'an unknown charset or encoding of the body is refused as the fault of the client'),
+  413: shown('pipeline', 'a body over 128 kB is refused, one below is read'),
+  415: shown('pipeline', 'an unknown charset of the body, and a compressed one, is refused as the fault of the client'),
   429: shown('pipeline', 'past the limit of a window a client gets 429, shared by all routes'),
   500: shown('pipeline', 'a failure of the node answers 500 with the standard text and a log line'),
 };
