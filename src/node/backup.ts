@@ -1,7 +1,7 @@
 /** Copies of a chain: a backup for its own operator, a snapshot for somebody who trusts nothing in it. */
 
 import { once } from 'node:events';
-import { createReadStream, createWriteStream, existsSync, renameSync, writeFileSync } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
@@ -70,6 +70,10 @@ export async function backUp(place: ChainPlace, folder: string): Promise<CopiedC
  * @throws ProtocolError `SNAPSHOT_UNWRITABLE` naming the file and the reason
  */
 export async function createSnapshot(place: ChainPlace, file: string): Promise<CopiedChain> {
+  // A rename would put a file in the place of what is none, `/dev/null` for one.
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is no regular file: name another one`);
+  }
   const draft = `${file}.part`;
   const copyFolder = `${file}.copy`;
   return withDrafts([draft, copyFolder], async () => {

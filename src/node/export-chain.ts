@@ -1,7 +1,7 @@
 /** Writes the blocks of a store to a file, in the form that `importChain` reads. */
 
 import { once } from 'node:events';
-import { createWriteStream, renameSync, rmSync } from 'node:fs';
+import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -25,7 +25,7 @@ export interface ExportOptions {
 }
 
 /**
- * Writes a range of blocks. A file appears whole or not at all.
+ * Writes a range of blocks. A file appears whole or not at all; a device or a pipe is written to as it is.
  *
  * @throws ProtocolError `CHAIN_FILE_UNWRITABLE` naming the file and the reason; what taking the text throws
  */
@@ -35,15 +35,17 @@ export async function exportChain(options: ExportOptions): Promise<void> {
     await writeBlocks(options, { write: (text) => Promise.resolve(file(text)) });
     return;
   }
-  const draft = `${file}.part`;
+  // A rename would put a file in the place of what is none, `/dev/null` for one.
+  const isReplaced = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
+  const draft = isReplaced ? `${file}.part` : file;
   try {
     const disk = createWriteStream(draft);
     const sink = new Sink(disk, file.endsWith('.gz') ? createGzip() : undefined);
     await writeBlocks(options, sink);
     await sink.end();
-    renameSync(draft, file);
+    if (isReplaced) renameSync(draft, file);
   } catch (error) {
-    rmSync(draft, { force: true });
+    if (isReplaced) rmSync(draft, { force: true });
     if (error instanceof ProtocolError) throw error;
     throw new ProtocolError('CHAIN_FILE_UNWRITABLE', { file }, `${file}: cannot be written: ${messageOf(error)}`, {
       cause: error,

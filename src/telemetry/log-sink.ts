@@ -28,6 +28,8 @@ export interface Rotation {
 export function fileSink(file: string, rotation?: Rotation): LogSink {
   let descriptor: number | undefined = openLog(file);
   let sizeBytes = fstatSync(descriptor).size;
+  // A device or a pipe is nothing to put aside.
+  const isRotated = fstatSync(descriptor).isFile();
   let linesLost = 0;
   const rotate = ({ filesKept }: Rotation): void => {
     if (descriptor !== undefined) closeSync(descriptor);
@@ -48,7 +50,8 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
       if (isClosed) return;
       try {
         const bytes = Buffer.from(lines, 'utf8');
-        if (rotation !== undefined && sizeBytes > 0 && sizeBytes + bytes.length > rotation.bytesMax) rotate(rotation);
+        const isFull = sizeBytes > 0 && sizeBytes + bytes.length > (rotation?.bytesMax ?? Infinity);
+        if (rotation !== undefined && isRotated && isFull) rotate(rotation);
         // A file that could not be opened anew is tried again with the next line.
         descriptor ??= openLog(file);
         const written = writeSync(descriptor, bytes);

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
@@ -64,6 +65,21 @@ test('a snapshot carries the chain and its state, which the restorer verifies', 
     await restored.close();
   }
   await t.throwsAsync(restoreSnapshot(file, placeIn(join(folder, 'all'), network)), { code: 'RESTORE_EXISTS' });
+});
+
+test('a snapshot does not take the place of a device, a pipe or a folder', async (t) => {
+  const folder = temporaryFolder(t);
+  const place = placeIn(join(folder, 'data'), network);
+  await storeChain(place, blocks.slice(0, 5));
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  mkdirSync(join(folder, 'place'));
+  for (const file of [pipe, join(folder, 'place')]) {
+    const error = await t.throwsAsync(createSnapshot(place, file), { code: 'SNAPSHOT_UNWRITABLE' });
+    t.regex(error.message, /is no regular file/);
+  }
+  t.true(statSync(pipe).isFIFO());
+  t.deepEqual(readdirSync(folder).sort(), ['data', 'pipe', 'place']);
 });
 
 test('a snapshot that deviates anywhere is refused with the reason, and nothing of it stays', async (t) => {

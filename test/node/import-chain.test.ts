@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
@@ -69,6 +71,25 @@ test('what was exported is imported to the same digest, plain and compressed', a
     t.deepEqual(ending.progress, { height: HEIGHT, blocks: HEIGHT - 1, transactions: 39, wasStopped: false });
   }
   await store.close();
+});
+
+test('an export into a pipe or a device goes through it and leaves it where it is', async (t) => {
+  const folder = temporaryFolder(t);
+  const origin = placeIn(join(folder, 'origin'), network);
+  await storeChain(origin, blocks);
+  const { store, rules } = await openSnapshot(origin);
+  const file = join(folder, 'pipe');
+  execFileSync('mkfifo', [file]);
+  const reader = createReadStream(file);
+  const chunks: Buffer[] = [];
+  reader.on('data', (chunk) => chunks.push(chunk as Buffer));
+  const read = once(reader, 'end');
+  await exportChain({ chain: store, codec: rules.codec, from: 1, to: HEIGHT, file });
+  await store.close();
+  t.true(statSync(file).isFIFO());
+  await read;
+  t.is(Buffer.concat(chunks).toString('utf8').split('\n').length, HEIGHT + 1);
+  t.deepEqual(readdirSync(folder).sort(), ['origin', 'pipe']);
 });
 
 test('an export in parts is imported part by part, and what the chain has already is passed over', async (t) => {

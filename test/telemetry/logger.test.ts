@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'ava';
@@ -238,6 +239,22 @@ test('a stream that breaks does not end the process', (t) => {
   };
   const { observer } = listening({ target: { stream } });
   t.notThrows(() => observer.log('info', 'X', 'into the void'));
+});
+
+test('a log that goes to a device or a pipe is never put aside', (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'bloomery-log-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'pipe');
+  execFileSync('mkfifo', [file]);
+  // Both ends, so that neither waits for the other.
+  const reader = openSync(file, constants.O_RDWR | constants.O_NONBLOCK);
+  const rotation = { bytesMax: 200, filesKept: 2 };
+  const observer = createObserver({ level: 'info', nowMs: () => NOW_MS, target: { file, rotation } });
+  for (let line = 0; line < 12; line += 1) observer.log('info', 'LINE', 'said', { line });
+  observer.close();
+  closeSync(reader);
+  t.deepEqual(readdirSync(folder), ['pipe']);
+  t.true(statSync(file).isFIFO());
 });
 
 test('a file is put aside at its greatest size, a number of files is kept, and no line is lost', (t) => {
