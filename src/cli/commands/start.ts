@@ -5,6 +5,7 @@ import { loadConfig } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { chainDirectory } from '../../node/chain-tool.ts';
 import { startNode } from '../../node/node.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
@@ -13,6 +14,7 @@ import { MetricsRegistry } from '../../telemetry/metrics.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT, problemOf } from '../problems.ts';
 import type { StartFlags } from '../flags.ts';
+import { overStore } from '../over-store.ts';
 import { stopRequest } from '../stop-request.ts';
 import { note, printLine } from '../output.ts';
 
@@ -44,7 +46,9 @@ export async function start(flags: StartFlags): Promise<void> {
     process.exit(EXIT.failed);
   });
   const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
-  const node = await startNode({ network, dataDirectory, config, observer, metrics });
+  const node = await overStore(chainDirectory({ dataDirectory }), () =>
+    startNode({ network, dataDirectory, config, observer, metrics }),
+  );
   try {
     printLine(startedLine(network.name, node.httpPort, node.wsPort, dataDirectory));
   } catch (error) {
