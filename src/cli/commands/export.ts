@@ -2,17 +2,23 @@
 
 import { STANDARD_STREAM } from '../../node/chain-file.ts';
 import { exportChain } from '../../node/export-chain.ts';
-import { openSnapshot } from '../../node/chain-tool.ts';
+import { chainDirectory, openSnapshot, type ChainPlace } from '../../node/chain-tool.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { ExportFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 import { createProgress } from '../progress.ts';
 import { printDocuments, printLine } from '../output.ts';
+import { overStore } from '../over-store.ts';
 
 /** @throws ProtocolError for a range that the chain does not have, a store that cannot be read or a file that cannot be written */
-export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
+export function exportCommand(file: string, flags: ExportFlags): Promise<void> {
+  const place = placeOfData(flags);
+  return overStore(chainDirectory(place), () => exportFrom(place, file, flags));
+}
+
+async function exportFrom(place: ChainPlace, file: string, flags: ExportFlags): Promise<void> {
   const isToFile = file !== STANDARD_STREAM;
-  const { store, rules } = await openSnapshot(placeOfData(flags));
+  const { store, rules } = await openSnapshot(place);
   const progress = createProgress({ what: 'exporting', fromHeight: (flags.from ?? 1) - 1 });
   try {
     const tipHeight = store.tip()?.height ?? 0;

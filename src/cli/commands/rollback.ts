@@ -1,14 +1,19 @@
 /** `bloomery rollback`: takes blocks back from the tip of a node that does not run. */
 
-import { openChain } from '../../node/chain-tool.ts';
+import { chainDirectory, openChain, type ChainPlace } from '../../node/chain-tool.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { RollbackFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 import { printLine, report } from '../output.ts';
+import { overStore } from '../over-store.ts';
 
 /** @throws ProtocolError for a height above the tip or below the finalized one, and for a store in use */
-export async function rollback(flags: RollbackFlags): Promise<void> {
+export function rollback(flags: RollbackFlags): Promise<void> {
   const place = placeOfData(flags);
+  return overStore(chainDirectory(place), () => rollbackAt(place, flags));
+}
+
+async function rollbackAt(place: ChainPlace, flags: RollbackFlags): Promise<void> {
   const { chain, close } = await openChain(place, false);
   try {
     const { height } = chain.tip.header;

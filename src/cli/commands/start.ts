@@ -5,6 +5,7 @@ import { loadConfig } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { chainDirectory } from '../../node/chain-tool.ts';
 import { checkCeiling } from '../../node/memory-budget.ts';
 import { startNode } from '../../node/node.ts';
 import { startWatchdog } from '../../node/watchdog/watchdog.ts';
@@ -15,6 +16,7 @@ import { MetricsRegistry } from '../../telemetry/metrics.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT, problemOf } from '../problems.ts';
 import type { StartFlags } from '../flags.ts';
+import { overStore } from '../over-store.ts';
 import { stopRequest } from '../stop-request.ts';
 import { note, printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
@@ -57,7 +59,9 @@ export async function start(flags: StartFlags): Promise<void> {
     observer: observer.room('watchdog'),
   });
   const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
-  const node = await startNode({ network, dataDirectory, config, observer, metrics });
+  const node = await overStore(chainDirectory({ dataDirectory }), () =>
+    startNode({ network, dataDirectory, config, observer, metrics }),
+  );
   watchdog.arm();
   const systemd = systemdNotifier(process.env, observer.room('systemd'));
   systemd.ready();

@@ -1,6 +1,6 @@
 /** `bloomery verify`: checks all that a store holds against the rules. */
 
-import { openIndexedSnapshot, openScratchChain } from '../../node/chain-tool.ts';
+import { chainDirectory, openIndexedSnapshot, openScratchChain, type ChainPlace } from '../../node/chain-tool.ts';
 import { verifyChain } from '../../node/verify-chain.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { placeOfData } from '../chain-place.ts';
@@ -8,11 +8,16 @@ import type { VerifyFlags } from '../flags.ts';
 import { createProgress } from '../progress.ts';
 import { printLine } from '../output.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
+import { overStore } from '../over-store.ts';
 
 /** @throws ProtocolError `STORE_DEVIATES` with the first deviation, `STORE_BEHIND` while an import is under way */
-export async function verify(flags: VerifyFlags): Promise<void> {
+export function verify(flags: VerifyFlags): Promise<void> {
   removeDraftsAtStop();
   const place = placeOfData(flags);
+  return overStore(chainDirectory(place), () => verifyAt(place));
+}
+
+async function verifyAt(place: ChainPlace): Promise<void> {
   const { store } = await openIndexedSnapshot(place);
   const progress = createProgress({ what: 'verifying', fromHeight: 1 });
   try {
