@@ -39,6 +39,12 @@ export interface WorldOptions {
   readonly diskOf?: (node: number) => Disk;
   /** Whether a node signs by its journal alone; all do by default. */
   readonly riskDoubleForgingOf?: (node: number) => boolean;
+  /** Whether a node keeps watermarks of what it signed outside of its folder; none does by default. */
+  readonly hasWatermarksOf?: (node: number) => boolean;
+  /** Made before, instead of `network`. */
+  readonly made?: TestNetwork;
+  /** Shared with other worlds. */
+  readonly verifier?: Verifier;
   /** Chain time at which the world begins, in whole seconds. */
   readonly startS?: number;
 }
@@ -73,11 +79,11 @@ export class World {
   constructor(options: WorldOptions) {
     this.options = options;
     this.random = new SeededRandom(options.seed);
-    this.network = makeNetwork(options.network);
+    this.network = options.made ?? makeNetwork(options.network);
     this.time = new VirtualTime(this.network.params.epochMs + (options.startS ?? START_S) * 1000);
     this.wire = new Wire(this.time, this.random.fork('wire'));
     this.rules = withSharedDecoding(createRules(this.network.params));
-    this.verifier = createInlineVerifier(selectEd25519(), SHARED_ANSWERS_MAX);
+    this.verifier = options.verifier ?? createInlineVerifier(selectEd25519(), SHARED_ANSWERS_MAX);
     const { delegates } = this.network;
     const indexes = Array.from({ length: options.nodes }, (_, index) => index);
     const misbehaviourOf = options.misbehaviourOf ?? (() => undefined);
@@ -94,6 +100,7 @@ export class World {
             delegates.filter((_, delegate) => delegate % options.nodes === index),
           disk: options.diskOf?.(index) ?? new Disk(),
           misbehaviour: misbehaviourOf(index),
+          hasWatermarks: options.hasWatermarksOf?.(index),
           riskDoubleForging: options.riskDoubleForgingOf?.(index),
         }),
     );

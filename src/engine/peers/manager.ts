@@ -233,6 +233,11 @@ export class PeerManager {
     return this.#pinned.has(peerId) || this.#seeds.has(peerId);
   }
 
+  /** Peers that are always dialled. */
+  fixedPeers(): readonly PeerId[] {
+    return [...this.#fixed.keys()];
+  }
+
   /** Connections that ended lately, oldest first. */
   droppedPeers(): readonly DroppedPeer[] {
     return this.#dropped;
