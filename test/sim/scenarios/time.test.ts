@@ -64,7 +64,8 @@ test('a node whose clock is an hour fast, or slow, forges nothing while its peer
     const signed = node.journal.signed.length;
     await scenario.slots(60);
     t.is(node.journal.signed.length, signed, `${skewMs}`);
-    t.true(scenario.said('FORGING_PAUSED') > 0);
+    // Of a slow clock all slots of its own lie behind the tip.
+    if (skewMs > 0) t.true(scenario.said('FORGING_PAUSED') > 0);
     node.skewMs = 0;
     await scenario.slots(60);
     t.true(node.journal.signed.length > signed + 5, `${node.journal.signed.length - signed} after it was set`);
