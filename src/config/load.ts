@@ -150,7 +150,10 @@ function networkLayer(network: Network): ConfigLayer {
     ['p2p.port', network.wsPort],
     ['p2p.seedPeers', network.seeds.map((seed) => `${seed.host}:${seed.wsPort}`)],
   ]);
-  if (network.forgers !== undefined) values.set('forging.delegates', network.forgers.delegates);
+  if (network.forgers !== undefined) {
+    values.set('forging.delegates', network.forgers.delegates);
+    if (network.forgers.defaultPassword !== '') values.set('forging.defaultPassword', network.forgers.defaultPassword);
+  }
   return { origin: network.directory, values };
 }
 

@@ -109,6 +109,14 @@ export const OPTIONS = {
       false,
       { defaultText: 'false; true where the network publishes its passphrases, as a devnet does' },
     ),
+    watermarkFolder: text(
+      'Folder outside of the data folder that keeps the last header of each delegate too, so that a data folder that was put ' +
+        'back from a backup is noticed; `none` for no such folder. Not used with `riskDoubleForging`.',
+      '',
+      'a path',
+      () => true,
+      { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
+    ),
     consensusMin: integer(
       "Share of the peers, all of them or those dialled or named, that must be at this node's tip before it forges; 0 asks for none.",
       0,

@@ -329,6 +329,16 @@ export class Chain {
   }
 
   #tell(reverted: readonly Block[], applied: readonly Block[], origin: BlockOrigin): void {
+    const [first] = applied;
+    for (const block of reverted) {
+      this.#observer.log('debug', 'BLOCK_REVERTED', 'reverted a block', {
+        slot: slotAt(block.timestamp, this.rules.params),
+        height: block.height,
+        blockId: block.id,
+        delegate: block.generatorPublicKey,
+        ...(first === undefined ? {} : { forBlockId: first.id, forHeight: first.height }),
+      });
+    }
     this.#listeners.tellChange(reverted, applied, origin);
     const finalized = this.rules.finalizedHeight(this.#store);
     if (finalized <= this.#finalizedHeight) return;

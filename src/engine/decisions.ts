@@ -49,6 +49,7 @@ export class Decisions {
       room: (name) => this.#listenIn(observer.room(name), name),
       log: (level, code, message, fields) => {
         if (room !== undefined && DECISIVE[room]?.(level, code) === true) this.#keep(room, code, message, fields);
+        if (room === 'forge' && code === 'BLOCK_FORGED') this.#retract(fields?.['slot']);
         observer.log(level, code, message, fields);
       },
       count: (metric, by, labels) => observer.count(metric, by, labels),
@@ -57,17 +58,34 @@ export class Decisions {
     };
   }
 
+  /** What kept us from a slot for a part of it did not matter in the end. */
+  #retract(slot: unknown): void {
+    const entries = this.#byRoom.get('forge') ?? [];
+    if (typeof slot !== 'number') return;
+    this.#byRoom.set(
+      'forge',
+      entries.filter(({ fields }) => fields['slot'] !== slot),
+    );
+  }
+
   #keep(room: string, code: string, message: string, fields: LogFields = {}): void {
     const entries = this.#byRoom.get(room) ?? [];
     this.#byRoom.set(room, entries);
     this.#count += 1;
-    entries.push({ number: this.#count, timeMs: this.#clock.nowMs(), room, code, message, fields: plain(fields) });
+    entries.push({
+      number: this.#count,
+      timeMs: this.#clock.nowMs(),
+      room,
+      code,
+      message,
+      fields: plainFields(fields),
+    });
     if (entries.length > ENTRIES_PER_ROOM_MAX) entries.shift();
   }
 }
 
 /** Values that need no more than a line. */
-function plain(fields: LogFields): Decision['fields'] {
+export function plainFields(fields: LogFields): Decision['fields'] {
   const entries = Object.entries(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
     if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];
     return value === undefined ? [] : [[name, String(value).slice(0, TEXT_CHARACTERS_MAX)]];

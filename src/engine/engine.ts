@@ -5,10 +5,10 @@
 
 import { Closers } from './closers.ts';
 import type { Rules } from '../protocol/rules.ts';
-import { momentMs } from '../protocol/slots.ts';
+import { epochTimeS, momentMs } from '../protocol/slots.ts';
 import type { Block, Transaction } from '../protocol/types.ts';
 import type { Clock, Random, Timer } from '../ports/clock.ts';
-import type { SigningJournal } from '../ports/journal.ts';
+import type { FolderJournal, SigningJournal, SigningWatermarks } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
@@ -21,6 +21,7 @@ import { openGenesis } from './genesis.ts';
 import { Decisions } from './decisions.ts';
 import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
+import { WatermarkedJournal } from './forge/watermarked-journal.ts';
 import { Gossip } from './gossip.ts';
 import { sourceOf } from './peers/addresses.ts';
 import { ClockOffset } from './peers/clock-offset.ts';
@@ -28,6 +29,7 @@ import { type PeerHandlers, PeerManager, type PeerManagerOptions } from './peers
 import { TransactionPool } from './pool/pool.ts';
 import { VerificationBudget } from './pool/verification-budget.ts';
 import { createServer } from './serve.ts';
+import { SlotRecords } from './slot-records.ts';
 import { Standing } from './standing.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 
@@ -72,7 +74,9 @@ export interface EngineDependencies {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
-  readonly journal: SigningJournal;
+  readonly journal: FolderJournal;
+  /** Where they are kept, if anywhere. Asked only where delegates do not sign by the journal alone. */
+  readonly watermarks?: SigningWatermarks | undefined;
   readonly observer: Observer;
 }
 
@@ -83,6 +87,7 @@ export class Engine {
   readonly synchronizer: Synchronizer;
   readonly forging: ForgingScheduler;
   readonly decisions: Decisions;
+  readonly slotRecords: SlotRecords;
   readonly clockOffset: ClockOffset;
   readonly standing: Standing;
   readonly branchChanges: BranchChanges;
@@ -101,9 +106,10 @@ export class Engine {
     this.#options = options;
     this.#customs = { ...DEFAULT_CUSTOMS, ...options.customs };
     this.#dependencies = dependencies;
-    const { store, rules, genesis, verifier, transport, clock, random, journal } = dependencies;
+    const { store, rules, genesis, verifier, transport, clock, random } = dependencies;
     this.decisions = new Decisions(clock);
-    const observer = this.decisions.listenIn(dependencies.observer);
+    this.slotRecords = new SlotRecords(clock);
+    const observer = this.slotRecords.listenIn(this.decisions.listenIn(dependencies.observer));
     openGenesis(store, rules, genesis);
     this.chain = new Chain({ store, rules, verifier, clock, observer: observer.room('chain') });
     this.clockOffset = new ClockOffset(clock, observer.room('peers'));
@@ -115,6 +121,8 @@ export class Engine {
       params: rules.params,
       transport,
       isNamed: (peerId) => this.peers.isNamed(peerId),
+      fixedPeers: () => this.peers.fixedPeers(),
+      arePeersExpected: () => this.#expectsPeers || this.peers.knownPeers().length > 0,
     });
     this.pool = new TransactionPool({
       rules,
@@ -178,14 +186,16 @@ export class Engine {
       },
       synchronizer: this.synchronizer,
     });
+    const forgeObserver = observer.room('forge');
     this.forging = new ForgingScheduler({
       chain: this.chain,
       pool: this.pool,
-      journal,
+      journal: this.#journal(forgeObserver),
       clock,
-      observer: observer.room('forge'),
+      observer: forgeObserver,
       waitThresholdMs: options.waitThresholdMs,
       riskDoubleForging: options.riskDoubleForging,
+      witnesses: (sinceMs) => this.standing.witnesses(sinceMs),
       obstacle: () => this.#forgingObstacle(),
       waitUntilMs: () => this.synchronizer.forgingWaitUntilMs,
     });
@@ -263,19 +273,43 @@ export class Engine {
     });
   }
 
+  #journal(observer: Observer): SigningJournal {
+    const { journal, watermarks, clock, rules } = this.#dependencies;
+    if (this.#options.riskDoubleForging) return journal;
+    return new WatermarkedJournal({ journal, watermarks, observer, nowS: epochTimeS(clock.nowMs(), rules.params) });
+  }
+
+  get #expectsPeers(): boolean {
+    const { fixedPeers, seedPeers } = this.#options.peers;
+    return this.#options.expectsPeers ?? fixedPeers.length + seedPeers.length > 0;
+  }
+
   #forgingObstacle(): Obstacle | undefined {
     const { transport, clock } = this.#dependencies;
     if (this.synchronizer.syncing) return { reason: 'synchronising with the network' };
     const diskObstacle = this.chain.disk.obstacle();
     if (diskObstacle !== undefined) return diskObstacle;
-    const { fixedPeers, seedPeers } = this.#options.peers;
-    const { expectsPeers = fixedPeers.length + seedPeers.length > 0 } = this.#options;
+    const clockObstacle = this.#clockObstacle();
+    if (clockObstacle !== undefined) return clockObstacle;
     const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;
     // A block on a tip that the network has left behind would only be a fork.
-    if (expectsPeers && isFresh && transport.connections().length === 0)
+    if (this.#expectsPeers && isFresh && transport.connections().length === 0)
       return { reason: 'no peer has said yet where the network is' };
     const reason = this.standing.consensusObstacle(this.#customs.forgingConsensusMin);
     return reason === undefined ? undefined : { reason };
+  }
+
+  /** A block that is forged by a wrong clock is refused by all others, or is late for them. */
+  #clockObstacle(): Obstacle | undefined {
+    const { transport, rules } = this.#dependencies;
+    const chosen = transport.connections().filter((connection) => this.standing.isChosen(connection));
+    const slotMs = rules.params.blockTimeS * 1000;
+    const peers = chosen.map(({ peerId }) => peerId);
+    const offsetMs = this.clockOffset.agreedMs(peers, slotMs);
+    if (offsetMs === undefined) return undefined;
+    const seconds = Math.round(Math.abs(offsetMs) / 1000);
+    const reason = `peers agree that this clock is ${seconds} s ${offsetMs > 0 ? 'slow' : 'fast'}: correct it`;
+    return { reason, cause: 'CLOCK_OFFSET' };
   }
 
   #server(): PeerHandlers['answer'] {

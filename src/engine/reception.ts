@@ -135,6 +135,7 @@ export class Reception {
     const rejection = error instanceof BranchRejected ? error.rejection : error;
     if (!(rejection instanceof BlockRejected)) throw error;
     this.#dependencies.observer.log('warn', rejection.code, 'refused a block', {
+      slot: slotAt(block.timestamp, this.#dependencies.rules.params),
       height: block.height,
       blockId: block.id,
       delegate: block.generatorPublicKey,

@@ -4,7 +4,8 @@ import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import type { ChainReader } from '../ports/store.ts';
 import type { Connection, PeerId, PeerInfo, Transport } from '../ports/transport.ts';
-import { consentPercent } from './peers/consent.ts';
+import type { Witnesses } from './forge/tip-check.ts';
+import { consentPercent, speaks } from './peers/consent.ts';
 
 export interface StandingDependencies {
   /** Holds at least the genesis block. */
@@ -13,6 +14,10 @@ export interface StandingDependencies {
   readonly transport: Pick<Transport, 'connections'>;
   /** Whether the operator named this peer. */
   readonly isNamed: (peerId: PeerId) => boolean;
+  /** Peers that the operator wants to be connected always. */
+  readonly fixedPeers: () => readonly PeerId[];
+  /** Whether there are peers to be reached. */
+  readonly arePeersExpected: () => boolean;
 }
 
 export class Standing {
@@ -62,12 +67,35 @@ export class Standing {
     if (percentMin === 0) return undefined;
     const percent = this.consensusPercent();
     if (percent >= percentMin) return undefined;
-    const { transport, isNamed } = this.#dependencies;
-    const isChosen = ({ direction, peerId }: Connection): boolean => direction === 'outbound' || isNamed(peerId);
-    const chosenPercent = this.#percentOf(transport.connections().filter(isChosen));
+    const { transport } = this.#dependencies;
+    const chosenPercent = this.#percentOf(transport.connections().filter((connection) => this.isChosen(connection)));
     if (chosenPercent >= percentMin) return undefined;
     const best = Math.max(percent, chosenPercent);
     return `${best} % of the peers share this node's tip, and forging takes ${percentMin} %`;
+  }
+
+  /** Whether this node dialled the peer, or its operator named it: others may be as many as somebody likes. */
+  isChosen({ direction, peerId }: Connection): boolean {
+    return direction === 'outbound' || this.#dependencies.isNamed(peerId);
+  }
+
+  /** What peers say that connected since a moment, Unix time in milliseconds. */
+  witnesses(sinceMs: number): Witnesses {
+    const { transport, params, fixedPeers, arePeersExpected, store } = this.#dependencies;
+    const isYoung = store.tip()?.height === 1;
+    const heard = transport
+      .connections()
+      .filter(({ info, sinceMs: connectedMs }) => connectedMs >= sinceMs && speaks(info, isYoung, params.nethash))
+      .filter(({ info }) => info.height !== undefined);
+    const chosen = heard.filter((connection) => this.isChosen(connection));
+    const counted = chosen.length > 0 ? chosen : heard;
+    const fixed = new Set(fixedPeers());
+    return {
+      tips: counted.map(({ info: { height = 0, maxHeightPrevoted = 0 } }) => ({ height, maxHeightPrevoted })),
+      named: fixed.size,
+      namedHeard: counted.filter(({ peerId }) => fixed.has(peerId)).length,
+      areExpected: arePeersExpected(),
+    };
   }
 
   /** Most frequent height among connected peers, the lowest of several; 0 without peers. */

@@ -1,11 +1,13 @@
 /**
  * The signing journal as a file of lines: checksum, space, JSON. A line is on the disk before `record` returns, so no block
  * leaves whose header a restart would not know of. A line tells of a header, of the moment before which nothing certain is
- * known, or of the record's move to another node; a move ends with the next line of the delegate.
+ * known, or of the record's move to another node; a move ends with the next line of the delegate. One line tells which file it
+ * is: in a copy it is not true any more, so a journal that was put back from a backup is known as one.
  */
 
 import {
   closeSync,
+  fchmodSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
@@ -18,11 +20,21 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { readBounded } from '../config/bounded-file.ts';
 import { ProtocolError } from '../primitives/errors.ts';
-import type { SigningJournal } from '../ports/journal.ts';
+import type { FolderJournal, OutsideEvidence } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { makeFolder } from '../store/folder.ts';
-import { entriesOf, entryOf, entryWith, learn, lineOf, type Entry, type Known } from './journal-lines.ts';
+import {
+  entriesOf,
+  entryOf,
+  entryWith,
+  isPlace,
+  learn,
+  lineOf,
+  type Entry,
+  type FilePlace,
+  type Known,
+} from './journal-lines.ts';
 import { ownerOf, takeLock, type ProcessLock } from '../store/process-lock.ts';
 import { systemClock } from './system.ts';
 
@@ -32,9 +44,7 @@ export interface JournalOptions {
 }
 
 /** A journal that can be handed to another node. Writing throws ProtocolError `JOURNAL_TAKEN_OVER` once another has taken it over. */
-export interface JournalFile extends SigningJournal {
-  /** Every delegate that the journal tells something of. */
-  delegates(): readonly PublicKey[];
+export interface JournalFile extends FolderJournal {
   /** Ends signing here. Durable when this returns. @param atS Unix time in whole seconds */
   move(publicKey: PublicKey, atS: number): void;
 }
@@ -42,6 +52,7 @@ export interface JournalFile extends SigningJournal {
 const SPARE_LINES_MAX = 20_000;
 /** Several times what so many lines beside one for each delegate take. */
 const BYTES_MAX = 64 * 1024 * 1024;
+const FILE_MODE = 0o600;
 
 /** Where a node keeps it. @param dataDirectory folder of the node for one network */
 export function journalFileOf(dataDirectory: string): string {
@@ -58,8 +69,7 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
   makeFolder(dirname(file));
   const lock = lockOf(file);
   try {
-    const { known, lines } = load(file);
-    return new FileJournal(file, known, lines, options.spareLinesMax ?? SPARE_LINES_MAX, lock);
+    return new FileJournal(file, load(file), options.spareLinesMax ?? SPARE_LINES_MAX, lock);
   } catch (error) {
     lock.release();
     throw error;
@@ -92,8 +102,11 @@ class FileJournal implements JournalFile {
   #torn = false;
   #folderSynced = false;
   #closed = false;
+  /** As the last line that tells of it has it. */
+  #place: FilePlace | undefined;
+  readonly isCopied: boolean;
 
-  constructor(file: string, known: Map<PublicKey, Known>, lines: number, spareLinesMax: number, lock: ProcessLock) {
+  constructor(file: string, { known, lines, place }: Lines, spareLinesMax: number, lock: ProcessLock) {
     this.#file = file;
     this.#known = known;
     this.#lines = lines;
@@ -101,6 +114,10 @@ class FileJournal implements JournalFile {
     this.#lock = lock;
     this.#descriptor = openSync(file, 'a');
     this.#bytes = fstatSync(this.#descriptor).size;
+    // A new time of change tells a time of birth that the file system keeps from one that it makes up.
+    fchmodSync(this.#descriptor, FILE_MODE);
+    this.#place = place;
+    this.isCopied = place !== undefined && !isAt(this.#descriptor, place);
   }
 
   last(publicKey: PublicKey): SignedHeader | undefined {
@@ -119,6 +136,10 @@ class FileJournal implements JournalFile {
     return [...this.#known.keys()];
   }
 
+  outside(): OutsideEvidence {
+    return 'unknown';
+  }
+
   record(publicKey: PublicKey, header: SignedHeader): void {
     this.#write(entryWith(publicKey, header));
   }
@@ -129,6 +150,10 @@ class FileJournal implements JournalFile {
 
   move(publicKey: PublicKey, atS: number): void {
     this.#write({ delegate: publicKey, movedAtS: atS });
+  }
+
+  keepPlace(): void {
+    if (this.#place === undefined || !isAt(this.#descriptor, this.#place)) this.#write(placeOf(this.#descriptor));
   }
 
   #write(entry: Entry): void {
@@ -150,7 +175,8 @@ class FileJournal implements JournalFile {
     }
     this.#bytes += line.length;
     this.#lines += 1;
-    learn(this.#known, entry);
+    if (isPlace(entry)) this.#place = entry;
+    else learn(this.#known, entry);
   }
 
   close(): void {
@@ -185,12 +211,14 @@ class FileJournal implements JournalFile {
    * is whole and in use; from then on the new one is, whatever fails.
    */
   #compact(): void {
-    const entries = [...this.#known].flatMap(([publicKey, known]) => entriesOf(publicKey, known));
-    const content = Buffer.concat(entries.map(lineOf));
     const draft = `${this.#file}.new`;
     rmSync(draft, { force: true });
     // Appending, as a line that is taken back must not leave a hole.
-    const descriptor = openSync(draft, 'ax', 0o600);
+    const descriptor = openSync(draft, 'ax', FILE_MODE);
+    const place = this.#place === undefined ? [] : [placeOf(descriptor)];
+    const told = [...this.#known].flatMap(([publicKey, known]) => entriesOf(publicKey, known));
+    const entries: readonly Entry[] = [...told, ...place];
+    const content = Buffer.concat(entries.map(lineOf));
     try {
       writeAll(descriptor, content);
       fsyncSync(descriptor);
@@ -204,6 +232,7 @@ class FileJournal implements JournalFile {
     this.#descriptor = descriptor;
     this.#bytes = content.length;
     this.#lines = entries.length;
+    this.#place = place[0];
     this.#torn = false;
     this.#folderSynced = false;
     closeSync(old);
@@ -248,6 +277,8 @@ function takenOver(file: string): ProtocolError {
 /** What the lines of a journal tell. */
 interface Lines {
   readonly known: Map<PublicKey, Known>;
+  /** The last that is told; undefined where no line tells of one. */
+  readonly place: FilePlace | undefined;
   readonly lines: number;
   /** How much they take. */
   readonly bytes: number;
@@ -263,6 +294,7 @@ function load(file: string): Lines {
 
 function wholeLines(file: string, content: Buffer): Lines {
   const known = new Map<PublicKey, Known>();
+  let place: FilePlace | undefined;
   let lines = 0;
   let start = 0;
   while (start < content.length) {
@@ -273,11 +305,27 @@ function wholeLines(file: string, content: Buffer): Lines {
       if (end + 1 < content.length) throw unreadable(file, lines + 1);
       break;
     }
-    learn(known, entry);
+    if (isPlace(entry)) place = entry;
+    else learn(known, entry);
     lines += 1;
     start = end + 1;
   }
-  return { known, lines, bytes: start };
+  return { known, place, lines, bytes: start };
+}
+
+function placeOf(descriptor: number): FilePlace {
+  const { ino, birthtimeNs } = fstatSync(descriptor, { bigint: true });
+  return { inode: String(ino), bornNs: String(birthtimeNs) };
+}
+
+/**
+ * Whether an open file is the one of a line. Inodes are used again and some file systems make new ones up at each mount, so
+ * the time of birth decides where there is one: it is another in each copy. Elsewhere it is none, or the time of the change.
+ */
+function isAt(descriptor: number, { inode, bornNs }: FilePlace): boolean {
+  const { ino, birthtimeNs, ctimeNs } = fstatSync(descriptor, { bigint: true });
+  const isBirthKept = birthtimeNs > 0n && birthtimeNs < ctimeNs;
+  return isBirthKept ? String(birthtimeNs) === bornNs : String(ino) === inode;
 }
 
 function unreadable(file: string, line: number): ProtocolError {
@@ -294,7 +342,7 @@ function readFileIfPresent(file: string): Buffer {
     return readBounded(file, { bytesMax: BYTES_MAX });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    writeFileSync(file, '', { mode: 0o600 });
+    writeFileSync(file, '', { mode: FILE_MODE });
     return Buffer.alloc(0);
   }
 }

@@ -5,6 +5,13 @@ import { isCanonicalHex, utf8 } from '../primitives/bytes.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
+/** Which file a journal was written as: a copy of it is another one, wherever it lies. Numbers as decimal texts. */
+export interface FilePlace {
+  readonly inode: string;
+  /** Nanoseconds since 1970 at which the file was made; of no use where the file system does not keep it. */
+  readonly bornNs: string;
+}
+
 /** What is known of one delegate. */
 export interface Known {
   readonly last?: SignedHeader;
@@ -12,7 +19,9 @@ export interface Known {
   readonly movedAtS?: number;
 }
 
-export type Entry =
+export type Entry = DelegateEntry | FilePlace;
+
+export type DelegateEntry =
   | (SignedHeader & { readonly delegate: PublicKey })
   | { readonly delegate: PublicKey; readonly heldSinceS: number }
   | { readonly delegate: PublicKey; readonly movedAtS: number };
@@ -20,7 +29,7 @@ export type Entry =
 const CHECKSUM_DIGITS = 16;
 
 /** Takes in what a line tells. */
-export function learn(known: Map<PublicKey, Known>, entry: Entry): void {
+export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const { movedAtS: _, ...before } = known.get(entry.delegate) ?? {};
   if ('heldSinceS' in entry) known.set(entry.delegate, { ...before, heldSinceS: entry.heldSinceS });
   else if ('movedAtS' in entry) known.set(entry.delegate, { ...before, movedAtS: entry.movedAtS });
@@ -31,7 +40,7 @@ export function learn(known: Map<PublicKey, Known>, entry: Entry): void {
 }
 
 /** The fewest entries that tell the same. */
-export function entriesOf(delegate: PublicKey, { last, heldSinceS, movedAtS }: Known): readonly Entry[] {
+export function entriesOf(delegate: PublicKey, { last, heldSinceS, movedAtS }: Known): readonly DelegateEntry[] {
   return [
     ...(last === undefined ? [] : [entryWith(delegate, last)]),
     ...(heldSinceS === undefined ? [] : [{ delegate, heldSinceS }]),
@@ -39,7 +48,7 @@ export function entriesOf(delegate: PublicKey, { last, heldSinceS, movedAtS }: K
   ];
 }
 
-export function entryWith(delegate: PublicKey, header: SignedHeader): Entry {
+export function entryWith(delegate: PublicKey, header: SignedHeader): DelegateEntry {
   return {
     delegate,
     blockId: header.blockId,
@@ -69,11 +78,17 @@ export function entryOf(line: string): Entry | undefined {
 function isEntry(value: unknown): value is Entry {
   if (typeof value !== 'object' || value === null) return false;
   const members = value as Readonly<Record<string, unknown>>;
+  if (isPlace(members)) return true;
   const { delegate } = members;
   if (typeof delegate !== 'string' || !isCanonicalHex(delegate, 32)) return false;
   if ('heldSinceS' in members) return Number.isSafeInteger(members['heldSinceS']);
   if ('movedAtS' in members) return Number.isSafeInteger(members['movedAtS']);
   return isSignedHeader(value);
+}
+
+export function isPlace(entry: object): entry is FilePlace {
+  const { inode, bornNs } = entry as Partial<FilePlace>;
+  return [inode, bornNs].every((text) => typeof text === 'string' && /^[0-9]{1,30}$/.test(text));
 }
 
 /** Whether a value that was read from somewhere is what the journal keeps of a header. */

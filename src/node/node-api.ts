@@ -98,6 +98,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
     setForging: (publicKey, password, forging) => delegates.set(publicKey, password, forging),
     figures: () => metrics?.text(),
     decisions: (limit) => engine.decisions.latest(limit),
+    slotReport: (firstSlot, count) => engine.slotRecords.report(firstSlot, count),
     stateDigest() {
       const { header } = engine.chain.tip;
       return { height: header.height, blockId: header.id, digest: store.stateDigest() };

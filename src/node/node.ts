@@ -8,12 +8,14 @@ import { readBounded } from '../config/bounded-file.ts';
 import { buildIdentity } from '../config/build.ts';
 import type { Network } from '../config/network.ts';
 import type { Config, HttpConfig, P2pConfig } from '../config/schema.ts';
+import { isOwnAddress } from '../engine/peers/dialler.ts';
 import { Engine } from '../engine/engine.ts';
 import { ForgingDelegates } from '../engine/forge/delegates.ts';
 import { createHttpServer } from '../http/app.ts';
 import { hexOf } from '../primitives/bytes.ts';
 import { Closers } from '../engine/closers.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import type { SigningWatermarks } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Transport } from '../ports/transport.ts';
@@ -31,6 +33,7 @@ import { createLoneTransport } from './lone-transport.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
 import { tellFiguresOf } from './figures.ts';
 import { watchPages } from './page-watch.ts';
+import { WatermarkFiles, watermarkFolderOf } from './watermark-files.ts';
 import { SeedSearch } from './seeds.ts';
 import { nextTurn, systemClock, systemRandom } from './system.ts';
 
@@ -112,7 +115,18 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const transport = transportOf(options, identity);
     const wantedPeers = wantedPeersOf(config.p2p);
     const engine = new Engine(
-      { store, rules, genesis, verifier, transport, clock: systemClock, random: systemRandom, journal, observer },
+      {
+        store,
+        rules,
+        genesis,
+        verifier,
+        transport,
+        clock: systemClock,
+        random: systemRandom,
+        journal,
+        watermarks: watermarksOf(options),
+        observer,
+      },
       {
         identity,
         os: `${platform()}${release()}`,
@@ -200,9 +214,21 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   }
 }
 
-function wantedPeersOf({ enabled, fixedPeers, seedPeers }: P2pConfig): WantedPeers {
+function watermarksOf({ network, config, observer }: NodeOptions): SigningWatermarks | undefined {
+  const folder = watermarkFolderOf(config.forging.watermarkFolder, process.env);
+  if (folder === undefined || !config.forging.enabled) return undefined;
+  return new WatermarkFiles(folder, network.params.networkIdentifier, observer.room('forge'));
+}
+
+function wantedPeersOf({ enabled, fixedPeers, seedPeers, host, port }: P2pConfig): WantedPeers {
   if (!enabled) return 'none';
-  return fixedPeers.length + seedPeers.length > 0 ? 'named' : 'any';
+  // The first node of a network is often named as a seed to all nodes, itself included.
+  const isOther = (ip: string, wsPort: number): boolean => !isOwnAddress({ ip, wsPort }, { ip: host, wsPort: port });
+  const others = [
+    ...fixedPeers.filter(({ ip, wsPort }) => isOther(ip, wsPort)),
+    ...seedPeers.filter((seed) => isOther(seed.host, seed.wsPort)),
+  ];
+  return others.length > 0 ? 'named' : 'any';
 }
 
 function transportOf({ network, config, observer }: NodeOptions, identity: NodeIdentity): Transport {

@@ -3,6 +3,12 @@
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
+/**
+ * What a place outside of the data folder tells of a delegate's last signature: nothing, the same as this journal, or that
+ * something was signed later, so that this journal is not whole.
+ */
+export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
+
 export interface SigningJournal {
   /** The last header that the delegate signed on this node; undefined for none. */
   last(publicKey: PublicKey): SignedHeader | undefined;
@@ -13,9 +19,36 @@ export interface SigningJournal {
   heldSinceS(publicKey: PublicKey): number | undefined;
   /** Unix time in whole seconds at which the record of the delegate was handed to another node; undefined if it was not. */
   movedAtS(publicKey: PublicKey): number | undefined;
+  outside(publicKey: PublicKey): OutsideEvidence;
   /** Keeps a header. Durable (flushed to the disk) when this returns. */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /** Keeps that nothing certain is known of what the delegate signed before a moment. Durable when this returns. */
   hold(publicKey: PublicKey, sinceS: number): void;
   close(): void;
+}
+
+/** A journal as its file has it, before anything outside is asked. */
+export interface FolderJournal extends SigningJournal {
+  /** Every delegate that the journal tells something of. */
+  delegates(): readonly PublicKey[];
+  /** Whether the file is a copy of the one that was written: what it tells may be out of date. */
+  readonly isCopied: boolean;
+  /** From now on the file counts as the one that is written. Durable when this returns. */
+  keepPlace(): void;
+}
+
+/** The last signature of a delegate, as a watermark keeps it. */
+export interface Watermark {
+  readonly last?: SignedHeader;
+  /** Unix time in whole seconds at which the record was handed to another node. */
+  readonly movedAtS?: number;
+}
+
+/**
+ * The last signature of each delegate of a network, kept outside of the data folder: who puts a folder back to an earlier
+ * state does not put them back. They add to what the journal knows, so nothing here throws: what cannot be read is unknown.
+ */
+export interface SigningWatermarks {
+  read(publicKey: PublicKey): Watermark | undefined;
+  write(publicKey: PublicKey, watermark: Watermark): void;
 }

@@ -79,6 +79,27 @@ export interface Decision {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
+/** Something that the node saw or did of a slot. */
+export interface SlotFact {
+  /** Unix time in milliseconds. */
+  readonly timeMs: number;
+  /** The part of the node that tells it: `chain` or `forge`. */
+  readonly room: string;
+  /** Stable, for example `BLOCK_FORGED` or `BLOCK_REVERTED`. */
+  readonly code: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** What is known of slots. */
+export interface SlotReport {
+  /** Unix time in milliseconds from which on every fact was kept; earlier slots may lack some. */
+  readonly sinceMs: number;
+  readonly slots: readonly { readonly slot: number; readonly facts: readonly SlotFact[] }[];
+  /** When delegates were switched on and off here since the start, oldest first. */
+  readonly switches: readonly { readonly timeMs: number; readonly delegate: PublicKey; readonly on: boolean }[];
+}
+
 export interface PoolEntry {
   readonly transaction: Transaction;
   /** Unix time in milliseconds. */
@@ -205,6 +226,8 @@ export interface NodeApi {
   figures(): Promise<string> | undefined;
   /** The latest decisions, newest first. @param limit at least 1 */
   decisions(limit: number): readonly Decision[];
+  /** What is known of slots from one on. @param count at least 1 */
+  slotReport(firstSlot: number, count: number): SlotReport;
   /** SHA-256 over all consensus state, hexadecimal, with the tip it belongs to. */
   stateDigest(): { readonly height: number; readonly blockId: string; readonly digest: string };
 }

@@ -4,6 +4,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { slotAt, slotAtMs } from '../../src/protocol/slots.ts';
+import { nodeClient } from '../../src/cli/node-client.ts';
+import { waitFor } from '../support/devnet.ts';
+import { startOneNode } from '../support/one-node.ts';
 import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { editJson, temporaryFolder } from '../support/network-folder.ts';
 
@@ -79,6 +83,36 @@ test.serial('an imported network starts without peers from its genesis block, an
   t.deepEqual(await once(node, 'exit'), [0, null]);
   t.notRegex(log, /SEED_UNRESOLVED|seed\.invalid/);
 });
+
+for (const [network, generation] of [
+  ['devnet-gen2', 2],
+  ['devnet', 3],
+] as const) {
+  test.serial(
+    `an imported network of generation ${generation} begins within two slots on a node with all its delegates, without a flag`,
+    async (t) => {
+      const folder = temporaryFolder(t);
+      const from = foreignFolder(t, network);
+      // Slots long enough for a busy machine to meet them.
+      editJson(from, 'config.json', (config) => {
+        config.app.genesisConfig.BLOCK_TIME = 5;
+        config.modules.network.seedPeers = [{ ip: '127.0.0.1', wsPort: 5050 }];
+      });
+      const out = join(folder, 'network');
+      t.is((await runCli(['network', 'import', '--from', from, '--name', 'mine', '--out', out])).code, 0);
+      // As an operator says it: the password of the delegates came along.
+      const node = await startOneNode(t, { network: out, fixedPeers: [], config: { forging: { force: true } } });
+      const { params } = loadNetwork(out);
+      const startSlot = slotAtMs(Date.now(), params);
+      const client = nodeClient(node.url);
+      await waitFor('a block', async () => (await client.status()).height >= 2, 60_000);
+      const response = await fetch(`${node.url}/api/blocks?height=2`);
+      const { data } = (await response.json()) as { readonly data: readonly { readonly timestamp: number }[] };
+      const slot = slotAt(data[0]?.timestamp ?? 0, params);
+      t.true(slot <= startSlot + 2, `${slot - startSlot} slots after the start`);
+    },
+  );
+}
 
 test.serial('an import never overwrites unless told, and then only a network', async (t) => {
   const from = foreignFolder(t, 'devnet');

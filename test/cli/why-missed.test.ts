@@ -18,12 +18,31 @@ const forgers = Array.from({ length: 101 }, (_, ahead) => {
 });
 const nameOf = (slot: number): string => `d${slot % 101}`;
 
-function decision(slot: number, fields: object): object {
+function fact(slot: number, code: string, fields: object, room = 'forge'): object {
   const time = new Date(EPOCH_MS + slot * BLOCK_TIME_S * 1000 + 500).toISOString();
-  return { number: 1, time, room: 'forge', code: 'FORGING_PAUSED', message: 'a slot of ours passes unused', fields };
+  return { time, room, code, message: 'forging is paused in a slot of ours', fields };
 }
 
-async function node(t: ExecutionContext): Promise<string> {
+/** What the node recorded, by slot. */
+const FACTS: Readonly<Record<number, readonly object[]>> = {
+  1002: [
+    fact(1002, 'FORGING_PAUSED', { slot: 1002, reason: 'synchronising with the network' }),
+    fact(1002, 'BLOCK_FORGED', { slot: 1002, height: 10, blockId: '123' }),
+    fact(1009, 'BLOCK_REVERTED', { slot: 1002, height: 10, blockId: '123', forHeight: 10, forBlockId: '456' }, 'chain'),
+  ],
+  1003: [fact(1003, 'BLOCK_SIGNATURE_INVALID', { slot: 1003, height: 10, reason: 'signature' }, 'chain')],
+};
+
+interface Recorded {
+  /** Slot in which the records begin. */
+  readonly sinceSlot: number;
+  readonly switches: readonly { readonly slot: number; readonly on: boolean }[];
+}
+
+const WHOLE: Recorded = { sinceSlot: 1, switches: [{ slot: 1, on: true }] };
+
+async function node(t: ExecutionContext, recorded = WHOLE): Promise<string> {
+  const moment = (slot: number): string => new Date(EPOCH_MS + slot * BLOCK_TIME_S * 1000).toISOString();
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://node');
     const header = (height: number) => ({ height, timestamp: (SLOTS.get(height) ?? 0) * BLOCK_TIME_S });
@@ -34,13 +53,14 @@ async function node(t: ExecutionContext): Promise<string> {
       '/api/node/constants': { epoch: new Date(EPOCH_MS).toISOString() },
       '/api/delegates/forgers': forgers,
       '/api/node/status/forging': [{ publicKey: `key${1002 % 101}` }, { publicKey: `key${1004 % 101}` }],
-      '/api/node/decisions': [
-        decision(1003, { height: 10, delegate: `key${1003 % 101}`, reason: 'signature' }),
-        decision(1002, { slot: 1002, reason: 'synchronising with the network' }),
-        decision(1, { slot: 1, reason: 'the record reaches back to here' }),
-      ].map((entry, index) =>
-        index === 0 ? { ...entry, room: 'chain', code: 'BLOCK_SIGNATURE_INVALID', message: 'refused a block' } : entry,
-      ),
+      '/api/node/slots': {
+        since: moment(recorded.sinceSlot),
+        slots: Array.from({ length: Number(url.searchParams.get('limit')) }, (_, index) => {
+          const slot = Number(url.searchParams.get('from')) + index;
+          return { slot, facts: FACTS[slot] ?? [] };
+        }),
+        switches: recorded.switches.map(({ slot, on }) => ({ time: moment(slot), delegate: `key${1004 % 101}`, on })),
+      },
       '/api/blocks':
         height > 0
           ? [header(height)].filter((each) => SLOTS.has(each.height))
@@ -68,14 +88,40 @@ test.serial('each slot between two blocks is told with its forger and the reason
       [1004, nameOf(1004), true],
     ],
   );
-  t.regex(slots[0].reason, /synchronising with the network \(FORGING_PAUSED\)/);
-  t.regex(slots[1].reason, /a block came and was refused: refused a block: signature \(BLOCK_SIGNATURE_INVALID\)/);
-  t.regex(slots[2].reason, /switched off, or the node did not run/);
+  t.is(
+    slots[0].reason,
+    'forging is paused in a slot of ours: synchronising with the network (FORGING_PAUSED); ' +
+      'then this node forged block 10 (123); ' +
+      'then block 10 (123) was reverted at 19:48:10 UTC for the branch of block 10 (456)',
+  );
+  t.is(slots[1].reason, 'a block came and was refused: signature (BLOCK_SIGNATURE_INVALID)');
+  t.regex(slots[2].reason, /^the delegate was switched on and nothing was recorded: either /);
 });
+
+test.serial(
+  'a slot of which nothing is recorded is told by what is: switched off, or before the records began',
+  async (t) => {
+    const reasonOf = async (recorded: Recorded): Promise<string> => {
+      const { stdout } = await runCli(['why', 'missed', '1004', '--node', await node(t, recorded), '--json']);
+      return JSON.parse(stdout).slots[0].reason;
+    };
+    const switches = [
+      { slot: 900, on: true },
+      { slot: 1003, on: false },
+      { slot: 1005, on: true },
+    ];
+    t.is(await reasonOf({ sinceSlot: 1, switches }), 'the delegate was switched off on this node');
+    t.is(await reasonOf({ sinceSlot: 1, switches: [] }), 'the delegate was switched off on this node');
+    t.regex(
+      await reasonOf({ sinceSlot: 1005, switches }),
+      /^nothing is recorded: .* since 2016-05-24 19:47:30 UTC only$/,
+    );
+  },
+);
 
 test.serial('a single slot is told of by its number', async (t) => {
   const { stdout } = await runCli(['why', 'missed', '1002', '--node', await node(t)]);
-  t.regex(stdout, /^slot 1002, 2016-05-24 19:47:00 UTC, d93 \(forges on this node\): .*FORGING_PAUSED\)\n$/);
+  t.regex(stdout, /^slot 1002, 2016-05-24 19:47:00 UTC, d93 \(forges on this node\): .*FORGING_PAUSED\); then .*\n$/);
 });
 
 for (const [place, message] of [

@@ -33,14 +33,16 @@ function scene() {
 test('a refusal is kept with its room, reason and moment, newest first', (t) => {
   const { decisions, observer } = scene();
   observer.room('chain').log('warn', 'BLOCK_SIGNATURE_INVALID', 'refused a block', { height: 7, blockId: '5' });
-  observer.room('forge').log('warn', 'FORGING_PAUSED', 'a slot of ours passes unused', { slot: 9, reason: 'why not' });
+  observer
+    .room('forge')
+    .log('warn', 'FORGING_PAUSED', 'forging is paused in a slot of ours', { slot: 9, reason: 'why not' });
   t.deepEqual(decisions.latest(10), [
     {
       number: 2,
       timeMs: 1002,
       room: 'forge',
       code: 'FORGING_PAUSED',
-      message: 'a slot of ours passes unused',
+      message: 'forging is paused in a slot of ours',
       fields: { slot: 9, reason: 'why not' },
     },
     {

@@ -22,6 +22,8 @@ async function standingWith(
       params,
       transport: { connections: () => connections },
       isNamed: (peerId) => named.includes(peerId),
+      fixedPeers: () => named,
+      arePeersExpected: () => named.length > 0,
     });
   const broadhash = over([], []).broadhash();
   const connections = peers.map(([says, direction], index) => {

@@ -269,6 +269,11 @@ export function fakeNode(generation: Generation): Fake {
       setForging: (publicKey, password, forging) => fake.setForging(publicKey, password, forging),
       figures: () => Promise.resolve('# TYPE bloomery_chain_height gauge\nbloomery_chain_height 5\n'),
       decisions: (limit) => DECISIONS.slice(0, limit),
+      slotReport: (firstSlot, count) => ({
+        sinceMs: 0,
+        slots: Array.from({ length: count }, (_, index) => ({ slot: firstSlot + index, facts: [] })),
+        switches: [],
+      }),
       stateDigest: () => ({ height: 2, blockId: TIP.id, digest: 'ef'.repeat(32) }),
     },
     asked,

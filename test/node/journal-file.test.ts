@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  copyFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -45,6 +46,57 @@ test('a journal answers with the last header of each delegate, also after it was
   t.deepEqual(again.last(A), header(3));
   t.deepEqual(again.last(B), header(2));
   again.close();
+});
+
+test('a journal that was copied is known as a copy wherever the copy lies, and one that was moved or rewritten is not', (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'here', 'journal');
+  const opened = (path: string): boolean => {
+    const journal = openJournal(path, { spareLinesMax: 2 });
+    try {
+      return journal.isCopied;
+    } finally {
+      journal.close();
+    }
+  };
+  const journal = openJournal(file, { spareLinesMax: 2 });
+  t.false(journal.isCopied);
+  journal.keepPlace();
+  journal.record(A, header(1));
+  journal.close();
+  t.false(opened(file));
+  const backup = join(folder, 'backup');
+  copyFileSync(file, backup);
+  const again = openJournal(file, { spareLinesMax: 2 });
+  // Often enough that the file is rewritten.
+  for (let height = 2; height < 12; height += 1) again.record(A, header(height));
+  again.close();
+  t.false(opened(file));
+  renameSync(join(folder, 'here'), join(folder, 'there'));
+  t.false(opened(join(folder, 'there', 'journal')));
+  // Where the old one was: its inode may be given to the copy.
+  const restored = join(folder, 'there', 'journal');
+  rmSync(restored);
+  copyFileSync(backup, restored);
+  t.true(opened(restored));
+  // Until somebody has taken note of it.
+  t.true(opened(restored));
+  const copy = openJournal(restored);
+  copy.keepPlace();
+  t.deepEqual(copy.last(A), header(1));
+  copy.close();
+  t.false(opened(restored));
+});
+
+test('a journal from before its place was kept counts as whole', (t) => {
+  const file = join(temporaryFolder(t), 'journal');
+  const journal = openJournal(file);
+  journal.record(A, header(1));
+  journal.close();
+  copyFileSync(file, `${file}-copy`);
+  const copy = openJournal(`${file}-copy`);
+  t.false(copy.isCopied);
+  copy.close();
 });
 
 test('a journal whose claim another process has taken for stale signs no more', (t) => {

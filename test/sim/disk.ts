@@ -34,15 +34,19 @@ interface Counted {
 
 export class Disk {
   readonly #keyValue: KeyValue;
-  readonly #counted = new Map<string, Counted>();
+  /** Undefined where nobody asks for digest and supply. */
+  readonly #counted: Map<string, Counted> | undefined;
   #digest = 0n;
   #supply = 0n;
   #writes = 0;
   #dieAtWrite = Number.POSITIVE_INFINITY;
   #onDeath: () => void = () => undefined;
 
-  constructor(keyValue: KeyValue = new MemoryKeyValue()) {
+  /** @param isCounted whether digest and supply will be asked for */
+  constructor(keyValue: KeyValue = new MemoryKeyValue(), isCounted = true) {
     this.#keyValue = keyValue;
+    if (!isCounted) return;
+    this.#counted = new Map();
     for (const table of STATE_TABLES) {
       for (const { key } of keyValue.entries(prefixRange(tablePrefix(table)))) this.#count(key.toString('latin1'));
     }
@@ -84,13 +88,13 @@ export class Disk {
   }
 
   /** The same content on another disk. */
-  copy(): Disk {
+  copy(isCounted = true): Disk {
     const copy = new MemoryKeyValue();
     copy.transact((writer) => {
       const everything = { gte: Buffer.from([0]), lt: Buffer.from([255]) };
       for (const { key, value } of this.#keyValue.entries(everything)) writer.put(key, value);
     });
-    return new Disk(copy);
+    return new Disk(copy, isCounted);
   }
 
   close(): Promise<void> {
@@ -107,7 +111,8 @@ export class Disk {
         this.#onDeath();
       }
       if (!owner.isAlive) throw new ProcessDied();
-      if (STATE_NUMBERS.has(key[0] ?? 0)) changed.add(Buffer.from(key).toString('latin1'));
+      if (this.#counted !== undefined && STATE_NUMBERS.has(key[0] ?? 0))
+        changed.add(Buffer.from(key).toString('latin1'));
     };
     const result = this.#keyValue.transact((writer) =>
       work({
@@ -130,6 +135,7 @@ export class Disk {
   }
 
   #count(keyText: string): void {
+    if (this.#counted === undefined) return;
     const before = this.#counted.get(keyText);
     const key = Buffer.from(keyText, 'latin1');
     const value = this.#keyValue.get(key);

@@ -9,6 +9,7 @@ import { performance } from 'node:perf_hooks';
 import type { Generation } from '../../src/protocol/params.ts';
 import { catchUp } from './catch-up.ts';
 import { runMutants } from './run-mutants.ts';
+import { runRestores } from './restore-processes.ts';
 import { runSeed, type RunOptions, type RunResult } from './run.ts';
 import { runSeedsInProcesses } from './seed-processes.ts';
 import type { SimLine } from './world.ts';
@@ -22,6 +23,7 @@ interface Flags {
   readonly generation: Generation;
   readonly jobs: number;
   readonly behind?: number;
+  readonly restores?: number;
   readonly mutants?: string | true;
   readonly verbose?: boolean;
 }
@@ -39,6 +41,7 @@ const program = new Command('sim')
   .option('--generation <number>', 'protocol generation, 2 or 3', generation, 3 as Generation)
   .option('--jobs <number>', 'processes that share the seeds', whole, 1)
   .option('--behind <blocks>', 'have a node catch up with so many blocks instead', whole)
+  .option('--restores <number>', 'run so many schedules of backups, from the seed on, instead', whole)
   .option('--mutants [names]', 'plant faults in the node, one at a time, and see whether the suite notices')
   .option('--verbose', 'say what the plan of each seed was and what its nodes said')
   .parse();
@@ -48,6 +51,7 @@ process.exitCode = await main(program.opts<Flags>());
 async function main(flags: Flags): Promise<number> {
   if (flags.mutants !== undefined)
     return runMutants(Math.max(1, flags.jobs), flags.mutants === true ? '' : flags.mutants);
+  if (flags.restores !== undefined) return runRestores(flags.seed, flags.restores, flags.jobs);
   if (flags.behind !== undefined) return lateNode(flags.behind);
   const [from, to] = flags.seeds ?? [flags.seed, flags.seed];
   const all: RunOptions[] = [];

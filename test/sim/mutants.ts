@@ -244,6 +244,30 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'writeAll(this.#descriptor, line);',
   },
   {
+    name: "the tip of an old folder counts as the network's",
+    file: 'engine/forge/tip-check.js',
+    from: 'if (this.#isShown) return void 0;',
+    to: 'return void 0;',
+  },
+  {
+    name: 'a watermark that tells of more is passed over',
+    file: 'engine/forge/watermarked-journal.js',
+    from: 'if (watermark !== void 0 && isLater(watermark, last)) {',
+    to: 'if (false) {',
+  },
+  {
+    name: 'a copied journal counts as whole',
+    file: 'engine/forge/watermarked-journal.js',
+    from: 'journal.isCopied && ',
+    to: 'false && ',
+  },
+  {
+    name: 'moments are reckoned from another time than that of the look',
+    file: 'engine/forge/scheduler.js',
+    from: 'this.#arm(lookedMs);',
+    to: 'this.#arm(this.#dependencies.clock.nowMs());',
+  },
+  {
     name: 'the slot of the tip is filled again',
     file: 'engine/forge/scheduler.js',
     from: 'if (slot <= tipSlot)',

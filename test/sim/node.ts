@@ -2,7 +2,7 @@
 
 import { Engine } from '../../src/engine/engine.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { SigningJournal } from '../../src/ports/journal.ts';
+import type { FolderJournal, SigningWatermarks, Watermark } from '../../src/ports/journal.ts';
 import { SILENT, type Observer } from '../../src/ports/observer.ts';
 import type { PeerAddress, PeerId } from '../../src/ports/transport.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
@@ -31,6 +31,14 @@ export interface SimNodeOptions {
   readonly riskDoubleForging?: boolean | undefined;
   /** Time between announcements; 5 s unless told. */
   readonly broadcastIntervalMs?: number | undefined;
+  /** Whether it keeps watermarks outside of its folder. */
+  readonly hasWatermarks?: boolean | undefined;
+}
+
+/** What a backup of a node holds. */
+export interface FolderCopy {
+  readonly disk: Disk;
+  readonly journal: MemoryJournal;
 }
 
 interface Running {
@@ -44,8 +52,10 @@ export class SimNode {
   readonly index: number;
   readonly peerId: PeerId;
   /** Outlives crashes, as does the journal. */
-  readonly disk: Disk;
+  #disk: Disk;
   readonly journal = new MemoryJournal();
+  /** Lie outside of its folder: they stay what they are when the folder is put back. */
+  readonly watermarks = new MemoryWatermarks();
   readonly keys: readonly KeyPair[];
   /** Milliseconds by which its clock is off. */
   skewMs = 0;
@@ -59,7 +69,7 @@ export class SimNode {
     this.#world = world;
     this.#options = options;
     this.index = options.index;
-    this.disk = options.disk;
+    this.#disk = options.disk;
     this.keys = options.keys;
     this.peerId = `${options.address.ip}:${options.address.wsPort}`;
   }
@@ -71,6 +81,29 @@ export class SimNode {
 
   get isRunning(): boolean {
     return this.#running?.process.isAlive === true;
+  }
+
+  get disk(): Disk {
+    return this.#disk;
+  }
+
+  /** A backup of its folder as of now. */
+  copyFolder(): FolderCopy {
+    const journal = new MemoryJournal();
+    journal.takeFrom(this.journal);
+    return { disk: this.#disk.copy(false), journal };
+  }
+
+  /**
+   * Puts a backup in the place of the folder of a node that is down.
+   *
+   * @param isNoticed whether the journal's file shows that it is a copy
+   */
+  putBack({ disk, journal }: Partial<FolderCopy>, isNoticed: boolean): void {
+    if (disk !== undefined) this.#disk = disk.copy(false);
+    if (journal === undefined) return;
+    this.journal.takeFrom(journal);
+    this.journal.isCopied ||= isNoticed;
   }
 
   get engine(): Engine {
@@ -118,6 +151,7 @@ export class SimNode {
         clock,
         random,
         journal: this.journal,
+        watermarks: this.#options.hasWatermarks === true ? this.watermarks : undefined,
         observer: this.#observer(owner),
       },
       {
@@ -207,10 +241,13 @@ export class SimNode {
 }
 
 /** A journal that keeps everything, so that checks can look for contradictions. */
-export class MemoryJournal implements SigningJournal {
+export class MemoryJournal implements FolderJournal {
   readonly entries = new Map<PublicKey, SignedHeader[]>();
   readonly held = new Map<PublicKey, number>();
-  /** All headers in the order of signing. */
+  /** Whether the folder was put back from a copy since the last start. */
+  isCopied = false;
+  readonly moved = new Map<PublicKey, number>();
+  /** All headers in the order of signing. No backup takes it along. */
   readonly signed: { readonly publicKey: PublicKey; readonly header: SignedHeader }[] = [];
 
   last(publicKey: PublicKey): SignedHeader | undefined {
@@ -221,22 +258,63 @@ export class MemoryJournal implements SigningJournal {
     return this.held.get(publicKey);
   }
 
-  movedAtS(): number | undefined {
-    return undefined;
+  movedAtS(publicKey: PublicKey): number | undefined {
+    return this.moved.get(publicKey);
+  }
+
+  move(publicKey: PublicKey, atS: number): void {
+    this.moved.set(publicKey, atS);
+  }
+
+  /** Holds what another holds, and nothing else. */
+  takeFrom({ entries, held, moved }: MemoryJournal): void {
+    this.entries.clear();
+    for (const [publicKey, list] of entries) this.entries.set(publicKey, [...list]);
+    this.held.clear();
+    for (const [publicKey, sinceS] of held) this.held.set(publicKey, sinceS);
+    this.moved.clear();
+    for (const [publicKey, atS] of moved) this.moved.set(publicKey, atS);
+  }
+
+  outside(): 'unknown' {
+    return 'unknown';
+  }
+
+  delegates(): readonly PublicKey[] {
+    return [...this.entries.keys()];
+  }
+
+  keepPlace(): void {
+    this.isCopied = false;
   }
 
   hold(publicKey: PublicKey, sinceS: number): void {
     this.held.set(publicKey, sinceS);
+    this.moved.delete(publicKey);
   }
 
   record(publicKey: PublicKey, header: SignedHeader): void {
     const list = this.entries.get(publicKey) ?? [];
     list.push(header);
+    this.moved.delete(publicKey);
     this.entries.set(publicKey, list);
     this.signed.push({ publicKey, header });
   }
 
   close(): void {
     // Nothing to release.
+  }
+}
+
+/** Watermarks in memory. */
+export class MemoryWatermarks implements SigningWatermarks {
+  readonly #all = new Map<PublicKey, Watermark>();
+
+  read(publicKey: PublicKey): Watermark | undefined {
+    return this.#all.get(publicKey);
+  }
+
+  write(publicKey: PublicKey, watermark: Watermark): void {
+    this.#all.set(publicKey, watermark);
   }
 }

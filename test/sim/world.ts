@@ -41,6 +41,12 @@ export interface WorldOptions {
   readonly riskDoubleForgingOf?: (node: number) => boolean;
   /** Time between announcements that a node is configured to; that of default nodes unless told. */
   readonly broadcastIntervalMsOf?: (node: number) => number;
+  /** Whether a node keeps watermarks of what it signed outside of its folder; none does by default. */
+  readonly hasWatermarksOf?: (node: number) => boolean;
+  /** Made before, instead of `network`. */
+  readonly made?: TestNetwork;
+  /** Shared with other worlds. */
+  readonly verifier?: Verifier;
   /** Chain time at which the world begins, in whole seconds. */
   readonly startS?: number;
 }
@@ -75,11 +81,11 @@ export class World {
   constructor(options: WorldOptions) {
     this.options = options;
     this.random = new SeededRandom(options.seed);
-    this.network = makeNetwork(options.network);
+    this.network = options.made ?? makeNetwork(options.network);
     this.time = new VirtualTime(this.network.params.epochMs + (options.startS ?? START_S) * 1000);
     this.wire = new Wire(this.time, this.random.fork('wire'), this.network.params.generation);
     this.rules = withSharedDecoding(createRules(this.network.params));
-    this.verifier = createInlineVerifier(selectEd25519(), SHARED_ANSWERS_MAX);
+    this.verifier = options.verifier ?? createInlineVerifier(selectEd25519(), SHARED_ANSWERS_MAX);
     const { delegates } = this.network;
     const indexes = Array.from({ length: options.nodes }, (_, index) => index);
     const misbehaviourOf = options.misbehaviourOf ?? (() => undefined);
@@ -96,6 +102,7 @@ export class World {
             delegates.filter((_, delegate) => delegate % options.nodes === index),
           disk: options.diskOf?.(index) ?? new Disk(),
           misbehaviour: misbehaviourOf(index),
+          hasWatermarks: options.hasWatermarksOf?.(index),
           riskDoubleForging: options.riskDoubleForgingOf?.(index),
           broadcastIntervalMs: options.broadcastIntervalMsOf?.(index),
         }),

@@ -1,11 +1,15 @@
-import type { SigningJournal } from '../../src/ports/journal.ts';
+import type { FolderJournal } from '../../src/ports/journal.ts';
 
 /** A journal that forgets everything: of a node that signs nothing. */
-export const NO_JOURNAL: SigningJournal = {
+export const NO_JOURNAL: FolderJournal = {
   last: () => undefined,
   heldSinceS: () => undefined,
   movedAtS: () => undefined,
+  outside: () => 'unknown',
   record: () => undefined,
   hold: () => undefined,
+  delegates: () => [],
+  isCopied: false,
+  keepPlace: () => undefined,
   close: () => undefined,
 };

@@ -30,6 +30,10 @@ export interface OneNodeOptions {
   /** Forges nothing unless it says so. */
   readonly config?: Untyped;
   readonly flags?: readonly string[];
+  /** Beside or instead of the variables of this process, which go before the configuration. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Any free ones unless given. */
+  readonly ports?: { readonly http: number; readonly ws: number };
   /** By which its clock is ahead. */
   readonly clockOffsetMs?: number;
 }
@@ -43,7 +47,7 @@ export async function startOneNode(
 ): Promise<OneNode> {
   const { network, fixedPeers, config: settings = {}, flags = [], clockOffsetMs = 0 } = options;
   const folder = temporaryFolder(t);
-  const { http, ws } = await freePortRanges(1);
+  const { http, ws } = options.ports ?? (await freePortRanges(1));
   const config = join(folder, 'config.json');
   writeFileSync(
     config,
@@ -62,7 +66,10 @@ export async function startOneNode(
   const shift = `const now = Date.now; Date.now = () => now() + ${clockOffsetMs};`;
   const preload = clockOffsetMs === 0 ? [] : ['--import', `data:text/javascript,${encodeURIComponent(shift)}`];
   const args = ['start', '--network', network, '--data-dir', dataDir, '--config', config, ...flags];
-  const child = spawn(process.execPath, [...preload, CLI_ENTRY, ...args], { stdio: ['ignore', 'ignore', log] });
+  const child = spawn(process.execPath, [...preload, CLI_ENTRY, ...args], {
+    stdio: ['ignore', 'ignore', log],
+    env: { ...process.env, ...options.env },
+  });
   closeSync(log);
   const ended = once(child, 'exit');
   t.teardown(async () => {

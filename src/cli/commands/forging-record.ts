@@ -5,8 +5,13 @@ import { dirname, resolve } from 'node:path';
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
 import { journalFileOf, openJournal, type JournalFile } from '../../node/journal-file.ts';
 import { checkNetwork, moveRecord, recordOf, recordOfText, takeOver, textOfRecord } from '../../node/signing-record.ts';
+import type { Network } from '../../config/network.ts';
+import { WatermarkFiles, watermarkFolderOf } from '../../node/watermark-files.ts';
+import type { Watermark } from '../../ports/journal.ts';
+import { SILENT } from '../../ports/observer.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
+import type { PublicKey } from '../../protocol/types.ts';
 import { placeOfNetwork } from '../chain-place.ts';
 import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
@@ -36,7 +41,10 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     } else {
       writeNew(file, text);
     }
-    if (!record.isCopy) moveRecord(journal, record);
+    if (!record.isCopy) {
+      moveRecord(journal, record);
+      markAll(journal, network, (publicKey) => ({ ...lastOf(journal, publicKey), movedAtS: exportedAtS }));
+    }
     const ending = record.isCopy
       ? 'this node goes on signing'
       : 'this node signs for none of them any more, until the record is imported here again';
@@ -52,6 +60,7 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
   checkNetwork(record, network.params);
   withJournal(journalFileOf(dataDirectory), (journal) => {
     takeOver(journal, record, network.params, epochTimeS(Date.now(), network.params));
+    markAll(journal, network, (publicKey) => lastOf(journal, publicKey));
   });
   const ending = record.isCopy
     ? '; it is a copy, so the node first makes sure that nobody else signs'
@@ -59,6 +68,27 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
   report('the record was taken over', () =>
     printLine(`${countOf(record.delegates.length)} imported into ${dataDirectory}${ending}`),
   );
+}
+
+/**
+ * Tells the watermarks of this machine, where a node left some: without it they would say that the record is elsewhere, or is
+ * here, when it is not so any more. A node with a folder of its own for them finds out by itself.
+ */
+function markAll(
+  journal: JournalFile,
+  { params }: Pick<Network, 'params'>,
+  watermarkOf: (publicKey: PublicKey) => Watermark,
+): void {
+  const folder = watermarkFolderOf(process.env['BLOOMERY_FORGING_WATERMARK_FOLDER'] ?? '', process.env);
+  if (folder === undefined) return;
+  const watermarks = new WatermarkFiles(folder, params.networkIdentifier, SILENT);
+  for (const publicKey of journal.delegates())
+    if (watermarks.read(publicKey) !== undefined) watermarks.write(publicKey, watermarkOf(publicKey));
+}
+
+function lastOf(journal: JournalFile, publicKey: PublicKey): Watermark {
+  const last = journal.last(publicKey);
+  return last === undefined ? {} : { last };
 }
 
 function withJournal(file: string, work: (journal: JournalFile) => void): void {

@@ -2,7 +2,6 @@
 
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { WhyMissedFlags } from '../flags.ts';
-import type { DecisionState } from '../node-client.ts';
 import { usageError } from '../problems.ts';
 import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
 import { printJson, printLine } from '../output.ts';
@@ -16,6 +15,23 @@ interface MissedSlot {
   /** Whether it is configured on the node that was asked. */
   readonly isOwn: boolean;
   readonly reason: string;
+}
+
+interface Fact {
+  /** ISO 8601. */
+  readonly time: string;
+  readonly room: string;
+  readonly code: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** What the node recorded of slots. */
+interface Report {
+  /** From when on every fact was kept; ISO 8601. */
+  readonly since: string;
+  readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[] }[];
+  readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
 }
 
 interface Header {
@@ -43,12 +59,11 @@ export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<v
 }
 
 async function missedSlots(place: number, { ask }: NodeAsker): Promise<readonly MissedSlot[]> {
-  const [status, constants, forgers, configured, decisions] = await Promise.all([
+  const [status, constants, forgers, configured] = await Promise.all([
     ask<{ height: number; secondsSinceEpoch: number }>('node/status'),
     ask<{ epoch: string } & RoundConstants>('node/constants'),
     ask<Forger[]>('delegates/forgers?limit=101'),
     ask<{ publicKey: string }[]>('node/status/forging'),
-    ask<DecisionState[]>('node/decisions?limit=500'),
   ]);
   const epochMs = Date.parse(constants.epoch);
   const activeDelegates = activeDelegatesOf(constants);
@@ -58,6 +73,8 @@ async function missedSlots(place: number, { ask }: NodeAsker): Promise<readonly 
   const slots = isHeight
     ? await slotsBefore(place, blockTimeS, activeDelegates, ask)
     : [await slotAlone(place, blockTimeS, status, ask)];
+  const [from = 0] = slots;
+  const report = await ask<Report>(`node/slots?from=${from}&limit=${slots.length}`);
   const firstOfRound = await firstSlotOfRound(status.height, blockTimeS, activeDelegates, ask);
   const own = new Set(configured.map(({ publicKey }) => publicKey));
   return slots.map((slot) => {
@@ -67,7 +84,7 @@ async function missedSlots(place: number, { ask }: NodeAsker): Promise<readonly 
         : forgers.find(({ nextSlot }) => nextSlot % activeDelegates === slot % activeDelegates);
     const isOwn = forger !== undefined && own.has(forger.publicKey);
     const startMs = epochMs + slot * blockTimeS * 1000;
-    const reason = reasonOf({ slot, startMs, endMs: startMs + blockTimeS * 1000, forger, isOwn, decisions });
+    const reason = reasonOf({ slot, startMs, forger, isOwn, report });
     return { slot, time: new Date(startMs).toISOString(), delegate: forger?.username, isOwn, reason };
   });
 }
@@ -124,32 +141,45 @@ async function headerAt(height: number, ask: NodeAsker['ask']): Promise<Header> 
 interface Gap {
   readonly slot: number;
   readonly startMs: number;
-  readonly endMs: number;
   readonly forger: Forger | undefined;
   readonly isOwn: boolean;
-  readonly decisions: readonly DecisionState[];
+  readonly report: Report;
 }
 
-function reasonOf({ slot, startMs, endMs, forger, isOwn, decisions }: Gap): string {
-  const ofSlot = decisions.find(({ room, fields }) => room === 'forge' && fields['slot'] === slot);
-  if (ofSlot !== undefined) return textOf(ofSlot);
-  const refused = decisions.find(
-    ({ room, time, fields }) =>
-      room === 'chain' &&
-      Date.parse(time) >= startMs &&
-      Date.parse(time) < endMs + (endMs - startMs) &&
-      (forger === undefined || fields['delegate'] === forger.publicKey),
+/** From what was recorded of the slot alone: what happened at about the same time need not have to do with it. */
+function reasonOf({ slot, startMs, forger, isOwn, report }: Gap): string {
+  const facts = report.slots.find((each) => each.slot === slot)?.facts ?? [];
+  if (facts.length > 0) return facts.map(textOf).join('; then ');
+  const since = `${report.since.slice(0, 19).replace('T', ' ')} UTC`;
+  if (Date.parse(report.since) > startMs)
+    return `nothing is recorded: the node has run, or kept its records, since ${since} only`;
+  if (forger === undefined || !isOwn) return 'no block came here: ask the delegate';
+  const before = report.switches.filter(
+    ({ delegate, time }) => delegate === forger.publicKey && Date.parse(time) <= startMs,
   );
-  if (refused !== undefined) return `a block came and was refused: ${textOf(refused)}`;
-  const oldest = decisions.at(-1);
-  if (oldest === undefined || Date.parse(oldest.time) > startMs)
-    return isOwn
-      ? 'the node keeps no record of that time: it was not running, or has decided too much since'
-      : 'no block came here, and the node keeps no record of that time';
-  return isOwn ? 'the delegate was switched off, or the node did not run' : 'no block came here: ask the delegate';
+  if (before.at(-1)?.on !== true) return 'the delegate was switched off on this node';
+  return 'the delegate was switched on and nothing was recorded: either it had no turn in this slot, or the node did not look';
 }
 
-function textOf({ code, message, fields }: DecisionState): string {
-  const reason = fields['reason'] === undefined ? '' : `: ${String(fields['reason'])}`;
-  return `${message}${reason} (${code})`.replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, '?');
+function textOf({ time, code, message, fields }: Fact): string {
+  const parts = [
+    fields['reason'] === undefined ? '' : `: ${String(fields['reason'])}`,
+    fields['until'] === undefined ? '' : `, until about ${String(fields['until']).slice(0, 19).replace('T', ' ')} UTC`,
+  ];
+  const height = fields['height'] === undefined ? '' : ` ${String(fields['height'])}`;
+  const at = `${time.slice(11, 19)} UTC`;
+  if (code === 'BLOCK_FORGED') return printable(`this node forged block${height} (${String(fields['blockId'])})`);
+  if (code === 'BLOCK_REVERTED') {
+    const forBlock =
+      fields['forBlockId'] === undefined
+        ? ''
+        : ` for the branch of block ${String(fields['forHeight'])} (${String(fields['forBlockId'])})`;
+    return printable(`block${height} (${String(fields['blockId'])}) was reverted at ${at}${forBlock}`);
+  }
+  if (code.startsWith('BLOCK_')) return printable(`a block came and was refused${parts.join('')} (${code})`);
+  return printable(`${message}${parts.join('')} (${code})`);
+}
+
+function printable(text: string): string {
+  return text.replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, '?');
 }

@@ -10,17 +10,20 @@ import type { SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
+import type { TipCheck } from './tip-check.ts';
 
 export interface GuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
   readonly journal: SigningJournal;
+  /** Whether the tip is the network's. */
+  readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'hasNobodyGoneOn'>;
   /** Sign by the journal alone, whatever may have been signed elsewhere. */
   readonly riskDoubleForging: boolean;
 }
 
 /** Why a delegate does not sign yet. */
 export interface Waiting {
-  readonly code: 'FORGING_MOVED' | 'FORGING_ELSEWHERE' | 'FORGING_WATCH' | 'FORGING_HAND_OVER';
+  readonly code: 'FORGING_MOVED' | 'FORGING_OLD_TIP' | 'FORGING_ELSEWHERE' | 'FORGING_WATCH' | 'FORGING_HAND_OVER';
   readonly reason: string;
   /** Chain time in whole seconds, as far as it can be foreseen. */
   readonly untilS?: number;
@@ -32,6 +35,7 @@ export type Clearance =
 
 /** Rounds that are searched for a block of a delegate: as many as finality looks back. */
 const SEARCHED_ROUNDS = 3;
+const GENESIS_HEIGHT = 1;
 
 export class SigningGuard {
   readonly #dependencies: GuardDependencies;
@@ -87,7 +91,33 @@ export class SigningGuard {
       const reason = `its signing record was exported at ${moment}: import it here again to forge here`;
       return { code: 'FORGING_MOVED', reason };
     }
-    return riskDoubleForging ? undefined : this.#watch(publicKey);
+    if (riskDoubleForging) return undefined;
+    return this.#isBeginning(publicKey) ? this.#waitBeforeFirstBlock(publicKey) : this.#waitOnTip(publicKey);
+  }
+
+  #waitOnTip(publicKey: PublicKey): Waiting | undefined {
+    const doubt = this.#dependencies.tipCheck.doubt();
+    return doubt === undefined ? this.#watch(publicKey) : { code: 'FORGING_OLD_TIP', ...doubt };
+  }
+
+  /** Whether neither the chain has a forged block nor the journal one of the delegate. */
+  #isBeginning(publicKey: PublicKey): boolean {
+    const { chain, journal } = this.#dependencies;
+    return chain.tip.header.height === GENESIS_HEIGHT && journal.last(publicKey) === undefined;
+  }
+
+  /**
+   * A network that has not begun: with all its delegates here nobody else can have begun it. With some of them, another node
+   * may have the chain, so a turn is watched first.
+   */
+  #waitBeforeFirstBlock(publicKey: PublicKey): Waiting | undefined {
+    const { tipCheck } = this.#dependencies;
+    const ahead = tipCheck.peersAhead;
+    if (ahead > 0) {
+      const reason = `${ahead} peers have a chain, and this node has the genesis block alone`;
+      return { code: 'FORGING_OLD_TIP', reason };
+    }
+    return tipCheck.hasNobodyGoneOn() ? undefined : this.#watch(publicKey);
   }
 
   #watch(publicKey: PublicKey): Waiting | undefined {
@@ -105,10 +135,13 @@ export class SigningGuard {
       const reason = `block ${foreign.height} of the delegate was not signed here: one of its slots must pass unused first`;
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
-    // A chain that stands still shows nothing, and a node without a journal knows nothing either.
-    const isBlind = chain.currentSlot() - tipSlot > params.activeDelegates;
+    // A chain that stands still or has not begun shows nothing, and a node without a journal knows nothing either.
+    const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
+    const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
+    const isSettled = this.#dependencies.tipCheck.hasNobodyGoneOn();
     const hasWatched = watched > Number.NEGATIVE_INFINITY && chain.currentSlot() > watched;
-    if (!isBlind || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey))) return undefined;
+    if (!isBlind || isSettled || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey)))
+      return undefined;
     const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
     return { code: 'FORGING_WATCH', reason, ...until };
   }

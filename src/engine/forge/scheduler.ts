@@ -11,11 +11,12 @@ import type { Observer } from '../../ports/observer.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { firstHeightOf, ownerOfSlot, roundOf } from '../../protocol/rounds.ts';
 import type { TipView } from '../../protocol/rules.ts';
-import { slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.ts';
+import { momentMs, slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.ts';
 import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import type { Obstacle } from '../disk-watch.ts';
 import type { TransactionPool } from '../pool/pool.ts';
+import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 import { SigningGuard, type Waiting } from './guard.ts';
 
 /** Longest sleep: a clock that was set is noticed within it. */
@@ -31,6 +32,7 @@ export interface ForgingDependencies {
   readonly waitThresholdMs: number;
   /** Whether delegates sign by the journal alone, whatever they may have signed elsewhere. */
   readonly riskDoubleForging: boolean;
+  readonly witnesses: TipCheckDependencies['witnesses'];
   /** Why nothing may be forged now, or undefined. */
   readonly obstacle: () => Obstacle | undefined;
   /** Until when a block of the present slot waits for what may come; Unix time in milliseconds, in the past for no reason. */
@@ -40,6 +42,7 @@ export interface ForgingDependencies {
 export class ForgingScheduler {
   readonly #dependencies: ForgingDependencies;
   readonly #guard: SigningGuard;
+  readonly #tipCheck: TipCheck;
   readonly #keys = new Map<PublicKey, KeyPair>();
   #timer: Timer | undefined;
   #stopped = true;
@@ -53,7 +56,8 @@ export class ForgingScheduler {
 
   constructor(dependencies: ForgingDependencies) {
     this.#dependencies = dependencies;
-    this.#guard = new SigningGuard(dependencies);
+    this.#tipCheck = new TipCheck({ ...dependencies, isEnabled: (publicKey) => this.#keys.has(publicKey) });
+    this.#guard = new SigningGuard({ ...dependencies, tipCheck: this.#tipCheck });
   }
 
   /** From now on the delegate signs in its slots, as soon as that is safe: `waiting` says what keeps it. */
@@ -61,6 +65,7 @@ export class ForgingScheduler {
     const publicKey = hexOf(keyPair.publicKey);
     this.#guard.hold(publicKey);
     this.#keys.set(publicKey, keyPair);
+    this.#tellSwitched(publicKey, true);
     const waiting = this.waiting(publicKey);
     if (waiting === undefined) return;
     const fields = { delegate: publicKey, ...fieldsOf(waiting) };
@@ -74,7 +79,7 @@ export class ForgingScheduler {
   }
 
   disable(publicKey: PublicKey): void {
-    this.#keys.delete(publicKey);
+    if (this.#keys.delete(publicKey)) this.#tellSwitched(publicKey, false);
   }
 
   isEnabled(publicKey: PublicKey): boolean {
@@ -149,6 +154,7 @@ export class ForgingScheduler {
 
   async #tryToForge(): Promise<void> {
     const { chain, clock, obstacle, waitUntilMs } = this.#dependencies;
+    this.#tipCheck.tick();
     this.#tellSleptSlots();
     if (this.#keys.size === 0 || this.#slotToForge(chain.tip) === undefined) return;
     if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
@@ -157,12 +163,13 @@ export class ForgingScheduler {
       // Of a network that has not begun no slot can be missed, unless something failed here.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
       if (isBeginning) this.#refuse('FORGING_NOT_BEGUN', 'info', 'the network has not begun yet', { ...found });
-      else this.#refuse('FORGING_PAUSED', 'warn', 'a slot of ours passes unused', { ...found });
+      else this.#refuse('FORGING_PAUSED', 'warn', 'forging is paused in a slot of ours', { ...found });
       return;
     }
     const block = await chain.forge((tip) => this.#build(tip));
     if (block === undefined) return;
     this.#dependencies.observer.log('info', 'BLOCK_FORGED', 'forged a block', {
+      slot: slotAt(block.timestamp, chain.rules.params),
       height: block.height,
       blockId: block.id,
       delegate: block.generatorPublicKey,
@@ -270,9 +277,15 @@ export class ForgingScheduler {
     return { filled, orderSince };
   }
 
+  #tellSwitched(delegate: PublicKey, on: boolean): void {
+    this.#dependencies.observer.log('debug', 'FORGING_SWITCHED', 'a delegate was switched', { delegate, on });
+  }
+
   #told({ code, reason, untilS }: Waiting): ForgingWait {
-    const { epochMs } = this.#dependencies.chain.rules.params;
-    return { code, reason, ...(untilS === undefined ? {} : { untilMs: epochMs + untilS * 1000 }) };
+    const { chain, clock } = this.#dependencies;
+    const untilMs = untilS === undefined ? 0 : momentMs(untilS, chain.rules.params);
+    // What should have ended by now ends at no moment that could be told.
+    return { code, reason, ...(untilMs > clock.nowMs() ? { untilMs } : {}) };
   }
 
   #refuse(code: string, level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>): void {

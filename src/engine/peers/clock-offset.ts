@@ -71,6 +71,45 @@ export class ClockOffset {
     return sorted.length < PEERS_MIN ? undefined : sorted[sorted.length >> 1];
   }
 
+  /**
+   * By how much several of these peers, and most of those that told anything, agree that their clocks differ from ours: what
+   * forging is to depend on, so it takes note at once when it is over.
+   *
+   * @param peers whom a stranger cannot be one of
+   * @param limitMs smaller differences count as none
+   * @returns positive when they are ahead; undefined while they do not agree on a difference beyond the limit
+   */
+  agreedMs(peers: readonly PeerId[], limitMs: number): number | undefined {
+    const byAddress = new Map<string, number>();
+    for (const peerId of peers) {
+      const offsetMs = this.#lastingOffsetMs(peerId);
+      const ip = ipOf(peerId);
+      if (offsetMs !== undefined) byAddress.set(isLoopback(ip) ? peerId : ip, offsetMs);
+    }
+    const voices = [...byAddress.values()];
+    for (const beyond of [voices.filter((ms) => ms > limitMs), voices.filter((ms) => ms < -limitMs)]) {
+      if (beyond.length < PEERS_MIN || 2 * beyond.length <= voices.length) continue;
+      return beyond.sort((a, b) => a - b)[beyond.length >> 1];
+    }
+    return undefined;
+  }
+
+  /**
+   * What all latest blocks of a peer agree on. Blocks may be late for many reasons, and all at once after a standstill, so all
+   * that are kept must be; none is early for another reason than a clock, so the last few are enough.
+   */
+  #lastingOffsetMs(peerId: PeerId): number | undefined {
+    const nowMs = this.#clock.nowMs();
+    // Those of the future are from before the clock was set back.
+    const fresh = (this.#samples.get(peerId) ?? []).filter(
+      ({ atMs }) => atMs >= nowMs - SAMPLE_AGE_MS_MAX && atMs <= nowMs,
+    );
+    const offsets = fresh.map(({ offsetMs }) => offsetMs);
+    if (offsets.length < SAMPLES_MIN) return undefined;
+    const least = Math.min(...offsets.slice(-SAMPLES_MIN));
+    return least > 0 ? least : Math.min(0, Math.max(...offsets));
+  }
+
   #warn(): void {
     const offsetMs = this.estimateMs();
     if (offsetMs === undefined || Math.abs(offsetMs) < CLOCK_OFFSET_WARN_MS) return;

@@ -245,6 +245,11 @@ export class PeerManager {
     return this.#book.netgroupOf(ipOf(peerId));
   }
 
+  /** Peers that are always dialled. */
+  fixedPeers(): readonly PeerId[] {
+    return [...this.#fixed.keys()];
+  }
+
   /** Connections that ended lately, oldest first. */
   droppedPeers(): readonly DroppedPeer[] {
     return this.#dropped;

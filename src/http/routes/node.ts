@@ -8,6 +8,8 @@ import {
   CONSTANTS_SHAPE,
   constantsView,
   DECISION_SHAPE,
+  SLOT_REPORT_SHAPE,
+  slotReportView,
   decisionsView,
   STATUS_SHAPE,
   statusView,
@@ -28,7 +30,7 @@ import {
 } from '../views/shapes.ts';
 
 export function nodeRoutes(dialect: Dialect): readonly Route[] {
-  const own = [SWITCH_FORGING_ROUTE, DIGEST_ROUTE, DECISIONS_ROUTE, PEER_VERDICTS_ROUTE];
+  const own = [SWITCH_FORGING_ROUTE, DIGEST_ROUTE, DECISIONS_ROUTE, SLOTS_ROUTE, PEER_VERDICTS_ROUTE];
   return [statusRoute(dialect), constantsRoute(dialect), forgingRoute(dialect), ...own];
 }
 
@@ -175,6 +177,39 @@ const DECISIONS_ROUTE: Route = {
   errors: { 403: 'The caller is not on this machine.' },
   access: 'loopback',
   handle: (api, request) => ({ meta: {}, data: decisionsView(api, request.number('limit') ?? 50) }),
+};
+
+const SLOTS_MAX = 101;
+
+const SLOTS_ROUTE: Route = {
+  method: 'GET',
+  path: '/node/slots',
+  summary: 'Tells what the node saw and did in slots: forged, paused and why, refused, reverted for which branch.',
+  parameters: [
+    queryParameter('from', {
+      type: 'integer',
+      format: 'int32',
+      minimum: 0,
+      default: 0,
+      description: 'First slot, counted from the epoch.',
+    }),
+    queryParameter('limit', {
+      type: 'integer',
+      format: 'int32',
+      minimum: 1,
+      maximum: SLOTS_MAX,
+      default: 1,
+      description: 'Slots.',
+    }),
+  ],
+  unknownParameters: 'refused',
+  answer: { meta: NO_META, data: SLOT_REPORT_SHAPE },
+  errors: { 403: 'The caller is not on this machine.' },
+  access: 'loopback',
+  handle: (api, request) => ({
+    meta: {},
+    data: slotReportView(api, request.number('from') ?? 0, request.number('limit') ?? 1),
+  }),
 };
 
 const PEER_VERDICTS_ROUTE: Route = {

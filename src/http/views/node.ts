@@ -47,6 +47,22 @@ export function decisionsView(api: NodeApi, limit: number): readonly View[] {
   });
 }
 
+/** What is known of slots as JSON. */
+export function slotReportView(api: NodeApi, firstSlot: number, count: number): View {
+  const { sinceMs, slots, switches } = api.slotReport(firstSlot, count);
+  const instant = (timeMs: number): string => new Date(timeMs).toISOString();
+  return {
+    since: instant(sinceMs),
+    slots: slots.map(({ slot, facts }) => ({
+      slot,
+      facts: facts.map(({ timeMs, room, code, message, fields }) => {
+        return { time: instant(timeMs), room, code, message, fields };
+      }),
+    })),
+    switches: switches.map(({ timeMs, delegate, on }) => ({ time: instant(timeMs), delegate, on })),
+  };
+}
+
 export function constantsView(api: NodeApi, dialect: Dialect): View {
   const { params, identity } = api;
   const height = api.chain.tip()?.height ?? 1;
@@ -102,6 +118,31 @@ export const DECISION_SHAPE: Schema = shape.objectOf({
   code: { type: 'string', description: 'Stable name of the reason.' },
   message: shape.TEXT,
   fields: shape.ANY_OBJECT,
+});
+
+export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
+  since: { ...shape.INSTANT, description: 'From when on every fact was kept.' },
+  slots: shape.listOf(
+    shape.objectOf({
+      slot: shape.COUNT,
+      facts: shape.listOf(
+        shape.objectOf({
+          time: shape.INSTANT,
+          room: { type: 'string', description: 'The part of the node that tells it.' },
+          code: { type: 'string', description: 'Stable name of the fact.' },
+          message: shape.TEXT,
+          fields: shape.ANY_OBJECT,
+        }),
+      ),
+    }),
+  ),
+  switches: shape.listOf(
+    shape.objectOf({
+      time: shape.INSTANT,
+      delegate: { type: 'string', description: 'Public key.' },
+      on: shape.FLAG,
+    }),
+  ),
 });
 
 const STATUS_MEMBERS: Readonly<Record<string, Schema>> = {

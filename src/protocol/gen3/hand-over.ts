@@ -27,11 +27,19 @@ export function handOver(
   const { finalized: finalizedHeight, maxPrevoted } = finalityOf(state);
   const finalized = state.header(finalizedHeight);
   const finalizedS = finalized?.timestamp ?? 0;
-  if (finalized === undefined || finalizedS <= sinceS) {
-    // As long as finality keeps its distance. A young chain has none yet: its first block is dated to the epoch.
-    const isYoung = finalizedHeight < FIRST_FORGED_HEIGHT;
-    const distanceS = isYoung ? finalityBlocks(limits) * params.blockTimeS : tip.timestamp - finalizedS;
-    const untilS = Math.max(sinceS + distanceS, tip.timestamp) + params.blockTimeS;
+  const isYoung = finalizedHeight < FIRST_FORGED_HEIGHT;
+  // As long as finality keeps its distance. A young chain has none yet: its first block is dated to the epoch.
+  const distanceS = isYoung ? finalityBlocks(limits) * params.blockTimeS : tip.timestamp - finalizedS;
+  const dueS = sinceS + distanceS;
+  const isFinal = finalized !== undefined && !isYoung && finalizedS > sinceS;
+  const own = ownHeaders(state, tip, publicKey, limits);
+  const bound = isFinal
+    ? finalizedHeight + missedSlots(state, finalized, params)
+    : isYoung
+      ? boundOfYoungChain(state, tip, { sinceS, dueS, isNew: own.length === 0 }, params)
+      : undefined;
+  if (bound === undefined) {
+    const untilS = Math.max(dueS, tip.timestamp) + params.blockTimeS;
     return {
       ready: false,
       reason: 'no block is final yet that is newer than what the delegate may have signed',
@@ -45,10 +53,32 @@ export function handOver(
     const reason = `the chain has not reached the block of height ${last.height} that the delegate signed`;
     return { ready: false, reason, untilS: tip.timestamp + params.blockTimeS };
   }
-  const known = [...ownHeaders(state, tip, publicKey, limits), ...(last === undefined ? [] : [last])];
+  const known = [...own, ...(last === undefined ? [] : [last])];
   const heights = known.flatMap((header) => [header.height, header.maxHeightPreviouslyForged]);
-  const bound = finalizedHeight + missedSlots(state, finalized, params);
-  return { ready: true, previouslyForged: naming(Math.max(bound, ...heights), finalizedS) };
+  const named = Math.max(bound, ...heights);
+  return { ready: true, previouslyForged: named === 0 ? undefined : naming(named, isFinal ? finalizedS : sinceS) };
+}
+
+/**
+ * The height that no unknown header can lie above, on a chain of which nothing but the genesis block is final. Finality may
+ * never come while delegates wait for it, so they do not wait for ever: a third of them is enough to hold it up.
+ *
+ * @param wait.dueS when finality should have come
+ * @param wait.isNew whether the chain has no block of the delegate
+ * @returns 0 where there can be no unknown header; undefined while finality may still come
+ */
+function boundOfYoungChain(
+  state: StateReader,
+  tip: BlockHeader,
+  { sinceS, dueS, isNew }: { readonly sinceS: number; readonly dueS: number; readonly isNew: boolean },
+  { blockTimeS }: Pick<ChainParams, 'blockTimeS'>,
+): number | undefined {
+  const first = state.header(FIRST_FORGED_HEIGHT);
+  // The delegate was held here before anybody forged.
+  if (first === undefined || (isNew && first.timestamp + blockTimeS > sinceS)) return 0;
+  if (tip.timestamp < dueS) return undefined;
+  // Had each slot since the first block been used, on whatever branch.
+  return FIRST_FORGED_HEIGHT + Math.ceil((tip.timestamp - first.timestamp) / blockTimeS);
 }
 
 /** Slots that no block of the chain filled in the month before a block. */

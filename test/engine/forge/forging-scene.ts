@@ -77,6 +77,7 @@ export function scene({ timersEarlyMs = 0, readingMs = 0 }: SceneOptions = {}) {
     observer,
     waitThresholdMs: 1000,
     riskDoubleForging: true,
+    witnesses: () => ({ tips: [], named: 0, namedHeard: 0, areExpected: false }),
     obstacle: () => (obstacle === undefined ? chain.disk.obstacle() : { reason: obstacle }),
   });
   const own = network.delegates.filter((_, index) => index % 3 === 0);

@@ -69,3 +69,33 @@ test('too few or too old blocks say nothing, and the memory of peers is bounded'
   now.ms += HOUR_MS + 1;
   t.is(estimate.estimateMs(), undefined);
 });
+
+test('forging is held up by several chosen peers that agree on a difference, until one good block of each', (t) => {
+  const { estimate, tell } = stage();
+  const [a, b, c] = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'] as const;
+  const all = [a, b, c];
+  tell(a, 3 * HOUR_MS, 3 * HOUR_MS, 3 * HOUR_MS);
+  t.is(estimate.agreedMs(all, 10_000), undefined, 'one is none');
+  tell(b, HOUR_MS, HOUR_MS, HOUR_MS);
+  t.is(estimate.agreedMs(all, 10_000), 3 * HOUR_MS);
+  t.is(estimate.agreedMs([a, c], 10_000), undefined, 'b is not one of them');
+  tell(c, -100, -50, -60);
+  t.is(estimate.agreedMs(all, 10_000), 3 * HOUR_MS, 'two of three');
+  tell(a, -20);
+  t.is(estimate.agreedMs(all, 10_000), undefined);
+});
+
+test('a clock that is fast is told from blocks that are late for a while', (t) => {
+  const { estimate, tell } = stage();
+  const [a, b] = ['1.0.0.1:5000', '1.0.0.2:5000'] as const;
+  for (const peer of [a, b]) tell(peer, -100, -90_000, -80_000, -70_000);
+  t.is(estimate.agreedMs([a, b], 10_000), undefined, 'they queued up while this node stood still');
+  const fast = stage();
+  for (const peer of [a, b]) fast.tell(peer, -HOUR_MS, -HOUR_MS - 40, -HOUR_MS - 7_000);
+  t.is(fast.estimate.agreedMs([a, b], 10_000), -HOUR_MS);
+  // The clock is set back.
+  fast.now.ms -= HOUR_MS;
+  t.is(fast.estimate.agreedMs([a, b], 10_000), undefined);
+  for (const peer of [a, b]) fast.tell(peer, -100, -100, -100);
+  t.is(fast.estimate.agreedMs([a, b], 10_000), undefined);
+});

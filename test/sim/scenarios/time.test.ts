@@ -52,3 +52,23 @@ test('all nodes restarted at once, again and again and in the middle of writes, 
   }
   t.true(scenario.node(0).tip.height > 40);
 });
+
+test('a node whose clock is an hour fast, or slow, forges nothing while its peers agree on that, and goes on when it is set', async (t) => {
+  for (const skewMs of [3_600_000, -3_600_000]) {
+    const scenario = await Scenario.begin({ nodes: 4 });
+    await scenario.slots(60);
+    const node = scenario.node(3);
+    node.skewMs = skewMs;
+    // Some blocks of each peer tell of it.
+    await scenario.slots(12);
+    const signed = node.journal.signed.length;
+    await scenario.slots(60);
+    t.is(node.journal.signed.length, signed, `${skewMs}`);
+    // Of a slow clock all slots of its own lie behind the tip.
+    if (skewMs > 0) t.true(scenario.said('FORGING_PAUSED') > 0);
+    node.skewMs = 0;
+    await scenario.slots(60);
+    t.true(node.journal.signed.length > signed + 5, `${node.journal.signed.length - signed} after it was set`);
+    await scenario.meet();
+  }
+});

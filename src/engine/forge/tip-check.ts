@@ -1,0 +1,188 @@
+/**
+ * Whether the tip that the node started with is the network's. A data folder may be older than the chain that went on without
+ * it, by a night or by a backup, and a header on its old tip contradicts those that the delegate signed after it. So after
+ * each start nothing is signed before something shows that the tip is no old one.
+ */
+
+import type { Clock } from '../../ports/clock.ts';
+import type { SigningJournal } from '../../ports/journal.ts';
+import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
+import type { AnnouncedTip } from '../../protocol/rules.ts';
+import { epochTimeS, slotAt } from '../../protocol/slots.ts';
+import type { PublicKey } from '../../protocol/types.ts';
+import type { Chain } from '../chain.ts';
+
+/** What peers can say of the network's tip. */
+export interface Witnesses {
+  /**
+   * Tips of the connected peers that this node dialled or that its operator named, as strangers may say anything; of all
+   * connected ones where it has no such peer.
+   */
+  readonly tips: readonly AnnouncedTip[];
+  /** Peers that are always dialled because the operator named them, and those of them that are among the above. */
+  readonly named: number;
+  readonly namedHeard: number;
+  /** Whether there are peers to be reached: named ones, or known from an earlier run. */
+  readonly areExpected: boolean;
+}
+
+export interface TipCheckDependencies {
+  readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'listen'>;
+  readonly journal: Pick<SigningJournal, 'last' | 'outside'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** Whether a delegate is switched on here. */
+  readonly isEnabled: (publicKey: PublicKey) => boolean;
+  /** @param sinceMs peers that were connected before it count no more, Unix time in milliseconds */
+  readonly witnesses: (sinceMs: number) => Witnesses;
+}
+
+/** Why nothing may be signed on the tip yet. */
+export interface TipDoubt {
+  readonly reason: string;
+  /** Chain time in whole seconds. */
+  readonly untilS?: number;
+}
+
+/** A block that others bring is of the present when it is no older: it may be late, and its slot may have just ended. */
+const FRESH_SLOTS = 2;
+/** After a start, time that peers are given to connect where nobody can say which ones will. */
+const SETTLE_MS = 5000;
+/** Slots in which every active delegate has one: after them peers that claim more than they give do not hold us up any more. */
+const PATIENCE_SLOTS = ACTIVE_DELEGATES;
+/** The journal is written before the block: a crash between the two leaves a chain that is one block short. */
+const UNFINISHED_BLOCKS = 1;
+/** A process that stood still for longer starts again, as far as the tip is concerned. */
+const STANDSTILL_MS = 30_000;
+/** Connections that are silent for twenty seconds end, and peers announce their tips within seconds. */
+const HEARTBEATS_MS = 30_000;
+
+export class TipCheck {
+  readonly #dependencies: TipCheckDependencies;
+  #isShown = false;
+  #startedMs: number;
+  /** Undefined before the first look. */
+  #lookedMs: number | undefined;
+
+  constructor(dependencies: TipCheckDependencies) {
+    this.#dependencies = dependencies;
+    const { chain, clock } = dependencies;
+    this.#startedMs = clock.nowMs();
+    chain.listen({
+      applied: (blocks, origin) => {
+        const block = blocks.at(-1);
+        if (origin === 'forged' || block === undefined) return;
+        // Whoever makes blocks of the present on our tip has it, too.
+        if (slotAt(block.timestamp, chain.rules.params) >= chain.currentSlot() - FRESH_SLOTS) this.#isShown = true;
+      },
+    });
+  }
+
+  /** Takes note that the process runs; to be called every second or so. */
+  tick(): void {
+    const nowMs = this.#dependencies.clock.nowMs();
+    if (Math.abs(nowMs - (this.#lookedMs ?? nowMs)) > STANDSTILL_MS) {
+      this.#isShown = false;
+      this.#startedMs = nowMs;
+    }
+    this.#lookedMs = nowMs;
+  }
+
+  /** Why the tip may be an old one; undefined once something has shown that it is not. */
+  doubt(): TipDoubt | undefined {
+    this.tick();
+    if (this.#isShown) return undefined;
+    const doubt = this.#doubt();
+    // Of a chain that has not begun each look counts by itself: a peer with a block may yet come.
+    if (doubt === undefined && this.#dependencies.chain.tip.header.height > 1) this.#isShown = true;
+    return doubt;
+  }
+
+  /** Peers that have a longer chain: of one that has not begun, it is all that can be asked. */
+  get peersAhead(): number {
+    return this.#aheadOf(this.#dependencies.witnesses(this.#heardSinceMs()).tips);
+  }
+
+  /**
+   * Whether nobody but delegates of this node can have signed a block since the tip, and none of them has: all slots that
+   * passed are theirs, and what each signed last is known.
+   */
+  hasNobodyGoneOn(): boolean {
+    const { chain, isEnabled, journal } = this.#dependencies;
+    const { rules, state, tip } = chain;
+    const forgers = rules.forgers(state, tip.header.height + 1);
+    const first = slotAt(tip.header.timestamp, rules.params) + 1;
+    const slots = Math.min(chain.currentSlot() - first, ACTIVE_DELEGATES);
+    for (let ahead = 0; ahead < slots; ahead += 1) {
+      const owner = forgers[(first + ahead) % ACTIVE_DELEGATES];
+      if (owner === undefined || !isEnabled(owner)) return false;
+      const outside = journal.outside(owner);
+      const isNew = outside === 'unknown' && journal.last(owner) === undefined;
+      if (outside !== 'agrees' && !isNew) return false;
+    }
+    return true;
+  }
+
+  #doubt(): TipDoubt | undefined {
+    const { witnesses, chain, clock } = this.#dependencies;
+    const { tips, named, namedHeard, areExpected } = witnesses(this.#heardSinceMs());
+    const { params } = chain.rules;
+    const { height } = chain.tip.header;
+    const ahead = this.#aheadOf(tips);
+    const untilS = epochTimeS(this.#startedMs, params) + PATIENCE_SLOTS * params.blockTimeS;
+    const isLate = chain.currentSlot() > slotAt(untilS, params);
+    const lost = this.#signedBeyondTip();
+    if (lost === undefined) {
+      if (tips.length === 0 && !areExpected) return undefined;
+      if (ahead === 0 && this.hasNobodyGoneOn()) return undefined;
+      const isSettled = namedHeard === named && named > 0 ? true : clock.nowMs() >= this.#startedMs + SETTLE_MS;
+      if (2 * ahead < tips.length && 2 * namedHeard >= named && isSettled) return undefined;
+      if (tips.length > 0 && isLate) return undefined;
+    }
+    const until = isLate ? {} : { untilS };
+    if (ahead > 0) {
+      const reason = `${ahead} of ${tips.length} peers that count have a longer chain than this node, at height ${height}`;
+      return { reason, ...until };
+    }
+    if (lost !== undefined) {
+      const reason =
+        `the chain here ends at height ${height}, and its delegates signed block ${lost}: the rest must come from peers; ` +
+        'if every node has lost it, --risk-double-forging waives this';
+      return { reason };
+    }
+    if (tips.length > 0) {
+      const reason = `${namedHeard} of ${named} named peers have said where the network is: most of them are waited for`;
+      return { reason, ...until };
+    }
+    const reason =
+      'no peer has said yet where the network is, and others may have forged since the newest block here: ' +
+      'see `bloomery peers`; --risk-double-forging waives this';
+    return { reason };
+  }
+
+  /**
+   * After a standstill, connections of before may be gone without our having noticed, and what their peers said is old. Those
+   * that outlive the heartbeats are not.
+   */
+  #heardSinceMs(): number {
+    const isOver = this.#dependencies.clock.nowMs() >= this.#startedMs + HEARTBEATS_MS;
+    return isOver ? Number.NEGATIVE_INFINITY : this.#startedMs;
+  }
+
+  #aheadOf(tips: readonly AnnouncedTip[]): number {
+    const { chain } = this.#dependencies;
+    return tips.filter((announced) => chain.rules.prefersTip(announced, chain.tip.header)).length;
+  }
+
+  /** Height of a block that a delegate of this node signed on a better chain than the one that is here. */
+  #signedBeyondTip(): number | undefined {
+    const { chain, journal, isEnabled } = this.#dependencies;
+    const { rules, state, tip } = chain;
+    const signed = rules
+      .forgers(state, tip.header.height + 1)
+      .filter(isEnabled)
+      .flatMap((publicKey) => journal.last(publicKey) ?? [])
+      .filter((last) => last.height > tip.header.height + UNFINISHED_BLOCKS && rules.prefersTip(last, tip.header))
+      .map(({ height }) => height);
+    return signed.length === 0 ? undefined : Math.max(...signed);
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The signing journal together with the watermarks that are kept outside of its folder. A folder that was put back to an
+ * earlier state holds a journal that lacks its newest lines; the watermark tells of the last one, and that is all that a
+ * header must not contradict. Where there is no watermark, a journal whose file is a copy counts as one that may lack lines.
+ */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import type {
+  FolderJournal,
+  OutsideEvidence,
+  SigningJournal,
+  SigningWatermarks,
+  Watermark,
+} from '../../ports/journal.ts';
+import type { Observer } from '../../ports/observer.ts';
+import type { SignedHeader } from '../../protocol/rules.ts';
+import type { PublicKey } from '../../protocol/types.ts';
+
+export interface WatermarkedJournalDependencies {
+  readonly journal: FolderJournal;
+  /** Undefined where there is no place for them. */
+  readonly watermarks: SigningWatermarks | undefined;
+  readonly observer: Observer;
+  /** Chain time in whole seconds. */
+  readonly nowS: number;
+}
+
+export class WatermarkedJournal implements SigningJournal {
+  readonly #journal: FolderJournal;
+  readonly #watermarks: SigningWatermarks | undefined;
+  /** Watermarks that tell more than the journal. */
+  readonly #later = new Map<PublicKey, Watermark>();
+  /** What each watermark told when it was last looked at: another text later means another process. */
+  readonly #seen = new Map<PublicKey, string>();
+
+  constructor({ journal, watermarks, observer, nowS }: WatermarkedJournalDependencies) {
+    this.#journal = journal;
+    this.#watermarks = watermarks;
+    // Where some are kept, a delegate that has none and no line in the journal has signed nothing.
+    const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
+    for (const delegate of journal.delegates()) {
+      const watermark = this.#look(delegate);
+      const last = journal.last(delegate);
+      if (watermark !== undefined && isLater(watermark, last)) {
+        this.#later.set(delegate, watermark);
+        const fields = { delegate, journalHeight: last?.height, signedHeight: watermark.last?.height };
+        const message = 'the data folder is older than what was signed: what the watermark tells holds';
+        observer.log('warn', 'FORGING_FOLDER_RESTORED', message, fields);
+      } else if (journal.isCopied && this.outside(delegate) === 'unknown' && !(areKept && last === undefined)) {
+        journal.hold(delegate, nowS);
+        const message = 'the signing journal was copied here and may be out of date: signing waits as without one';
+        observer.log('warn', 'FORGING_FOLDER_COPIED', message, { delegate });
+      }
+    }
+    journal.keepPlace();
+  }
+
+  last(publicKey: PublicKey): SignedHeader | undefined {
+    return this.#later.get(publicKey)?.last ?? this.#journal.last(publicKey);
+  }
+
+  heldSinceS(publicKey: PublicKey): number | undefined {
+    return this.#journal.heldSinceS(publicKey);
+  }
+
+  movedAtS(publicKey: PublicKey): number | undefined {
+    return this.#later.get(publicKey)?.movedAtS ?? this.#journal.movedAtS(publicKey);
+  }
+
+  outside(publicKey: PublicKey): OutsideEvidence {
+    const watermark = this.#watermarks?.read(publicKey);
+    if (watermark === undefined) return 'unknown';
+    const last = this.last(publicKey);
+    if (last !== undefined && watermark.last?.blockId === last.blockId) return 'agrees';
+    return isLater(watermark, last) ? 'later' : 'unknown';
+  }
+
+  /** @throws ProtocolError `SIGNED_ELSEWHERE` when another process of this machine signed for the delegate meanwhile */
+  record(publicKey: PublicKey, header: SignedHeader): void {
+    this.#refuseOtherSigner(publicKey);
+    this.#journal.record(publicKey, header);
+    this.#later.delete(publicKey);
+    this.#watermarks?.write(publicKey, { last: header });
+    this.#look(publicKey);
+  }
+
+  hold(publicKey: PublicKey, sinceS: number): void {
+    this.#look(publicKey);
+    this.#journal.hold(publicKey, sinceS);
+  }
+
+  close(): void {
+    this.#journal.close();
+  }
+
+  #refuseOtherSigner(publicKey: PublicKey): void {
+    const seen = this.#seen.get(publicKey);
+    const watermark = this.#watermarks?.read(publicKey);
+    if (seen === undefined || watermark === undefined || textOf(watermark) === seen) return;
+    if (!isLater(watermark, this.last(publicKey))) return;
+    const height = watermark.last?.height;
+    const message =
+      `another process of this machine signed block ${height ?? '?'} for the delegate: ` +
+      'switch the delegate on in one place only, then start this node again';
+    throw new ProtocolError('SIGNED_ELSEWHERE', { delegate: publicKey, height }, message);
+  }
+
+  #look(publicKey: PublicKey): Watermark | undefined {
+    const watermark = this.#watermarks?.read(publicKey);
+    this.#seen.set(publicKey, watermark === undefined ? '' : textOf(watermark));
+    return watermark;
+  }
+}
+
+/** Whether a watermark tells of something that came after what the journal tells of last. */
+function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
+  if (marked === undefined) return movedAtS !== undefined && last === undefined;
+  if (last === undefined || marked.timestamp > last.timestamp) return true;
+  return movedAtS !== undefined && marked.blockId === last.blockId;
+}
+
+function textOf({ last, movedAtS }: Watermark): string {
+  return `${last?.blockId ?? ''} ${movedAtS ?? ''}`;
+}

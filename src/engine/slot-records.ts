@@ -1,0 +1,77 @@
+/**
+ * What happened in single slots, as far as this node saw it: forged here, paused and why, refused, reverted for which branch.
+ * The rooms say it in their logs with the number of the slot, so it is picked out there. Whoever asks why a slot has no block
+ * is answered with these facts, and not with what happened at about that time.
+ */
+
+import type { Clock } from '../ports/clock.ts';
+import type { SlotFact, SlotReport } from '../ports/node-api.ts';
+import type { LogFields, Observer } from '../ports/observer.ts';
+import { plainFields } from './decisions.ts';
+
+/** Slots that something is known of: nearly ten rounds, so that a fault of the night is still there in the morning. */
+const SLOTS_MAX = 1000;
+/** Facts of one slot: a stranger may send many false blocks for it. */
+const FACTS_MAX = 8;
+const SWITCHES_MAX = 500;
+/** Rooms whose lines with a slot are facts of that slot. */
+const ROOMS: ReadonlySet<string> = new Set(['chain', 'forge']);
+export const SWITCHED = 'FORGING_SWITCHED';
+
+export class SlotRecords {
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  /** Oldest first, as far as they became known in order. */
+  readonly #slots = new Map<number, SlotFact[]>();
+  #switches: SlotReport['switches'] = [];
+  /** Unix time in milliseconds from which on the facts are all there. */
+  #sinceMs: number;
+
+  constructor(clock: Pick<Clock, 'nowMs'>) {
+    this.#clock = clock;
+    this.#sinceMs = clock.nowMs();
+  }
+
+  /** The same observer, listened in on. */
+  listenIn(observer: Observer, room?: string): Observer {
+    return {
+      room: (name) => this.listenIn(observer.room(name), name),
+      log: (level, code, message, fields) => {
+        if (room !== undefined && ROOMS.has(room)) this.#keep(room, code, message, fields);
+        observer.log(level, code, message, fields);
+      },
+      count: (metric, by, labels) => observer.count(metric, by, labels),
+      gauge: (metric, value, labels) => observer.gauge(metric, value, labels),
+      observe: (metric, value, labels) => observer.observe(metric, value, labels),
+    };
+  }
+
+  /** What is known of some slots. */
+  report(firstSlot: number, count: number): SlotReport {
+    const slots = Array.from({ length: count }, (_, index) => firstSlot + index);
+    return {
+      sinceMs: this.#sinceMs,
+      slots: slots.map((slot) => ({ slot, facts: this.#slots.get(slot) ?? [] })),
+      switches: this.#switches,
+    };
+  }
+
+  #keep(room: string, code: string, message: string, fields: LogFields = {}): void {
+    const timeMs = this.#clock.nowMs();
+    const { slot, delegate } = fields;
+    if (code === SWITCHED) {
+      this.#switches = [...this.#switches, { timeMs, delegate: String(delegate), on: fields['on'] === true }].slice(
+        -SWITCHES_MAX,
+      );
+      return;
+    }
+    if (typeof slot !== 'number') return;
+    const facts = this.#slots.get(slot) ?? [];
+    this.#slots.set(slot, facts);
+    if (facts.length < FACTS_MAX) facts.push({ timeMs, room, code, message, fields: plainFields(fields) });
+    if (this.#slots.size <= SLOTS_MAX) return;
+    const [oldest] = this.#slots.keys();
+    if (oldest === undefined) return;
+    this.#sinceMs = Math.max(this.#sinceMs, this.#slots.get(oldest)?.at(-1)?.timeMs ?? 0);
+    this.#slots.delete(oldest);
+  }
+}

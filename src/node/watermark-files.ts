@@ -1,0 +1,101 @@
+/**
+ * Watermarks of the signing journal as files, one for each delegate of a network, in a folder of the user's and not of the
+ * node's: a data folder that is put back from a backup leaves them as they are. The lines are those of the journal.
+ */
+
+import { closeSync, fsync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { messageOf } from '../primitives/errors.ts';
+import type { SigningWatermarks, Watermark } from '../ports/journal.ts';
+import type { Observer } from '../ports/observer.ts';
+import type { PublicKey } from '../protocol/types.ts';
+import { entriesOf, entryOf, isPlace, learn, lineOf, type Known } from './journal-lines.ts';
+
+/** In the configuration: keeps none. */
+export const NO_WATERMARKS = 'none';
+/** Of a network identifier, in names of files: enough to tell the networks of a machine apart. */
+const IDENTIFIER_DIGITS = 16;
+
+/**
+ * The folder for watermarks.
+ *
+ * @param configured path, `none`, or empty for the folder of the user's state
+ * @returns undefined when there is to be none
+ */
+export function watermarkFolderOf(configured: string, environment: NodeJS.ProcessEnv): string | undefined {
+  if (configured === NO_WATERMARKS) return undefined;
+  if (configured !== '') return configured;
+  const state = environment['XDG_STATE_HOME'];
+  return join(state === undefined || state === '' ? join(homedir(), '.local', 'state') : state, 'bloomery', 'signed');
+}
+
+export class WatermarkFiles implements SigningWatermarks {
+  readonly #folder: string;
+  readonly #network: string;
+  readonly #observer: Observer;
+  #isFailureTold = false;
+
+  constructor(folder: string, networkIdentifier: string, observer: Observer) {
+    this.#folder = folder;
+    this.#network = networkIdentifier.slice(0, IDENTIFIER_DIGITS);
+    this.#observer = observer;
+  }
+
+  read(publicKey: PublicKey): Watermark | undefined {
+    let text: string;
+    try {
+      text = readFileSync(this.#file(publicKey), 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#tell('read', error);
+      return undefined;
+    }
+    const known = new Map<PublicKey, Known>();
+    for (const line of text.split('\n')) {
+      const entry = entryOf(line);
+      if (entry !== undefined && !isPlace(entry) && entry.delegate === publicKey) learn(known, entry);
+    }
+    return known.get(publicKey);
+  }
+
+  /**
+   * The file takes the place of the old one as a whole. It is flushed beside the work of the node: a power cut may cost the
+   * newest line, which the journal has by then.
+   */
+  write(publicKey: PublicKey, { last, movedAtS }: Watermark): void {
+    const file = this.#file(publicKey);
+    const draft = `${file}.${process.pid}.new`;
+    const known = { ...(last === undefined ? {} : { last }), ...(movedAtS === undefined ? {} : { movedAtS }) };
+    try {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      const descriptor = openSync(draft, 'w', 0o600);
+      try {
+        writeSync(descriptor, Buffer.concat(entriesOf(publicKey, known).map(lineOf)));
+        renameSync(draft, file);
+      } catch (error) {
+        closeSync(descriptor);
+        rmSync(draft, { force: true });
+        throw error;
+      }
+      fsync(descriptor, () => closeSync(descriptor));
+    } catch (error) {
+      this.#tell('written', error);
+    }
+  }
+
+  #file(publicKey: PublicKey): string {
+    return join(this.#folder, `${this.#network}-${publicKey}`);
+  }
+
+  #tell(what: 'read' | 'written', error: unknown): void {
+    if (this.#isFailureTold) return;
+    this.#isFailureTold = true;
+    const message =
+      `watermarks of what was signed cannot be ${what}: a data folder that is put back from a backup will not be noticed by ` +
+      'them; name a folder with forging.watermarkFolder, or `none` to do without';
+    this.#observer.log('warn', 'FORGING_WATERMARK_FAILED', message, {
+      folder: this.#folder,
+      reason: messageOf(error),
+    });
+  }
+}

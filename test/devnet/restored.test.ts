@@ -1,0 +1,142 @@
+/**
+ * A node whose data folder is put back to the state of a backup. It holds all delegates of a network of two nodes; the other
+ * node has the whole chain, and is there when the first one starts, or comes 22 seconds later. Clocks are set forward by a
+ * round, as the delegates that signed since the backup have slots again then.
+ */
+
+import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { nodeClient } from '../../src/cli/node-client.ts';
+import { loadNetwork } from '../../src/config/network.ts';
+import { entryOf } from '../../src/node/journal-lines.ts';
+import { contradictionOf } from '../../src/protocol/gen3/bft.ts';
+import type { SignedHeader } from '../../src/protocol/rules.ts';
+import { ACTIVE_DELEGATES } from '../../src/protocol/params.ts';
+import { slotAtMs } from '../../src/protocol/slots.ts';
+import { waitFor } from '../support/devnet.ts';
+import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
+import { startOneNode, type OneNode } from '../support/one-node.ts';
+import { freePortRanges } from '../support/ports.ts';
+
+const BACKUP_HEIGHT = 6;
+const BLOCKS_AFTER = 14;
+/** Slots that a process is given to start before the first of those that are to be had again. */
+const START_SLOTS = 5;
+const LATE_MS = 22_000;
+const WAIT_MS_MAX = 120_000;
+
+interface Signed {
+  readonly delegate: string;
+  readonly header: SignedHeader;
+}
+
+for (const [when, lateMs] of [
+  ['are there', 0],
+  ['are late', LATE_MS],
+] as const) {
+  test.serial(
+    `a data folder from a backup signs nothing on its old tip when its peers ${when}, and goes on`,
+    async (t) => {
+      t.timeout(600_000);
+      const network = devnetCopy(t);
+      // Of a devnet whose passphrases are published, nodes sign by their folder alone.
+      editJson(network, 'forgers.json', ({ notice: _, ...forgers }) => forgers);
+      const { params, name } = loadNetwork(network);
+      const folder = temporaryFolder(t);
+      const [forgerPorts, relayPorts] = [await freePortRanges(1), await freePortRanges(1)];
+      const forger = (clockOffsetMs: number): Promise<OneNode> =>
+        startOneNode(t, {
+          network,
+          ports: forgerPorts,
+          fixedPeers: [`127.0.0.1:${relayPorts.ws}`],
+          dataDir: join(folder, 'forger'),
+          config: { forging: { force: true } },
+          env: { BLOOMERY_FORGING_WATERMARK_FOLDER: join(folder, 'signed') },
+          clockOffsetMs,
+        });
+      const relay = (clockOffsetMs: number): Promise<OneNode> =>
+        startOneNode(t, {
+          network,
+          ports: relayPorts,
+          fixedPeers: [`127.0.0.1:${forgerPorts.ws}`],
+          dataDir: join(folder, 'relay'),
+          clockOffsetMs,
+        });
+      const journal = (): readonly Signed[] => signedIn(join(folder, 'forger', name, 'forging-journal'));
+
+      const firstRelay = await relay(0);
+      let node = await forger(0);
+      await waitForHeight(node, BACKUP_HEIGHT);
+      await stop(node);
+      cpSync(join(folder, 'forger'), join(folder, 'backup'), { recursive: true });
+      const backedUp = journal();
+      node = await forger(0);
+      const firstLostSlot = slotAtMs(Date.now(), params);
+      await waitForHeight(node, backedUp.length + 1 + BLOCKS_AFTER);
+      await stop(node);
+      const before = journal();
+      t.true(before.length >= backedUp.length + BLOCKS_AFTER);
+      await waitForHeight(firstRelay, before.length);
+      await stop(firstRelay);
+
+      rmSync(join(folder, 'forger'), { recursive: true });
+      cpSync(join(folder, 'backup'), join(folder, 'forger'), { recursive: true });
+      const slotMs = params.blockTimeS * 1000;
+      const offsetMs = (firstLostSlot + ACTIVE_DELEGATES - START_SLOTS - slotAtMs(Date.now(), params)) * slotMs;
+      if (lateMs === 0) await relay(offsetMs);
+      node = await forger(offsetMs);
+      if (lateMs > 0) {
+        t.regex(await waitingOf(node), /FORGING_OLD_TIP|no peer has said/);
+        await sleep(lateMs);
+        t.is((await nodeClient(node.url).status()).height, backedUp.length + 1);
+        await relay(offsetMs);
+      }
+      // The chain comes back, and goes on.
+      await waitForHeight(node, before.length + 3);
+      await stop(node);
+      const all = [...before, ...journal()];
+      t.true(journal().length > backedUp.length);
+      t.deepEqual(contradictionsAmong(all), []);
+    },
+  );
+}
+
+async function waitForHeight(node: OneNode, height: number): Promise<void> {
+  const client = nodeClient(node.url);
+  await waitFor(`height ${height}`, async () => (await client.status()).height >= height, WAIT_MS_MAX);
+}
+
+/** What the node says of the first delegate that waits. */
+async function waitingOf(node: OneNode): Promise<string> {
+  const response = await fetch(`${node.url}/api/node/status/forging`);
+  const { data } = (await response.json()) as { readonly data: readonly { readonly waiting?: object }[] };
+  return JSON.stringify(data.find(({ waiting }) => waiting !== undefined) ?? 'no delegate waits');
+}
+
+async function stop(node: OneNode): Promise<void> {
+  node.process.kill('SIGTERM');
+  await node.ended;
+}
+
+function signedIn(file: string): readonly Signed[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      const entry = entryOf(line);
+      if (entry === undefined || !('blockId' in entry)) return [];
+      const { delegate, ...header } = entry;
+      return [{ delegate, header }];
+    });
+}
+
+/** Pairs of different headers of one delegate that contradict each other. */
+function contradictionsAmong(all: readonly Signed[]): readonly string[] {
+  return all.flatMap((one, index) =>
+    all
+      .slice(index + 1)
+      .filter(({ delegate, header }) => delegate === one.delegate && header.blockId !== one.header.blockId)
+      .flatMap(({ header }) => contradictionOf(one.header, header) ?? []),
+  );
+}

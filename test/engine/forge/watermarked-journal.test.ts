@@ -1,0 +1,80 @@
+/** What a journal and the watermarks outside of its folder tell together. */
+
+import test from 'ava';
+import { WatermarkedJournal } from '../../../src/engine/forge/watermarked-journal.ts';
+import { SILENT, type Observer } from '../../../src/ports/observer.ts';
+import type { SignedHeader } from '../../../src/protocol/rules.ts';
+import { MemoryJournal, MemoryWatermarks } from '../../sim/node.ts';
+
+const A = 'aa'.repeat(32);
+const NOW_S = 5000;
+
+function header(height: number): SignedHeader {
+  const named = { maxHeightPrevoted: 0, maxHeightPreviouslyForged: 0 };
+  return { blockId: `${height}00`, height, timestamp: height * 10, ...named };
+}
+
+/** A node's start: the folder with these headers, and a watermark. */
+function start(
+  folder: readonly number[],
+  marked: { last?: SignedHeader; movedAtS?: number } | undefined,
+  isCopied = false,
+) {
+  const journal = new MemoryJournal();
+  for (const height of folder) journal.record(A, header(height));
+  journal.isCopied = isCopied;
+  const watermarks = new MemoryWatermarks();
+  if (marked !== undefined) watermarks.write(A, marked);
+  const told: string[] = [];
+  const observer: Observer = { ...SILENT, log: (_level, code) => told.push(code) };
+  return { journal, watermarks, told, signing: new WatermarkedJournal({ journal, watermarks, observer, nowS: NOW_S }) };
+}
+
+test('of a folder that was put back to an earlier state, the last header is the one that the watermark tells of', (t) => {
+  for (const isCopied of [false, true]) {
+    const { signing, journal, told } = start([1, 2], { last: header(7) }, isCopied);
+    t.deepEqual(signing.last(A), header(7));
+    t.is(signing.outside(A), 'agrees');
+    t.is(signing.heldSinceS(A), undefined);
+    t.deepEqual(told, ['FORGING_FOLDER_RESTORED']);
+    signing.record(A, header(8));
+    t.deepEqual(signing.last(A), header(8));
+    t.deepEqual(journal.last(A), header(8));
+  }
+});
+
+test('a watermark and a journal that tell the same are whole, though the folder was copied', (t) => {
+  const { signing, told } = start([1, 2], { last: header(2) }, true);
+  t.deepEqual([signing.last(A), signing.outside(A), signing.heldSinceS(A)], [header(2), 'agrees', undefined]);
+  t.deepEqual(told, []);
+});
+
+test('a watermark that lags behind a journal says nothing against it', (t) => {
+  const { signing } = start([1, 2], { last: header(1) });
+  t.deepEqual([signing.last(A), signing.outside(A)], [header(2), 'unknown']);
+});
+
+test('a copied journal without a watermark counts as one that may lack lines, and does so once', (t) => {
+  const { signing, journal, told } = start([1, 2], undefined, true);
+  t.is(signing.heldSinceS(A), NOW_S);
+  t.deepEqual(told, ['FORGING_FOLDER_COPIED']);
+  t.false(journal.isCopied);
+});
+
+test('a folder that knows nothing of a delegate does not take over what the watermark tells', (t) => {
+  const { signing } = start([], { last: header(9) });
+  t.deepEqual([signing.last(A), signing.outside(A)], [undefined, 'later']);
+});
+
+test('a record that was handed on stays handed on when its folder is put back', (t) => {
+  const { signing } = start([1, 2], { last: header(2), movedAtS: 77 });
+  t.is(signing.movedAtS(A), 77);
+});
+
+test('two processes of a machine do not both sign for a delegate', (t) => {
+  const { signing, watermarks, journal } = start([1, 2], { last: header(2) });
+  watermarks.write(A, { last: header(3) });
+  const error = t.throws(() => signing.record(A, header(4)), { code: 'SIGNED_ELSEWHERE' });
+  t.regex(error?.message ?? '', /another process of this machine signed block 3/);
+  t.deepEqual(journal.last(A), header(2));
+});

@@ -1,0 +1,60 @@
+/** What is known of single slots comes from what was said of them, whatever else happened then. */
+
+import test from 'ava';
+import { Decisions } from '../../src/engine/decisions.ts';
+import { SlotRecords } from '../../src/engine/slot-records.ts';
+import { SILENT } from '../../src/ports/observer.ts';
+
+function records() {
+  const now = { ms: 1000 };
+  const slots = new SlotRecords({ nowMs: () => now.ms });
+  const observer = slots.listenIn(SILENT);
+  return { slots, now, forge: observer.room('forge'), chain: observer.room('chain'), sync: observer.room('sync') };
+}
+
+test('facts are kept by slot, from the rooms that tell of slots, and no more than a few for each', (t) => {
+  const { slots, forge, chain, sync } = records();
+  forge.log('warn', 'FORGING_PAUSED', 'paused', { slot: 7, reason: 'x' });
+  for (let times = 0; times < 20; times += 1) chain.log('warn', 'BLOCK_SIGNATURE_INVALID', 'refused', { slot: 8 });
+  sync.log('info', 'SYNC_STARTED', 'began', { slot: 7 });
+  chain.log('info', 'CHAIN_SWITCHED', 'switched');
+  const { slots: [seven, eight, nine] = [], sinceMs } = slots.report(7, 3);
+  t.is(sinceMs, 1000);
+  t.deepEqual(seven?.facts, [
+    { timeMs: 1000, room: 'forge', code: 'FORGING_PAUSED', message: 'paused', fields: { slot: 7, reason: 'x' } },
+  ]);
+  t.is(eight?.facts.length, 8);
+  t.deepEqual(nine?.facts, []);
+});
+
+test('a thousand slots are kept, and it is told since when the records are whole', (t) => {
+  const { slots, now, forge } = records();
+  for (let slot = 1; slot <= 1010; slot += 1) {
+    now.ms = slot * 1000;
+    forge.log('info', 'BLOCK_FORGED', 'forged', { slot });
+  }
+  t.is(slots.report(10, 1).slots[0]?.facts.length, 0);
+  t.is(slots.report(11, 1).slots[0]?.facts.length, 1);
+  t.is(slots.report(1, 1).sinceMs, 10_000);
+});
+
+test('switches of delegates are kept in their order', (t) => {
+  const { slots, forge } = records();
+  for (const on of [true, false]) forge.log('debug', 'FORGING_SWITCHED', 'switched', { delegate: 'aa', on });
+  t.deepEqual(slots.report(0, 1).switches, [
+    { timeMs: 1000, delegate: 'aa', on: true },
+    { timeMs: 1000, delegate: 'aa', on: false },
+  ]);
+});
+
+test('a slot that was paused and forged after all is no decision any more', (t) => {
+  const decisions = new Decisions({ nowMs: () => 1 });
+  const forge = decisions.listenIn(SILENT).room('forge');
+  forge.log('warn', 'FORGING_PAUSED', 'paused', { slot: 7 });
+  forge.log('warn', 'FORGING_PAUSED', 'paused', { slot: 8 });
+  forge.log('info', 'BLOCK_FORGED', 'forged', { slot: 8 });
+  t.deepEqual(
+    decisions.latest(10).map(({ fields }) => fields['slot']),
+    [7],
+  );
+});

@@ -1,0 +1,53 @@
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { WatermarkFiles, watermarkFolderOf } from '../../src/node/watermark-files.ts';
+import { SILENT, type Observer } from '../../src/ports/observer.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+const A = 'aa'.repeat(32);
+const B = 'bb'.repeat(32);
+const NETWORK = 'cd'.repeat(32);
+const last = { blockId: '9', height: 9, timestamp: 90, maxHeightPrevoted: 1, maxHeightPreviouslyForged: 2 };
+
+test('a watermark is what was written last, for each delegate and each network by itself', (t) => {
+  const folder = join(temporaryFolder(t), 'deep', 'signed');
+  const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
+  t.is(watermarks.read(A), undefined);
+  watermarks.write(A, { last: { ...last, height: 8 } });
+  watermarks.write(A, { last });
+  watermarks.write(B, { last, movedAtS: 100 });
+  const again = new WatermarkFiles(folder, NETWORK, SILENT);
+  t.deepEqual(again.read(A), { last });
+  t.deepEqual(again.read(B), { last, movedAtS: 100 });
+  t.is(new WatermarkFiles(folder, 'ef'.repeat(32), SILENT).read(A), undefined);
+  t.is(readdirSync(folder).length, 2);
+  t.is(statSync(join(folder, readdirSync(folder)[0] ?? '')).mode & 0o777, 0o600);
+});
+
+test('a file that is no watermark tells nothing', (t) => {
+  const folder = temporaryFolder(t);
+  const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
+  writeFileSync(join(folder, `${NETWORK.slice(0, 16)}-${A}`), 'something else\n');
+  t.is(watermarks.read(A), undefined);
+});
+
+test('a place that cannot be written is told once, and holds nobody up', (t) => {
+  const file = join(temporaryFolder(t), 'file');
+  writeFileSync(file, '');
+  const told: string[] = [];
+  const observer: Observer = { ...SILENT, log: (_level, code) => told.push(code) };
+  const watermarks = new WatermarkFiles(join(file, 'signed'), NETWORK, observer);
+  watermarks.write(A, { last });
+  watermarks.write(B, { last });
+  t.is(watermarks.read(A), undefined);
+  t.deepEqual(told, ['FORGING_WATERMARK_FAILED']);
+});
+
+test('watermarks lie in the state folder of the user unless another place is named, or none', (t) => {
+  t.is(watermarkFolderOf('', {}), join(homedir(), '.local/state/bloomery/signed'));
+  t.is(watermarkFolderOf('', { XDG_STATE_HOME: '/state' }), '/state/bloomery/signed');
+  t.is(watermarkFolderOf('/elsewhere', { XDG_STATE_HOME: '/state' }), '/elsewhere');
+  t.is(watermarkFolderOf('none', {}), undefined);
+});

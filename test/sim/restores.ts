@@ -1,0 +1,245 @@
+/**
+ * Schedules of backups: a node is stopped, its folder is put back to an earlier state or its delegates move to another
+ * machine, and peers are there, late, few, or never there again. Worlds are small and short, as many of them show more than a
+ * long one. Promise: no delegate ever signs two headers that contradict each other.
+ *
+ * Left out is what nothing can show: a machine that is rolled back as a whole, with all that lies outside of the data folder,
+ * and that signed on a branch which nobody else has, or whose peers were rolled back with it.
+ */
+
+import { selectEd25519 } from '../../src/crypto/ed25519.ts';
+import { ACTIVE_DELEGATES, type Generation } from '../../src/protocol/params.ts';
+import type { Verifier } from '../../src/ports/verifier.ts';
+import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
+import { publicKeyOf, type TestNetwork } from '../support/chain-maker.ts';
+import type { FolderCopy, SimNode } from './node.ts';
+import { SeededRandom } from './seeded-random.ts';
+import { World, type SimLine } from './world.ts';
+
+/** Slots of the chain that all schedules of a generation go on from: enough that blocks are final in generation 3. */
+const BASE_SLOTS = 170;
+const BLOCK_TIME_S = 10;
+const ANSWERS_MAX = 100_000;
+
+/** The node whose folder is put back, the rest of the network, and the machine that delegates may move to. */
+const NODE = 0;
+const REST = 1;
+const ELSEWHERE = 2;
+
+export interface RestoreSchedule {
+  readonly generation: Generation;
+  /** Delegates of the node, from the first. */
+  readonly delegates: number;
+  /** Slots until the backup, and from then until the end of the node. */
+  readonly beforeSlots: number;
+  readonly afterSlots: number;
+  /** Of the latter, how many it is cut off from the rest, and goes on alone, up to its end. */
+  readonly aloneSlots: number;
+  /**
+   * Slots that it is down: mostly until the delegates that signed after the backup have their next ones, as only these can
+   * contradict themselves.
+   */
+  readonly downSlots: number;
+  /** Of them, the last ones in which the rest goes on; it is asleep before. */
+  readonly restSlots: number;
+  /** Whether the rest forges without waiting for the node. */
+  readonly isRestBold: boolean;
+  /** What is put back. */
+  readonly restored: 'nothing' | 'folder' | 'journal' | 'chain';
+  /** What shows that something was: a watermark outside, the file itself, both, or peers alone. */
+  readonly evidence: 'watermark' | 'file' | 'both' | 'peers';
+  /** Slots after its start until its peers can be reached; infinite for never. */
+  readonly lateSlots: number;
+  /** Whether the rest is stopped with it and starts with it. */
+  readonly isWholeStopped: boolean;
+  /** Whether the delegates were exported to another machine before the folder was put back. */
+  readonly isMoved: boolean;
+  readonly endSlots: number;
+}
+
+export interface RestoreResult {
+  readonly seed: number;
+  readonly schedule: RestoreSchedule;
+  /** Headers that the node's delegates signed after its folder was put back, on either machine. */
+  readonly signedAfter: number;
+  readonly contradiction?: { readonly text: string; readonly lines: readonly SimLine[] };
+}
+
+export function drawRestore(seed: number): RestoreSchedule {
+  const random = new SeededRandom(`restore ${seed}`);
+  const generation: Generation = random.chance(0.25) ? 2 : 3;
+  const restored = random.pick(['nothing', 'folder', 'folder', 'folder', 'journal', 'chain'] as const);
+  const evidence = random.pick(['watermark', 'file', 'both', 'peers', 'peers'] as const);
+  const isBlind = evidence === 'peers';
+  const isMoved = !isBlind && evidence !== 'file' && restored !== 'nothing' && random.chance(0.2);
+  const isWholeStopped = !isMoved && random.chance(0.2);
+  const beforeSlots = random.below(4);
+  const afterSlots = random.between(4, 14);
+  const downSlots = random.chance(0.1) ? random.below(6) : ACTIVE_DELEGATES - afterSlots + random.between(-6, 1);
+  return {
+    generation,
+    delegates: random.pick([34, 50, 67, 90]),
+    beforeSlots,
+    afterSlots,
+    aloneSlots: isBlind || isMoved || random.chance(0.5) ? 0 : random.between(1, 14),
+    downSlots,
+    restSlots: Math.min(downSlots, random.pick([0, 1, 3, 6, random.chance(0.05) ? 100 : 2])),
+    isRestBold: random.chance(0.7),
+    restored,
+    evidence,
+    lateSlots: random.pick([0, 2, 4, 8, 8, 12, Infinity]),
+    isWholeStopped,
+    isMoved,
+    endSlots: random.between(8, 16),
+  };
+}
+
+interface Base {
+  readonly network: TestNetwork;
+  readonly folder: FolderCopy;
+  readonly endS: number;
+  readonly verifier: Verifier;
+}
+
+const bases = new Map<Generation, Promise<Base>>();
+
+/** A chain with every delegate, and the journals of them all as one. */
+function baseOf(generation: Generation): Promise<Base> {
+  const made = bases.get(generation) ?? makeBase(generation);
+  bases.set(generation, made);
+  return made;
+}
+
+async function makeBase(generation: Generation): Promise<Base> {
+  const verifier = createInlineVerifier(selectEd25519(), ANSWERS_MAX);
+  const delegateListRoundOffset = generation === 2 ? 0 : 2;
+  const network = { generation, blockTimeS: BLOCK_TIME_S, delegateListRoundOffset };
+  // Nodes of generation 2 want peers that agree with them.
+  const world = new World({ seed: 1, nodes: 2, network, verifier });
+  await world.startAll();
+  await world.run(BASE_SLOTS * BLOCK_TIME_S);
+  const folder = world.node(0).copyFolder();
+  for (const [publicKey, lines] of world.node(1).journal.entries) folder.journal.entries.set(publicKey, lines);
+  const endS = Math.floor((world.time.nowMs - world.params.epochMs) / 1000);
+  await world.close();
+  return { network: world.network, folder, endS, verifier };
+}
+
+export async function runRestore(seed: number, schedule = drawRestore(seed)): Promise<RestoreResult> {
+  const { network, folder, endS, verifier } = await baseOf(schedule.generation);
+  const { delegates, evidence } = schedule;
+  const world = new World({
+    seed,
+    nodes: 3,
+    made: network,
+    verifier,
+    startS: endS,
+    forgersOf: (node, all) => (node === REST ? all.slice(delegates) : node === NODE ? all.slice(0, delegates) : []),
+    riskDoubleForgingOf: (node) => node === REST && schedule.isRestBold,
+    hasWatermarksOf: () => evidence === 'watermark' || evidence === 'both',
+  });
+  const onRejection = (reason: unknown): void => world.noteRejection(reason);
+  process.on('unhandledRejection', onRejection);
+  try {
+    for (const node of world.nodes) node.putBack(folder, false);
+    const signedAfter = await live(world, schedule);
+    const text = contradictionIn(world);
+    return {
+      seed,
+      schedule,
+      signedAfter,
+      ...(text === undefined ? {} : { contradiction: { text, lines: [...world.lines] } }),
+    };
+  } finally {
+    process.off('unhandledRejection', onRejection);
+    await world.close();
+  }
+}
+
+async function live(world: World, schedule: RestoreSchedule): Promise<number> {
+  const slots = (count: number): Promise<void> => world.run(count * BLOCK_TIME_S);
+  const [node, rest, elsewhere] = [world.node(NODE), world.node(REST), world.node(ELSEWHERE)];
+  keepOwnLines(world);
+  await node.start();
+  await rest.start();
+  // In the middle of slots, when their blocks have come round.
+  await slots(1.5 + schedule.beforeSlots);
+  const backup = node.copyFolder();
+  const alone = Math.min(schedule.aloneSlots, schedule.afterSlots);
+  await slots(schedule.afterSlots - alone);
+  if (alone > 0) world.partition([[NODE], [REST, ELSEWHERE]]);
+  await slots(alone);
+  node.crash();
+  rest.crash();
+  await slots(schedule.downSlots - schedule.restSlots);
+  if (!schedule.isWholeStopped) await rest.start();
+  if (schedule.isMoved) await move(world, node, elsewhere);
+  await slots(schedule.restSlots);
+  const { restored, evidence } = schedule;
+  const isNoticed = evidence === 'file' || evidence === 'both';
+  if (restored === 'folder') node.putBack(backup, isNoticed);
+  if (restored === 'journal') node.putBack({ journal: backup.journal }, isNoticed);
+  if (restored === 'chain') node.putBack({ disk: backup.disk }, isNoticed);
+  const signedBefore = node.journal.signed.length + elsewhere.journal.signed.length;
+  if (schedule.lateSlots > 0) world.partition([[NODE], [REST, ELSEWHERE]]);
+  else world.wire.heal();
+  await node.start();
+  if (schedule.isWholeStopped) await rest.start();
+  await slots(Math.min(schedule.lateSlots, schedule.endSlots));
+  if (schedule.lateSlots < schedule.endSlots) world.wire.heal();
+  await slots(schedule.endSlots);
+  return node.journal.signed.length + elsewhere.journal.signed.length - signedBefore;
+}
+
+/** Each machine begins with what its own delegates signed, and its watermarks tell the same. */
+function keepOwnLines(world: World): void {
+  for (const { keys, journal, watermarks } of world.nodes) {
+    const own = new Set(keys.map(publicKeyOf));
+    for (const publicKey of journal.delegates()) {
+      const last = journal.last(publicKey);
+      if (!own.has(publicKey)) journal.entries.delete(publicKey);
+      else if (last !== undefined) watermarks.write(publicKey, { last });
+    }
+  }
+}
+
+/** As `forging export` and `forging import` do; the other machine then forges for the delegates. */
+async function move(world: World, from: SimNode, to: SimNode): Promise<void> {
+  const nowS = Math.floor(world.time.nowMs / 1000);
+  for (const keyPair of from.keys) {
+    const publicKey = publicKeyOf(keyPair);
+    const last = from.journal.last(publicKey);
+    if (last === undefined) continue;
+    from.journal.move(publicKey, nowS);
+    from.watermarks.write(publicKey, { last, movedAtS: nowS });
+    to.journal.record(publicKey, last);
+    to.journal.signed.pop();
+  }
+  await to.start();
+  for (const keyPair of from.keys) to.engine.forging.enable(keyPair);
+}
+
+/** The first pair of headers of one delegate that contradict each other, wherever they were signed. */
+function contradictionIn(world: World): string | undefined {
+  const byDelegate = new Map<
+    string,
+    { readonly node: number; readonly header: Parameters<World['rules']['contradiction']>[0] }[]
+  >();
+  for (const { index, journal } of world.nodes) {
+    for (const { publicKey, header } of journal.signed) {
+      const all = byDelegate.get(publicKey) ?? [];
+      byDelegate.set(publicKey, all);
+      all.push({ node: index, header });
+    }
+  }
+  for (const [publicKey, all] of byDelegate) {
+    all.sort((a, b) => a.header.timestamp - b.header.timestamp);
+    for (const [at, later] of all.entries()) {
+      for (const earlier of all.slice(0, at)) {
+        const reason = world.rules.contradiction(earlier.header, later.header);
+        if (reason !== undefined) return JSON.stringify({ reason, publicKey, earlier, later });
+      }
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,113 @@
+/** Networks that begin, with delegates that sign nothing that contradicts: nobody has given their nodes a record. */
+
+import test from 'ava';
+
+import { publicKeyOf } from '../../support/chain-maker.ts';
+import { World, type WorldOptions } from '../world.ts';
+
+const BLOCK_TIME_S = 10;
+const ROUND = 101;
+
+function worldOf(generation: 2 | 3, options: Partial<WorldOptions>): World {
+  const delegateListRoundOffset = generation === 2 ? 0 : 2;
+  return new World({
+    seed: 3,
+    nodes: 1,
+    network: { generation, delegateListRoundOffset, blockTimeS: BLOCK_TIME_S },
+    riskDoubleForgingOf: () => false,
+    ...options,
+  });
+}
+
+const slots = (world: World, count: number): Promise<void> => world.run(count * BLOCK_TIME_S);
+
+/** Contradictions between anything that one delegate signed. */
+function contradictions(world: World): readonly string[] {
+  const all = world.nodes.flatMap(({ journal }) => journal.signed);
+  return all.flatMap((one, index) =>
+    all
+      .slice(index + 1)
+      .filter(({ publicKey }) => publicKey === one.publicKey)
+      .flatMap(({ header }) => world.rules.contradiction(one.header, header) ?? []),
+  );
+}
+
+for (const generation of [2, 3] as const) {
+  // Nodes of generation 2 want peers that agree with them, so there are some without delegates.
+  const relays = generation === 2 ? 2 : 0;
+
+  test(`a node with all delegates of a network of generation ${generation} begins it within two slots`, async (t) => {
+    const world = worldOf(generation, { nodes: 1 + relays, forgersOf: (node, all) => (node === 0 ? all : []) });
+    await world.startAll();
+    await slots(world, 2);
+    t.true(world.node(0).tip.height >= 2, `height ${world.node(0).tip.height}`);
+    await slots(world, 260);
+    t.true(world.node(0).tip.height > 250);
+    // Started again it goes on: nobody else can have.
+    world.node(0).crash();
+    await slots(world, 130);
+    await world.node(0).start();
+    const { height } = world.node(0).tip;
+    await slots(world, 10);
+    t.true(world.node(0).tip.height > height + 5);
+    t.deepEqual(contradictions(world), []);
+    await world.close();
+  });
+
+  test(`a node with some delegates of a network of generation ${generation} watches a turn, says until when, and begins`, async (t) => {
+    const world = worldOf(generation, {
+      nodes: 1 + relays,
+      forgersOf: (node, all) => (node === 0 ? all.slice(0, 40) : []),
+    });
+    await world.startAll();
+    const { engine, keys } = world.node(0);
+    await slots(world, 1);
+    for (let slot = 0; world.node(0).tip.height === 1 && slot < 2 * ROUND + 2; slot += 1) {
+      const waiting = keys.map((keyPair) => engine.forging.waiting(publicKeyOf(keyPair)));
+      for (const each of waiting.filter((one) => one !== undefined)) {
+        t.true(each.reason.length > 10);
+        t.true((each.untilMs ?? 0) > world.time.nowMs, `${each.code} ${each.reason}`);
+      }
+      if (slot < 20) t.true(waiting.some((one) => one !== undefined));
+      await slots(world, 1);
+    }
+    t.true(world.node(0).tip.height >= 2);
+    await slots(world, 2 * ROUND);
+    t.true(world.node(0).tip.height > 60, `height ${world.node(0).tip.height}`);
+    await world.close();
+  });
+}
+
+test('two nodes that share the delegates begin a network together, and one that comes later joins in before anything is final', async (t) => {
+  const world = worldOf(3, {
+    nodes: 3,
+    forgersOf: (node, all) => [all.slice(0, 30), all.slice(30, 60), all.slice(60)][node] ?? [],
+  });
+  await world.node(0).start();
+  await world.node(1).start();
+  await slots(world, 320);
+  const signedBy = (node: number): number => world.node(node).journal.signed.length;
+  t.true(signedBy(0) > 20 && signedBy(1) > 20, `${signedBy(0)} and ${signedBy(1)}`);
+  t.true(world.node(0).engine.chain.finalizedHeight < 2);
+  await world.node(2).start();
+  await slots(world, 20);
+  const waiting = world.node(2).engine.forging.waiting(publicKeyOf(world.node(2).keys[0]!));
+  t.is(waiting?.code, 'FORGING_HAND_OVER');
+  t.true((waiting?.untilMs ?? 0) > world.time.nowMs);
+  await slots(world, 1200);
+  t.true(signedBy(2) > 200, `${signedBy(2)}`);
+  t.true(world.node(0).engine.chain.finalizedHeight > 300, `${world.node(0).engine.chain.finalizedHeight}`);
+  t.deepEqual(contradictions(world), []);
+  await world.close();
+});
+
+test('a node with all delegates and the genesis block alone signs nothing beside peers that have a chain', async (t) => {
+  const world = worldOf(3, { nodes: 2, forgersOf: (_, all) => all, riskDoubleForgingOf: (node) => node === 0 });
+  await world.node(0).start();
+  await slots(world, 20);
+  await world.node(1).start();
+  await slots(world, 3);
+  t.is(world.node(1).journal.signed.length, 0);
+  t.true(world.node(1).tip.height > 10);
+  await world.close();
+});
