@@ -6,7 +6,6 @@
 
 import type { Clock } from '../../ports/clock.ts';
 import type { SigningJournal } from '../../ports/journal.ts';
-import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
 import type { AnnouncedTip } from '../../protocol/rules.ts';
 import { epochTimeS, slotAt } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
@@ -47,8 +46,6 @@ export interface TipDoubt {
 const FRESH_SLOTS = 2;
 /** After a start, time that peers are given to connect where nobody can say which ones will. */
 const SETTLE_MS = 5000;
-/** Slots in which every active delegate has one: after them peers that claim more than they give do not hold us up any more. */
-const PATIENCE_SLOTS = ACTIVE_DELEGATES;
 /** The journal is written before the block: a crash between the two leaves a chain that is one block short. */
 const UNFINISHED_BLOCKS = 1;
 /** A process that stood still for longer starts again, as far as the tip is concerned. */
@@ -111,9 +108,10 @@ export class TipCheck {
     const { rules, state, tip } = chain;
     const forgers = rules.forgers(state, tip.header.height + 1);
     const first = slotAt(tip.header.timestamp, rules.params) + 1;
-    const slots = Math.min(chain.currentSlot() - first, ACTIVE_DELEGATES);
+    const { activeDelegates } = rules.params;
+    const slots = Math.min(chain.currentSlot() - first, activeDelegates);
     for (let ahead = 0; ahead < slots; ahead += 1) {
-      const owner = forgers[(first + ahead) % ACTIVE_DELEGATES];
+      const owner = forgers[(first + ahead) % activeDelegates];
       if (owner === undefined || !isEnabled(owner)) return false;
       const outside = journal.outside(owner);
       const isNew = outside === 'unknown' && journal.last(owner) === undefined;
@@ -128,7 +126,8 @@ export class TipCheck {
     const { params } = chain.rules;
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
-    const untilS = epochTimeS(this.#startedMs, params) + PATIENCE_SLOTS * params.blockTimeS;
+    // In so many slots every active delegate has one: after them peers that claim more than they give hold us up no more.
+    const untilS = epochTimeS(this.#startedMs, params) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
     const lost = this.#signedBeyondTip();
     if (lost === undefined) {
