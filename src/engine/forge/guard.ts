@@ -141,7 +141,8 @@ export class SigningGuard {
     const isBlind = chain.tip.header.height === GENESIS_HEIGHT || chain.currentSlot() - tipSlot > ACTIVE_DELEGATES;
     const isSettled = this.#dependencies.tipCheck.hasNobodyGoneOn();
     const hasWatched = watched > Number.NEGATIVE_INFINITY && chain.currentSlot() > watched;
-    if (!isBlind || isSettled || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey))) return undefined;
+    if (!isBlind || isSettled || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey)))
+      return undefined;
     const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';
     return { code: 'FORGING_WATCH', reason, ...until };
   }
