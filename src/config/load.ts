@@ -109,6 +109,7 @@ function defaultOf(named: NamedOption, network: Network, section: Readonly<Recor
   }
   // What everybody can sign with is not protected by one node's care, and a new network must begin somewhere.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
+  if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);
   return named.option.default;
 }
 
@@ -116,6 +117,15 @@ function defaultOf(named: NamedOption, network: Network, section: Readonly<Recor
 function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string, unknown>>): boolean {
   const isOther = (entry: string): boolean => !/^(?:127\.|::1(?:\/128)?$)/.test(entry);
   return accessPublic === true || (accessWhitelist as readonly string[]).some(isOther);
+}
+
+/** The password that the network's folder gives for its own delegates; none for those of the user. */
+function passwordOf({ forgers }: Network, delegates: unknown): string {
+  const known = new Set(forgers?.delegates.map(({ encryptedPassphrase }) => encryptedPassphrase));
+  const areKnown =
+    Array.isArray(delegates) &&
+    delegates.every(({ encryptedPassphrase }: { encryptedPassphrase: string }) => known.has(encryptedPassphrase));
+  return areKnown ? (forgers?.defaultPassword ?? '') : '';
 }
 
 /** Rules that concern several values. */
@@ -150,10 +160,7 @@ function networkLayer(network: Network): ConfigLayer {
     ['p2p.port', network.wsPort],
     ['p2p.seedPeers', network.seeds.map((seed) => `${seed.host}:${seed.wsPort}`)],
   ]);
-  if (network.forgers !== undefined) {
-    values.set('forging.delegates', network.forgers.delegates);
-    if (network.forgers.defaultPassword !== '') values.set('forging.defaultPassword', network.forgers.defaultPassword);
-  }
+  if (network.forgers !== undefined) values.set('forging.delegates', network.forgers.delegates);
   return { origin: network.directory, values };
 }
 

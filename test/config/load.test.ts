@@ -115,9 +115,19 @@ const wrongFiles: readonly (readonly [what: string, content: string, message: Re
     '{ forging: { waitThresholdS: 2 } }',
     /forging\.waitThresholdS must be below the block time of 2 s$/,
   ],
-  ['forced forging without a password', '{ forging: { force: true } }', /forging\.defaultPassword must be given/],
+  [
+    'forced forging of its own delegates without a password',
+    `{ forging: { force: true, delegates: [{ publicKey: '${'ab'.repeat(32)}', encryptedPassphrase: 'iterations=10&salt=ab' }] } }`,
+    /forging\.defaultPassword must be given/,
+  ],
   ['the same port twice', '{ http: { port: 7 }, p2p: { port: 7 } }', /http\.port and p2p\.port must be different/],
 ];
+
+test('forced forging takes the password that the folder of the network gives for its delegates', (t) => {
+  const { forging } = loadConfig({ network, environment: {}, file: file(t, '{ forging: { force: true } }') });
+  t.is(forging.defaultPassword, network.forgers?.defaultPassword ?? 'none');
+  t.is(forging.delegates.length, network.forgers?.delegates.length ?? 0);
+});
 
 for (const [what, content, message] of wrongFiles) {
   test(`a configuration file with ${what} is refused`, (t) => {
