@@ -39,7 +39,8 @@ export function scene({ timersEarlyMs = 0, readingMs = 0 }: SceneOptions = {}) {
   const told: Told[] = [];
   const observer: Observer = {
     ...SILENT,
-    log: (_level, code, _message, fields = {}) => told.push({ code, fields }),
+    // That delegates are switched on is how a scene begins, and nothing that it tells.
+    log: (_level, code, _message, fields = {}) => code !== 'FORGING_SWITCHED' && told.push({ code, fields }),
   };
   let isDiskFull = false;
   const disk = diskThat(() => isDiskFull);
