@@ -92,6 +92,15 @@ const closeSlots = that('slots that follow one another', (value) => {
 const syncProgress = members({ targetHeight: uint32, blocksPerS: number, secondsLeft: optional(number) });
 const totals = members({ confirmed: number, total: number });
 
+const recorded = members({
+  time: moment,
+  room: text,
+  code: text,
+  message: text,
+  fields: all(members({}), each(scalar)),
+});
+const roundLength = that('a whole number from 1 to 101', (value) => isUint32(value) && value >= 1 && value <= 101);
+
 /** By path. Members that only some commands ask for may be missing; those commands ask for them with a shape of their own. */
 const ENDPOINTS: Readonly<Record<string, Shape>> = {
   'node/status': members({
@@ -113,6 +122,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
     nethash: optional(text),
     networkId: optional(text),
     protocolVersion: optional(text),
+    activeDelegates: optional(roundLength),
   }),
   'node/status/forging': listOf(
     members({
@@ -137,9 +147,12 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
       latencyMs: optional(number),
     }),
   ),
-  'node/decisions': listOf(
-    members({ time: moment, room: text, code: text, message: text, fields: all(members({}), each(scalar)) }),
-  ),
+  'node/decisions': listOf(recorded),
+  'node/slots': members({
+    since: moment,
+    slots: listOf(members({ slot: uint32, facts: listOf(recorded) })),
+    switches: listOf(members({ time: moment, delegate: text, on: flag })),
+  }),
   'node/digest': members({ height: uint32, blockId: text, digest: text }),
   'delegates/forgers': all(listOf(members({ publicKey: text, username: text, nextSlot: uint32 })), closeSlots),
   delegates: listOf(

@@ -103,7 +103,10 @@ async function busyNode(t: ExecutionContext) {
   t.true(peers);
   const sockets = await Promise.all([
     connected(plan.httpPort, 'GET /api/events HTTP/1.1\r\nhost: a\r\n\r\n'),
-    connected(plan.httpPort, 'POST /api/transactions HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n{'),
+    connected(
+      plan.httpPort,
+      'POST /api/transactions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{',
+    ),
     ...Array.from({ length: KEPT_ALIVE }, () =>
       connected(plan.httpPort, 'GET /api/node/status HTTP/1.1\r\nhost: a\r\nconnection: keep-alive\r\n\r\n'),
     ),

@@ -4,6 +4,7 @@ import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { ForgingDelegates } from '../../src/engine/forge/delegates.ts';
+import { partsOf } from '../../src/node/generations.ts';
 import { createLoneTransport } from '../../src/node/lone-transport.ts';
 import { createNodeApi } from '../../src/node/node-api.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
@@ -57,6 +58,7 @@ export function restingNode({ chain, rules, genesis, nowMs, ...options }: Restin
       broadcastIntervalMs: 5000,
       riskDoubleForging: true,
       transactionsPerQueueMax: 1000,
+      customs: partsOf(rules.params).customs,
       peers: {
         own: { ip: '127.0.0.1', wsPort: 0 },
         gossipPeersMax: 0,
