@@ -9,10 +9,12 @@ const PARENT_CHECK_MS = 500;
 /** By these people and systems say that a process is to end: SIGHUP when its terminal is gone. */
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const satisfies readonly NodeJS.Signals[];
 
-/** These end a process too unless it listens for them, and no one means a node when they send them. */
+/**
+ * These end a process too unless it listens for them, and no one means a node when they send them. SIGALRM is left as it is: the
+ * watchdog ends a process with it whose main thread cannot listen any more.
+ */
 const OTHER_ENDING_SIGNALS = [
   'SIGUSR2',
-  'SIGALRM',
   'SIGVTALRM',
   'SIGXCPU',
   'SIGIO',

@@ -246,6 +246,12 @@ test.serial('downloads that end well are no failures, and neither are failures b
   t.deepEqual(await found(t, await scene(t, { ...healthy(), ...failing })), ['SYNC_FAILS']);
 });
 
+test.serial('downloads that peers do not answer are failures', async (t) => {
+  const unanswered = ['sync', 'REQUEST_FAILED', { reason: 'no answer' }] as const;
+  const failing = decidedInTurn([unanswered, unanswered, unanswered]);
+  t.deepEqual(await found(t, await scene(t, { ...healthy(), ...failing })), ['SYNC_FAILS']);
+});
+
 test.serial('refused blocks that the chain has passed are no fault: anybody can make them up', async (t) => {
   const passed = decidedInTurn([refused(998), refused(999), refused(1000), refused(1000)]);
   t.deepEqual(await found(t, await scene(t, { ...healthy(), ...passed })), []);

@@ -29,7 +29,6 @@ for (const [signal, code] of [
   ['SIGHUP', 0],
   ['SIGQUIT', 0],
   ['SIGUSR2', 1],
-  ['SIGALRM', 1],
   ['SIGXCPU', 1],
   ['SIGPWR', 1],
 ] as const) {

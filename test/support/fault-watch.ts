@@ -33,6 +33,12 @@ const OF_BUSY_MACHINES: readonly FaultCode[] = [
   'SYNC_FAILS',
 ];
 
+/**
+ * Downloads from real peers that fail one after the other, while the node reaches no better one, take a network of liars:
+ * `test/cli/doctor.test.ts` has what such a node says.
+ */
+const OF_LIARS: ReadonlySet<string> = new Set<FaultCode>(['SYNC_FAILS']);
+
 export class FaultWatch {
   readonly #tookMs = new Map<FaultCode, number>();
   readonly #machine = new MachineWatch();
@@ -105,7 +111,7 @@ export class FaultWatch {
         `load of each processor ${loadPerProcessor().toFixed(1)}`,
     );
     t.deepEqual(
-      Object.keys(FAULTS).filter((code) => !this.#tookMs.has(code as FaultCode)),
+      Object.keys(FAULTS).filter((code) => !this.#tookMs.has(code as FaultCode) && !OF_LIARS.has(code)),
       [],
     );
     if (this.isMachineSteady) t.true(soon >= SHARE_NAMED_SOON * count);

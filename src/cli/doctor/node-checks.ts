@@ -241,7 +241,8 @@ function isDownloaded({ room, code, fields }: DecisionState): boolean {
 
 function isFailedDownload(decision: DecisionState): boolean {
   const { room, code } = decision;
-  return room === 'sync' && code.startsWith('SYNC_') && !SYNC_PROGRESSES.has(code) && !isUnwritten(decision);
+  const isFailure = code === 'REQUEST_FAILED' || (code.startsWith('SYNC_') && !SYNC_PROGRESSES.has(code));
+  return room === 'sync' && isFailure && !isUnwritten(decision);
 }
 
 /** A node that is behind meets refused blocks when it downloads. */
