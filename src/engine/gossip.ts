@@ -295,7 +295,7 @@ export class Gossip {
 
   #noteFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-    // What a peer did not answer is its affair, and of a store that cannot be written to the chain has told.
+    // An unanswered question is the peer's affair, and the chain has told of a store that cannot be written to.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !TOLD_BY_CHAIN.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,

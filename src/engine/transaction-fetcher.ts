@@ -122,7 +122,7 @@ export class TransactionFetcher {
       });
   }
 
-  /** Ids to ask a peer for now; where there are none, the time until there may be. Forgets those that are here. */
+  /** Ids that are due to be asked of a peer; where there are none, the time until there may be. Forgets those that are here. */
   #due(
     { wanted, largest }: Announcer,
     nowMs: number,

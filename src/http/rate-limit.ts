@@ -56,7 +56,7 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
       const max = limits.max === 0 && !isHere ? limits.strangerMax : limits.max;
       const isTooMuch = max > 0 && count > max;
       const isCountedInAll = !isHere && !isTrusted(client);
-      // What is refused anyway takes nothing from others.
+      // A request that is refused anyway takes nothing from others.
       if (isCountedInAll && !isTooMuch) strangers += cost;
       const isTooMuchInAll = isCountedInAll && limits.strangersTotalMax > 0 && strangers > limits.strangersTotalMax;
       const delayed = limits.delayAfter > 0 ? Math.max(0, count - limits.delayAfter) : 0;

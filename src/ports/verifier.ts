@@ -6,7 +6,7 @@ export interface Verifier {
   /** Which implementation answers, for logs and status. */
   readonly backend: 'sodium' | 'noble';
   /**
-   * What the checks of `verify` cost so far, in milliseconds of a core: what a check takes with this back end on an ordinary
+   * Cost of the checks of `verify` so far, in milliseconds of a core: the time that a check takes with this back end on an ordinary
    * machine, for each that memory did not answer. Not measured, so that a busy machine charges nobody more.
    */
   readonly spentMs: number;

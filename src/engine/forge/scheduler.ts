@@ -100,7 +100,7 @@ export class ForgingScheduler {
   /** Looks at once whether there is a slot to fill: for whoever ended what kept it from being filled. */
   look(): void {
     if (this.#attempt === undefined) this.#wake();
-    // What the attempt under way saw may be out of date.
+    // The attempt under way may have seen an older state.
     else this.#isLookWanted = true;
   }
 
@@ -284,7 +284,7 @@ export class ForgingScheduler {
   #told({ code, reason, untilS }: Waiting): ForgingWait {
     const { chain, clock } = this.#dependencies;
     const untilMs = untilS === undefined ? 0 : momentMs(untilS, chain.rules.params);
-    // What should have ended by now ends at no moment that could be told.
+    // An end that should have come by now is at no moment that could be told.
     return { code, reason, ...(untilMs > clock.nowMs() ? { untilMs } : {}) };
   }
 

@@ -68,7 +68,7 @@ export class TipCheck {
       applied: (blocks, origin) => {
         const block = blocks.at(-1);
         if (origin === 'forged' || block === undefined) return;
-        // Whoever makes blocks of the present on our tip has it, too.
+        // The forger of a present block on our tip has that tip, too.
         if (slotAt(block.timestamp, chain.rules.params) >= chain.currentSlot() - FRESH_SLOTS) this.#isShown = true;
       },
     });

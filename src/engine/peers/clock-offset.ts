@@ -95,7 +95,7 @@ export class ClockOffset {
   }
 
   /**
-   * What all latest blocks of a peer agree on. Blocks may be late for many reasons, and all at once after a standstill, so all
+   * The offset that all latest blocks of a peer agree on. Blocks may be late for many reasons, and all at once after a standstill, so all
    * that are kept must be; none is early for another reason than a clock, so the last few are enough.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {

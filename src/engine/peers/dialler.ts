@@ -168,7 +168,7 @@ export class Dialler {
     const candidates = this.#book.peers().filter(({ info }) => {
       const peerId = peerIdOf(info);
       if (!this.#isMissing(peerId) || !this.#plan.isDue(peerId) || this.#options.fixed.has(peerId)) return false;
-      // What an operator names is dialled wherever it is; a book of an earlier version may know more of that kind.
+      // Peers that the operator named are dialled wherever they are; a book of an earlier version may hold other special addresses.
       if (isSpecial(info.ip) && !this.#options.pinned.has(peerId)) return false;
       return this.#options.admits(info.ip) && !this.isOwn(info) && (isLoopback(info.ip) || !taken.has(info.ip));
     });

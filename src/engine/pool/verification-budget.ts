@@ -155,7 +155,7 @@ class CostBucket {
   }
 
   take(costMs: number, nowMs: number): void {
-    // What blocks a modest source for longer than its capacity takes to fill would block it for ever.
+    // A debt that takes longer to pay off than the capacity takes to fill would block a modest source for ever.
     this.#levelMs = Math.max(-this.#size.capacityMs, this.level(nowMs) - costMs);
   }
 }

@@ -35,7 +35,7 @@ export class Turns {
     const nowMs = this.#credit();
     if (this.#creditMs > 0 && this.#waiting.size === 0 && !this.#isServing) {
       work();
-      // What the work put off until the end of this turn of the event loop is charged too.
+      // Work that is put off until the end of this turn of the event loop is charged, too.
       void settled().then(() => this.#charge(nowMs));
       return;
     }
