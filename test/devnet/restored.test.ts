@@ -36,71 +36,68 @@ for (const [when, lateMs] of [
   ['are there', 0],
   ['are late', LATE_MS],
 ] as const) {
-  test.serial(
-    `a data folder from a backup signs nothing on its old tip when its peers ${when}, and goes on`,
-    async (t) => {
-      t.timeout(600_000);
-      const network = devnetCopy(t);
-      // Of a devnet whose passphrases are published, nodes sign by their folder alone.
-      editJson(network, 'forgers.json', ({ notice: _, ...forgers }) => forgers);
-      const { params, name } = loadNetwork(network);
-      const folder = temporaryFolder(t);
-      const [forgerPorts, relayPorts] = [await freePortRanges(1), await freePortRanges(1)];
-      const forger = (clockOffsetMs: number): Promise<OneNode> =>
-        startOneNode(t, {
-          network,
-          ports: forgerPorts,
-          fixedPeers: [`127.0.0.1:${relayPorts.ws}`],
-          dataDir: join(folder, 'forger'),
-          config: { forging: { force: true } },
-          env: { BLOOMERY_FORGING_WATERMARK_FOLDER: join(folder, 'signed') },
-          clockOffsetMs,
-        });
-      const relay = (clockOffsetMs: number): Promise<OneNode> =>
-        startOneNode(t, {
-          network,
-          ports: relayPorts,
-          fixedPeers: [`127.0.0.1:${forgerPorts.ws}`],
-          dataDir: join(folder, 'relay'),
-          clockOffsetMs,
-        });
-      const journal = (): readonly Signed[] => signedIn(join(folder, 'forger', name, 'forging-journal'));
+  test(`a data folder from a backup signs nothing on its old tip when its peers ${when}, and goes on`, async (t) => {
+    t.timeout(600_000);
+    const network = devnetCopy(t);
+    // Of a devnet whose passphrases are published, nodes sign by their folder alone.
+    editJson(network, 'forgers.json', ({ notice: _, ...forgers }) => forgers);
+    const { params, name } = loadNetwork(network);
+    const folder = temporaryFolder(t);
+    const [forgerPorts, relayPorts] = [await freePortRanges(1), await freePortRanges(1)];
+    const forger = (clockOffsetMs: number): Promise<OneNode> =>
+      startOneNode(t, {
+        network,
+        ports: forgerPorts,
+        fixedPeers: [`127.0.0.1:${relayPorts.ws}`],
+        dataDir: join(folder, 'forger'),
+        config: { forging: { force: true } },
+        env: { BLOOMERY_FORGING_WATERMARK_FOLDER: join(folder, 'signed') },
+        clockOffsetMs,
+      });
+    const relay = (clockOffsetMs: number): Promise<OneNode> =>
+      startOneNode(t, {
+        network,
+        ports: relayPorts,
+        fixedPeers: [`127.0.0.1:${forgerPorts.ws}`],
+        dataDir: join(folder, 'relay'),
+        clockOffsetMs,
+      });
+    const journal = (): readonly Signed[] => signedIn(join(folder, 'forger', name, 'forging-journal'));
 
-      const firstRelay = await relay(0);
-      let node = await forger(0);
-      await waitForHeight(node, BACKUP_HEIGHT);
-      await stop(node);
-      cpSync(join(folder, 'forger'), join(folder, 'backup'), { recursive: true });
-      const backedUp = journal();
-      node = await forger(0);
-      const firstLostSlot = slotAtMs(Date.now(), params);
-      await waitForHeight(node, backedUp.length + 1 + BLOCKS_AFTER);
-      await stop(node);
-      const before = journal();
-      t.true(before.length >= backedUp.length + BLOCKS_AFTER);
-      await waitForHeight(firstRelay, before.length);
-      await stop(firstRelay);
+    const firstRelay = await relay(0);
+    let node = await forger(0);
+    await waitForHeight(node, BACKUP_HEIGHT);
+    await stop(node);
+    cpSync(join(folder, 'forger'), join(folder, 'backup'), { recursive: true });
+    const backedUp = journal();
+    node = await forger(0);
+    const firstLostSlot = slotAtMs(Date.now(), params);
+    await waitForHeight(node, backedUp.length + 1 + BLOCKS_AFTER);
+    await stop(node);
+    const before = journal();
+    t.true(before.length >= backedUp.length + BLOCKS_AFTER);
+    await waitForHeight(firstRelay, before.length);
+    await stop(firstRelay);
 
-      rmSync(join(folder, 'forger'), { recursive: true });
-      cpSync(join(folder, 'backup'), join(folder, 'forger'), { recursive: true });
-      const slotMs = params.blockTimeS * 1000;
-      const offsetMs = (firstLostSlot + ACTIVE_DELEGATES - START_SLOTS - slotAtMs(Date.now(), params)) * slotMs;
-      if (lateMs === 0) await relay(offsetMs);
-      node = await forger(offsetMs);
-      if (lateMs > 0) {
-        t.regex(await waitingOf(node), /FORGING_OLD_TIP|no peer has said/);
-        await sleep(lateMs);
-        t.is((await nodeClient(node.url).status()).height, backedUp.length + 1);
-        await relay(offsetMs);
-      }
-      // The chain comes back, and goes on.
-      await waitForHeight(node, before.length + 3);
-      await stop(node);
-      const all = [...before, ...journal()];
-      t.true(journal().length > backedUp.length);
-      t.deepEqual(contradictionsAmong(all), []);
-    },
-  );
+    rmSync(join(folder, 'forger'), { recursive: true });
+    cpSync(join(folder, 'backup'), join(folder, 'forger'), { recursive: true });
+    const slotMs = params.blockTimeS * 1000;
+    const offsetMs = (firstLostSlot + ACTIVE_DELEGATES - START_SLOTS - slotAtMs(Date.now(), params)) * slotMs;
+    if (lateMs === 0) await relay(offsetMs);
+    node = await forger(offsetMs);
+    if (lateMs > 0) {
+      t.regex(await waitingOf(node), /FORGING_OLD_TIP|no peer has said/);
+      await sleep(lateMs);
+      t.is((await nodeClient(node.url).status()).height, backedUp.length + 1);
+      await relay(offsetMs);
+    }
+    // The chain comes back, and goes on.
+    await waitForHeight(node, before.length + 3);
+    await stop(node);
+    const all = [...before, ...journal()];
+    t.true(journal().length > backedUp.length);
+    t.deepEqual(contradictionsAmong(all), []);
+  });
 }
 
 async function waitForHeight(node: OneNode, height: number): Promise<void> {
