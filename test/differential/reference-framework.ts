@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Generation } from '../../src/protocol/params.ts';
 import { NOW_S, type Handlers, type PayloadHeader, type RoundEntry } from './reference-node.ts';
-import type { AccountTable } from './reference-tables.ts';
+import type { AccountTable } from '../support/reference-tables.ts';
 import { loadPackage, type ReferenceResponse, type ReferenceTransaction } from './reference.ts';
 import type { Reference } from './targets.ts';
 

@@ -11,13 +11,14 @@ import { StateOverlay, writeChanges } from '../../src/protocol/state.ts';
 import type { Json, JsonObject } from '../../src/protocol/types.ts';
 import type { Below } from '../fuzz/mutate.ts';
 import { MemoryState } from '../support/memory-state.ts';
+import { byAddress, comparableRow, rowOf } from '../support/reference-store.ts';
 import { outcomeOf, Refused, type Comparison } from './comparison.ts';
 import { anyDocument, namedMembers, NETWORK_IDENTIFIER, sign, type Document } from './documents.ts';
 import { addUnknown, AMOUNTS, mutate, otherCase, pick } from './mutations.ts';
 import { oursOf, verify } from './ours.ts';
 import { PEOPLE, type Person } from './people.ts';
 import { NOW_S, type Handlers, type RoundEntry } from './reference-node.ts';
-import { AccountTable, fullRow, requireStorable, type Columns } from './reference-tables.ts';
+import { AccountTable, fullRow, requireStorable, type Columns } from '../support/reference-tables.ts';
 import { referenceTransaction, type ReferencePackage } from './reference.ts';
 import type { Target } from './target.ts';
 import { anyAccounts, fill } from './world.ts';
@@ -157,15 +158,7 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
         [...state.accounts()].map((account) => {
           const delegate = account.publicKey === undefined ? undefined : state.delegate(account.publicKey);
           return {
-            address: account.address,
-            balance: account.balance.toString(),
-            publicKey: account.publicKey ?? null,
-            secondPublicKey: account.secondPublicKey ?? null,
-            username: account.username ?? null,
-            members: account.group?.members ?? [],
-            min: account.group?.min ?? 0,
-            lifetime: account.group?.lifetime ?? 0,
-            votes: account.votes,
+            ...comparableRow(rowOf(account)),
             weight: (delegate?.voteWeight ?? 0n).toString(),
             gathered: (delegate?.pendingVoteWeight ?? 0n).toString(),
           };
@@ -208,27 +201,7 @@ function comparable(row: Columns, rounds: readonly RoundEntry[]) {
   const gathered = rounds
     .filter(({ delegatePublicKey }) => addressOf(delegatePublicKey) === row.address)
     .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
-  return {
-    address: row.address,
-    balance: row.balance,
-    publicKey: row.publicKey,
-    secondPublicKey: row.secondPublicKey,
-    username: row.username,
-    members: (row.membersPublicKeys ?? []).map((key) => key.toLowerCase()),
-    min: row.multiMin,
-    lifetime: row.multiLifetime,
-    votes: row.votedDelegatesPublicKeys ?? [],
-    weight: row.voteWeight,
-    gathered: gathered.toString(),
-  };
-}
-
-/** Accounts that nothing is known of are none. */
-function byAddress<T extends { readonly address: string; readonly balance: string; readonly publicKey: string | null }>(
-  accounts: readonly T[],
-): Record<string, T> {
-  const known = accounts.filter(({ balance, publicKey }) => balance !== '0' || publicKey !== null);
-  return Object.fromEntries(known.sort((a, b) => (a.address < b.address ? -1 : 1)).map((each) => [each.address, each]));
+  return { ...comparableRow(row), weight: row.voteWeight, gathered: gathered.toString() };
 }
 
 function personsOf(keys: readonly string[] | null | undefined): readonly Person[] {

@@ -9,7 +9,7 @@ import { otherCase, pick } from './mutations.ts';
 import { oursOf, readValid, verify } from './ours.ts';
 import { PEOPLE, type Person } from './people.ts';
 import { NOW_S, type Handlers } from './reference-node.ts';
-import { AccountTable, fullRow } from './reference-tables.ts';
+import { AccountTable, fullRow } from '../support/reference-tables.ts';
 import { referenceTransaction, type ReferencePackage } from './reference.ts';
 import type { Target } from './target.ts';
 import { fill } from './world.ts';

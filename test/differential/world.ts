@@ -4,7 +4,7 @@ import { emptyAccount, type StateWriter } from '../../src/protocol/state.ts';
 import type { Below } from '../fuzz/mutate.ts';
 import { otherCase, pick } from './mutations.ts';
 import { PEOPLE } from './people.ts';
-import type { Columns } from './reference-tables.ts';
+import type { Columns } from '../support/reference-tables.ts';
 
 const BALANCES = ['0', '10000000', '500000000', '2500000000', '3000000000', '10000000000', '100000000000000'];
 /** Of delegates, some at the ends of what can be stored. */
