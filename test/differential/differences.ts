@@ -58,6 +58,21 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'What is signed are the UTF-8 bytes, in which it is U+FFFD already, and the reference stores these bytes: from there on ' +
       'it says U+FFFD too.',
   },
+  {
+    matches: /^refused here, accepted there: the transaction cannot be written as bytes$/,
+    target: /older/,
+    reference:
+      'types 6 and 7 of older history pass the checks that need no state with an amount beyond 64 bits, and type 7 to a recipient that is a number with a fraction (`7.5L`)',
+    here: 'they are refused when they are read',
+    reason:
+      'No account can pay such an amount. Both types are allowed below a height of the past of the public networks alone, where ' +
+      'nobody can add a transaction any more.',
+  },
+  {
+    reference: 'two applications (type 5 of older history) without a link cannot be registered in one block',
+    here: 'they can: a link that is missing is none that could be taken',
+    reason: 'As above, nobody can add such a transaction any more.',
+  },
 ];
 
 export function knownDifference(target: string, difference: string): KnownDifference | undefined {
