@@ -260,7 +260,7 @@ export class Chain {
   }
 
   #extend(block: Block, receivedAtS: number): void {
-    this.rules.validateBlock(block, this.verify, this.state);
+    this.rules.validateBlock(block, this.verify, { state: this.state, nowS: this.nowS() });
     this.#append([block]);
     this.#observer.log('info', 'BLOCK_APPLIED', 'applied a block', {
       height: block.height,

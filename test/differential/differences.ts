@@ -23,6 +23,16 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'the reference never passes such a transaction on, and this node passes it on without the member.',
   },
   {
+    matches:
+      /^accepted here, refused there: ('\.(id|confirmations|generatorAddress|previousBlockId)' should|'' should have required property 'id'$)/,
+    target: /headers/,
+    reference:
+      'a block whose `id` is missing or no id, or that has members `confirmations` or `generatorAddress` (and `previousBlockId` in generation 2) of a wrong form, is refused',
+    here: 'these members of a block are not read: its id is computed',
+    reason:
+      'Nobody signed them, and none is passed on or stored. A node of the reference never passes such a copy on, and this node passes on the block without them.',
+  },
+  {
     reference: 'an amount that nobody signed may have a billion digits or places after the point',
     here: 'one of more than 1,000 characters, or with an exponent beyond 1,000, is no number, and its block is refused',
     reason:

@@ -117,6 +117,11 @@ export function addUnknown(object: Record<string, unknown>, below: Below): void 
   });
 }
 
+/** A value that has no place in a document, or seldom one. */
+export function oddValue(below: Below): unknown {
+  return structuredClone(pick(VALUES, below));
+}
+
 export function pick<T>(items: readonly T[], below: Below): T {
   return items[below(items.length)] as T;
 }

@@ -4,6 +4,9 @@
  */
 
 import { sha256Hex } from '../../src/crypto/hash.ts';
+import { NETWORK_IDENTIFIER } from './documents.ts';
+import { PEOPLE } from './people.ts';
+import { headerDoubleOf, type HeaderFacts, type JudgeHeader } from './reference-headers.ts';
 import type { ReferenceNumber, ReferencePackage, ReferenceResponse, ReferenceTransaction } from './reference.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { ReferenceStore } from '../support/reference-store.ts';
@@ -22,8 +25,9 @@ export interface PayloadHeader {
   readonly payloadHash: string;
 }
 
-/** The transactions of a block, and the accounts that they meet. */
+/** A block, its transactions, and the accounts that they meet. */
 export interface Handlers {
+  readonly judgeHeader: JudgeHeader;
   /** Each by itself. @throws the errors of the first that fails */
   verify(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<void>;
   /** One by itself, its verdict. */
@@ -37,8 +41,22 @@ export interface Handlers {
 /** Slot that a clock shows after which no transaction of a case is dated. */
 export const NOW_S = 1_000_000;
 
+/** Facts of the network that `oursOf` has parameters for, at a height with the first reward. */
+export const HEADER_FACTS: HeaderFacts = {
+  networkIdentifier: NETWORK_IDENTIFIER,
+  genesisBlockId: '1',
+  nowS: NOW_S,
+  blockTimeS: 2,
+  reward: 500_000_000,
+  transactionsMax: 25,
+  payloadBytesMax: 1_048_576,
+  forger: PEOPLE[0]?.publicKey ?? '',
+};
+
 export function doubleOf(reference: ReferencePackage): Handlers {
   return {
+    judgeHeader: headerDoubleOf(reference, HEADER_FACTS),
+
     async verify(transactions, table) {
       const store = new ReferenceStore(table);
       for (const transaction of transactions) await transaction.prepare(store);

@@ -3,6 +3,7 @@
 import type { ReferencePackage } from './reference.ts';
 import type { Handlers } from './reference-node.ts';
 import { blockTarget } from './target-blocks.ts';
+import { headerTarget } from './target-headers.ts';
 import { signatureTarget } from './target-signatures.ts';
 import { olderTransactionTarget, transactionTarget } from './target-transactions.ts';
 import type { Target } from './target.ts';
@@ -18,6 +19,7 @@ export function targetsOf({ package: reference, handlers }: Reference): readonly
     transactionTarget(reference),
     blockTarget(reference, handlers),
     signatureTarget(reference, handlers),
+    headerTarget(reference, handlers),
     ...(reference.generation === 2 ? [olderTransactionTarget(reference)] : []),
   ];
 }
