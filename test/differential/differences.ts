@@ -15,7 +15,9 @@ export interface KnownDifference {
 
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
-    matches: /^accepted here, refused there: (Invalid time value|'\.receivedAt' should match format "date-time")$/,
+    matches:
+      /^accepted here, refused there: (Invalid time value|Cannot convert object to primitive value|'\.receivedAt' should match format "date-time")$/,
+    target: /transactions|headers/,
     reference: 'a transaction whose `receivedAt` is no moment is refused: its constructor throws',
     here: '`receivedAt` is not read',
     reason:
@@ -24,13 +26,14 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     matches:
-      /^accepted here, refused there: ('\.(id|confirmations|generatorAddress|previousBlockId)' should|'' should have required property 'id'$)/,
+      /^accepted here, refused there: ('\.(id|confirmations|generatorAddress|previousBlockId)' should|'\.payloadLength' should be integer$|'' should have required property 'id'$)/,
     target: /headers/,
     reference:
-      'a block whose `id` is missing or no id, or that has members `confirmations` or `generatorAddress` (and `previousBlockId` in generation 2) of a wrong form, is refused',
-    here: 'these members of a block are not read: its id is computed',
+      'a block whose `id` is missing or no id, that has members `confirmations` or `generatorAddress` (and `previousBlockId` in generation 2) of a wrong form, or whose `payloadLength` is null, is refused',
+    here: 'these members of a block are not read: its id is computed; null is a length of 0',
     reason:
-      'Nobody signed them, and none is passed on or stored. A node of the reference never passes such a copy on, and this node passes on the block without them.',
+      'Nobody signed them, and none is passed on or stored. A node of the reference never passes such a copy on, and this node ' +
+      'passes on the block without them.',
   },
   {
     reference: 'an amount that nobody signed may have a billion digits or places after the point',

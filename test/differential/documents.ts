@@ -19,7 +19,10 @@ export type Document = Record<string, unknown>;
 /** Types of transactions as generation 3 numbers them; those of generation 2 are 8 less. */
 const TYPES = [8, 8, 9, 10, 11, 11, 12, 12];
 
-/** A document that is valid as such. */
+/** At the bounds of 32 bits with a sign, and what is no whole number in the JSON of another. */
+const ODD_TIMESTAMPS = [-(2 ** 31), 2 ** 31 - 1, -(2 ** 31) - 1, 2 ** 31, 0.5, -0, 1e10];
+
+/** A document that is valid as such, or nearly. */
 export function anyDocument(
   reference: ReferencePackage,
   below: Below,
@@ -31,7 +34,7 @@ export function anyDocument(
   const isFirst = reference.generation === 2;
   return {
     type: isFirst ? type - 8 : type,
-    timestamp: pick([0, 1, 100, -5], below),
+    timestamp: pick(below(10) === 0 ? ODD_TIMESTAMPS : [0, 1, 100, -5], below),
     senderPublicKey: sender.publicKey,
     ...(isFirst ? { senderId: sender.address, ...inGeneration2(type, asset, sender) } : { asset }),
   };

@@ -19,7 +19,7 @@ import { oursOf, verify } from './ours.ts';
 import { PEOPLE, type Person } from './people.ts';
 import { NOW_S, type Handlers, type RoundEntry } from './reference-node.ts';
 import { AccountTable, fullRow, requireStorable, type Columns } from '../support/reference-tables.ts';
-import { referenceTransaction, type ReferencePackage } from './reference.ts';
+import { referenceTransaction, type ReferencePackage, type ReferenceTransaction } from './reference.ts';
 import type { Target } from './target.ts';
 import { anyAccounts, fill } from './world.ts';
 
@@ -94,7 +94,7 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     const asset = document['asset'] as Record<string, unknown>;
     if (below(4) === 0) asset['amount'] ??= structuredClone(pick(AMOUNTS, below));
     if (below(12) === 0) addUnknown(asset, below);
-    if (below(50) === 0) mutate(document, below);
+    if (below(30) === 0) mutate(document, below);
   }
 
   function headerFor(transactions: readonly Document[], below: Below): JsonObject {
@@ -185,7 +185,7 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     handlers.validatePayload(transactions, { ...totals, payloadHash: String(block['payloadHash']) });
     await handlers.verify(transactions, table);
     const store = (): void => {
-      const assets = transactions.map((transaction) => (transaction.toJSON()['asset'] ?? null) as Json);
+      const assets = transactions.map(storedAsset);
       const heights = [Number(block['maxHeightPreviouslyForged'] ?? 0)];
       requireStorable([totals.totalAmount.toString(), totals.totalFee.toString()], heights, assets);
     };
@@ -195,6 +195,13 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     if (generation === 2) store();
     return { accounts: byAddress(table.rows().map((row) => comparable(row, rounds))) };
   }
+}
+
+/** The asset as it is stored as JSON: text that goes with a transfer has a column of bytes, and nothing else is kept then. */
+function storedAsset(transaction: ReferenceTransaction): Json {
+  const asset = (transaction.toJSON()['asset'] ?? null) as Json;
+  const isTransfer = transaction.type === 0 || transaction.type === 8;
+  return isTransfer && typeof asset === 'object' && asset !== null && 'data' in asset && asset['data'] ? null : asset;
 }
 
 function comparable(row: Columns, rounds: readonly RoundEntry[]) {

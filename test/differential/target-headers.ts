@@ -9,7 +9,6 @@ import type { Block, BlockHeader, Json, JsonObject } from '../../src/protocol/ty
 import type { Below } from '../fuzz/mutate.ts';
 import { headerWith, paramsWith } from '../support/fixtures.ts';
 import { MemoryState } from '../support/memory-state.ts';
-import { requireStorable } from '../support/reference-tables.ts';
 import { outcomeOf, type Comparison } from './comparison.ts';
 import { anyDocument, NETWORK_IDENTIFIER, sign, type Document } from './documents.ts';
 import { AMOUNTS, mutate, oddValue, otherCase, pick, textOf } from './mutations.ts';
@@ -147,7 +146,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
       block[name] = below(2) === 0 ? otherCase(value, below) : pick(['0', '+', '00', ' '], below) + value;
     } else {
       const odd = oddValue(below);
-      block[name] = HEIGHTS.includes(name) && Number(odd) >= 2 ** 31 ? 'high' : odd;
+      block[name] = HEIGHTS.includes(name) && typeof odd === 'number' && odd >= 2 ** 31 ? 'high' : odd;
     }
   }
 
@@ -179,8 +178,9 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
       reference: await outcomeOf(async () => {
         const json = JSON.parse(input) as JsonObject;
         const id = await judgeHeader(json, TIP);
+        // No column holds a fraction. That some whole numbers are too large is the business of whole blocks.
         const totals = TOTALS.map((name) => reference.number(json[name] || 0).toString());
-        requireStorable(totals, [], []);
+        if (totals.some((total) => !/^[0-9]+$/.test(total))) throw new Error('invalid input syntax for type bigint');
         return id;
       }),
     };
