@@ -6,6 +6,7 @@
 
 import type { ChainParams } from './params.ts';
 import type { StateReader, StateWriter } from './state.ts';
+import type { SignatureSearch } from './tx/signatures.ts';
 import type {
   Address,
   Block,
@@ -46,6 +47,15 @@ export interface Rules {
 
   /** The checks that `validateTransaction` will put to its oracle; lets somebody verify many of them ahead. */
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
+
+  /**
+   * Seeks whose the other signatures are, which only the state can tell: those of members of a group, and of a second key. Lets
+   * somebody verify them ahead, round by round. It is a hint: what is accepted does not depend on it.
+   *
+   * @param state state at a block near the transaction's own
+   * @returns undefined for a transaction with no such signature
+   */
+  signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
 
   /**
    * The isolation rule: not in the future, not confirmed, and applicable to `state` alone. `state` is
