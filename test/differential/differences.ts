@@ -17,7 +17,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     matches:
       /^accepted here, refused there: (Invalid time value|Cannot convert object to primitive value|'\.receivedAt' should match format "date-time")$/,
-    target: /transactions|headers/,
+    target: /transactions|headers|blocks/,
     reference: 'a transaction whose `receivedAt` is no moment is refused: its constructor throws',
     here: '`receivedAt` is not read',
     reason:
