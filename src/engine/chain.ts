@@ -16,6 +16,7 @@ import { ChainListeners, type BlockOrigin, type ChainListener } from './chain-li
 import { appendBlocks, BranchRejected, finalizedHeightOf, revertTo, switchBranch } from './commit.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { Lane } from './lane.ts';
+import { answerSearches } from './signature-searches.ts';
 import { Reception, type ReceiveOutcome } from './reception.ts';
 
 /**
@@ -148,11 +149,16 @@ export class Chain {
   }
 
   /**
-   * Has the signatures of blocks checked, on other threads where there are some, so that a later append finds the answers.
-   * Changes nothing and may run beside other work.
+   * Has the signatures of blocks checked, on other threads where there are some, so that a later append finds the answers:
+   * those that need no state, then those of groups and second keys as they are at the tip. Changes nothing and may run beside
+   * other work.
    */
   async precheck(blocks: readonly Block[]): Promise<void> {
     await this.#verifier.verifyAll(blocks.flatMap((block) => this.rules.blockSignatureChecks(block)));
+    const searches = blocks.flatMap(({ transactions }) =>
+      transactions.flatMap((transaction) => this.rules.signatureSearch(this.state, transaction) ?? []),
+    );
+    await answerSearches(searches, this.#verifier);
   }
 
   /** Takes note that another thread of this process has validated a block under the same rules. */
@@ -260,7 +266,7 @@ export class Chain {
   }
 
   #extend(block: Block, receivedAtS: number): void {
-    this.rules.validateBlock(block, this.verify, this.state);
+    this.rules.validateBlock(block, this.verify, { state: this.state, nowS: this.nowS() });
     this.#append([block]);
     this.#observer.log('info', 'BLOCK_APPLIED', 'applied a block', {
       height: block.height,

@@ -117,7 +117,8 @@ export class Reception {
    */
   #screen(block: Block, status: Fitting): void {
     const { rules, verify, state } = this.#dependencies;
-    rules.screenBlock(block, verify, status === 'extends' ? state() : undefined);
+    const place = status === 'extends' ? { state: state(), nowS: this.#nowS() } : undefined;
+    rules.screenBlock(block, verify, place);
     rules.verifyTurn(state(), block);
     this.#refuseFuture(block);
   }

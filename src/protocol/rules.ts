@@ -6,6 +6,7 @@
 
 import type { ChainParams } from './params.ts';
 import type { StateReader, StateWriter } from './state.ts';
+import type { SignatureSearch } from './tx/signatures.ts';
 import type {
   Address,
   Block,
@@ -46,6 +47,15 @@ export interface Rules {
 
   /** The checks that `validateTransaction` will put to its oracle; lets somebody verify many of them ahead. */
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
+
+  /**
+   * Seeks whose the other signatures are, which only the state can tell: those of members of a group, and of a second key. Lets
+   * somebody verify them ahead, round by round. It is a hint: what is accepted does not depend on it.
+   *
+   * @param state state at a block near the transaction's own
+   * @returns undefined for a transaction with no such signature
+   */
+  signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
 
   /**
    * The isolation rule: not in the future, not confirmed, and applicable to `state` alone. `state` is
@@ -108,20 +118,20 @@ export interface Rules {
    * The part of `validateBlock` that costs one signature check: all but the transactions' own validity. Bounds what a block
    * costs that nobody had to work for.
    *
-   * @param state as of `validateBlock`
+   * @param place as of `validateBlock`
    * @throws BlockRejected
    */
-  screenBlock(block: Block, verify: SignatureOracle, state?: StateReader): void;
+  screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
 
   /**
    * Everything that can be said of a block without its place in the chain: version, schema,
    * signature, payload, transactions.
    *
-   * @param state state at the parent, where that is the tip: of several faults the one is told then that the reference tells,
-   *   which looks at the reward in the midst of these
+   * @param place where the block extends the tip: several faults are told then in the order of the reference, which looks at
+   *   the reward (generation 3) or the slot (generation 2) in the midst of these
    * @throws BlockRejected
    */
-  validateBlock(block: Block, verify: SignatureOracle, state?: StateReader): void;
+  validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
 
   /**
    * Whether a block is by the owner of its slot, as far as that can be told before its parent is the tip. Cheap: strangers can
@@ -208,6 +218,14 @@ export interface HandOverRequest {
 export type HandOver =
   | { readonly ready: true; readonly previouslyForged: SignedHeader | undefined }
   | { readonly ready: false; readonly reason: string; readonly untilS: number };
+
+/** Where a block that extends the tip is to stand. */
+export interface BlockPlace {
+  /** State at the parent. */
+  readonly state: StateReader;
+  /** Present chain time in whole seconds since the epoch. */
+  readonly nowS: number;
+}
 
 export interface TransactionContext {
   readonly blockHeight?: number;

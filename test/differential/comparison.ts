@@ -34,6 +34,9 @@ export class Refused extends Error {
 function reasonOf(error: unknown): string {
   if (Array.isArray(error)) return reasonOf(error[0]);
   if (error instanceof BlockRejected) return error.transactionErrors[0]?.message ?? error.message;
+  const { dataPath, keyword, message } = (error ?? {}) as Record<string, unknown>;
+  // Of a schema; the errors of transactions name their path in the message.
+  if (keyword !== undefined) return `'${String(dataPath)}' ${String(message)}`;
   return error instanceof Error ? error.message : String((error as { message?: unknown } | null)?.message ?? error);
 }
 

@@ -15,12 +15,25 @@ export interface KnownDifference {
 
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
-    matches: /^accepted here, refused there: (Invalid time value|'\.receivedAt' should match format "date-time")$/,
+    matches:
+      /^accepted here, refused there: (Invalid time value|Cannot convert object to primitive value|'\.receivedAt' should match format "date-time")$/,
+    target: /transactions|headers|blocks/,
     reference: 'a transaction whose `receivedAt` is no moment is refused: its constructor throws',
     here: '`receivedAt` is not read',
     reason:
       'Each node writes the member for itself, none stores it, and which texts are moments depends on the runtime. A node of ' +
       'the reference never passes such a transaction on, and this node passes it on without the member.',
+  },
+  {
+    matches:
+      /^accepted here, refused there: ('\.(id|confirmations|generatorAddress|previousBlockId)' should|'\.payloadLength' should be integer$|'' should have required property 'id'$)/,
+    target: /headers/,
+    reference:
+      'a block whose `id` is missing or no id, that has members `confirmations` or `generatorAddress` (and `previousBlockId` in generation 2) of a wrong form, or whose `payloadLength` is null, is refused',
+    here: 'these members of a block are not read: its id is computed; null is a length of 0',
+    reason:
+      'Nobody signed them, and none is passed on or stored. A node of the reference never passes such a copy on, and this node ' +
+      'passes on the block without them.',
   },
   {
     reference: 'an amount that nobody signed may have a billion digits or places after the point',
@@ -57,6 +70,21 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reason:
       'What is signed are the UTF-8 bytes, in which it is U+FFFD already, and the reference stores these bytes: from there on ' +
       'it says U+FFFD too.',
+  },
+  {
+    matches: /^refused here, accepted there: the transaction cannot be written as bytes$/,
+    target: /older/,
+    reference:
+      'types 6 and 7 of older history pass the checks that need no state with an amount beyond 64 bits, and type 7 to a recipient that is a number with a fraction (`7.5L`)',
+    here: 'they are refused when they are read',
+    reason:
+      'No account can pay such an amount. Both types are allowed below a height of the past of the public networks alone, where ' +
+      'nobody can add a transaction any more.',
+  },
+  {
+    reference: 'two applications (type 5 of older history) without a link cannot be registered in one block',
+    here: 'they can: a link that is missing is none that could be taken',
+    reason: 'As above, nobody can add such a transaction any more.',
   },
 ];
 

@@ -19,7 +19,10 @@ export type Document = Record<string, unknown>;
 /** Types of transactions as generation 3 numbers them; those of generation 2 are 8 less. */
 const TYPES = [8, 8, 9, 10, 11, 11, 12, 12];
 
-/** A document that is valid as such. */
+/** At the bounds of 32 bits with a sign, and what is no whole number in the JSON of another. */
+const ODD_TIMESTAMPS = [-(2 ** 31), 2 ** 31 - 1, -(2 ** 31) - 1, 2 ** 31, 0.5, -0, 1e10];
+
+/** A document that is valid as such, or nearly. */
 export function anyDocument(
   reference: ReferencePackage,
   below: Below,
@@ -31,9 +34,78 @@ export function anyDocument(
   const isFirst = reference.generation === 2;
   return {
     type: isFirst ? type - 8 : type,
-    timestamp: pick([0, 1, 100, -5], below),
+    timestamp: pick(below(10) === 0 ? ODD_TIMESTAMPS : [0, 1, 100, -5], below),
     senderPublicKey: sender.publicKey,
     ...(isFirst ? { senderId: sender.address, ...inGeneration2(type, asset, sender) } : { asset }),
+  };
+}
+
+/** Ids as the older types name them, the last three written as no node writes them. */
+const IDS = ['1', '16641037988489082467', '18446744073709551615', '007', '18446744073709551616', '-1'];
+/** Recipients of type 7, which the reference cuts a character off and reads the rest as a number. */
+const OLDER_RECIPIENTS = [
+  '1l',
+  '1L',
+  '5x',
+  '007L',
+  ' 7L',
+  '7.0L',
+  '+7L',
+  '1e3L',
+  '18446744073709551616L',
+  'L',
+  '',
+  '-1L',
+  'xL',
+];
+const ICONS = [
+  undefined,
+  '',
+  'http://a.b/c.png',
+  'x:y.jpeg',
+  'a,b:.jpg',
+  'HTTP://A.B/C.PNG',
+  'http://a.b/c.gif',
+  '//a.png',
+  'a b:.png',
+];
+
+/** A document of older history in generation 2 that is valid as such, or nearly. */
+export function anyOlderDocument(below: Below, sender = pick(PEOPLE, below)): Document {
+  const type = 5 + below(3);
+  const moves = { amount: pick(['1', '5000000000', 7], below), fee: '10000000', recipientId: '' };
+  const shared = {
+    ...(below(8) === 0 ? { recipientPublicKey: sender.publicKey } : {}),
+    type,
+    timestamp: pick([0, 1, 100, -5], below),
+    senderPublicKey: sender.publicKey,
+    senderId: sender.address,
+  };
+  switch (type) {
+    case 5:
+      return { ...shared, amount: '0', fee: '2500000000', recipientId: '', asset: { dapp: anyApplication(below) } };
+    case 6:
+      return { ...shared, ...moves, asset: { inTransfer: { dappId: pick(IDS, below) } } };
+    default:
+      return {
+        ...shared,
+        ...moves,
+        recipientId: below(2) === 0 ? pick(PEOPLE, below).address : pick(OLDER_RECIPIENTS, below),
+        asset: { outTransfer: { dappId: pick(IDS, below), transactionId: pick(IDS, below) } },
+      };
+  }
+}
+
+function anyApplication(below: Below): Record<string, unknown> {
+  const text = (): string | undefined => pick([undefined, '', 'one', 'Grüße', 'x'.repeat(160)], below);
+  return {
+    name: pick(['app', 'Name', ' n ', '名前', 'n'.repeat(32)], below),
+    type: below(2),
+    category: below(9),
+    link: pick([undefined, 'http://a.b/c.zip', 'x:.zip', 'a,b:.zip', '', 'http://a.b/c'], below),
+    icon: pick(ICONS, below),
+    tags: pick([undefined, '', 'a,b', 'a, a', 'a,b ,b'], below),
+    description: text(),
   };
 }
 

@@ -43,6 +43,10 @@ const VALUES: readonly unknown[] = [
     'a',
     'A',
     'é',
+    'e\u0301',
+    'ﬁ',
+    'ſ',
+    '\u212a',
     'ß',
     'İ',
     '\u0000',
@@ -51,12 +55,24 @@ const VALUES: readonly unknown[] = [
     'U00000000',
     '\ud800',
     '\udc00x',
+    '\udc00\ud800',
+    'x\ud83d',
+    '\ufeffx',
+    '\u00a0x',
+    'x\u2028',
     '💣',
     '\u202e',
     'a'.repeat(65),
   ],
   ...['f'.repeat(64), 'F'.repeat(64), 'f'.repeat(128), 'F'.repeat(128), 'g'.repeat(64), '1L', '1l', '01L', '0L', 'L'],
-  ...['18446744073709551615L', '18446744073709551616L', '2020-01-01T00:00:00.000Z', 'never', undefined],
+  ...[
+    '18446744073709551615L',
+    '18446744073709551616L',
+    '16641037988489082467l',
+    '2020-01-01T00:00:00.000Z',
+    'never',
+    undefined,
+  ],
 ];
 
 /** Names of members that some rule might know. */
@@ -88,9 +104,13 @@ export function textOf(document: unknown, below: Below): string {
   const text = JSON.stringify(document) ?? 'null';
   if (below(12) !== 0) return text;
   const brace = text.indexOf('{', below(text.length));
-  if (brace < 0) return text;
-  const member = `${JSON.stringify(pick(NAMES, below))}:${JSON.stringify(pick(VALUES, below) ?? null)}`;
-  return text[brace + 1] === '}' ? text : `${text.slice(0, brace + 1)}${member},${text.slice(brace + 1)}`;
+  if (brace < 0 || text[brace + 1] === '}') return text;
+  const names = typeof document === 'object' && document !== null ? Object.keys(document) : [];
+  const name = below(2) === 0 && names.length > 0 ? pick(names, below) : pick(NAMES, below);
+  const member = `${JSON.stringify(name)}:${JSON.stringify(pick(VALUES, below) ?? null)}`;
+  // At the end of the document it is the one that counts.
+  if (below(3) === 0) return `${text.slice(0, -1)},${member}}`;
+  return `${text.slice(0, brace + 1)}${member},${text.slice(brace + 1)}`;
 }
 
 /** Another letter case of a hexadecimal text or of another. */
@@ -115,6 +135,11 @@ export function addUnknown(object: Record<string, unknown>, below: Below): void 
     configurable: true,
     writable: true,
   });
+}
+
+/** A value that has no place in a document, or seldom one. */
+export function oddValue(below: Below): unknown {
+  return structuredClone(pick(VALUES, below));
 }
 
 export function pick<T>(items: readonly T[], below: Below): T {
@@ -190,6 +215,6 @@ function collect(value: object, places: Place[]): void {
 function objectsIn(value: object): Record<string, unknown>[] {
   return Object.values(value).flatMap((member: unknown) => {
     if (typeof member !== 'object' || member === null) return [];
-    return Array.isArray(member) ? [] : [member as Record<string, unknown>, ...objectsIn(member)];
+    return [...(Array.isArray(member) ? [] : [member as Record<string, unknown>]), ...objectsIn(member)];
   });
 }

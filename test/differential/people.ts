@@ -28,6 +28,41 @@ export function signatureOf(message: Uint8Array, { keyPair }: Person): string {
 }
 
 const NAMES = ['alice', 'bob', 'carol', 'a', 'user.name', 'n'.repeat(20)];
+/** Names and texts that are signed and still may not be, or not in this form. */
+const ODD_TEXTS = [
+  'Alice',
+  ' alice',
+  'alice\u00a0',
+  'ſ',
+  'a\u0000',
+  'u00000000',
+  '123l',
+  'é',
+  'e\u0301',
+  '\ufb01',
+  '\ud800',
+  '\udc00\ud800',
+];
+const ODD_DATA = [
+  ...ODD_TEXTS,
+  '\\u0000',
+  '\\x00',
+  'U00000000',
+  'é'.repeat(32),
+  'é'.repeat(33),
+  '💣'.repeat(16),
+  '\ud83d'.repeat(21),
+  '\ud83d'.repeat(22),
+];
+const AMOUNTS = ['1', '100', '100000000', '5000000000', '900000000000'];
+const ODD_AMOUNTS = [
+  '0',
+  '007',
+  '9223372036854775806',
+  '9223372036854775807',
+  '9223372036854775808',
+  '18446744073709551615',
+];
 
 /**
  * Asset of a type of generation 3 that is valid as such.
@@ -41,14 +76,14 @@ export function anyAsset(type: number, below: Below, delegates: readonly Person[
   ];
   switch (type) {
     case 8: {
-      const amount = pick(['1', '100', '100000000', '5000000000', '900000000000'], below);
-      const data = pick([undefined, '', 'hello', 'Grüße', '名前'], below);
+      const amount = pick(below(10) === 0 ? ODD_AMOUNTS : AMOUNTS, below);
+      const data = pick(below(10) === 0 ? ODD_DATA : [undefined, '', 'hello', 'Grüße', '名前'], below);
       return { amount, recipientId: somebody().address, ...(data === undefined ? {} : { data }) };
     }
     case 9:
       return { publicKey: somebody().publicKey };
     case 10:
-      return { username: pick(NAMES, below) };
+      return { username: pick(below(8) === 0 ? ODD_TEXTS : NAMES, below) };
     case 11: {
       const known = delegates.length === 0 || below(6) === 0 ? PEOPLE : delegates;
       const voted = [...new Set(Array.from({ length: 1 + below(2) }, () => pick(known, below).publicKey))];

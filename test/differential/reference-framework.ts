@@ -3,8 +3,9 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Generation } from '../../src/protocol/params.ts';
-import { NOW_S, type Handlers, type PayloadHeader, type RoundEntry } from './reference-node.ts';
-import type { AccountTable } from './reference-tables.ts';
+import { allOf, type JudgeHeader } from './reference-headers.ts';
+import { HEADER_FACTS, NOW_S, type Handlers, type PayloadHeader, type RoundEntry } from './reference-node.ts';
+import type { AccountTable } from '../support/reference-tables.ts';
 import { loadPackage, type ReferenceResponse, type ReferenceTransaction } from './reference.ts';
 import type { Reference } from './targets.ts';
 
@@ -32,10 +33,120 @@ export function loadFramework(generation: Generation, sdk: string): Reference {
   const framework = createRequire(own.resolve('lisk-framework/package.json'));
   const chain = (file: string): unknown => framework(`./src/modules/chain/${file}`);
   const reference = loadPackage(generation, framework.resolve('@liskhq/lisk-transactions'));
-  return { package: reference, handlers: generation === 2 ? handlers2(chain) : handlers3(chain) };
+  const classes = new Map(TYPES[generation].map((type) => [type, reference.classOf(type)]));
+  const shared = { chain, validator: framework('@liskhq/lisk-validator') as { validator: Validator }, classes };
+  return {
+    package: reference,
+    handlers:
+      generation === 2
+        ? { ...handlers2(chain), judgeHeader: headerJudge2(shared) }
+        : { ...handlers3(chain), judgeHeader: headerJudge3(shared) },
+  };
 }
 
-function handlers3(chain: (file: string) => unknown): Handlers {
+const TYPES = { 2: [0, 1, 2, 3, 4], 3: [8, 9, 10, 11, 12] } as const;
+
+interface Validator {
+  validate(schema: object, value: unknown): readonly { readonly dataPath: string; readonly message: string }[];
+}
+
+/** What reading a header takes of the framework. */
+interface HeaderParts {
+  readonly chain: (file: string) => unknown;
+  readonly validator: { readonly validator: Validator };
+  /** By number; the framework's adapters take an object. */
+  readonly classes: ReadonlyMap<number, unknown>;
+}
+
+type Block = Record<string, unknown>;
+
+const { nowS, blockTimeS, genesisBlockId, networkIdentifier, reward, transactionsMax, payloadBytesMax, forger } =
+  HEADER_FACTS;
+const HEADER_SLOTS = { getSlotNumber: (timestamp = nowS): number => Math.floor(timestamp / blockTimeS) };
+const GENESIS = { id: genesisBlockId };
+
+function requireMessage({ validator }: HeaderParts, schema: unknown, block: unknown): void {
+  const [error] = validator.validator.validate(schema as object, { block });
+  if (error !== undefined) throw new Error(`'${error.dataPath.replace('.block', '')}' ${error.message}`);
+}
+
+function requireForger(block: Block): void {
+  if (block['generatorPublicKey'] !== forger) throw new Error('Failed to verify slot');
+}
+
+function headerJudge3(parts: HeaderParts): JudgeHeader {
+  const { chain, classes } = parts;
+  const { postBlockEvent } = chain('transport/schemas') as { postBlockEvent: unknown };
+  const { Blocks } = chain('blocks/blocks') as { Blocks: new (options: object) => { lastBlock: unknown } };
+  const { BlockProcessorV2 } = chain('block_processor_v2') as {
+    BlockProcessorV2: new (
+      options: object,
+    ) => Record<'deserialize' | 'validate', { run(data: object): Promise<Block> }>;
+  };
+  const blocksModule = new Blocks({
+    ...{ logger: undefined, storage: undefined, genesisBlock: GENESIS, slots: HEADER_SLOTS, exceptions: {} },
+    ...{ registeredTransactions: Object.fromEntries(classes), networkIdentifier },
+    ...{ maxPayloadLength: payloadBytesMax, maxTransactionsPerBlock: transactionsMax },
+    ...{ rewardDistance: 1, rewardOffset: 0, rewardMileStones: [String(reward)], totalAmount: '0' },
+  });
+  const processor = new BlockProcessorV2({
+    blocksModule,
+    bftModule: {
+      isBFTProtocolCompliant: (block: Block) => block['maxHeightPreviouslyForged'] === 0,
+      validateBlock: () => undefined,
+    },
+    dposModule: { verifyBlockForger: requireForger },
+    exceptions: {},
+  });
+  return async (json, lastBlock) => {
+    requireMessage(parts, postBlockEvent, json);
+    // Others are registered for older history alone.
+    if (!(String(json['version'] ?? 0) in { 2: true })) throw new Error('Block processing version is not registered');
+    const block = await processor.deserialize.run({ block: json });
+    await processor.validate.run({ block, lastBlock });
+    return String(block['id']);
+  };
+}
+
+function headerJudge2(parts: HeaderParts): JudgeHeader {
+  const { chain, classes } = parts;
+  const { WSBlocksBroadcast } = chain('schema/definitions') as { WSBlocksBroadcast: unknown };
+  const { addBlockProperties } = chain('blocks/utils') as { addBlockProperties: (block: Block) => Block };
+  const { objectNormalize } = chain('blocks/block') as { objectNormalize: (block: Block) => Block };
+  const { TransactionInterfaceAdapter } = chain('interface_adapters') as {
+    TransactionInterfaceAdapter: new (classes: object) => { fromBlock(block: Block): unknown };
+  };
+  const { BlocksVerify } = chain('blocks/verify') as {
+    BlocksVerify: new (options: object) => {
+      isSaneBlock(block: Block, tip: unknown): boolean;
+      verifyBlock(block: Block, tip: unknown): { verified: boolean; errors: readonly unknown[] };
+    };
+  };
+  const { calculateReward } = chain('blocks/block_reward') as {
+    calculateReward: (height: unknown, options: object) => unknown;
+  };
+  const rewards = { distance: 1, rewardOffset: 0, milestones: [String(reward)], totalAmount: '0' };
+  const adapter = new TransactionInterfaceAdapter(Object.fromEntries(classes));
+  const verifier = new BlocksVerify({
+    ...{ exceptions: {}, slots: HEADER_SLOTS, genesisBlock: GENESIS, roundsModule: { fork: () => undefined } },
+    blockReward: { calculateReward: (height: unknown) => calculateReward(height, rewards) },
+    constants: { maxTransactionsPerBlock: transactionsMax, maxPayloadLength: payloadBytesMax },
+  });
+  // eslint-disable-next-line @typescript-eslint/require-await -- what is thrown must reject
+  return async (json, tip) => {
+    requireMessage(parts, WSBlocksBroadcast, json);
+    const received = addBlockProperties({ ...json });
+    received['transactions'] = adapter.fromBlock(received);
+    const block = objectNormalize(received);
+    if (!verifier.isSaneBlock(block, tip)) throw new Error('Discarded block that does not match with current chain');
+    const { verified, errors } = verifier.verifyBlock(objectNormalize(block), tip);
+    if (!verified) throw allOf(errors);
+    requireForger(block);
+    return String(block['id']);
+  };
+}
+
+function handlers3(chain: (file: string) => unknown): Omit<Handlers, 'judgeHeader'> {
   const { StateStore } = chain('blocks/state_store') as { StateStore: StateStoreClass };
   const { verifyTransactions, applyTransactions } = chain('blocks/transactions') as {
     verifyTransactions: (slots: unknown, exceptions: object) => Run;
@@ -62,7 +173,7 @@ function handlers3(chain: (file: string) => unknown): Handlers {
   };
 }
 
-function handlers2(chain: (file: string) => unknown): Handlers {
+function handlers2(chain: (file: string) => unknown): Omit<Handlers, 'judgeHeader'> {
   const StateStore = chain('state_store') as StateStoreClass;
   const { verifyTransactions, applyTransactions } = chain('transactions') as {
     verifyTransactions: (storage: unknown, slots: unknown, exceptions: object) => Run;

@@ -4,9 +4,13 @@
  */
 
 import { sha256Hex } from '../../src/crypto/hash.ts';
+import { NETWORK_IDENTIFIER } from './documents.ts';
+import { PEOPLE } from './people.ts';
+import { headerDoubleOf, type HeaderFacts, type JudgeHeader } from './reference-headers.ts';
 import type { ReferenceNumber, ReferencePackage, ReferenceResponse, ReferenceTransaction } from './reference.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
-import { emptyRow, type AccountTable, type Columns, type Filter } from './reference-tables.ts';
+import { ReferenceStore } from '../support/reference-store.ts';
+import type { AccountTable } from '../support/reference-tables.ts';
 
 /** Entries of generation 2's table of what a round gathers. */
 export interface RoundEntry {
@@ -21,8 +25,9 @@ export interface PayloadHeader {
   readonly payloadHash: string;
 }
 
-/** The transactions of a block, and the accounts that they meet. */
+/** A block, its transactions, and the accounts that they meet. */
 export interface Handlers {
+  readonly judgeHeader: JudgeHeader;
   /** Each by itself. @throws the errors of the first that fails */
   verify(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<void>;
   /** One by itself, its verdict. */
@@ -36,10 +41,24 @@ export interface Handlers {
 /** Slot that a clock shows after which no transaction of a case is dated. */
 export const NOW_S = 1_000_000;
 
+/** Facts of the network that `oursOf` has parameters for, at a height with the first reward. */
+export const HEADER_FACTS: HeaderFacts = {
+  networkIdentifier: NETWORK_IDENTIFIER,
+  genesisBlockId: '1',
+  nowS: NOW_S,
+  blockTimeS: 2,
+  reward: 500_000_000,
+  transactionsMax: 25,
+  payloadBytesMax: 1_048_576,
+  forger: PEOPLE[0]?.publicKey ?? '',
+};
+
 export function doubleOf(reference: ReferencePackage): Handlers {
   return {
+    judgeHeader: headerDoubleOf(reference, HEADER_FACTS),
+
     async verify(transactions, table) {
-      const store = new Store(table);
+      const store = new ReferenceStore(table);
       for (const transaction of transactions) await transaction.prepare(store);
       const responses = transactions.map((transaction) => {
         store.account.createSnapshot();
@@ -58,13 +77,13 @@ export function doubleOf(reference: ReferencePackage): Handlers {
     },
 
     async judge(transaction, table) {
-      const store = new Store(table);
+      const store = new ReferenceStore(table);
       await transaction.prepare(store);
       return transaction.apply(store);
     },
 
     async apply(transactions, table) {
-      const store = new Store(table);
+      const store = new ReferenceStore(table);
       for (const transaction of transactions) await transaction.prepare(store);
       if (reference.generation === 3) await prepareVotes(store, transactions);
       const rounds: RoundEntry[] = [];
@@ -101,72 +120,6 @@ export function doubleOf(reference: ReferencePackage): Handlers {
   };
 }
 
-/** Accounts in memory over a table, with a snapshot to go back to. */
-class AccountStore {
-  #rows: Columns[] = [];
-  #changed = new Set<string>();
-  #snapshot: { readonly rows: Columns[]; readonly changed: Set<string> } | undefined;
-  readonly #table: AccountTable;
-
-  constructor(table: AccountTable) {
-    this.#table = table;
-  }
-
-  async cache(filters: readonly Filter[]): Promise<void> {
-    for (const row of await this.#table.get(filters)) {
-      if (!this.#rows.some(({ address }) => address === row.address)) this.#rows.push(row);
-    }
-  }
-
-  createSnapshot(): void {
-    this.#snapshot = { rows: structuredClone(this.#rows), changed: new Set(this.#changed) };
-  }
-
-  restoreSnapshot(): void {
-    if (this.#snapshot === undefined) return;
-    this.#rows = this.#snapshot.rows;
-    this.#changed = this.#snapshot.changed;
-  }
-
-  get(address: string): Columns {
-    const row = this.find((each) => each.address === address);
-    if (row === undefined) throw new Error(`Account with address = ${address} does not exist`);
-    return structuredClone(row);
-  }
-
-  getOrDefault(address: string): Columns {
-    const row = this.find((each) => each.address === address);
-    if (row !== undefined) return row;
-    this.#rows.push(emptyRow(address));
-    this.#changed.add(address);
-    return emptyRow(address);
-  }
-
-  find(matches: (row: Columns) => boolean): Columns | undefined {
-    return this.#rows.find(matches);
-  }
-
-  set(address: string, row: Columns): void {
-    const index = this.#rows.findIndex((each) => each.address === address);
-    if (index < 0) throw new Error(`Account with address = ${address} does not exist`);
-    this.#rows[index] = row;
-    this.#changed.add(address);
-  }
-
-  async finalize(): Promise<void> {
-    for (const row of this.#rows)
-      if (this.#changed.has(row.address)) await this.#table.upsert({ address: row.address }, row);
-  }
-}
-
-class Store {
-  readonly account: AccountStore;
-
-  constructor(table: AccountTable) {
-    this.account = new AccountStore(table);
-  }
-}
-
 function throwFirst(responses: readonly ReferenceResponse[]): void {
   const failed = responses.find((response) => response.status !== 1);
   if (failed !== undefined) throw failed.errors;
@@ -179,7 +132,7 @@ function amountOf(transaction: ReferenceTransaction): unknown {
 function spendingErrors(
   reference: ReferencePackage,
   transactions: readonly ReferenceTransaction[],
-  { account }: Store,
+  { account }: ReferenceStore,
 ): ReferenceResponse[] {
   const errors: ReferenceResponse[] = [];
   for (const sender of new Set(transactions.map(({ senderId }) => senderId))) {
@@ -206,7 +159,7 @@ function recipientOf(transaction: ReferenceTransaction): string | undefined {
   return transaction.amount === undefined ? transaction.asset.recipientId : transaction.recipientId;
 }
 
-async function prepareVotes({ account }: Store, transactions: readonly ReferenceTransaction[]): Promise<void> {
+async function prepareVotes({ account }: ReferenceStore, transactions: readonly ReferenceTransaction[]): Promise<void> {
   const keys = transactions.flatMap((transaction) => {
     const recipient = recipientOf(transaction);
     const people = [transaction.senderId, ...(recipient ? [recipient] : [])];
@@ -217,7 +170,7 @@ async function prepareVotes({ account }: Store, transactions: readonly Reference
 
 function bookVotes(
   reference: ReferencePackage,
-  { account }: Store,
+  { account }: ReferenceStore,
   transaction: ReferenceTransaction,
   rounds: RoundEntry[],
 ): void {

@@ -26,7 +26,7 @@ export interface ReferenceNumber {
   plus(other: unknown): ReferenceNumber;
   sub(other: unknown): ReferenceNumber;
   lt(other: ReferenceNumber): boolean;
-  toBuffer(options: { readonly size: number; readonly endian: 'little' }): Buffer;
+  toBuffer(options: { readonly size: number; readonly endian: 'little' | 'big' }): Buffer;
   equals(other: unknown): boolean;
   toString(): string;
 }
@@ -52,10 +52,12 @@ export interface ReferenceTransaction {
   toJSON(): JsonObject;
 }
 
-type TransactionClass = new (json: object) => ReferenceTransaction;
+export type TransactionClass = new (json: object) => ReferenceTransaction;
 
 export interface ReferencePackage {
   readonly generation: Generation;
+  /** File that the package's name leads to. */
+  readonly main: string;
   /** The class of a type, undefined for a type that the generation does not have. */
   classOf(type: unknown): TransactionClass | undefined;
   number(value: unknown): ReferenceNumber;
@@ -91,6 +93,7 @@ export function loadPackage(generation: Generation, main: string): ReferencePack
   const BigNum = own('@liskhq/bignum') as new (value: unknown) => ReferenceNumber;
   return {
     generation,
+    main,
     classOf: (type) => classes.get(type as number),
     number: (value) => new BigNum(value),
   };

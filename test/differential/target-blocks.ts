@@ -11,14 +11,15 @@ import { StateOverlay, writeChanges } from '../../src/protocol/state.ts';
 import type { Json, JsonObject } from '../../src/protocol/types.ts';
 import type { Below } from '../fuzz/mutate.ts';
 import { MemoryState } from '../support/memory-state.ts';
+import { byAddress, comparableRow, rowOf } from '../support/reference-store.ts';
 import { outcomeOf, Refused, type Comparison } from './comparison.ts';
 import { anyDocument, namedMembers, NETWORK_IDENTIFIER, sign, type Document } from './documents.ts';
 import { addUnknown, AMOUNTS, mutate, otherCase, pick } from './mutations.ts';
 import { oursOf, verify } from './ours.ts';
 import { PEOPLE, type Person } from './people.ts';
 import { NOW_S, type Handlers, type RoundEntry } from './reference-node.ts';
-import { AccountTable, fullRow, requireStorable, type Columns } from './reference-tables.ts';
-import { referenceTransaction, type ReferencePackage } from './reference.ts';
+import { AccountTable, fullRow, requireStorable, type Columns } from '../support/reference-tables.ts';
+import { referenceTransaction, type ReferencePackage, type ReferenceTransaction } from './reference.ts';
 import type { Target } from './target.ts';
 import { anyAccounts, fill } from './world.ts';
 
@@ -93,7 +94,7 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     const asset = document['asset'] as Record<string, unknown>;
     if (below(4) === 0) asset['amount'] ??= structuredClone(pick(AMOUNTS, below));
     if (below(12) === 0) addUnknown(asset, below);
-    if (below(50) === 0) mutate(document, below);
+    if (below(30) === 0) mutate(document, below);
   }
 
   function headerFor(transactions: readonly Document[], below: Below): JsonObject {
@@ -157,15 +158,7 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
         [...state.accounts()].map((account) => {
           const delegate = account.publicKey === undefined ? undefined : state.delegate(account.publicKey);
           return {
-            address: account.address,
-            balance: account.balance.toString(),
-            publicKey: account.publicKey ?? null,
-            secondPublicKey: account.secondPublicKey ?? null,
-            username: account.username ?? null,
-            members: account.group?.members ?? [],
-            min: account.group?.min ?? 0,
-            lifetime: account.group?.lifetime ?? 0,
-            votes: account.votes,
+            ...comparableRow(rowOf(account)),
             weight: (delegate?.voteWeight ?? 0n).toString(),
             gathered: (delegate?.pendingVoteWeight ?? 0n).toString(),
           };
@@ -192,7 +185,7 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     handlers.validatePayload(transactions, { ...totals, payloadHash: String(block['payloadHash']) });
     await handlers.verify(transactions, table);
     const store = (): void => {
-      const assets = transactions.map((transaction) => (transaction.toJSON()['asset'] ?? null) as Json);
+      const assets = transactions.map(storedAsset);
       const heights = [Number(block['maxHeightPreviouslyForged'] ?? 0)];
       requireStorable([totals.totalAmount.toString(), totals.totalFee.toString()], heights, assets);
     };
@@ -204,31 +197,18 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
   }
 }
 
+/** The asset as it is stored as JSON: text that goes with a transfer has a column of bytes, and nothing else is kept then. */
+function storedAsset(transaction: ReferenceTransaction): Json {
+  const asset = (transaction.toJSON()['asset'] ?? null) as Json;
+  const isTransfer = transaction.type === 0 || transaction.type === 8;
+  return isTransfer && typeof asset === 'object' && asset !== null && 'data' in asset && asset['data'] ? null : asset;
+}
+
 function comparable(row: Columns, rounds: readonly RoundEntry[]) {
   const gathered = rounds
     .filter(({ delegatePublicKey }) => addressOf(delegatePublicKey) === row.address)
     .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
-  return {
-    address: row.address,
-    balance: row.balance,
-    publicKey: row.publicKey,
-    secondPublicKey: row.secondPublicKey,
-    username: row.username,
-    members: (row.membersPublicKeys ?? []).map((key) => key.toLowerCase()),
-    min: row.multiMin,
-    lifetime: row.multiLifetime,
-    votes: row.votedDelegatesPublicKeys ?? [],
-    weight: row.voteWeight,
-    gathered: gathered.toString(),
-  };
-}
-
-/** Accounts that nothing is known of are none. */
-function byAddress<T extends { readonly address: string; readonly balance: string; readonly publicKey: string | null }>(
-  accounts: readonly T[],
-): Record<string, T> {
-  const known = accounts.filter(({ balance, publicKey }) => balance !== '0' || publicKey !== null);
-  return Object.fromEntries(known.sort((a, b) => (a.address < b.address ? -1 : 1)).map((each) => [each.address, each]));
+  return { ...comparableRow(row), weight: row.voteWeight, gathered: gathered.toString() };
 }
 
 function personsOf(keys: readonly string[] | null | undefined): readonly Person[] {

@@ -3,24 +3,32 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Below } from '../fuzz/mutate.ts';
 import { outcomeOf, type Comparison } from './comparison.ts';
-import { anyDocument, namedMembers, NETWORK_IDENTIFIER, sign } from './documents.ts';
+import { anyDocument, anyOlderDocument, namedMembers, NETWORK_IDENTIFIER, sign, type Document } from './documents.ts';
 import { mutate, textOf } from './mutations.ts';
-import { oursOf, readValid } from './ours.ts';
+import { oursOf, readValid, type Ours } from './ours.ts';
 import { PEOPLE } from './people.ts';
 import { referenceTransaction, type ReferencePackage } from './reference.ts';
+import { withOlderTypes } from './reference-older-types.ts';
 import type { Target } from './target.ts';
 
 export function transactionTarget(reference: ReferencePackage): Target {
   const { generation } = reference;
-  const ours = oursOf(generation);
-  return {
-    name: `generation ${generation}, transactions`,
-    compare: (below) => compareText(anyText(below)),
-    compareText,
-  };
+  return targetOf(`generation ${generation}, transactions`, reference, oursOf(generation), (below) =>
+    anyDocument(reference, below),
+  );
+}
+
+/** Types 5 to 7 in generation 2. */
+export function olderTransactionTarget(reference: ReferencePackage): Target {
+  const older = withOlderTypes(reference);
+  return targetOf('generation 2, older transactions', older, oursOf(2, 1_000), anyOlderDocument);
+}
+
+function targetOf(name: string, reference: ReferencePackage, ours: Ours, anyCase: (below: Below) => Document): Target {
+  return { name, compare: (below) => compareText(anyText(below)), compareText };
 
   function anyText(below: Below): string {
-    const document = anyDocument(reference, below);
+    const document = anyCase(below);
     const sender = PEOPLE.find(({ publicKey }) => publicKey === document['senderPublicKey']) ?? PEOPLE[0];
     if (sender === undefined) throw new Error('there are people');
     const second = below(4) === 0 ? PEOPLE[below(PEOPLE.length)] : undefined;

@@ -3,8 +3,9 @@
 import type { ReferencePackage } from './reference.ts';
 import type { Handlers } from './reference-node.ts';
 import { blockTarget } from './target-blocks.ts';
+import { headerTarget } from './target-headers.ts';
 import { signatureTarget } from './target-signatures.ts';
-import { transactionTarget } from './target-transactions.ts';
+import { olderTransactionTarget, transactionTarget } from './target-transactions.ts';
 import type { Target } from './target.ts';
 
 /** The reference: its classes of transactions, and what its node does with those of a block. */
@@ -14,5 +15,11 @@ export interface Reference {
 }
 
 export function targetsOf({ package: reference, handlers }: Reference): readonly Target[] {
-  return [transactionTarget(reference), blockTarget(reference, handlers), signatureTarget(reference, handlers)];
+  return [
+    transactionTarget(reference),
+    blockTarget(reference, handlers),
+    signatureTarget(reference, handlers),
+    headerTarget(reference, handlers),
+    ...(reference.generation === 2 ? [olderTransactionTarget(reference)] : []),
+  ];
 }

@@ -4,9 +4,11 @@ import { emptyAccount, type StateWriter } from '../../src/protocol/state.ts';
 import type { Below } from '../fuzz/mutate.ts';
 import { otherCase, pick } from './mutations.ts';
 import { PEOPLE } from './people.ts';
-import type { Columns } from './reference-tables.ts';
+import type { Columns } from '../support/reference-tables.ts';
 
 const BALANCES = ['0', '10000000', '500000000', '2500000000', '3000000000', '10000000000', '100000000000000'];
+/** At the bound of what an account may have. */
+const ODD_BALANCES = ['9223372036854775807', '9223372036754775807', '9223372036854775806', '9999999', '1'];
 /** Of delegates, some at the ends of what can be stored. */
 const WEIGHTS = ['0', '100000000000', '9223372036854775807', '-9223372036854775808', '9223372036000000000'];
 
@@ -22,7 +24,7 @@ export function anyAccounts(below: Below): readonly (Partial<Columns> & { readon
     const members = hasGroup ? [...new Set([0, 1, 2].map(() => pick(PEOPLE, below).publicKey))] : [];
     return {
       address: person.address,
-      balance: pick(BALANCES, below),
+      balance: pick(below(15) === 0 ? ODD_BALANCES : BALANCES, below),
       ...(hasSpoken ? { publicKey: person.publicKey } : {}),
       ...(hasSpoken && below(5) === 0 ? { secondPublicKey: pick(PEOPLE, below).publicKey } : {}),
       ...(isDelegate ? { username: `delegate${index}`, isDelegate: true, voteWeight: anyWeight(below) } : {}),

@@ -1,26 +1,84 @@
-/** The account store that the reference package's transactions apply themselves to, filled from a state of ours. */
+/** The account store that the reference's transactions apply themselves to, and accounts of both sides in one form. */
 
-import type { StateOverlay } from '../../src/protocol/state.ts';
 import type { Account } from '../../src/protocol/state.ts';
-import type { MemoryState } from './memory-state.ts';
+import { emptyRow, type AccountTable, type Columns, type Filter } from './reference-tables.ts';
 
-/** Columns of the reference, as far as transactions read or write them. */
-interface Columns {
-  readonly address: string;
-  readonly balance: string;
-  readonly publicKey?: string | null;
-  readonly secondPublicKey?: string | null;
-  readonly username?: string | null;
-  readonly isDelegate?: number;
-  readonly membersPublicKeys?: readonly string[] | null;
-  readonly multiMin?: number;
-  readonly multiLifetime?: number;
-  readonly votedDelegatesPublicKeys?: readonly string[] | null;
+/** Accounts in memory over a table, with a snapshot to go back to. */
+class AccountStore {
+  #rows: Columns[];
+  #changed = new Set<string>();
+  #snapshot: { readonly rows: Columns[]; readonly changed: Set<string> } | undefined;
+  readonly #table: AccountTable;
+
+  constructor(table: AccountTable, loaded: readonly Columns[]) {
+    this.#table = table;
+    this.#rows = structuredClone([...loaded]);
+  }
+
+  async cache(filters: readonly Filter[]): Promise<void> {
+    for (const row of await this.#table.get(filters)) {
+      if (!this.#rows.some(({ address }) => address === row.address)) this.#rows.push(row);
+    }
+  }
+
+  createSnapshot(): void {
+    this.#snapshot = { rows: structuredClone(this.#rows), changed: new Set(this.#changed) };
+  }
+
+  restoreSnapshot(): void {
+    if (this.#snapshot === undefined) return;
+    this.#rows = this.#snapshot.rows;
+    this.#changed = this.#snapshot.changed;
+  }
+
+  get(address: string): Columns {
+    const row = this.find((each) => each.address === address);
+    if (row === undefined) throw new Error(`Account with address = ${address} does not exist`);
+    return structuredClone(row);
+  }
+
+  getOrDefault(address: string): Columns {
+    const row = this.find((each) => each.address === address);
+    if (row !== undefined) return row;
+    this.#rows.push(emptyRow(address));
+    this.#changed.add(address);
+    return emptyRow(address);
+  }
+
+  find(matches: (row: Columns) => boolean): Columns | undefined {
+    return this.#rows.find(matches);
+  }
+
+  set(address: string, row: Columns): void {
+    const index = this.#rows.findIndex((each) => each.address === address);
+    if (index < 0) throw new Error(`Account with address = ${address} does not exist`);
+    this.#rows[index] = row;
+    this.#changed.add(address);
+  }
+
+  rows(): readonly Columns[] {
+    return this.#rows;
+  }
+
+  async finalize(): Promise<void> {
+    for (const row of this.#rows)
+      if (this.#changed.has(row.address)) await this.#table.upsert({ address: row.address }, row);
+  }
 }
 
-function columnsOf({ address, balance, publicKey, secondPublicKey, username, group, votes }: Account): Columns {
+export class ReferenceStore {
+  readonly account: AccountStore;
+
+  /** @param loaded rows that are there without being asked for */
+  constructor(table: AccountTable, loaded: readonly Columns[] = []) {
+    this.account = new AccountStore(table, loaded);
+  }
+}
+
+/** The row that stands for an account of ours; weights of delegates apart. */
+export function rowOf({ address, balance, publicKey, secondPublicKey, username, group, votes }: Account): Columns {
   return {
-    address,
+    ...emptyRow(address),
     balance: balance.toString(),
     publicKey: publicKey ?? null,
     secondPublicKey: secondPublicKey ?? null,
@@ -33,64 +91,30 @@ function columnsOf({ address, balance, publicKey, secondPublicKey, username, gro
   };
 }
 
-export class ReferenceStore {
-  readonly #accounts = new Map<string, Columns>();
-
-  readonly account = {
-    cache: (): Promise<readonly never[]> => Promise.resolve([]),
-    get: (address: string): Columns => {
-      const account = this.#accounts.get(address);
-      if (account === undefined) throw new Error(`no account ${address}`);
-      return account;
-    },
-    getOrDefault: (address: string): Columns => this.#accounts.get(address) ?? { address, balance: '0' },
-    find: (matches: (account: Columns) => boolean): Columns | undefined => [...this.#accounts.values()].find(matches),
-    set: (address: string, account: Columns): void => {
-      this.#accounts.set(address, account);
-    },
+/** What transactions can change of an account, but for the weight of a delegate. */
+export function comparableRow(row: Columns) {
+  const { address, balance, publicKey, secondPublicKey, username } = row;
+  return {
+    address,
+    balance,
+    publicKey,
+    secondPublicKey,
+    username,
+    members: (row.membersPublicKeys ?? []).map((key) => key.toLowerCase()),
+    min: row.multiMin,
+    lifetime: row.multiLifetime,
+    votes: row.votedDelegatesPublicKeys ?? [],
   };
-
-  constructor(state: MemoryState) {
-    for (const account of state.accounts()) this.#accounts.set(account.address, columnsOf(account));
-  }
-
-  /** Every account, with our names, in the order of the addresses. */
-  accounts(): unknown[] {
-    return sorted(
-      [...this.#accounts.values()].map((columns) => ({
-        address: columns.address,
-        balance: columns.balance,
-        publicKey: columns.publicKey ?? null,
-        secondPublicKey: columns.secondPublicKey ?? null,
-        username: columns.username ?? null,
-        members: columns.membersPublicKeys ?? [],
-        min: columns.multiMin ?? 0,
-        lifetime: columns.multiLifetime ?? 0,
-        votes: columns.votedDelegatesPublicKeys ?? [],
-      })),
-    );
-  }
 }
 
-/** Every account of a state and of the writes on top of it, comparable to `ReferenceStore.accounts`. */
-export function comparableAccounts(below: MemoryState, overlay: StateOverlay): unknown[] {
-  const accounts = new Map([...below.accounts()].map((account) => [account.address, account]));
-  for (const [address, account] of overlay.changes().accounts) accounts.set(address, account);
-  return sorted(
-    [...accounts.values()].map((account) => ({
-      address: account.address,
-      balance: account.balance.toString(),
-      publicKey: account.publicKey ?? null,
-      secondPublicKey: account.secondPublicKey ?? null,
-      username: account.username ?? null,
-      members: account.group?.members ?? [],
-      min: account.group?.min ?? 0,
-      lifetime: account.group?.lifetime ?? 0,
-      votes: account.votes,
-    })),
-  );
+interface Known {
+  readonly address: string;
+  readonly balance: string;
+  readonly publicKey: string | null;
 }
 
-function sorted<T extends { readonly address: string }>(accounts: T[]): T[] {
-  return accounts.sort((a, b) => (a.address < b.address ? -1 : 1));
+/** By address, in their order. Accounts that nothing is known of are none. */
+export function byAddress<T extends Known>(accounts: readonly T[]): Record<string, T> {
+  const known = accounts.filter(({ balance, publicKey }) => balance !== '0' || publicKey !== null);
+  return Object.fromEntries(known.sort((a, b) => (a.address < b.address ? -1 : 1)).map((each) => [each.address, each]));
 }

@@ -42,14 +42,32 @@ export function parentOf(
   return parent;
 }
 
-/** @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a slot that is not after the parent's or in the future */
-export function verifySlot(block: BlockHeader, parent: BlockHeader, nowS: number, params: ChainParams): void {
+export const SLOT_FAULT = 'Invalid block timestamp';
+
+/** What the slot of a block is held against. */
+interface SlotPlace {
+  readonly slot: number;
+  readonly parentSlot: number;
+  readonly currentSlot: number;
+}
+
+/** @returns undefined for a slot that is after the parent's and not in the future */
+export function slotFault(
+  block: BlockHeader,
+  parent: BlockHeader,
+  nowS: number,
+  params: ChainParams,
+): SlotPlace | undefined {
   const slot = slotAt(block.timestamp, params);
   const parentSlot = slotAt(parent.timestamp, params);
   const currentSlot = slotAt(nowS, params);
-  if (slot > currentSlot || slot <= parentSlot) {
-    throw new BlockRejected('BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', { slot, parentSlot, currentSlot });
-  }
+  return slot > currentSlot || slot <= parentSlot ? { slot, parentSlot, currentSlot } : undefined;
+}
+
+/** @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a slot that is not after the parent's or in the future */
+export function verifySlot(block: BlockHeader, parent: BlockHeader, nowS: number, params: ChainParams): void {
+  const fault = slotFault(block, parent, nowS, params);
+  if (fault !== undefined) throw new BlockRejected('BLOCK_TIMESTAMP_INVALID', SLOT_FAULT, { ...fault });
 }
 
 /**
@@ -80,8 +98,16 @@ export function verifyForger(
   throw new BlockRejected('BLOCK_FORGER_INVALID', text(slot), { slot, owner, generator: block.generatorPublicKey });
 }
 
+/** @throws BlockRejected `BLOCK_TRANSACTION_INVALID` for transactions that the chain holds already */
+export function refuseConfirmed(state: StateReader, block: Block): void {
+  const confirmed = block.transactions.filter((transaction) => state.hasTransaction(transaction.id));
+  if (confirmed.length === 0) return;
+  const errors = confirmed.map(({ id }) => transactionError(id, `Transaction is already confirmed: ${id}`, '.id'));
+  throw transactionsRejected(block, errors);
+}
+
 /**
- * Verifies every transaction against the state before the block and then applies them on top of each other. Inert ones are
+ * Verifies every transaction, none of which the chain holds yet, against the state before the block and then applies them on top of each other. Inert ones are
  * counted in the block and do nothing.
  *
  * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first that fails, or `BLOCK_UNSTORABLE`
@@ -93,11 +119,6 @@ export function applyTransactions(
   params: ChainParams,
   rules: BlockTransactionRules,
 ): void {
-  const confirmed = block.transactions.filter((transaction) => state.hasTransaction(transaction.id));
-  if (confirmed.length > 0) {
-    const errors = confirmed.map(({ id }) => transactionError(id, `Transaction is already confirmed: ${id}`, '.id'));
-    throw transactionsRejected(block, errors);
-  }
   const effective = block.transactions.filter(({ id }) => !params.exceptions.inertTransactions.has(id));
   const tried = effective.map((transaction) => {
     const scratch = new StateOverlay(state);

@@ -1,7 +1,8 @@
 /** Members of a block document, read with the same care by both generations. */
 
 import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';
-import { decimalOf, integerOf } from '../../primitives/decimal.ts';
+import { integerOf } from '../../primitives/decimal.ts';
+import { decimalIn } from '../tx/amounts.ts';
 import { member } from '../tx/json.ts';
 import type { Transaction } from '../types.ts';
 import { BlockRejected, TransactionRejected } from '../verdict.ts';
@@ -24,7 +25,7 @@ export function readTransactions(
   transactionFromJson: (json: unknown) => Transaction,
   transactionsMax = TRANSACTIONS_MAX,
 ): Transaction[] {
-  const list = member(json, 'transactions') ?? [];
+  const list = member(json, 'transactions') || [];
   if (!Array.isArray(list)) throw malformed('transactions', 'should be array');
   if (list.length > transactionsMax) {
     throw malformed('transactions', `should NOT have more than ${transactionsMax} items`);
@@ -59,12 +60,12 @@ export function readCount(json: unknown, name: string, missing?: number): number
 
 /**
  * Beddows in any text that the reference's number library reads (`+7`, ` 7.0`, `7e0`), as the bytes hold the number alone; or, as
- * some peers send them, as a number that is exact.
+ * some peers send them, as a number that is exact; or as a list of one, which the library reads like the one.
  */
 export function readTotal(json: unknown, name: string): bigint {
-  const value = member(json, name) || '0';
+  const value = member(json, name);
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value);
-  const number = typeof value === 'string' ? decimalOf(value) : undefined;
+  const number = decimalIn(value);
   const beddows = number === undefined ? undefined : integerOf(number);
   if (beddows === undefined || beddows < 0n || beddows > U64_MAX) {
     throw malformed(name, 'should be an amount in beddows');

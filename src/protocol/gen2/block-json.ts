@@ -97,7 +97,7 @@ function readBlock(
     height: readCount(json, 'height'),
     timestamp: readCount(json, 'timestamp'),
     ...(previousBlockId === undefined ? {} : { previousBlockId }),
-    numberOfTransactions: readCount(json, 'numberOfTransactions', transactions.length),
+    numberOfTransactions: readNumberOfTransactions(json, transactions.length),
     totalAmount: totalOr(json, 'totalAmount', () => sum(({ payload }) => amountOf(payload))),
     totalFee: totalOr(json, 'totalFee', () => sum(({ fee }) => fee)),
     reward: readTotal(json, 'reward'),
@@ -110,6 +110,13 @@ function readBlock(
     transactions,
   };
   return { ...block, id: headerId(block) };
+}
+
+/** Missing, it is the length of a list, be that missing too; null stands for nothing there. */
+function readNumberOfTransactions(json: unknown, length: number): number {
+  const list = member(json, 'transactions');
+  const isCounted = member(json, 'numberOfTransactions') === undefined && (list === undefined || Array.isArray(list));
+  return isCounted ? length : readCount(json, 'numberOfTransactions');
 }
 
 /** A total; where a number is too large to be exact, the sum that it must stand for. */

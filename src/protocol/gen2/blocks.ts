@@ -1,12 +1,21 @@
 /** Blocks of generation 2: validating and applying them. */
 
-import { applyTransactions, parentOf, verifyForger, verifySlot, type BlockTransactionRules } from '../block/apply.ts';
+import {
+  applyTransactions,
+  parentOf,
+  refuseConfirmed,
+  SLOT_FAULT,
+  slotFault,
+  verifyForger,
+  verifySlot,
+  type BlockTransactionRules,
+} from '../block/apply.ts';
 import { headerSignatureCheck, payloadFaults, validateTransactions, type BlockFormat } from '../block/validate.ts';
 import { versionAt } from '../block/version.ts';
 import type { ChainParams } from '../params.ts';
 import { rewardAt } from '../rewards.ts';
 import { roundOf } from '../rounds.ts';
-import type { ApplyContext, Rules } from '../rules.ts';
+import type { ApplyContext, BlockPlace, Rules } from '../rules.ts';
 import type { StateReader, StateWriter } from '../state.ts';
 import type { Block, BlockHeader, PublicKey, SignatureCheck, SignatureOracle } from '../types.ts';
 import { BlockRejected, type BlockRejectionCode } from '../verdict.ts';
@@ -39,23 +48,31 @@ export function createBlockRules(
   }
 
   /**
-   * The reference gathers all faults of a block and tells them in the reverse order of their discovery. Those that need the
-   * chain (parent and slot) are looked at when the block is applied, so they are not told beside the ones found here.
+   * The reference gathers all faults of a block and tells them in the reverse order of their discovery, that of the slot first.
+   * One that has no other fault is left to whoever looks at slots: it may be due to the clock alone, and costs nobody anything
+   * then, so it names none of the others either.
    */
-  function screenBlock(block: Block, verify: SignatureOracle): void {
+  function screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
     const faults = [...faultsOf(block, verify)].reverse();
     const [first] = faults;
     if (first === undefined) return;
-    throw new BlockRejected(first.code, faults.map(({ text }) => text).join('; '), {
+    const texts = faults.map(({ text }) => text);
+    if (hasWrongSlot(block, place)) texts.unshift(SLOT_FAULT);
+    throw new BlockRejected(first.code, texts.join('; '), {
       blockId: block.id,
       height: block.height,
       generator: block.generatorPublicKey,
     });
   }
 
-  function validateBlock(block: Block, verify: SignatureOracle): void {
+  function validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
     validateTransactions(block, transactionRules.validateTransaction, verify);
-    screenBlock(block, verify);
+    screenBlock(block, verify, place);
+  }
+
+  function hasWrongSlot(block: Block, place: BlockPlace | undefined): boolean {
+    const parent = block.height > 1 ? place?.state.header(block.height - 1) : undefined;
+    return place !== undefined && parent !== undefined && slotFault(block, parent, place.nowS, params) !== undefined;
   }
 
   function* faultsOf(block: Block, verify: SignatureOracle): Iterable<Fault> {
@@ -92,6 +109,7 @@ export function createBlockRules(
       (tip) => `Invalid previous block: ${block.previousBlockId} expected: ${tip?.id}`,
     );
     verifySlot(block, parent, context.nowS, params);
+    refuseConfirmed(state, block);
     verifyOwner(state, block);
     applyTransactions(state, block, context, params, transactionRules);
     applyDpos(state, block, params);

@@ -5,11 +5,13 @@
 
 import { addressAt } from '../../crypto/address-texts.ts';
 import { hexOf } from '../../primitives/bytes.ts';
+import { decimalOf, integerOf } from '../../primitives/decimal.ts';
 import { FEES } from '../params.ts';
 import { canonicalDigits } from '../tx/json.ts';
 import { bytesInvalid, payloadOf, SENDER_AT, signedKeysIn } from '../tx/transaction-type.ts';
 import type { BasicFields, TransactionLayout } from '../tx/transaction-type.ts';
 import { amountOf } from '../tx/amounts.ts';
+import { storableText } from '../tx/transfer.ts';
 import type { Address, DappDescription, Payload, PayloadKind } from '../types.ts';
 
 const TIMESTAMP_AT = 1;
@@ -84,7 +86,7 @@ function encodeBasic(
  * whole groups of eight bytes, of which the first is taken.
  */
 function recipientNumber(recipientId: Address | undefined): bigint {
-  let number = BigInt(recipientId?.slice(0, -1) ?? 0);
+  let number = recipientId === undefined ? 0n : (integerIn(recipientId.slice(0, -1)) ?? 0n);
   while (number >> 64n > 0n) number >>= 64n;
   return number;
 }
@@ -92,12 +94,12 @@ function recipientNumber(recipientId: Address | undefined): bigint {
 /** The text of a recipient whose bytes stand for another text or for none. */
 function recipientDetail({ recipientId }: { readonly recipientId?: Address }): Buffer | undefined {
   const known = recipientId !== undefined && recipientId === `${recipientNumber(recipientId)}L`;
-  return known ? undefined : Buffer.from(recipientId ?? '', 'latin1');
+  return known ? undefined : Buffer.from(recipientId ?? '', 'utf8');
 }
 
 /** The recipient that the bytes or, where kept, the detail tell of. */
 function recipientFrom(head: Head, detail: Buffer | undefined): Address {
-  return detail === undefined ? head.recipientId : detail.toString('latin1');
+  return detail === undefined ? head.recipientId : detail.toString('utf8');
 }
 
 const transfer = layoutOf({
@@ -243,6 +245,32 @@ export function beddowsOf(amount: string): bigint | undefined {
   if (digits === undefined || digits.length > 20) return undefined;
   const beddows = BigInt(digits);
   return beddows <= U64_MAX ? beddows : undefined;
+}
+
+/** Characters of a column of the reference's database. */
+const RECIPIENT_COLUMN_MAX = 22;
+
+/**
+ * As `movementOf`, of a transfer out of an application: no rule asks for an address, so all but the last character is read as
+ * a number in any of its forms (`1l`, `+7L`, `1e3L`).
+ */
+export function looseMovementOf(
+  amount: string,
+  recipientId: unknown,
+): { amount: bigint; recipientId: Address } | undefined {
+  const beddows = beddowsOf(amount);
+  if (beddows === undefined || typeof recipientId !== 'string' || recipientId.length > RECIPIENT_COLUMN_MAX) {
+    return undefined;
+  }
+  const number = integerIn(recipientId.slice(0, -1));
+  if (number === undefined || number < 0n || recipientId.includes('\0')) return undefined;
+  return { amount: beddows, recipientId: storableText(recipientId) };
+}
+
+function integerIn(text: string): bigint | undefined {
+  if (/^[0-9]+$/.test(text)) return BigInt(text);
+  const number = decimalOf(text);
+  return number && integerOf(number);
 }
 
 /** Amount and recipient that can be written as bytes, whatever the rules say of them. */

@@ -16,7 +16,7 @@ import { isVoteList, VOTE_SCHEMA } from '../tx/vote.ts';
 import type { Address, JsonObject, Payload, PayloadKind } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
 import { createDappReader, dappErrors } from './dapp.ts';
-import { beddowsOf, LEGACY_LAYOUTS, movementOf } from './layouts.ts';
+import { beddowsOf, LEGACY_LAYOUTS, looseMovementOf, movementOf } from './layouts.ts';
 
 /** NUL, and what a mis-escaped pattern of the reference takes for it as well. */
 const containsNul = (text: string): boolean => text.includes('\0') || text.includes('U00000000');
@@ -232,10 +232,14 @@ const OUT_TRANSFER_SHAPE = wrapped('outTransfer', {
 const inTransfer = typeOf(
   6,
   'inTransfer',
-  ({ asset, amount, recipientId }, id) => {
+  ({ asset, amount, recipientId, recipientPublicKey }, id) => {
     const seen = unwrapped(asset, 'inTransfer', ['dappId']);
     const refusals = new Refusals(id, assetErrors(IN_TRANSFER_SHAPE, seen, id));
     if (recipientId) refusals.add('RecipientId is expected to be undefined.', '.recipientId', recipientId);
+    if (recipientPublicKey) {
+      const message = 'RecipientPublicKey is expected to be undefined.';
+      refusals.add(message, '.recipientPublicKey', recipientPublicKey);
+    }
     if (!isPositive(amount)) refusals.add('Amount must be greater than 0', '.amount', amount, '0');
     const dappId = member(member(seen, 'inTransfer'), 'dappId');
     const beddows = beddowsOf(amount);
@@ -257,7 +261,7 @@ const outTransfer = typeOf(
     if (!recipientId) refusals.add('RecipientId must be set for outTransfer transaction', '.recipientId', recipientId);
     const dappId = member(member(seen, 'outTransfer'), 'dappId');
     const transactionId = member(member(seen, 'outTransfer'), 'transactionId');
-    const moved = movementOf(amount, recipientId);
+    const moved = looseMovementOf(amount, recipientId);
     if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
       return { errors: refusals.errors, payload: undefined };
     }

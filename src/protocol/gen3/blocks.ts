@@ -1,6 +1,13 @@
 /** Blocks of generation 3: validating, applying and building them. */
 
-import { applyTransactions, parentOf, verifyForger, verifyReward, verifySlot } from '../block/apply.ts';
+import {
+  applyTransactions,
+  parentOf,
+  refuseConfirmed,
+  verifyForger,
+  verifyReward,
+  verifySlot,
+} from '../block/apply.ts';
 import type { BlockTransactionRules } from '../block/apply.ts';
 import {
   hasProperPrevious,
@@ -13,7 +20,7 @@ import { isVersionKnown, versionAt } from '../block/version.ts';
 import type { ChainParams } from '../params.ts';
 import { rewardAt } from '../rewards.ts';
 import { forgingOrder, roundOf } from '../rounds.ts';
-import type { ApplyContext, Rules } from '../rules.ts';
+import type { ApplyContext, BlockPlace, Rules } from '../rules.ts';
 import type { StateReader, StateWriter } from '../state.ts';
 import type { Block, BlockHeader, PublicKey, SignatureCheck, SignatureOracle } from '../types.ts';
 import { BlockRejected, type BlockRejectionCode } from '../verdict.ts';
@@ -69,7 +76,7 @@ export function createBlockRules(
     ];
   }
 
-  function validateHeader(block: Block, verify: SignatureOracle, state?: StateReader): void {
+  function validateHeader(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
     if (!isVersionKnown(block.version, BLOCK_VERSION, params)) {
       throw rejected(block, 'BLOCK_VERSION_INVALID', 'Block processing version is not registered');
     }
@@ -80,20 +87,20 @@ export function createBlockRules(
     if (!verify(headerSignatureCheck(block, format))) {
       throw rejected(block, 'BLOCK_SIGNATURE_INVALID', 'Invalid block signature');
     }
-    if (state !== undefined) verifyReward(block, rewardOwed(state, block), params);
+    if (place !== undefined) verifyReward(block, rewardOwed(place.state, block), params);
   }
 
   function validatePayload(block: Block): void {
     for (const fault of payloadFaults(block, params, format)) throw rejected(block, 'BLOCK_PAYLOAD_INVALID', fault);
   }
 
-  function screenBlock(block: Block, verify: SignatureOracle, state?: StateReader): void {
-    validateHeader(block, verify, state);
+  function screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
+    validateHeader(block, verify, place);
     validatePayload(block);
   }
 
-  function validateBlock(block: Block, verify: SignatureOracle, state?: StateReader): void {
-    validateHeader(block, verify, state);
+  function validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
+    validateHeader(block, verify, place);
     validateTransactions(block, transactionRules.validateTransaction, verify);
     validatePayload(block);
   }
@@ -121,6 +128,7 @@ export function createBlockRules(
     const fault = votes ? headerFault(ledger, block, limits) : undefined;
     if (fault !== undefined) throw rejected(block, 'BLOCK_BFT_INVALID', fault);
 
+    refuseConfirmed(state, block);
     applyTransactions(state, block, context, params, transactionRules);
     const offset = offsetAt(block.height);
     applyDpos(state, block, params, offset);

@@ -17,7 +17,7 @@ import { payloadOf, type AssetReading, type TransactionType } from '../tx/transa
 import { createTransferReader, storableText } from '../tx/transfer.ts';
 import { isVoteList, VOTE_SCHEMA } from '../tx/vote.ts';
 import { writtenAsset } from '../tx/written.ts';
-import type { JsonObject, Payload, PayloadKind } from '../types.ts';
+import type { Json, JsonObject, Payload, PayloadKind } from '../types.ts';
 import { transactionError } from '../verdict.ts';
 import { GEN3_SHAPES } from './transaction-types.ts';
 
@@ -28,6 +28,8 @@ function typeOf<K extends PayloadKind>(
   rebuilt: boolean,
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
+  /** What a rebuilt asset takes over as it is written, where it takes over more than texts. */
+  keptOf?: (asset: unknown) => JsonObject,
 ): TransactionType {
   const layout = LEGACY_LAYOUTS.get(type);
   assert(layout !== undefined, `type ${type} has a layout`);
@@ -36,8 +38,10 @@ function typeOf<K extends PayloadKind>(
     readAsset,
     assetForBaseCheck: (asset) => (rebuilt || !asset ? {} : asset),
     assetToJson: (payload) => assetToJson(payloadOf(payload, kind)),
-    writtenAsset: (asset, payload) =>
-      rebuilt ? undefined : writtenAsset(asset, assetToJson(payloadOf(payload, kind))),
+    writtenAsset: (asset, payload) => {
+      const kept = rebuilt ? keptOf?.(asset) : asset;
+      return writtenAsset(kept, assetToJson(payloadOf(payload, kind)));
+    },
   };
 }
 
@@ -144,6 +148,7 @@ const inTransfer = typeOf(
     return { errors, payload: { kind: 'inTransfer', amount: beddows, dappId } };
   },
   ({ amount, dappId }) => ({ amount: amount.toString(), inTransfer: { dappId } }),
+  (asset) => ({ amount: amountIn(asset), inTransfer: member(asset, 'inTransfer') as Json }),
 );
 
 const OUT_TRANSFER_SHAPE = GEN3_SHAPES.compile({
@@ -185,6 +190,11 @@ const outTransfer = typeOf(
     amount: amount.toString(),
     recipientId,
     outTransfer: { dappId, transactionId },
+  }),
+  (asset) => ({
+    amount: amountIn(asset),
+    recipientId: member(asset, 'recipientId') as Json,
+    outTransfer: member(asset, 'outTransfer') as Json,
   }),
 );
 

@@ -39,7 +39,7 @@ export function countedAmount(transaction: Transaction): Decimal | undefined {
   const { payload, written } = transaction;
   if (written?.asset === undefined || 'amount' in payload) return decimalOfInteger(amountOf(payload));
   if (!unsigned.has(transaction)) {
-    unsigned.set(transaction, unsignedAmount(member(JSON.parse(written.asset), 'amount')));
+    unsigned.set(transaction, decimalIn(member(JSON.parse(written.asset), 'amount')));
   }
   return unsigned.get(transaction);
 }
@@ -52,7 +52,13 @@ export function hasUnsignedAmount(transaction: Transaction): boolean {
   return transaction.written?.asset !== undefined && countedAmount(transaction) !== ZERO;
 }
 
-function unsignedAmount(value: unknown): Decimal | undefined {
+/**
+ * The number that the reference's number library reads in a member of a document: missing and empty ones are 0, and a list of
+ * one number is that number.
+ *
+ * @returns undefined for what is no number, and for numbers of JSON with more than 15 digits
+ */
+export function decimalIn(value: unknown): Decimal | undefined {
   if (!value) return ZERO;
   if (typeof value === 'number') {
     const text = String(value);

@@ -14,6 +14,9 @@ import { canonicalDigits } from './json.ts';
 /** What is wrong with the shape of a value, by a schema; nothing when it fits. */
 export type Shape = (value: unknown) => readonly ErrorObject[];
 
+/** The reference's validator is an older one, whose schemes of addresses may have a comma. */
+const LOOSE_URI = /^[a-z][a-z0-9+,.-]*:[^\s]*$/i;
+
 /** Makes shapes of one generation, whose idea of a forbidden NUL character goes into the formats. */
 export interface ShapeCompiler {
   compile(schema: object): Shape;
@@ -40,6 +43,7 @@ export function createShapeCompiler(
     ajv.addFormat('additionPublicKey', (text: string) => text.startsWith('+') && isPublicKey(text.slice(1)));
     ajv.addFormat('username', (text: string) => !containsNul(text) && isUsername(text));
     ajv.addFormat('transferData', (text: string) => !containsNul(text) && Buffer.byteLength(text, 'utf8') <= 64);
+    ajv.addFormat('uri', LOOSE_URI);
     ajv.addFormat('noNullByte', (text: string) => !containsNul(text));
     ajv.addKeyword('uniqueSignedPublicKeys', { type: 'array', validate: haveDistinctKeys, errors: false });
     return ajv;

@@ -24,7 +24,7 @@ export function isSignedBy(
   digest: Uint8Array,
   verify: SignatureOracle,
 ): boolean {
-  return verify({ publicKey: bytesOfHex(publicKey), message: digest, signature: bytesOfHex(signature) });
+  return verify(checkOf(publicKey, digest, signature));
 }
 
 /** Errors of the second signature, which an account with a second key must give and no other may. */
@@ -54,18 +54,26 @@ export function groupStanding(
   sender: Account | undefined,
   context: ApplyTransactionContext,
 ): GroupStanding {
-  const { payload, signatures } = transaction;
-  if (payload.kind === 'multisignature') {
-    const members = membersOf(payload.keysgroup);
-    return memberStanding(transaction, members, members.length, context);
-  }
-  const group = sender?.group;
-  if (group !== undefined && group.members.length > 0 && group.min > 0) {
-    return memberStanding(transaction, group.members, group.min, context);
-  }
-  if (signatures.length === 0) return NONE;
+  const group = groupConcerned(transaction, sender);
+  if (group !== undefined) return memberStanding(transaction, group.members, group.min, context);
+  if (transaction.signatures.length === 0) return NONE;
   const error = transactionError(transaction.id, 'Sender is not a multisignature account', '.signatures');
   return { status: 'fail', errors: [error] };
+}
+
+interface ConcernedGroup {
+  readonly members: readonly PublicKey[];
+  /** Members that must sign. */
+  readonly min: number;
+}
+
+function groupConcerned({ payload }: Transaction, sender: Account | undefined): ConcernedGroup | undefined {
+  if (payload.kind === 'multisignature') {
+    const members = membersOf(payload.keysgroup);
+    return { members, min: members.length };
+  }
+  const group = sender?.group;
+  return group !== undefined && group.members.length > 0 && group.min > 0 ? group : undefined;
 }
 
 function memberStanding(
@@ -157,4 +165,74 @@ function matchOf(
     if (verify(check)) return { memberIndex, check };
   }
   return undefined;
+}
+
+/** Questions in rounds: each yields checks and takes their answers, in order. */
+export type SignatureSearch = Generator<readonly SignatureCheck[], void, readonly boolean[]>;
+
+/**
+ * Seeks the second key and the members whom the signatures of a transaction are of, so that the checks can be made elsewhere
+ * before the transaction is verified. Where it ends with a member for each signature, verifying asks one check for each,
+ * all of which were answered; else it asks as if nothing had been sought. No verdict follows from it.
+ *
+ * A transaction of a group costs 15 checks where all members signed in their order, 120 in the worst order, and 29 until the
+ * first signature turns out to be of nobody.
+ *
+ * @param sender the account before the transaction
+ */
+export function* searchSigners(
+  transaction: Transaction,
+  sender: Account | undefined,
+  digests: ApplyTransactionContext['digests'],
+): SignatureSearch {
+  const { signSignature } = transaction;
+  if (sender?.secondPublicKey !== undefined && signSignature !== undefined) {
+    const message = digests.secondSigningDigest(transaction);
+    yield [checkOf(sender.secondPublicKey, message, signSignature)];
+  }
+  const group = groupConcerned(transaction, sender);
+  const signatures = [...new Set(transaction.signatures)];
+  if (group === undefined || signatures.length < group.min || signatures.length > group.members.length) return;
+  yield* searchMembers(transaction, signatures, group.members, digests.signingDigest(transaction));
+}
+
+/** Most candidates that are asked about at once for one signature: each may be asked in vain. */
+const CANDIDATES_AT_ONCE_MAX = 8;
+
+function* searchMembers(
+  transaction: Transaction,
+  signatures: readonly Signature[],
+  members: readonly PublicKey[],
+  digest: Uint8Array,
+): SignatureSearch {
+  const matchWith = (signature: Signature, memberIndex: number): Match => ({
+    memberIndex,
+    check: checkOf(members[memberIndex] ?? '', digest, signature),
+  });
+  const found = new Map<Signature, Match>();
+  const free = new Set(members.keys());
+  const keep = (signature: Signature, match: Match): void => {
+    found.set(signature, match);
+    free.delete(match.memberIndex);
+  };
+  // Where all members signed, the signatures most often stand in their order.
+  const likely = signatures.map(matchWith);
+  const answers = yield likely.map(({ check }) => check);
+  for (const [index, match] of likely.entries()) if (answers[index] === true) keep(signatures[index] ?? '', match);
+  for (const [index, signature] of signatures.entries()) {
+    if (found.has(signature)) continue;
+    const candidates = [...free].filter((memberIndex) => memberIndex !== index);
+    for (let atOnce = 1; candidates.length > 0 && !found.has(signature); atOnce *= 2) {
+      const some = candidates.splice(0, Math.min(atOnce, CANDIDATES_AT_ONCE_MAX));
+      const matched = some.map((memberIndex) => matchWith(signature, memberIndex));
+      const match = matched[(yield matched.map(({ check }) => check)).indexOf(true)];
+      if (match !== undefined) keep(signature, match);
+    }
+    if (!found.has(signature)) return;
+  }
+  matches.set(transaction, found);
+}
+
+function checkOf(publicKey: PublicKey, message: Uint8Array, signature: Signature): SignatureCheck {
+  return { publicKey: bytesOfHex(publicKey), message, signature: bytesOfHex(signature) };
 }

@@ -11,7 +11,7 @@ import type { ApplyTransactionContext, Dialect } from './apply-context.ts';
 import { applyTransaction } from './apply.ts';
 import { isExcepted } from './exceptions.ts';
 import { addMemberSignature } from './member-signature.ts';
-import { groupStanding } from './signatures.ts';
+import { groupStanding, searchSigners } from './signatures.ts';
 import { spendingErrors } from './spending.ts';
 import type { TransactionBytes } from './transaction-bytes.ts';
 import { amountOf } from './amounts.ts';
@@ -45,6 +45,7 @@ export interface TransactionRules extends Pick<
   | 'validateTransaction'
   | 'typeErrors'
   | 'primarySignatureChecks'
+  | 'signatureSearch'
   | 'verifyTransaction'
   | 'processTransactions'
   | 'addMemberSignature'
@@ -197,6 +198,11 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     tryTransaction,
     processTransactions,
     primarySignatureChecks: (transaction) => [bytes.primaryCheck(transaction, networkIdentifier)],
+    signatureSearch: (state, transaction) => {
+      const { signatures, signSignature, senderId } = transaction;
+      if (signatures.length === 0 && signSignature === undefined) return undefined;
+      return searchSigners(transaction, state.account(senderId), digests);
+    },
     applyInSequence,
     applyGenesisTransactions: (state, genesis) =>
       applyGenesisTransactions(

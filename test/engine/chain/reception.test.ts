@@ -6,23 +6,26 @@ import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
 import { Chain } from '../../../src/engine/chain.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
 import type { Verifier } from '../../../src/ports/verifier.ts';
-import type { Block, KeyPair } from '../../../src/protocol/types.ts';
+import type { Block, KeyPair, Transaction } from '../../../src/protocol/types.ts';
 import { createInlineVerifier } from '../../../src/workers/inline-verifier.ts';
-import { ChainMaker, keyPairOf, publicKeyOf, signBlock } from '../../support/chain-maker.ts';
+import { ChainMaker, keyPairOf, makeNetwork, publicKeyOf, signBlock, withPayload } from '../../support/chain-maker.ts';
 import { forkOf, grown, LoneChain } from './lone-chain.ts';
 
 /** A chain that counts its checks and whose checks of many at once can be held up. */
 async function countingChain(maker: ChainMaker, timestamp: number, said: (code: string) => unknown = () => undefined) {
   const lone = await LoneChain.with(maker);
   const inner = createInlineVerifier(selectEd25519(), 10_000);
-  const costs = { single: 0, together: 0 };
+  const costs = { single: 0, together: 0, computedAlone: 0 };
   const held: (() => void)[] = [];
   let isHolding = false;
   const verifier: Verifier = {
     ...inner,
     verify: (check) => {
       costs.single += 1;
-      return inner.verify(check);
+      const beforeMs = inner.spentMs;
+      const answer = inner.verify(check);
+      if (inner.spentMs > beforeMs) costs.computedAlone += 1;
+      return answer;
     },
     verifyAll: async (checks) => {
       costs.together += checks.length;
@@ -74,7 +77,7 @@ test('of a block that is out of turn or not signed by whom it names no transacti
   t.is(await outcomeOf(chain, signBlock(block, {}, keyPairOf('stranger'))), 'BLOCK_FORGER_INVALID');
   const stolen = { ...block, generatorPublicKey: publicKeyOf(keyPairOf('stranger')) };
   t.is(await outcomeOf(chain, stolen), 'BLOCK_SIGNATURE_INVALID');
-  t.deepEqual(costs, { single: 2, together: 0 });
+  t.deepEqual(costs, { single: 2, together: 0, computedAlone: 2 });
   t.is(await outcomeOf(chain, block), 'applied');
   t.is(costs.together, 4);
 });
@@ -146,4 +149,47 @@ test('blocks that arrive while the transactions of one are checked are taken in 
   t.deepEqual(await Promise.all(outcomes), ['applied', 'applied']);
   await idle;
   t.is(chain.tip.header.id, next.id);
+});
+
+/** A group of fifteen with a second key in the chain, and the next block: transfers of it whose signatures stand in the worst order. */
+function groupBlock(generation: 2 | 3, spoil: (transactions: Transaction[]) => Transaction[] = (all) => all) {
+  const maker = new ChainMaker(makeNetwork({ generation }));
+  const [group, other] = maker.network.accounts as [KeyPair, KeyPair];
+  const members = Array.from({ length: 15 }, (_, index) => keyPairOf(`member ${index}`));
+  const second = keyPairOf('second');
+  const keysgroup = members.map((member) => `+${publicKeyOf(member)}`);
+  maker.forge({
+    transactions: [maker.transaction(group, { kind: 'secondSignature', publicKey: publicKeyOf(second) })],
+  });
+  const registration = { kind: 'multisignature', min: 12, lifetime: 1, keysgroup } as const;
+  maker.forge({ transactions: [maker.transaction(group, registration, { members, second })] });
+  const signers = [...members].reverse();
+  const transactions = [1n, 2n].map((amount) => maker.transfer(group, other, amount, { members: signers, second }));
+  const { keyPair } = maker.nextSlot();
+  return { maker, block: withPayload(maker.build({ transactions: [] }), keyPair, spoil(transactions)) };
+}
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: signatures of groups in a block are matched with their members before its turn`, async (t) => {
+    const { maker, block } = groupBlock(generation);
+    t.is(block.transactions.length, 2);
+    const { chain, costs } = await countingChain(maker, block.timestamp);
+    t.is(await outcomeOf(chain, block), 'applied');
+    const header = 1;
+    t.is(costs.computedAlone, header);
+    const [primary, secondOfEach, inWorstOrder] = [1, 1, 120];
+    t.true(costs.together <= header + 2 * (primary + secondOfEach + inWorstOrder), `${costs.together} checks`);
+  });
+}
+
+test('a block with signatures of nobody is refused as before, and costs little more than to find the first', async (t) => {
+  const spoilt = (transaction: Transaction): Transaction => ({
+    ...transaction,
+    signatures: transaction.signatures.map((_, index) => index.toString(16).padStart(128, '0')),
+  });
+  const { maker, block } = groupBlock(3, (transactions) => transactions.map(spoilt));
+  const { chain, costs } = await countingChain(maker, block.timestamp);
+  t.is(await outcomeOf(chain, block), 'BLOCK_TRANSACTION_INVALID');
+  const ownAndSecond = 2;
+  t.true(costs.together <= 1 + 2 * (ownAndSecond + 15 + 14), `${costs.together} checks`);
 });

@@ -76,6 +76,39 @@ test('all faults of a block are told, the last found first', (t) => {
   );
 });
 
+test('a slot that cannot be is told before the other faults of the next block, and not instead of them', (t) => {
+  const { maker, next, forger } = scene();
+  const nowS = next.timestamp;
+  const place = (atS: number) => ({ state: maker.state, nowS: atS });
+  const told =
+    (block: Block, atS = nowS): (() => void) =>
+    () => {
+      maker.rules.validateBlock(block, verify, place(atS));
+    };
+  const late = signBlock(next, { timestamp: 0, totalFee: 1n }, forger);
+  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Invalid block timestamp; Invalid total fee', told(late));
+  const early = signBlock(next, { totalFee: 1n }, forger);
+  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Invalid block timestamp; Invalid total fee', told(early, nowS - SLOT_S));
+  refused(t, 'BLOCK_PAYLOAD_INVALID', 'Invalid total fee', told(early));
+  const onlyLate = signBlock(next, { timestamp: 0 }, forger);
+  t.notThrows(told(onlyLate));
+  refused(t, 'BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', apply(maker, onlyLate));
+});
+
+test('a transaction that is confirmed is told before the owner of the slot', (t) => {
+  const { maker, next } = scene();
+  maker.apply(next);
+  const { keyPair } = maker.nextSlot();
+  const [other] = network.delegates.filter((pair) => publicKeyOf(pair) !== publicKeyOf(keyPair));
+  const again = maker.build({ transactions: [] });
+  const foreign = withPayload(
+    { ...again, generatorPublicKey: publicKeyOf(other ?? keyPair) },
+    other ?? keyPair,
+    next.transactions,
+  );
+  refused(t, 'BLOCK_TRANSACTION_INVALID', /already confirmed/, apply(maker, foreign));
+});
+
 test('each fault of a header is found alone', (t) => {
   const { maker, next, forger } = scene();
   const { previousBlockId: _, ...orphan } = next;

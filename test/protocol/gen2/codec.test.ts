@@ -112,6 +112,40 @@ test('transfers into and out of an application are refused for what they lack', 
   t.is(unwritable?.message, 'the transaction cannot be written as bytes');
 });
 
+test('a transfer out of an application goes to any number with a character behind it, and the account has the text as its name', (t) => {
+  for (const [recipientId, bytes] of [
+    ['1l', '0000000000000001'],
+    ['+7x', '0000000000000007'],
+    ['1e3L', '00000000000003e8'],
+    ['18446744073709551616L', '0000000000000001'],
+  ] as const) {
+    const out = oldCodec.transactionFromJson({ ...transferOut, recipientId });
+    t.is(hexOf(basicBytes(out)).slice(74, 90), bytes, recipientId);
+    t.is((out.payload as { recipientId?: string }).recipientId, recipientId);
+    t.deepEqual(oldCodec.decodeTransaction(oldCodec.encodeTransaction(out)), out);
+  }
+  for (const recipientId of ['L', '-1L', 'xL', '1.5L', `${'1'.repeat(22)}L`, '\u0000']) {
+    t.throws(() => oldCodec.transactionFromJson({ ...transferOut, recipientId }), undefined, recipientId);
+  }
+});
+
+test('a transfer into an application names no key of a recipient', (t) => {
+  const json = { ...transferIn, recipientPublicKey: alice.publicKey };
+  const error = t.throws(() => oldCodec.transactionFromJson(json), { instanceOf: TransactionRejected });
+  t.deepEqual(
+    error?.errors.map(({ message }) => message),
+    ['RecipientPublicKey is expected to be undefined.'],
+  );
+});
+
+test('schemes of the icon and the link of an application may have a comma, as in the reference’s validator', (t) => {
+  const dapp = { ...dappAsset.dapp, link: 'a,b:.zip', icon: 'x,:.png' };
+  t.notThrows(() => oldCodec.transactionFromJson(documentOf(5, { asset: { dapp } })));
+  for (const icon of ['a b:.png', '//a.png', 'x;y:.png']) {
+    t.throws(() => oldCodec.transactionFromJson(documentOf(5, { asset: { dapp: { ...dapp, icon } } })));
+  }
+});
+
 test('types 5 to 7 exist where the network names a height for them, and below that height only', (t) => {
   const rules = createGen2Rules(oldNetwork);
   for (const [json, end] of [

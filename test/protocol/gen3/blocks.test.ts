@@ -304,7 +304,7 @@ test('of several faults of the next block the one is told that the reference tel
   const told =
     (block: Block): (() => void) =>
     () => {
-      maker.rules.validateBlock(block, verify, maker.state);
+      maker.rules.validateBlock(block, verify, { state: maker.state, nowS: block.timestamp });
       apply(maker, block)();
     };
   refused(t, 'BLOCK_REWARD_INVALID', /^Invalid block reward: 1/, told(wrong));

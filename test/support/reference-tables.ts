@@ -45,11 +45,7 @@ export class AccountTable {
     const before = this.#rows.get(address ?? '') ?? emptyRow(address ?? '');
     const row = { ...before, ...changes };
     for (const column of ['balance', 'voteWeight'] as const) requireBigint(row[column] ?? '0');
-    this.#rows.set(row.address, {
-      ...row,
-      publicKey: bytesText(row.publicKey),
-      secondPublicKey: bytesText(row.secondPublicKey),
-    });
+    this.#rows.set(row.address, storedRow(row));
     return Promise.resolve();
   };
 
@@ -81,6 +77,11 @@ export function emptyRow(address: string): Columns {
 /** A row of which only what is not usual was written. */
 export function fullRow(row: Partial<Columns> & { readonly address: string }): Columns {
   return { ...emptyRow(row.address), ...row };
+}
+
+/** A row as it comes out of the table. */
+export function storedRow(row: Columns): Columns {
+  return { ...row, publicKey: bytesText(row.publicKey), secondPublicKey: bytesText(row.secondPublicKey) };
 }
 
 /** What an INSERT of a block's totals and of its transactions' assets refuses. */

@@ -1,0 +1,32 @@
+/** Has the questions of many searches for signers answered together, round by round. */
+
+import type { Verifier } from '../ports/verifier.ts';
+import type { SignatureSearch } from '../protocol/tx/signatures.ts';
+
+/** Checks put to the verifier at once: as many as it still remembers by their content (`KEYED_CHECKS_MAX` of the pool). */
+const CHECKS_AT_ONCE_MAX = 200;
+
+/** Rounds are bounded by the searches: a transaction has 15 signatures at most, and each of them a few rounds. */
+export async function answerSearches(
+  searches: readonly SignatureSearch[],
+  verifier: Pick<Verifier, 'verifyAll'>,
+): Promise<void> {
+  let open = searches.flatMap((search) => stepOf(search, search.next()));
+  while (open.length > 0) {
+    const checks = open.flatMap(({ asked }) => asked);
+    const answers: boolean[] = [];
+    for (let from = 0; from < checks.length; from += CHECKS_AT_ONCE_MAX) {
+      answers.push(...(await verifier.verifyAll(checks.slice(from, from + CHECKS_AT_ONCE_MAX))));
+    }
+    let at = 0;
+    open = open.flatMap(({ search, asked }) => {
+      const own = answers.slice(at, at + asked.length);
+      at += asked.length;
+      return stepOf(search, search.next(own));
+    });
+  }
+}
+
+function stepOf(search: SignatureSearch, { done, value }: ReturnType<SignatureSearch['next']>) {
+  return done === true ? [] : [{ search, asked: value as NonNullable<typeof value> }];
+}
