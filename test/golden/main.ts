@@ -6,9 +6,13 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { Generation } from '../../src/protocol/params.ts';
 import { compareAccounts } from './compare-accounts.ts';
 import { compareAnswers } from './compare-answers.ts';
 import { compareCases } from './compare-cases.ts';
+import { compareStrict } from './compare-strict.ts';
+import { loadDescription } from './description.ts';
+import { defaultCacheFolder, installRelease } from '../interop/install.ts';
 
 const { values } = parseArgs({ options: { dir: { type: 'string' }, all: { type: 'boolean' } } });
 if (values.dir === undefined) {
@@ -20,10 +24,13 @@ const folders = existsSync(join(root, 'chain.ndjson.gz')) ? [root] : [join(root,
 let failures = 0;
 for (const folder of folders) {
   const generation = basename(folder) === 'gen2' ? 2 : 3;
+  const { sdk } = await installRelease(generation, defaultCacheFolder(), console.log);
+  const description = loadDescription(sdk);
   for (const [what, compare] of [
     ['accounts', compareAccounts],
     ['answers', compareAnswers],
     ['cases', compareCases],
+    ['answers in the strict dialect', (from: string, of: Generation) => compareStrict(from, of, description)],
   ] as const) {
     const { compared, complaints } = await compare(folder, generation);
     failures += complaints.length;

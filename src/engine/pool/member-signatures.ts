@@ -1,7 +1,6 @@
 /** Signatures of group members over pending transactions. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
-import { isU64Decimal } from '../../primitives/bytes.ts';
 import type { MemberSignature } from '../../protocol/types.ts';
 import { transactionError, TransactionRejected } from '../../protocol/verdict.ts';
 import { verificationLimit } from './admission.ts';
@@ -17,11 +16,12 @@ import type { Payer } from './verification-budget.ts';
 export function memberSignatureFromJson(json: unknown): MemberSignature {
   if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
   const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
-  if (typeof transactionId !== 'string' || !isU64Decimal(transactionId)) {
-    throw malformed(`'.transactionId' should match format "id"`);
+  // Digits that no transaction can have name none, which is another refusal.
+  if (typeof transactionId !== 'string' || !/^[0-9]{1,20}$/.test(transactionId)) {
+    throw malformed('should match format "id"');
   }
-  if (!isHexOf(publicKey, 32)) throw malformed(`'.publicKey' should match format "publicKey"`);
-  if (!isHexOf(signature, 64)) throw malformed(`'.signature' should match format "signature"`);
+  if (!isHexOf(publicKey, 32)) throw malformed('should match format "publicKey"');
+  if (!isHexOf(signature, 64)) throw malformed('should match format "signature"');
   return { transactionId, publicKey, signature };
 }
 
@@ -46,7 +46,7 @@ export function addMemberSignature(
   const pooled = queues.stateOf(transactionId) === 'pending' ? queues.get(transactionId) : undefined;
   if (pooled === undefined) {
     const message = 'Unable to process signature, corresponding transaction not found';
-    throw new TransactionRejected('TRANSACTION_INVALID', [transactionError(transactionId, message, '.signature')]);
+    throw new TransactionRejected('TRANSACTION_INVALID', [transactionError('', message, '.signature')]);
   }
   // One spelling, or the same signature in capitals would be added a second time and spoil the transaction.
   const added = { ...given, signature: given.signature.toLowerCase(), publicKey: given.publicKey.toLowerCase() };

@@ -5,7 +5,7 @@ import type { Dialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
-  afterParameter,
+  afterParameters,
   idParameter,
   int32Parameter,
   integerParameter,
@@ -35,7 +35,7 @@ export function blockRoutes(dialect: Dialect): readonly Route[] {
         integerParameter('toTimestamp', 1, 'Latest timestamp, in seconds since the epoch of the network.'),
         publicKeyParameter('generatorPublicKey', 'Public key of the delegate that forged it.'),
         ...pageParameters(100),
-        afterParameter(),
+        ...afterParameters(dialect),
         sortParameter(['height', 'totalAmount', 'totalFee', 'timestamp'], 'height:desc'),
       ],
       unknownParameters: 'refused',

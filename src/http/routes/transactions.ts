@@ -1,15 +1,16 @@
 /** Transactions: those of the chain, and handing in a new one. */
 
 import type { TransactionQuery } from '../../ports/queries.ts';
-import type { Dialect } from '../dialect.ts';
+import { joinedOnly, type Dialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
   addressParameter,
-  afterParameter,
+  afterParameters,
   idParameter,
   int32Parameter,
   integerParameter,
+  keyParameter,
   listMeta,
   LONG_QUESTIONS,
   pageOf,
@@ -19,10 +20,10 @@ import {
   sortParameter,
 } from '../parameters.ts';
 import { transactionRefused } from '../problems.ts';
-import type { CheckedRequest, Parameter, Route } from '../route.ts';
+import type { CheckedRequest, Route } from '../route.ts';
 import type { Schema } from '../schema.ts';
 import { COUNTED_LIST_META, FLAG, listOf, objectOf, TEXT } from '../views/shapes.ts';
-import { confirmedShape, confirmedView } from '../views/transaction.ts';
+import { confirmedShape, confirmedView, remarksOn } from '../views/transaction.ts';
 
 export function transactionRoutes(dialect: Dialect): readonly Route[] {
   return [listRoute(dialect), submitRoute(dialect)];
@@ -43,7 +44,7 @@ function listRoute(dialect: Dialect): Route {
       addressParameter('recipientId', 1, 'Address of the recipient.'),
       addressParameter('senderIdOrRecipientId', 1, 'Address of the sender, the recipient or both.'),
       keyParameter('senderPublicKey', 'Public key of the sender.'),
-      ...(dialect.generation === 2 ? [keyParameter('recipientPublicKey', 'Public key of the recipient.')] : []),
+      ...(dialect.generation === 2 ? [RECIPIENT_KEY] : joinedOnly(dialect, [RECIPIENT_KEY])),
       integerParameter('minAmount', 0, 'Least amount, in beddows.'),
       integerParameter('maxAmount', 0, 'Largest amount, in beddows.'),
       integerParameter('fromTimestamp', 0, 'Earliest timestamp, in seconds since the epoch of the network.'),
@@ -56,7 +57,7 @@ function listRoute(dialect: Dialect): Route {
         description: 'Data of a transfer; `%` stands for any bytes, `_` for any one byte.',
       }),
       ...pageParameters(100),
-      afterParameter(),
+      ...afterParameters(dialect),
       sortParameter(['amount', 'fee', 'type', 'timestamp'], 'amount:asc'),
     ],
     unknownParameters: 'refused',
@@ -67,7 +68,9 @@ function listRoute(dialect: Dialect): Route {
       const query = queryOf(request, filters);
       const page = await pageBy(filters, query, (asked) => api.chain.transactions(asked));
       const tipHeight = api.chain.tip()?.height ?? 0;
-      const data = page.items.map((entry) => confirmedView(entry, tipHeight, api.readyOf(entry.transaction), dialect));
+      const data = page.items.map((entry) =>
+        confirmedView(entry, tipHeight, remarksOn(entry.transaction, api), dialect),
+      );
       return { meta: { ...listMeta(request, page), count: page.total }, data };
     },
   };
@@ -96,10 +99,7 @@ function queryOf(request: CheckedRequest, filters: Filters): TransactionQuery {
   };
 }
 
-/** A public key that may not be empty. */
-function keyParameter(name: string, description: string): Parameter {
-  return queryParameter(name, { type: 'string', format: 'publicKey', minLength: 1, description });
-}
+const RECIPIENT_KEY = keyParameter('recipientPublicKey', 'Public key of the recipient.');
 
 function submitRoute(dialect: Dialect): Route {
   return {
