@@ -42,13 +42,3 @@ test('generation 3 computes the id, so that an altered copy is another transacti
   const altered = { ...json, asset: { ...json.asset, amount: '6' } };
   t.deepEqual(await messages(altered), [`Failed to validate signature ${json.signature}`]);
 });
-
-test('the moment at which a transaction came in is known after it was confirmed', async (t) => {
-  for (const generation of [2, 3] as const) {
-    const { json, api } = await waiting(generation);
-    const receivedAtMs = api.poolEntries('verified')[0]?.receivedAtMs;
-    t.is(api.receivedAtOf(json.id), receivedAtMs);
-    t.not(receivedAtMs, undefined);
-    t.is(api.receivedAtOf('1'), undefined);
-  }
-});
