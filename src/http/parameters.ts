@@ -66,6 +66,11 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
   return [queryParameter('limit', limit), queryParameter('offset', offset)];
 }
 
+/** The same the other way round: the order of the declaration is the order of the errors. */
+export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[] {
+  return [...pageParameters(limitMax)].reverse();
+}
+
 /** `after`, for lists of the chain: the place to go on from. No node of the family has it. */
 export function afterParameters(dialect: Dialect): readonly Parameter[] {
   return joinedOnly(dialect, [AFTER]);

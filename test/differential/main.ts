@@ -14,6 +14,9 @@ import { loadFramework } from './reference-framework.ts';
 import { doubleOf } from './reference-node.ts';
 import { referencePackage } from './reference.ts';
 import { runTarget, type DifferenceClass } from './runner.ts';
+import { startHttpLab } from './http/lab.ts';
+import { httpTargets } from './http/target-http.ts';
+import type { Target } from './target.ts';
 import { targetsOf, type Reference } from './targets.ts';
 
 const EXAMPLE_CHARACTERS_MAX = 10_000;
@@ -26,8 +29,13 @@ const { values } = parseArgs({
     only: { type: 'string' },
     framework: { type: 'boolean', default: false },
     reasons: { type: 'boolean', default: false },
+    http: { type: 'boolean', default: false },
   },
 });
+
+let closing: (() => Promise<void>) | undefined;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => void Promise.resolve(closing?.()).finally(() => process.exit(1)));
 
 process.exitCode = await main(countOf('cases', values.cases), countOf('seed', values.seed));
 
@@ -43,16 +51,28 @@ async function main(cases: number, seed: number): Promise<number> {
 }
 
 async function compareGeneration(generation: Generation, cases: number, seed: number): Promise<number> {
-  const all = targetsOf(await referenceOf(generation));
+  if (!values.http) return compareTargets(targetsOf(await referenceOf(generation)), cases, seed);
+  const lab = await startHttpLab(generation, console.log);
+  closing = () => lab.close();
+  try {
+    return await compareTargets(await httpTargets(lab), cases, seed);
+  } finally {
+    closing = undefined;
+    await lab.close();
+  }
+}
+
+async function compareTargets(all: readonly Target[], cases: number, seed: number): Promise<number> {
   const targets = all.filter(({ name }) => values.only === undefined || name.includes(values.only));
   let unknown = 0;
   for (const target of targets) {
     const report = await runTarget(target, Math.ceil(cases / targets.length), seed);
-    const { accepted, seconds, classes, reasons } = report;
+    const { accepted, different, seconds, classes, reasons } = report;
     const strange = classes.filter(({ known }) => known === undefined);
     unknown += strange.length;
     console.log(
       `${target.name}: ${report.cases} cases, ${accepted} accepted by the reference, ${seconds.toFixed(1)} s, ` +
+        `${((100 * (report.cases - different)) / Math.max(1, report.cases)).toFixed(2)} % equal, ` +
         `${classes.length} classes of difference, ${strange.length} of them not known`,
     );
     for (const each of classes) tell(each);

@@ -239,7 +239,7 @@ test('no parameter is ignored without a word: a header of the answer names those
     ['/api/node/status', null],
     ['/api/node/status?foo=1&x%20y=2', 'foo, x%20y'],
     [`/api/votes?address=${ALICE.address}`, null],
-    [`/api/votes?address=${ALICE.address}&Limit=1&publicKey=`, 'publicKey, Limit'],
+    [`/api/votes?address=${ALICE.address}&Limit=1`, 'Limit'],
     ['/api/accounts?=1', '""'],
     ['/api/node/status/forging?publicKey=', 'publicKey'],
     [`/api/accounts/${ALICE.address}/multisignature_memberships?limit=1`, 'limit'],
@@ -270,6 +270,13 @@ test('empty values are refused where a filter would pass over them', async (t) =
       t.deepEqual(answer.body, body, target);
     }
   }
+});
+
+test('an empty key among other names of an account is the key of nobody', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  for (const path of ['/api/voters', '/api/votes'])
+    for (const name of ['publicKey', 'secondPublicKey'])
+      t.is((await ask(`${path}?address=${ALICE.address}&${name}=`)).status, 404, `${path} ${name}`);
 });
 
 test('both generations filter forging delegates by whether they forge, and peers by their broadhash', async (t) => {

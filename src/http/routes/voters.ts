@@ -12,7 +12,7 @@ import {
   listMeta,
   LONG_QUESTIONS,
   pageOf,
-  pageParameters,
+  pageParametersReversed,
   publicKeyParameter,
   sortOf,
   sortParameter,
@@ -29,11 +29,8 @@ export function voterRoutes(dialect: Dialect): readonly Route[] {
 const IDENTITY: readonly Parameter[] = [
   usernameParameter('Delegate name, whole.'),
   addressParameter('address', 2, 'Address.'),
-  { ...publicKeyParameter('publicKey', 'Public key; letter case does not matter.'), isIgnoredWhenEmpty: true },
-  {
-    ...publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
-    isIgnoredWhenEmpty: true,
-  },
+  publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
+  publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
 ];
 
 /**
@@ -56,7 +53,7 @@ function votersRoute(dialect: Dialect): Route {
     summary: 'Shows who votes for an account. `votes` is the number of voters.',
     parameters: [
       ...IDENTITY,
-      ...pageParameters(100),
+      ...pageParametersReversed(100),
       ...afterParameters(dialect),
       sortParameter(['publicKey', 'balance', 'username'], 'publicKey:asc'),
     ],
@@ -97,7 +94,7 @@ function votesRoute(dialect: Dialect): Route {
     summary: 'Shows whom an account votes for.',
     parameters: [
       ...IDENTITY,
-      ...pageParameters(101),
+      ...pageParametersReversed(101),
       ...afterParameters(dialect),
       sortParameter(['username', 'balance'], 'username:asc'),
     ],
@@ -133,17 +130,17 @@ function votesRoute(dialect: Dialect): Route {
   };
 }
 
-/** The account that the parameters name; empty ones count as not given. */
+/** The account that the parameters name. No account has an empty key, and with nothing else given it counts as not given. */
 function accountOf(api: NodeApi, request: CheckedRequest): Account {
-  const text = (name: string): string | undefined => request.text(name) || undefined;
   const identity: AccountIdentity = given({
-    address: text('address'),
-    publicKey: text('publicKey')?.toLowerCase(),
-    secondPublicKey: text('secondPublicKey')?.toLowerCase(),
-    username: text('username'),
+    address: request.text('address'),
+    publicKey: request.text('publicKey')?.toLowerCase(),
+    secondPublicKey: request.text('secondPublicKey')?.toLowerCase(),
+    username: request.text('username'),
   });
-  if (Object.keys(identity).length === 0) throw invalidRequest(NOTHING_GIVEN);
-  const account = api.chain.accountBy(identity);
+  const texts = Object.values(identity);
+  if (texts.every((text) => text === '')) throw invalidRequest(NOTHING_GIVEN);
+  const account = texts.includes('') ? undefined : api.chain.accountBy(identity);
   if (account === undefined) throw notFound('Delegate not found');
   return account;
 }
