@@ -1,6 +1,7 @@
 /** Signatures of group members over pending transactions. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
+import { isU64Decimal } from '../../primitives/bytes.ts';
 import type { MemberSignature } from '../../protocol/types.ts';
 import { transactionError, TransactionRejected } from '../../protocol/verdict.ts';
 import { verificationLimit } from './admission.ts';
@@ -16,8 +17,8 @@ import type { Payer } from './verification-budget.ts';
 export function memberSignatureFromJson(json: unknown): MemberSignature {
   if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
   const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
-  // Digits that no transaction can have name none, which is another refusal.
-  if (typeof transactionId !== 'string' || !/^[0-9]{1,20}$/.test(transactionId)) {
+  // Leading zeros make it the id of no transaction, which is another refusal.
+  if (typeof transactionId !== 'string' || !isU64Decimal(transactionId.replace(/^0+(?=[0-9])/, ''))) {
     throw malformed('should match format "id"');
   }
   if (!isHexOf(publicKey, 32)) throw malformed('should match format "publicKey"');

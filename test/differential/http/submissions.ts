@@ -64,31 +64,33 @@ export class Submissions {
       wallet.account(pick(['account_1', 'account_3', 'account_6'], below)),
       wallet.account('account_4'),
     ];
-    const { passphrase } = one;
+    // Each of a second of its own: two that are alike would be one.
+    const own = { passphrase: one.passphrase, timeOffset: -this.#made };
     switch (below(7)) {
       case 0:
-        return wallet.transfer(one, other, LSK, { data: `number ${this.#made}` });
+        return wallet.transfer(one, other, LSK, { ...own, data: `number ${this.#made}` });
       case 1:
-        return wallet.make('registerSecondPassphrase', { passphrase, secondPassphrase: `second ${this.#made}` });
+        return wallet.make('registerSecondPassphrase', { ...own, secondPassphrase: `second ${this.#made}` });
       case 2:
-        return wallet.make('registerDelegate', { passphrase, username: `name_${this.#made}` });
+        return wallet.make('registerDelegate', { ...own, username: `name_${this.#made}` });
       case 3:
-        return wallet.make('castVotes', { passphrase, votes: [wallet.account('genesis_3').publicKey] });
+        return wallet.make('castVotes', { ...own, votes: [wallet.account('genesis_3').publicKey] });
       case 4:
         return wallet.make('registerMultisignature', {
-          passphrase,
+          ...own,
           keysgroup: [other.publicKey],
           lifetime: 24,
           minimum: 1,
         });
       default:
-        return wallet.transfer(one, other, 1_000_000_000n * LSK, { data: `number ${this.#made}` });
+        return wallet.transfer(one, other, 1_000_000_000n * LSK, { ...own, data: `number ${this.#made}` });
     }
   }
 
   #signature(below: Below): Untyped {
     const { publicKey } = this.#lab.wallet.account(`account_${1 + below(9)}`);
-    const transactionId = pick(['1', '0', '007', '18446744073709551615', '99999999999999999999'], below);
+    const odd = ['0', '007', '18446744073709551615', '99999999999999999999'];
+    const transactionId = below(30) === 0 ? pick(odd, below) : String(1 + below(2 ** 31));
     return { transactionId, publicKey, signature: pick(['ab', 'AB', '0f'], below).repeat(64) };
   }
 
