@@ -20,6 +20,7 @@ import { compileSources } from './compile.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = path.join(ROOT, 'dist');
+const COMMIT = /^[0-9a-f]{40}$/;
 const STAMP = path.join(DIST, '.stamp');
 const LOCK = path.join(DIST, '.lock');
 const RECORD = path.join(DIST, 'src', 'build.json');
@@ -105,15 +106,39 @@ function packageVersion() {
   return JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')).version;
 }
 
-/** The commit of this repository; empty without git, or where the package lies in no repository of its own. */
+/**
+ * The commit that is built: what the environment says (`BUILD_COMMIT`, for sources without a repository), else that of this
+ * repository. Empty where the package lies in no repository of its own.
+ */
 function commit() {
+  const said = process.env.BUILD_COMMIT ?? '';
+  if (COMMIT.test(said)) return said;
   if (!existsSync(path.join(ROOT, '.git'))) return '';
   try {
     const options = { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] };
     return execFileSync('git', ['rev-parse', '--verify', 'HEAD'], options).trim();
   } catch {
-    return '';
+    return commitInFiles(path.join(ROOT, '.git'));
   }
+}
+
+/** The same where there is no git, as in the image that builds the container: its files say it. */
+function commitInFiles(folder) {
+  const read = (file) => {
+    try {
+      return readFileSync(path.join(folder, file), 'utf8');
+    } catch {
+      return '';
+    }
+  };
+  const head = read('HEAD').trim();
+  const branch = /^ref: (refs\/\S+)$/.exec(head)?.[1];
+  const packed = read('packed-refs')
+    .split('\n')
+    .map((line) => line.split(' '))
+    .find(([, name]) => name === branch)?.[0];
+  const found = branch === undefined ? head : read(branch).trim() || (packed ?? '');
+  return COMMIT.test(found) ? found : '';
 }
 
 function fingerprint() {

@@ -7,7 +7,7 @@ export interface NodeAsker {
   /** Address without `/api`. */
   readonly base: string;
   /**
-   * @param path below `/api/`
+   * @param path without the prefix `/api/`
    * @param shape what the answer must be, beside what every node answers there
    * @throws ProtocolError `NODE_UNREACHABLE`, `NODE_ANSWER_UNEXPECTED` or, for data that no node answers with,
    *   `NODE_ANSWER_MALFORMED`
@@ -37,12 +37,23 @@ const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const REASON_CHARACTERS_MAX = 500;
 const REASONS_MAX = 10;
 
+export interface AskerOptions {
+  /** Time that an answer to a question may take. */
+  readonly timeoutMs?: number;
+  /**
+   * True asks where only nodes of this kind answer: all that they say, also with `http.strictDialect`. False asks where every
+   * node of the family does.
+   */
+  readonly isOwnKind?: boolean;
+}
+
 /**
  * @param url base address, with or without `/api`
- * @param timeoutMs time that an answer to a question may take
  * @throws ProtocolError `USAGE` when it is no http(s) address
  */
-export function nodeAsker(url: string, timeoutMs = TIMEOUT_MS): NodeAsker {
+export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
+  const { timeoutMs = TIMEOUT_MS, isOwnKind = false } = options;
+  const prefix = isOwnKind ? '' : '/api';
   const base = baseOf(url);
 
   async function exchange(
@@ -52,7 +63,7 @@ export function nodeAsker(url: string, timeoutMs = TIMEOUT_MS): NodeAsker {
   ): Promise<{ readonly response: Response; readonly answer: Answer }> {
     try {
       return await within(allowedMs, async (signal) => {
-        const response = await fetch(`${base}/api/${path}`, { ...init, signal });
+        const response = await fetch(`${base}${prefix}/${path}`, { ...init, signal });
         return { response, answer: answerIn(await boundedText(response)) };
       });
     } catch (error) {
@@ -69,7 +80,7 @@ export function nodeAsker(url: string, timeoutMs = TIMEOUT_MS): NodeAsker {
     return new ProtocolError(
       'NODE_ANSWER_UNEXPECTED',
       { url: base, path, status: response.status },
-      `${base}/api/${path} answered: ${message ?? `status ${response.status}`}; is it a node that lets this machine ask?`,
+      `${base}${prefix}/${path} answered: ${message ?? `status ${response.status}`}; is it a node that lets this machine ask?`,
     );
   }
 
@@ -83,7 +94,7 @@ export function nodeAsker(url: string, timeoutMs = TIMEOUT_MS): NodeAsker {
       throw new ProtocolError(
         'NODE_ANSWER_MALFORMED',
         { url: base, path, wrong },
-        `${base}/api/${path} answered what no node does: data${wrong}; name the address of a node with --node`,
+        `${base}${prefix}/${path} answered what no node does: data${wrong}; name the address of a node with --node`,
       );
     },
     async send<T>(method: 'POST' | 'PUT', path: string, body: unknown) {

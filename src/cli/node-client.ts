@@ -62,7 +62,7 @@ export interface NodeClient {
  *   `NODE_ANSWER_UNEXPECTED`
  */
 export function nodeClient(url: string, timeoutMs?: number): NodeClient {
-  const { ask } = nodeAsker(url, timeoutMs);
+  const { ask } = nodeAsker(url, { isOwnKind: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
   return {
     status: () => ask('node/status', FULL_STATUS),
     constants: () => ask('node/constants', NODE_IDENTITY),

@@ -66,7 +66,10 @@ export const OPTIONS = {
     dashboard: flag('Whether the dashboard is served at `/`, to those who may ask.', true),
     metrics: flag('Whether figures are served at `/metrics` for Prometheus, to those who may ask.', true),
     readOnly: flag('Whether every method but GET is refused.', false),
-    strictDialect: flag("Whether the other generation's sort names and peer states are refused.", false),
+    strictDialect: flag(
+      'Whether paths below `/api` speak as a node of the family does: no member and no parameter that it does not have.',
+      false,
+    ),
     legacySignatures: flag('Whether second signatures may be registered by passphrase (`PUT /api/signatures`).', true),
     legacySignaturesWhitelist: list(
       'Who may send passphrases for that, whatever `accessPublic` says.',

@@ -47,7 +47,8 @@ export function createHttpServer(
   const isOtherPath = (path: string): boolean => dashboard !== undefined && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
-  const hub = createEventHub(api, dialect, { ...settings.events, observer });
+  // No node of the family has such a stream.
+  const hub = createEventHub(api, { ...dialect, strict: false }, { ...settings.events, observer });
   const memory = createAnswerMemory(api, settings.keepAnswers);
   const allowances = new WeakMap<IncomingMessage, Allowance>();
   const takeShortWay = createShortWay(api, settings, { dialect, memory });

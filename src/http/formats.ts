@@ -40,10 +40,10 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
 };
 
 /**
- * Whether a value has the format. The empty text passes (length limits refuse it where it must not be), and values of
- * another type are judged by their text, so that a null fails its type and its format.
+ * Whether a value has the format. The empty text passes except for an IP address (length limits refuse it where it must not
+ * be), and values of another type are judged by their text, so that a null fails its type and its format.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
-  if (value === '') return true;
+  if (value === '' && format !== 'ip') return true;
   return CHECKS[format](typeof value === 'object' ? JSON.stringify(value) : String(value));
 }

@@ -2,6 +2,7 @@
 
 import type { Direction, Page, PageRequest, Sort } from '../ports/queries.ts';
 import { cursorIn, cursorText } from './cursor.ts';
+import { joinedOnly, type Dialect } from './dialect.ts';
 import { cursorInvalid } from './problems.ts';
 import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
@@ -19,6 +20,11 @@ export function addressParameter(name: string, minLength: 1 | 2, description: st
 
 export function idParameter(name: string, description: string): Parameter {
   return queryParameter(name, { type: 'string', format: 'id', minLength: 1, maxLength: 20, description });
+}
+
+/** A public key that may not be empty. */
+export function keyParameter(name: string, description: string): Parameter {
+  return queryParameter(name, { type: 'string', format: 'publicKey', minLength: 1, description });
 }
 
 export function publicKeyParameter(name: string, description: string): Parameter {
@@ -60,16 +66,23 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
   return [queryParameter('limit', limit), queryParameter('offset', offset)];
 }
 
-/** `after`, for lists of the chain: the place to go on from. */
-export function afterParameter(): Parameter {
-  return queryParameter('after', {
-    type: 'string',
-    format: 'cursor',
-    description:
-      'In place of `offset`: begins behind the place that an earlier page with the same `sort` gave as `meta.next`; ' +
-      'empty for the first page. Blocks that come meanwhile shift nothing.',
-  });
+/** The same the other way round: the order of the declaration is the order of the errors. */
+export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[] {
+  return [...pageParameters(limitMax)].reverse();
 }
+
+/** `after`, for lists of the chain: the place to go on from. No node of the family has it. */
+export function afterParameters(dialect: Dialect): readonly Parameter[] {
+  return joinedOnly(dialect, [AFTER]);
+}
+
+const AFTER: Parameter = queryParameter('after', {
+  type: 'string',
+  format: 'cursor',
+  description:
+    'In place of `offset`: begins behind the place that an earlier page with the same `sort` gave as `meta.next`; ' +
+    'empty for the first page. Blocks that come meanwhile shift nothing.',
+});
 
 /** `sort` with `:asc` and `:desc` of each field. */
 export function sortParameter(fields: readonly string[], byDefault: string): Parameter {
@@ -82,12 +95,12 @@ export function sortParameter(fields: readonly string[], byDefault: string): Par
   });
 }
 
-export function addressInPath(description: string): Parameter {
-  return {
-    name: 'address',
-    in: 'path',
-    schema: { type: 'string', format: 'address', minLength: 2, maxLength: 22, description },
-  };
+/** @param lengths some paths bound the length besides the format, and name both in a refusal */
+export function addressInPath(
+  description: string,
+  lengths: Pick<Schema, 'minLength' | 'maxLength'> = { minLength: 2, maxLength: 22 },
+): Parameter {
+  return { name: 'address', in: 'path', schema: { type: 'string', format: 'address', ...lengths, description } };
 }
 
 /** `limit` and `offset` as asked, for `meta`. */

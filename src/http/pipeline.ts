@@ -26,8 +26,15 @@ import { internalError, malformedBody, pageNotFound, Problem, problemOf } from '
 import { parseQuery, queryTextOf } from './query.ts';
 import { methodOf } from './request-checks.ts';
 import { tellRate, type Allowances } from './rate-limit.ts';
-import { PREFIXES } from './route-table.ts';
-import { checkRequest, type CheckedRequest, type RawRequest, type Route, type StreamRoute } from './route.ts';
+import { served } from './route-table.ts';
+import {
+  checkRequest,
+  ignoredIn,
+  type CheckedRequest,
+  type RawRequest,
+  type Route,
+  type StreamRoute,
+} from './route.ts';
 import { allRoutes } from './routes/all.ts';
 
 /** Where bodies may also be forms: the oldest clients send them so. */
@@ -66,7 +73,6 @@ export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): 
 }
 
 function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseSensitive: boolean): Router {
-  const { dialect } = parts;
   const router = Router({ caseSensitive });
   const guard = guardRoutes(options);
   const behindRoute = [
@@ -79,12 +85,16 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
       filter: (request, response) => !isStream(response) && compression.filter(request, response),
     }),
   ];
-  for (const [path, routes] of byPath(allRoutes(dialect, options))) {
+  for (const { prefixes, dialect } of served(parts.dialect)) {
+    for (const [path, routes] of byPath(allRoutes(dialect, options))) addRoutes(prefixes, path, routes, dialect);
+  }
+  return router;
+
+  function addRoutes(prefixes: readonly string[], path: string, routes: readonly Route[], dialect: Dialect): void {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
     const run = runRoute(routes, api, guard, parts);
-    const paths = PREFIXES.map((prefix) => prefix + pattern);
     router.all(
-      paths,
+      prefixes.map((prefix) => prefix + pattern),
       measureAnswers(path, options),
       refuseOtherMethods(routes),
       ...behindRoute,
@@ -93,7 +103,6 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
       answerError(options, dialect, PLAIN_JSON),
     );
   }
-  return router;
 }
 
 /** Readers of bodies, which are read only where a route takes one. A compressed one may be of any size: none is read. */
@@ -122,7 +131,10 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
     const route = routeFor(request.method, routes);
     // Preflight requests end in the CORS step, unless CORS is off.
     if (route === undefined) throw methodNotAllowed();
-    const checked = checkRequest(route, rawRequestOf(request));
+    const raw = rawRequestOf(request);
+    const checked = checkRequest(route, raw);
+    const ignored = ignoredIn(route, raw.query);
+    if (ignored.length > 0) response.setHeader('X-Ignored-Parameters', ignored.map(headerText).join(', '));
     guard.check(route, request);
     if (route.kind === 'stream') {
       openStream(route, checked, request, response, guard, parts);
@@ -133,9 +145,16 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       const tipId = api.chain.tip()?.id;
       const { meta, data } = await route.handle(api, checked);
       const bytes = send(response, 200, { meta, data, links: {} }, 'application/json');
-      if (route.isOfChain && tipId === api.chain.tip()?.id) parts.memory.keep(request.originalUrl, bytes);
+      // What is kept is sent again without that header.
+      if (route.isOfChain && ignored.length === 0 && tipId === api.chain.tip()?.id)
+        parts.memory.keep(request.originalUrl, bytes);
     }
   };
+}
+
+/** A parameter's name, in characters that a header may have; two quotation marks for one without a name. */
+function headerText(name: string): string {
+  return name === '' ? '""' : encodeURIComponent(name);
 }
 
 const STREAM_TYPE = 'text/event-stream';

@@ -137,9 +137,11 @@ export function transactionRefused(refusal: Refusal, generation: Generation): Pr
   return new Problem(409, { message, code: 409, errors: errorElements(refusal) });
 }
 
-/** 409 for a refused member signature. */
+/** 409 for a refused member signature, 400 for what is none. */
 export function signatureRefused(refusal: Refusal): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
+  if (refusal.code === 'SIGNATURE_MALFORMED')
+    return new Problem(400, { message: 'Invalid signature body', code: 400, errors: errorElements(refusal) });
   return new Problem(409, { message: 'Error processing signature', code: 409, errors: errorElements(refusal) });
 }
 

@@ -1,5 +1,6 @@
 /** Which paths and methods there are, for what must be known before anything of a request is worked on. */
 
+import type { Dialect } from './dialect.ts';
 import type { Route } from './route.ts';
 
 export interface RouteTable {
@@ -12,8 +13,19 @@ export interface KnownPath {
   takesBody(method: string): boolean;
 }
 
-/** Where every route is served: as clients know it, and without the prefix. */
-export const PREFIXES = ['/api', ''];
+/**
+ * Where every route is served, and in which dialect: as clients know it, and without the prefix. What has no prefix no client
+ * of the family asks for, so that a strict dialect does not reach there: this node's own tools ask so.
+ */
+export function served(
+  dialect: Dialect,
+): readonly { readonly prefixes: readonly string[]; readonly dialect: Dialect }[] {
+  if (!dialect.strict) return [{ prefixes: ['/api', ''], dialect }];
+  return [
+    { prefixes: ['/api'], dialect },
+    { prefixes: [''], dialect: { ...dialect, strict: false } },
+  ];
+}
 
 /** @param caseSensitive whether letter case tells paths apart */
 export function createRouteTable(routes: readonly Route[], caseSensitive: boolean): RouteTable {

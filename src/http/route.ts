@@ -30,7 +30,7 @@ interface Declared {
   readonly summary: string;
   /** In the order in which their errors are reported. */
   readonly parameters: readonly Parameter[];
-  /** What happens to a query parameter that is not declared. */
+  /** What happens to a query parameter that is not declared: 400, or the answer tells in a header that it was ignored. */
   readonly unknownParameters: 'refused' | 'ignored';
   readonly body?: Body;
   /** Statuses besides 200 that are this route's own, each with when it is sent. */
@@ -88,6 +88,8 @@ export interface Parameter {
   readonly schema: Schema;
   /** Texts taken as they are besides what the schema accepts: the other generation's spelling. */
   readonly alsoAccepted?: readonly string[];
+  /** An empty value passes and asks for nothing; the answer tells so. */
+  readonly isIgnoredWhenEmpty?: true;
 }
 
 export interface Body {
@@ -192,10 +194,10 @@ type ValueOrError = string | number | boolean | undefined | ParameterError;
 function checkQueryValue(parameter: Parameter, raw: RawRequest): ValueOrError {
   const { name, schema } = parameter;
   if (!raw.query.has(name)) return schema.default;
-  const text = raw.query.get(name);
-  if (text !== undefined && parameter.alsoAccepted?.includes(text)) return text;
+  const given = raw.query.get(name);
+  if (typeof given === 'string' && parameter.alsoAccepted?.includes(given)) return given;
   assert(typeof schema.type === 'string', `parameter ${name} has one type`);
-  const converted = convert(name, schema.type, text);
+  const converted = convert(name, schema.type, given);
   if ('found' in converted) {
     const message = typeMismatch(schema.type, converted.found);
     return parameterError('query', name, [{ code: 'INVALID_TYPE', message, path: [] }], message);
@@ -212,7 +214,20 @@ function checkPathValue(parameter: Parameter, raw: RawRequest): ValueOrError {
   return faults.length > 0 ? parameterError('path', name, faults) : value;
 }
 
+/** A value without a name asks for nothing, and is passed over everywhere. */
 function unknownIn(route: Route, query: Query): readonly RequestError[] {
-  const known = new Set(route.parameters.map((parameter) => parameter.name));
-  return [...query.keys()].filter((name) => !known.has(name)).map(unknownParameter);
+  return undeclaredIn(route, query)
+    .filter((name) => name !== '')
+    .map(unknownParameter);
+}
+
+/** Names of parameters that the answer to a checked request takes no account of. */
+export function ignoredIn(route: Route, query: Query): readonly string[] {
+  if (query.size === 0) return [];
+  const empty = route.parameters.filter(({ name, isIgnoredWhenEmpty }) => isIgnoredWhenEmpty && query.get(name) === '');
+  return [...empty.map(({ name }) => name), ...undeclaredIn(route, query)];
+}
+
+function undeclaredIn({ parameters }: Route, query: Query): readonly string[] {
+  return [...query.keys()].filter((name) => !parameters.some((parameter) => parameter.name === name));
 }

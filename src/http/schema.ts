@@ -110,9 +110,10 @@ function* membersLastFirst(schema: Schema, value: unknown): Iterable<readonly [s
   }
 }
 
-function typeNameOf(value: unknown): SchemaType {
+function typeNameOf(value: unknown): SchemaType | 'unknown-number' {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'unknown-number';
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
   if (typeof value === 'string' || typeof value === 'boolean') return typeof value as 'string' | 'boolean';
   return 'object';

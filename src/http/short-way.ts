@@ -12,7 +12,8 @@ import type { HttpOptions } from './options.ts';
 import { parseQuery, queryTextOf } from './query.ts';
 import type { Allowance } from './rate-limit.ts';
 import { bringsBody } from './request-checks.ts';
-import { checkRequest, type CheckedRequest, type EnvelopeRoute, type Reply } from './route.ts';
+import { checkRequest, ignoredIn, type CheckedRequest, type EnvelopeRoute, type Reply } from './route.ts';
+import { served } from './route-table.ts';
 import { allRoutes } from './routes/all.ts';
 
 /**
@@ -107,11 +108,12 @@ export function createShortWay(api: NodeApi, options: HttpOptions, { dialect, me
 /** Routes that everybody may ask who may ask at all, by their paths as clients write them. */
 function routesByPath(dialect: Dialect, options: HttpOptions): ReadonlyMap<string, EnvelopeRoute> {
   const routes = new Map<string, EnvelopeRoute>();
-  for (const route of allRoutes(dialect, options)) {
-    const isPlain = route.kind === 'plain' || route.kind === 'stream' || route.path.includes('{');
-    if (isPlain || route.method !== 'GET' || route.access !== undefined) continue;
-    routes.set(`/api${route.path}`, route);
-    routes.set(route.path, route);
+  for (const { prefixes, dialect: spoken } of served(dialect)) {
+    for (const route of allRoutes(spoken, options)) {
+      const isPlain = route.kind === 'plain' || route.kind === 'stream' || route.path.includes('{');
+      if (isPlain || route.method !== 'GET' || route.access !== undefined) continue;
+      for (const prefix of prefixes) routes.set(prefix + route.path, route);
+    }
   }
   return routes;
 }
@@ -119,6 +121,8 @@ function routesByPath(dialect: Dialect, options: HttpOptions): ReadonlyMap<strin
 function checkedBy(route: EnvelopeRoute, target: string): CheckedRequest | undefined {
   try {
     const query = parseQuery(queryTextOf(target));
+    // What is ignored is told in a header.
+    if (ignoredIn(route, query).length > 0) return undefined;
     return checkRequest(route, { query, path: {}, body: undefined, contentType: undefined });
   } catch {
     // The long way says what is wrong.

@@ -80,6 +80,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
       if (transaction.payload.kind === 'multisignature') return true;
       return transaction.signatures.length > 0 ? true : undefined;
     },
+    receivedAtOf: (id) => engine.pool.receivedAtMs(id),
     peers: () =>
       engine.peers.knownPeers().map(({ info, state }) => {
         const broadhash = engine.standing.broadhashOfPeer(info);

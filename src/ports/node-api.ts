@@ -199,6 +199,8 @@ export interface NodeApi {
   poolEntries(state: PoolState): readonly PoolEntry[];
   /** Whether a confirmed transaction concerns a group: true for registrations and sendings of a group, else undefined. */
   readyOf(transaction: Transaction): boolean | undefined;
+  /** When a transaction came into the pool, Unix milliseconds, where the node still knows it; also once it is confirmed. */
+  receivedAtOf(id: string): number | undefined;
   peers(): readonly PeerEntry[];
   /** Every address that the node has to do with, connected ones first. */
   peerVerdicts(): readonly PeerVerdict[];

@@ -21,7 +21,7 @@ for (const [name, listener] of [
   ['answers half', (_request, response) => response.writeHead(200).write('{"data":')],
 ] as const satisfies readonly (readonly [string, RequestListener])[]) {
   test(`a node that ${name} is given up after its time`, async (t) => {
-    const asker = nodeAsker(await serve(t, listener), 200);
+    const asker = nodeAsker(await serve(t, listener), { timeoutMs: 200 });
     const error = await t.throwsAsync(asker.ask('node/status'), { instanceOf: ProtocolError });
     t.is(error?.code, 'NODE_UNREACHABLE');
     t.regex(error?.message ?? '', /no answer in 0\.2 s/);

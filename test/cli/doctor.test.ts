@@ -56,7 +56,7 @@ async function listen(t: ExecutionContext, server: Server): Promise<string> {
 
 function scripted(t: ExecutionContext, answers: Record<string, Untyped>): Promise<string> {
   const server = createServer((request, response) => {
-    const path = (request.url ?? '').replace(/^\/api\//, '').replace(/\?.*/, '');
+    const path = (request.url ?? '').replace(/^\//, '').replace(/\?.*/, '');
     const data = answers[path];
     response.writeHead(data === undefined ? 403 : 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(data === undefined ? { message: 'API access denied' } : { meta: {}, data }));

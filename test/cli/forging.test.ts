@@ -18,10 +18,10 @@ const PASSWORD = { BLOOMERY_PASSWORD: 'a password' };
 async function nodeWith(t: ExecutionContext, delegates: readonly object[], putStatus = 200) {
   const put: Untyped[] = [];
   const answers: Readonly<Record<string, unknown>> = {
-    '/api/node/status/forging': delegates,
-    '/api/node/constants': { epoch: '2016-05-24T17:00:00.000Z' },
-    '/api/node/status': { height: 200, secondsSinceEpoch: 1005, currentTime: Date.parse('2016-05-24T17:16:45.000Z') },
-    '/api/delegates/forgers': [
+    '/node/status/forging': delegates,
+    '/node/constants': { epoch: '2016-05-24T17:00:00.000Z' },
+    '/node/status': { height: 200, secondsSinceEpoch: 1005, currentTime: Date.parse('2016-05-24T17:16:45.000Z') },
+    '/delegates/forgers': [
       { username: 'smith', publicKey: A, nextSlot: 101 },
       { username: 'other', publicKey: 'cc'.repeat(32), nextSlot: 102 },
       { username: 'miller', publicKey: B, nextSlot: 103 },

@@ -160,7 +160,7 @@ test('an answer without end is given up, and one that points elsewhere gets no p
     server.closeAllConnections();
     server.close();
   });
-  const node = nodeAsker(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 60_000);
+  const node = nodeAsker(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { timeoutMs: 60_000 });
   const endless = await t.throwsAsync(node.ask('node/status'), { message: /longer than 16777216 bytes/ });
   t.is(codeOf(endless), 'NODE_UNREACHABLE');
   await t.throwsAsync(node.send('PUT', 'node/status/forging', { password: 'secret' }));

@@ -35,7 +35,7 @@ const DROPPED = {
 };
 
 test.serial('each peer has a line with the verdict on it, and nothing of it steers the terminal', async (t) => {
-  const node = await nodeAnswering(t, { '/api/node/peers?limit=100': { data: [OPEN, BANNED, DROPPED] } });
+  const node = await nodeAnswering(t, { '/node/peers?limit=100': { data: [OPEN, BANNED, DROPPED] } });
   const { code, stdout } = await runCli(['peers', '--node', node]);
   t.is(code, 0);
   t.is(
@@ -47,7 +47,7 @@ test.serial('each peer has a line with the verdict on it, and nothing of it stee
 });
 
 test.serial('with --json they are data, and a node that does not answer is a problem', async (t) => {
-  const node = await nodeAnswering(t, { '/api/node/peers?limit=2': { data: [OPEN] } });
+  const node = await nodeAnswering(t, { '/node/peers?limit=2': { data: [OPEN] } });
   const { stdout } = await runCli(['peers', '--node', node, '--json', '--limit', '2']);
   t.deepEqual(JSON.parse(stdout), { peers: [OPEN] });
   const gone = await runCli(['peers', '--node', 'http://127.0.0.1:1']);

@@ -49,11 +49,11 @@ async function node(t: ExecutionContext, recorded = WHOLE): Promise<string> {
     const height = Number(url.searchParams.get('height'));
     const fromSlot = Number(url.searchParams.get('fromTimestamp')) / BLOCK_TIME_S;
     const answers: Record<string, Untyped> = {
-      '/api/node/status': { height: 10, secondsSinceEpoch: CURRENT_SLOT * BLOCK_TIME_S + 3 },
-      '/api/node/constants': { epoch: new Date(EPOCH_MS).toISOString() },
-      '/api/delegates/forgers': forgers,
-      '/api/node/status/forging': [{ publicKey: `key${1002 % 101}` }, { publicKey: `key${1004 % 101}` }],
-      '/api/node/slots': {
+      '/node/status': { height: 10, secondsSinceEpoch: CURRENT_SLOT * BLOCK_TIME_S + 3 },
+      '/node/constants': { epoch: new Date(EPOCH_MS).toISOString() },
+      '/delegates/forgers': forgers,
+      '/node/status/forging': [{ publicKey: `key${1002 % 101}` }, { publicKey: `key${1004 % 101}` }],
+      '/node/slots': {
         since: moment(recorded.sinceSlot),
         slots: Array.from({ length: Number(url.searchParams.get('limit')) }, (_, index) => {
           const slot = Number(url.searchParams.get('from')) + index;
@@ -61,7 +61,7 @@ async function node(t: ExecutionContext, recorded = WHOLE): Promise<string> {
         }),
         switches: recorded.switches.map(({ slot, on }) => ({ time: moment(slot), delegate: `key${1004 % 101}`, on })),
       },
-      '/api/blocks':
+      '/blocks':
         height > 0
           ? [header(height)].filter((each) => SLOTS.has(each.height))
           : [...SLOTS].filter(([, slot]) => slot === fromSlot).map(([at]) => header(at)),

@@ -20,7 +20,7 @@ const REFUSED = {
 };
 
 test.serial('decisions are told one a line, the newest last, and nothing of them steers the terminal', async (t) => {
-  const node = await nodeAnswering(t, { '/api/node/decisions?limit=50': { data: [PAUSED, REFUSED] } });
+  const node = await nodeAnswering(t, { '/node/decisions?limit=50': { data: [PAUSED, REFUSED] } });
   const { code, stdout } = await runCli(['why', '--node', node]);
   t.is(code, 0);
   t.is(
@@ -31,13 +31,13 @@ test.serial('decisions are told one a line, the newest last, and nothing of them
 });
 
 test.serial('with --json they are data, and --limit is handed on', async (t) => {
-  const node = await nodeAnswering(t, { '/api/node/decisions?limit=1': { data: [PAUSED] } });
+  const node = await nodeAnswering(t, { '/node/decisions?limit=1': { data: [PAUSED] } });
   const { stdout } = await runCli(['why', '--node', node, '--json', '--limit', '1']);
   t.deepEqual(JSON.parse(stdout), { decisions: [PAUSED] });
 });
 
 test.serial('a node without decisions says so, and one that does not answer is a problem', async (t) => {
-  const node = await nodeAnswering(t, { '/api/node/decisions?limit=50': { data: [] } });
+  const node = await nodeAnswering(t, { '/node/decisions?limit=50': { data: [] } });
   t.is(
     (await runCli(['why', '--node', node])).stdout,
     'nothing was refused, dropped or missed since the node started\n',
@@ -59,14 +59,14 @@ test.serial(
       transactions: { confirmed: 5, total: 6 },
     };
     const others = {
-      '/api/node/constants': { data: { version: '3.0.2', nethash: 'ab' } },
-      '/api/peers?state=connected&limit=100': { data: [] },
+      '/node/constants': { data: { version: '3.0.2', nethash: 'ab' } },
+      '/peers?state=connected&limit=100': { data: [] },
     };
     const syncProgress = { targetHeight: 2000, blocksPerS: 12.5, secondsLeft: 120 };
-    const behind = await nodeAnswering(t, { ...others, '/api/node/status': { data: { ...status, syncProgress } } });
+    const behind = await nodeAnswering(t, { ...others, '/node/status': { data: { ...status, syncProgress } } });
     const { stdout } = await runCli(['status', '--node', behind]);
     t.true(stdout.includes('500 (catching up: 25 % of 2000, 12.5 blocks/s, 2 min 00 s left)'), stdout);
-    const begun = await nodeAnswering(t, { ...others, '/api/node/status': { data: status } });
+    const begun = await nodeAnswering(t, { ...others, '/node/status': { data: status } });
     t.true((await runCli(['status', '--node', begun])).stdout.includes('500 (catching up)'));
   },
 );

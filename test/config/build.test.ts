@@ -77,6 +77,27 @@ test('a build notes its time and the commit that was built, and follows the comm
   const writtenMs = statSync(recordFile).mtimeMs;
   build();
   t.is(statSync(recordFile).mtimeMs, writtenMs, 'nothing to say');
+  const head = git('rev-parse', 'HEAD');
+  const withoutGit = (variables: Readonly<Record<string, string>> = {}): unknown => {
+    const env = { PATH: '/nonexistent', ...variables };
+    execFileSync(process.execPath, [join(folder, 'bin', 'build.js')], { stdio: 'pipe', env });
+    return (JSON.parse(readFileSync(recordFile, 'utf8')) as { commit: unknown }).commit;
+  };
+  const forget = (): void => writeFileSync(recordFile, JSON.stringify({ ...first, commit: '' }));
+  forget();
+  t.is(
+    withoutGit(),
+    head,
+    'the files of the repository say it where there is no git, as in the image of the container',
+  );
+  git('pack-refs', '--all');
+  forget();
+  t.is(withoutGit(), head, 'packed');
+  git('checkout', '--quiet', '--detach');
+  forget();
+  t.is(withoutGit(), head, 'detached');
   rmSync(join(folder, '.git'), { recursive: true });
   t.deepEqual(build(), { ...first, commit: '' });
+  t.is(withoutGit({ BUILD_COMMIT: COMMIT }), COMMIT, 'sources without a repository are told');
+  t.is(withoutGit({ BUILD_COMMIT: 'main' }), '');
 });

@@ -68,6 +68,12 @@ test('the image holds every file that the package needs to run', (t) => {
   }
 });
 
+test('the image is built with what names the commit', (t) => {
+  const kept = read('Dockerfile.dockerignore').split('\n');
+  for (const file of ['HEAD', 'packed-refs', 'refs']) t.true(kept.includes(`!.git/${file}`), file);
+  t.true(read('Dockerfile').includes('BUILD_COMMIT=$COMMIT npm run build'));
+});
+
 /** The ports that the commands of the image listen on. */
 const { httpPort, wsPort } = loadNetwork(packagedNetworkDirectory('devnet'));
 

@@ -12,6 +12,8 @@ export interface Comparison {
   readonly input: string;
   readonly ours: Outcome;
   readonly reference: Outcome;
+  /** Name of the difference, or undefined for none, where the target itself compares. */
+  readonly difference?: string | undefined;
 }
 
 /** Runs one side. Any error is a refusal. */
@@ -44,7 +46,9 @@ function reasonOf(error: unknown): string {
  * Name of a difference: the same for inputs that differ in numbers and names only. Undefined where both sides accept with one
  * result, or both refuse.
  */
-export function differenceOf({ ours, reference }: Comparison): string | undefined {
+export function differenceOf(comparison: Comparison): string | undefined {
+  if ('difference' in comparison) return comparison.difference;
+  const { ours, reference } = comparison;
   if (ours.accepted && reference.accepted) {
     const path = firstDifference(ours.result, reference.result, '');
     return path === undefined ? undefined : `both accept, another result at ${kindOf(path)}`;
@@ -55,7 +59,9 @@ export function differenceOf({ ours, reference }: Comparison): string | undefine
 }
 
 /** Name of a difference in the first reason of two refusals; undefined where there is none. */
-export function otherReason({ ours, reference }: Comparison): string | undefined {
+export function otherReason(comparison: Comparison): string | undefined {
+  const { ours, reference } = comparison;
+  if ('difference' in comparison) return undefined;
   if (ours.accepted || reference.accepted) return undefined;
   const [own, theirs] = [kindOf(ours.why), kindOf(reference.why)];
   return own === theirs ? undefined : `both refuse, here: ${own}; there: ${theirs}`;

@@ -3,6 +3,8 @@
  * this table by a test.
  */
 
+import { HTTP_DIFFERENCES } from './http/differences.ts';
+
 export interface KnownDifference {
   /** Meets the names that the harness gives to differences (`comparison.ts`); undefined where it makes no such case. */
   readonly matches?: RegExp;
@@ -89,7 +91,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
 ];
 
 export function knownDifference(target: string, difference: string): KnownDifference | undefined {
-  return KNOWN_DIFFERENCES.find(
+  return [...KNOWN_DIFFERENCES, ...HTTP_DIFFERENCES].find(
     (known) => known.matches?.test(difference) === true && (known.target?.test(target) ?? true),
   );
 }

@@ -1,12 +1,14 @@
 /**
- * `npm run differential -- [--cases N] [--seed S] [--generation 2|3] [--only NAME] [--framework] [--reasons]`: the published
- * packages of the reference beside this node's rules. `--framework` fetches the whole releases and has their framework process
+ * `npm run differential -- [--cases N] [--seed S] [--generation 2|3] [--only NAME] [--framework] [--reasons]
+ * [--http [--record DIR]]`: the published packages of the reference beside this node's rules. `--http` puts requests to a real node
+ * and to two of ours on one chain instead (`http/lab.ts`), and `--record` keeps refusals of the real one for the short form. `--framework` fetches the whole releases and has their framework process
  * blocks, in place of a double of it. Prints each class of difference once with its smallest example; `--reasons` also where
  * both refuse with another first reason. Exit code 1 when a class is not among the known ones (`differences.ts`).
  *
  * Cases are shared among the targets of a generation, and each generation gets so many.
  */
 
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Generation } from '../../src/protocol/params.ts';
 import { defaultCacheFolder, installRelease } from '../interop/install.ts';
@@ -14,6 +16,10 @@ import { loadFramework } from './reference-framework.ts';
 import { doubleOf } from './reference-node.ts';
 import { referencePackage } from './reference.ts';
 import { runTarget, type DifferenceClass } from './runner.ts';
+import { startHttpLab } from './http/lab.ts';
+import { Refusals } from './http/refusals.ts';
+import { httpTargets } from './http/target-http.ts';
+import type { Target } from './target.ts';
 import { targetsOf, type Reference } from './targets.ts';
 
 const EXAMPLE_CHARACTERS_MAX = 10_000;
@@ -26,8 +32,14 @@ const { values } = parseArgs({
     only: { type: 'string' },
     framework: { type: 'boolean', default: false },
     reasons: { type: 'boolean', default: false },
+    http: { type: 'boolean', default: false },
+    record: { type: 'string' },
   },
 });
+
+let closing: (() => Promise<void>) | undefined;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => void Promise.resolve(closing?.()).finally(() => process.exit(1)));
 
 process.exitCode = await main(countOf('cases', values.cases), countOf('seed', values.seed));
 
@@ -43,22 +55,46 @@ async function main(cases: number, seed: number): Promise<number> {
 }
 
 async function compareGeneration(generation: Generation, cases: number, seed: number): Promise<number> {
-  const all = targetsOf(await referenceOf(generation));
+  if (!values.http) return compareTargets(targetsOf(await referenceOf(generation)), cases, seed);
+  const lab = await startHttpLab(generation, console.log);
+  closing = () => lab.close();
+  try {
+    const refusals = new Refusals();
+    const unknown = await compareTargets(await httpTargets(lab, refusals), cases, seed);
+    if (values.record !== undefined) refusals.write(join(values.record, `refusals-${generation}.json`));
+    return unknown;
+  } finally {
+    closing = undefined;
+    await lab.close();
+  }
+}
+
+async function compareTargets(all: readonly Target[], cases: number, seed: number): Promise<number> {
   const targets = all.filter(({ name }) => values.only === undefined || name.includes(values.only));
+  const weights = targets.reduce((sum, { weight = 1 }) => sum + weight, 0);
   let unknown = 0;
+  let different = 0;
   for (const target of targets) {
-    const report = await runTarget(target, Math.ceil(cases / targets.length), seed);
+    const share = (target.weight ?? 1) / weights;
+    const report = await runTarget(target, Math.ceil(cases * share), seed);
     const { accepted, seconds, classes, reasons } = report;
+    different += report.different;
     const strange = classes.filter(({ known }) => known === undefined);
     unknown += strange.length;
     console.log(
       `${target.name}: ${report.cases} cases, ${accepted} accepted by the reference, ${seconds.toFixed(1)} s, ` +
+        `${percentOf(report.cases - report.different, report.cases)} equal, ` +
         `${classes.length} classes of difference, ${strange.length} of them not known`,
     );
     for (const each of classes) tell(each);
     if (values.reasons) for (const each of reasons) tell(each);
   }
+  if (values.http) console.log(`${percentOf(cases - different, cases)} of all requests equal`);
   return unknown;
+}
+
+function percentOf(part: number, whole: number): string {
+  return `${((100 * part) / Math.max(1, whole)).toFixed(2)} %`;
 }
 
 async function referenceOf(generation: Generation): Promise<Reference> {

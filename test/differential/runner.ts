@@ -17,6 +17,8 @@ export interface Report {
   readonly target: string;
   readonly cases: number;
   readonly accepted: number;
+  /** Cases with a difference, known or not. */
+  readonly different: number;
   readonly seconds: number;
   readonly classes: readonly DifferenceClass[];
   /** First reasons that are not the same where both sides refuse; told, and no fault. */
@@ -32,14 +34,25 @@ export async function runTarget(target: Target, cases: number, seed: number): Pr
   const reasons = new Map<string, DifferenceClass>();
   const startedMs = performance.now();
   let accepted = 0;
+  let different = 0;
   for (let done = 0; done < cases; done += 1) {
     const comparison = await target.compare(below);
     if (comparison.reference.accepted) accepted += 1;
-    note(classes, differenceOf(comparison), comparison.input);
+    const difference = differenceOf(comparison);
+    if (difference !== undefined) different += 1;
+    note(classes, difference, comparison.input);
     note(reasons, otherReason(comparison), comparison.input);
   }
   const seconds = (performance.now() - startedMs) / 1000;
-  return { target: target.name, cases, accepted, seconds, classes: bySize(classes), reasons: bySize(reasons) };
+  return {
+    target: target.name,
+    cases,
+    accepted,
+    different,
+    seconds,
+    classes: bySize(classes),
+    reasons: bySize(reasons),
+  };
 
   function note(kept: Map<string, DifferenceClass>, name: string | undefined, example: string): void {
     if (name === undefined) return;

@@ -5,6 +5,8 @@ import type { Comparison } from './comparison.ts';
 
 export interface Target {
   readonly name: string;
+  /** Share of all cases, beside those of the other targets; 1 unless given. */
+  readonly weight?: number;
   /** Makes a case by chance and asks both sides. */
   compare(below: Below): Promise<Comparison>;
   /** Asks both sides about a case that was printed. */

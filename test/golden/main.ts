@@ -1,16 +1,23 @@
 /**
- * `npm run golden -- --dir DIR`: compares our answers with those of a recorded node. DIR holds `gen2` and `gen3`, or is one
+ * `npm run golden -- --dir DIR [--all] [--write-members FILE]`: compares our answers with those of a recorded node, and those in
+ * the strict dialect with the description in the package of its release too. DIR holds `gen2` and `gen3`, or is one
  * of them: `chain.ndjson.gz`, `accounts.ndjson.gz` and `answers.ndjson.gz`, and `devnet-cases.ndjson` where there are cases of a live devnet.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { Generation } from '../../src/protocol/params.ts';
 import { compareAccounts } from './compare-accounts.ts';
 import { compareAnswers } from './compare-answers.ts';
 import { compareCases } from './compare-cases.ts';
+import { compareStrict } from './compare-strict.ts';
+import { loadDescription } from './description.ts';
+import { defaultCacheFolder, installRelease } from '../interop/install.ts';
 
-const { values } = parseArgs({ options: { dir: { type: 'string' }, all: { type: 'boolean' } } });
+const { values } = parseArgs({
+  options: { dir: { type: 'string' }, all: { type: 'boolean' }, 'write-members': { type: 'string' } },
+});
 if (values.dir === undefined) {
   console.error('usage: npm run golden -- --dir DIR [--all]');
   process.exit(2);
@@ -18,12 +25,17 @@ if (values.dir === undefined) {
 const root = values.dir;
 const folders = existsSync(join(root, 'chain.ndjson.gz')) ? [root] : [join(root, 'gen2'), join(root, 'gen3')];
 let failures = 0;
+const members: Record<string, unknown> = {};
 for (const folder of folders) {
   const generation = basename(folder) === 'gen2' ? 2 : 3;
+  const { sdk } = await installRelease(generation, defaultCacheFolder(), console.log);
+  const description = loadDescription(sdk);
+  members[generation] = description.members();
   for (const [what, compare] of [
     ['accounts', compareAccounts],
     ['answers', compareAnswers],
     ['cases', compareCases],
+    ['answers in the strict dialect', (from: string, of: Generation) => compareStrict(from, of, description)],
   ] as const) {
     const { compared, complaints } = await compare(folder, generation);
     failures += complaints.length;
@@ -31,4 +43,6 @@ for (const folder of folders) {
     for (const complaint of values.all ? complaints : complaints.slice(0, 40)) console.log(`  ${complaint}`);
   }
 }
+if (values['write-members'] !== undefined)
+  writeFileSync(values['write-members'], `${JSON.stringify(members, null, 1)}\n`);
 process.exitCode = failures === 0 ? 0 : 1;

@@ -4,14 +4,15 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import { createHttpServer } from '../../src/http/app.ts';
-import type { NodeApi, NodeIdentity } from '../../src/ports/node-api.ts';
+import type { HttpOptions } from '../../src/http/options.ts';
+import type { NodeApi } from '../../src/ports/node-api.ts';
 import { createGen2Rules } from '../../src/protocol/gen2/rules.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
 import { networkIdentifierOf } from '../../src/protocol/genesis.ts';
 import { NO_EXCEPTIONS, type ChainParams, type Generation } from '../../src/protocol/params.ts';
 import type { StateReader } from '../../src/protocol/state.ts';
 import { openMemoryChainStore } from '../../src/store/open.ts';
-import { restingNode } from '../support/resting-node.ts';
+import { restingNode, type RestingNodeOptions } from '../support/resting-node.ts';
 
 export interface RecordedNode {
   readonly origin: string;
@@ -26,9 +27,11 @@ export interface RecordedNodeOptions {
   readonly chainFile: string;
   /** Unix time in milliseconds. */
   readonly nowMs: number;
-  readonly identity: Pick<NodeIdentity, 'version' | 'protocolVersion'>;
+  readonly identity: RestingNodeOptions['identity'];
   /** What the node of the recording had besides its chain. */
   readonly furnish?: (api: NodeApi) => Partial<NodeApi>;
+  /** What differs from the defaults of the interface. */
+  readonly http?: Partial<HttpOptions>;
 }
 
 export function linesOf(file: string): readonly unknown[] {
@@ -59,7 +62,7 @@ export async function startRecordedNode(options: RecordedNodeOptions): Promise<R
   });
   const real = restingNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
   const api: NodeApi = { ...real, ...options.furnish?.(real) };
-  const http = createHttpServer(api, { port: 0, address: '127.0.0.1' });
+  const http = createHttpServer(api, { port: 0, address: '127.0.0.1', ...options.http });
   const { port } = await http.start();
   return { origin: `http://127.0.0.1:${port}`, api, state: chain, close: () => http.close() };
 }

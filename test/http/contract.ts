@@ -33,13 +33,23 @@ const IN_FRONT: Readonly<Record<number, Schema>> = {
   415: UNREADABLE,
 };
 
-export function contractOf(generation: Generation, options: RouteOptions = {}): Contract {
-  const dialect = { generation, strict: false };
-  const document = openApiOf(allRoutes(dialect, options), dialect, '0.0.0');
+export interface ContractOptions extends RouteOptions {
+  /** Holds for paths below `/api`. */
+  readonly strictDialect?: boolean;
+}
+
+export function contractOf(generation: Generation, options: ContractOptions = {}): Contract {
+  const documentOf = (strict: boolean): OpenApiDocument => {
+    const dialect = { generation, strict };
+    return openApiOf(allRoutes(dialect, options), dialect, '0.0.0');
+  };
+  const joined = documentOf(false);
+  const prefixed = options.strictDialect === true ? documentOf(true) : joined;
   const validate = validator();
-  const paths = Object.keys(document.paths).map((path) => [pathPattern(path, generation), path] as const);
+  const paths = Object.keys(joined.paths).map((path) => [pathPattern(path, generation), path] as const);
   return ({ method, target, status, contentType, body }) => {
     const path = (target.split('?')[0] ?? '').replace(/^\/api(?=\/)/i, '').replace(/\/$/, '');
+    const document = /^\/api\//i.test(target) ? prefixed : joined;
     const known = paths.find(([pattern]) => pattern.test(path))?.[1];
     // A preflight has no body, and neither has what HEAD asks for.
     if (status === 204 || method === 'HEAD')

@@ -23,10 +23,7 @@ test('each path and parameter that clients of either generation know is declared
       const name = `${told.method} ${told.path} in generation ${generation}`;
       t.truthy(route, name);
       const declared = route?.parameters.map((parameter) => parameter.name) ?? [];
-      for (const wanted of [...told.parameters, ...(told.only?.[generation] ?? [])])
-        t.true(declared.includes(wanted), `${wanted} of ${name}`);
-      const other = told.only?.[generation === 2 ? 3 : 2] ?? [];
-      for (const foreign of other) t.false(declared.includes(foreign), `${foreign} of ${name}`);
+      for (const wanted of told.parameters) t.true(declared.includes(wanted), `${wanted} of ${name}`);
       for (const status of told.errors) {
         const ofEach = [400, 403, 405, 429, 500, ...(route?.body === undefined ? [] : [413, 415])];
         t.true(ofEach.includes(status) || status in (route?.errors ?? {}), `${status} of ${name}`);
@@ -58,9 +55,6 @@ test('docs/http/coverage.md names a test that there is for each path, parameter 
       lines.push(`| ${name} | ${what} | ${generations} | ${checked(shown)} |`);
     row('the answer', '2, 3', SHOWN.answer(told));
     for (const parameter of told.parameters) row(`\`${parameter}\``, '2, 3', SHOWN.parameter(told, parameter));
-    for (const generation of GENERATIONS)
-      for (const parameter of told.only?.[generation] ?? [])
-        row(`\`${parameter}\``, String(generation), SHOWN.parameter(told, parameter));
     for (const status of told.errors) row(String(status), '2, 3', SHOWN.error(told, status));
   }
   const page = `${lines.join('\n')}\n`;

@@ -3,10 +3,8 @@
 export interface Told {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
-  /** Of both generations, in the path or the query. */
+  /** In the path or the query. */
   readonly parameters: readonly string[];
-  /** Of one generation alone. */
-  readonly only?: Readonly<Partial<Record<2 | 3, readonly string[]>>>;
   /** Statuses of refusals. */
   readonly errors: readonly number[];
 }
@@ -40,23 +38,21 @@ export const PATHS: readonly Told[] = [
   get('/delegates/{address}/forging_statistics', ['address', ...TIMES]),
   get('/node/constants', []),
   get('/node/status', []),
-  get('/node/status/forging', ['publicKey'], { only: { 3: ['forging'] } }),
+  get('/node/status/forging', ['publicKey', 'forging']),
   { method: 'PUT', path: '/node/status/forging', parameters: [], errors: [...WITH_BODY, 404] },
-  get('/node/transactions/{state}', ['state', 'id', 'recipientId', 'senderId', 'senderPublicKey', 'type', ...PAGE], {
-    only: { 2: ['recipientPublicKey'] },
-  }),
-  get('/peers', ['ip', 'httpPort', 'wsPort', 'os', 'version', 'protocolVersion', 'state', 'height', ...PAGE], {
-    only: { 2: ['broadhash'] },
-  }),
+  get('/node/transactions/{state}', [
+    ...['state', 'id', 'recipientId', 'recipientPublicKey', 'senderId', 'senderPublicKey', 'type'],
+    ...PAGE,
+  ]),
+  get('/peers', [
+    ...['ip', 'httpPort', 'wsPort', 'os', 'version', 'protocolVersion', 'state', 'height', 'broadhash'],
+    ...PAGE,
+  ]),
   { method: 'POST', path: '/signatures', parameters: [], errors: [...WITH_BODY, 409] },
-  get(
-    '/transactions',
-    [
-      ...['id', 'blockId', 'height', 'type', 'senderId', 'recipientId', 'senderIdOrRecipientId', 'senderPublicKey'],
-      ...['minAmount', 'maxAmount', ...TIMES, 'data', ...PAGE],
-    ],
-    { only: { 2: ['recipientPublicKey'] } },
-  ),
+  get('/transactions', [
+    ...['id', 'blockId', 'height', 'type', 'senderId', 'recipientId', 'senderIdOrRecipientId', 'senderPublicKey'],
+    ...['recipientPublicKey', 'minAmount', 'maxAmount', ...TIMES, 'data', ...PAGE],
+  ]),
   { method: 'POST', path: '/transactions', parameters: [], errors: [...WITH_BODY, 409] },
   get('/voters', [...IDENTITY, ...PAGE], { errors: [...ANY, 404] }),
   get('/votes', [...IDENTITY, ...PAGE], { errors: [...ANY, 404] }),

@@ -180,6 +180,7 @@ export interface Fake {
   registerSecondSignature: NodeApi['registerSecondSignature'];
   setForging: NodeApi['setForging'];
   readyOf: NodeApi['readyOf'];
+  readonly receivedAtMs: Map<string, number>;
   branchChanges: NodeStatus['branchChanges'];
   /** Makes every list of accounts fail. */
   failure: Error | undefined;
@@ -253,6 +254,7 @@ export function fakeNode(generation: Generation): Fake {
       transactionJson: (transaction) => ({ id: transaction.id, asset: { submitted: true } }),
       poolEntries: (state) => fake.pool[state] ?? [],
       readyOf: (transaction) => fake.readyOf(transaction),
+      receivedAtOf: (id) => fake.receivedAtMs.get(id),
       peers: () => fake.peers,
       peerVerdicts: () => PEER_VERDICTS,
       forgers: (limit, offset) => {
@@ -292,6 +294,7 @@ export function fakeNode(generation: Generation): Fake {
     },
     setForging: (publicKey, _password, forging) => Promise.resolve({ publicKey, forging }),
     readyOf: () => undefined,
+    receivedAtMs: new Map(),
     branchChanges: { count: 0, latest: [] },
     failure: undefined,
   };

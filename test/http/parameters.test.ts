@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Generation } from '../../src/protocol/params.ts';
-import { ALICE, ALICE_KEY, fakeNode, serve, type Ask, type Fake } from './fake-node.ts';
+import { ALICE, ALICE_KEY, fakeNode, GROUP_KEY, serve, withBody, type Ask, type Fake } from './fake-node.ts';
 
 /** Body of a 400 for one parameter that does not fit its declaration. */
 function refusal(name: string, faults: readonly (readonly [string, string])[], place = 'query') {
@@ -173,9 +173,9 @@ test('several failing parameters are reported in the order of their declaration'
 const OWN: readonly (readonly [Generation, string, object])[] = [
   [3, '/peers?state=9', mismatch('state', 'string', 'number')],
   [3, '/peers?state=foo', refusal('state', [noEnum('foo')])],
-  [3, '/peers?broadhash=ab', unknown('broadhash')],
-  [3, '/transactions?recipientPublicKey=ab', unknown('recipientPublicKey')],
-  [3, '/node/transactions/ready?recipientPublicKey=ab', unknown('recipientPublicKey')],
+  [3, '/peers?broadhash=xyz', refusal('broadhash', [format('hex', 'xyz')])],
+  [3, '/transactions?recipientPublicKey=ab', refusal('recipientPublicKey', [format('publicKey', 'ab')])],
+  [2, '/node/status/forging?forging=yes', mismatch('forging', 'boolean', 'string')],
   [3, '/node/status/forging?forging=1', mismatch('forging', 'boolean', 'number')],
   [3, '/node/status/forging?forging=', mismatch('forging', 'boolean', 'string')],
   [2, '/peers?state=9', refusal('state', [above(9, 2)])],
@@ -196,15 +196,20 @@ test("a value that neither generation knows is refused with the generation's own
 
 test("both spellings are taken unless the dialect is strict, which refuses the other generation's", async (t) => {
   const targets = {
-    2: ['/peers?state=connected', '/delegates?sort=voteWeight:asc'],
-    3: ['/peers?state=2', '/delegates?sort=rank:asc'],
+    2: ['/peers?state=connected', '/delegates?sort=voteWeight:asc', '/accounts?after='],
+    3: [
+      ...['/peers?state=2', '/delegates?sort=rank:asc', '/peers?broadhash=ab', '/accounts?after='],
+      ...[`/transactions?recipientPublicKey=${ALICE_KEY}`, `/node/transactions/ready?recipientPublicKey=${ALICE_KEY}`],
+    ],
   };
   for (const generation of [2, 3] as const) {
     const lenient = await serve(t, fakeNode(generation));
     const strict = await serve(t, fakeNode(generation), { strictDialect: true });
     for (const target of targets[generation]) {
-      t.is((await lenient(target)).status, 200, target);
-      t.is((await strict(target)).status, 400, target);
+      t.is((await lenient(`/api${target}`)).status, 200, target);
+      t.is((await strict(`/api${target}`)).status, 400, target);
+      // What has no prefix is this node's own.
+      t.is((await strict(target)).status, 200, target);
     }
   }
 });
@@ -219,7 +224,88 @@ test('unknown parameters are ignored where clients rely on it', async (t) => {
     `/accounts/${ALICE.address}/multisignature_memberships?foo=1&address=zz`,
   ])
     t.is((await ask(target)).status, 200, target);
-  t.is((await (await serve(t, fakeNode(2)))('/node/status/forging?forging=odd')).status, 200);
+  const strict = await serve(t, fakeNode(2), { strictDialect: true });
+  t.is((await strict('/api/node/status/forging?forging=odd')).status, 200);
+});
+
+test('no parameter is ignored without a word: a header of the answer names those that are', async (t) => {
+  const ask = await serve(t, fakeNode(3), { keepAnswers: true });
+  const told = async (target: string) => {
+    const { status, headers } = await ask(target);
+    t.is(status, 200, target);
+    return headers.get('x-ignored-parameters');
+  };
+  for (const [target, names] of [
+    ['/api/node/status', null],
+    ['/api/node/status?foo=1&x%20y=2', 'foo, x%20y'],
+    [`/api/votes?address=${ALICE.address}`, null],
+    [`/api/votes?address=${ALICE.address}&Limit=1`, 'Limit'],
+    ['/api/accounts?=1', '""'],
+    ['/api/node/status/forging?publicKey=', 'publicKey'],
+    [`/api/accounts/${ALICE.address}/multisignature_memberships?limit=1`, 'limit'],
+  ] as const) {
+    // Twice: answers that are kept are sent again.
+    t.is(await told(target), names, target);
+    t.is(await told(target), names, target);
+  }
+  const signed = await ask(
+    '/api/signatures?foo=1',
+    withBody({ transactionId: '1', publicKey: ALICE_KEY, signature: 'ab'.repeat(64) }),
+  );
+  t.is(signed.headers.get('x-ignored-parameters'), 'foo');
+});
+
+test('empty values are refused where a filter would pass over them', async (t) => {
+  for (const generation of [2, 3] as const) {
+    const ask = await serve(t, fakeNode(generation));
+    const short = [['MIN_LENGTH', 'String is too short (0 chars), minimum 1']] as const;
+    for (const [target, body] of [
+      ['/node/transactions/ready?senderPublicKey=', refusal('senderPublicKey', short)],
+      ['/node/transactions/pending?recipientPublicKey=', refusal('recipientPublicKey', short)],
+      ['/transactions?recipientPublicKey=', refusal('recipientPublicKey', short)],
+      ['/peers?ip=', refusal('ip', [format('ip', '')])],
+    ] as const) {
+      const answer = await ask(`/api${target}`);
+      t.is(answer.status, 400, target);
+      t.deepEqual(answer.body, body, target);
+    }
+  }
+});
+
+test('an empty key among other names of an account is the key of nobody', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  for (const path of ['/api/voters', '/api/votes'])
+    for (const name of ['publicKey', 'secondPublicKey'])
+      t.is((await ask(`${path}?address=${ALICE.address}&${name}=`)).status, 404, `${path} ${name}`);
+});
+
+test('both generations filter forging delegates by whether they forge, and peers by their broadhash', async (t) => {
+  for (const generation of [2, 3] as const) {
+    const fake = fakeNode(generation);
+    fake.forging = [
+      { publicKey: ALICE_KEY, forging: true },
+      { publicKey: GROUP_KEY, forging: false },
+    ];
+    fake.peers = [
+      { info: { ip: '10.0.0.1', wsPort: 1, broadhash: 'ab' }, state: 'connected' },
+      { info: { ip: '10.0.0.2', wsPort: 2, broadhash: 'cd' }, state: 'connected' },
+    ];
+    const ask = await serve(t, fake);
+    const found = async (target: string) => ((await ask(target)).body as { data: unknown[] }).data.length;
+    t.is(await found('/api/node/status/forging?forging=false'), 1);
+    t.is(await found('/api/node/status/forging?forging=true'), 1);
+    t.is(await found('/api/node/status/forging'), 2);
+    t.is(await found('/api/peers?broadhash=ab'), 1);
+  }
+});
+
+test('the digest of another height than the tip is refused', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  t.is((await ask('/api/node/digest?height=2')).status, 200);
+  const { status, body } = await ask('/api/node/digest?height=1');
+  t.is(status, 400);
+  t.like(body, { errors: [{ name: 'height', in: 'query', code: 'INVALID_PARAM' }] });
+  t.is((await ask('/api/node/digest?heigth=1')).status, 400);
 });
 
 /** The last query that reached the chain. */

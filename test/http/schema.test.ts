@@ -14,7 +14,7 @@ const FORMATS: Readonly<Record<string, { accepted: unknown[]; refused: unknown[]
   hex: { accepted: ['', 'a', 'aBc0'], refused: ['xyz', '0x1'] },
   username: { accepted: ['', 'genesis_1', 'A!@$&_.9'], refused: ['a b', 'ä', '%', '-'] },
   additionalData: { accepted: ['', 'x'.repeat(64), 'é'.repeat(32)], refused: ['é'.repeat(33), '💣'.repeat(17)] },
-  ip: { accepted: ['', '127.0.0.1', '255.255.255.255'], refused: ['256.0.0.1', '1.2.3', '::1', 'localhost'] },
+  ip: { accepted: ['127.0.0.1', '255.255.255.255'], refused: ['', '256.0.0.1', '1.2.3', '::1', 'localhost'] },
   version: {
     accepted: ['', '1.0.0', '999.999.999', '1.0.0-alpha.1', '1.0.0-rc.2.3', '1.0.0-beta.10'],
     refused: ['v1.0.0', '1.0', '1.0.0-alpha', '1000.0.0', '1.0.0-dev.1'],
@@ -95,7 +95,7 @@ test('members that every object inherits are not read as sent', (t) => {
 });
 
 test('a repeated or nested parameter reads as an object', (t) => {
-  const query = parseQuery('a=1&a=2&b[x]=1&c[]=1&d=%41+%2B&e&f=%zz&=g');
+  const query = parseQuery('a=1&a=2&b[x]=1&c[]=1&c[]=2&d=%41+%2B&e&f=%zz&=g');
   t.deepEqual(
     [...query],
     [
@@ -108,6 +108,31 @@ test('a repeated or nested parameter reads as an object', (t) => {
       ['', 'g'],
     ],
   );
+});
+
+test('a list of one element keeps it, and counts as a number where one is wanted', (t) => {
+  const query = parseQuery('a[]=1&b[0]=2&c[20]=3&d[21]=4&e[][]=5&[f]=6&g[&h]&i%5B%5D=7&j[]&__proto__=8');
+  t.deepEqual(
+    [...query],
+    [
+      ['a', { element: '1' }],
+      ['b', { element: '2' }],
+      ['c', { element: '3' }],
+      ['d', undefined],
+      ['e', { element: '5' }],
+      ['f', '6'],
+      ['g[', ''],
+      ['h]', ''],
+      ['i', { element: '7' }],
+      ['j', { element: '' }],
+      ['__proto__', '8'],
+    ],
+  );
+  t.deepEqual(convert('limit', 'integer', { element: '7' }), { value: 7 });
+  t.deepEqual(convert('limit', 'integer', { element: '' }), { value: 0 });
+  t.deepEqual(convert('limit', 'integer', { element: 'x' }), { found: 'object' });
+  t.deepEqual(convert('os', 'string', { element: 'x' }), { found: 'object' });
+  t.deepEqual(convert('forging', 'boolean', { element: 'true' }), { found: 'object' });
 });
 
 test('the query text starts after the first question mark', (t) => {
@@ -128,7 +153,8 @@ test('texts become integers as leniently as clients expect', (t) => {
     ['9007199254740993', 9_007_199_254_740_992],
   ] as const)
     t.deepEqual(convert('limit', 'integer', text), { value }, text);
-  for (const text of ['', ' ', 'abc', '1x', 'Infinity', 'NaN'])
+  t.deepEqual(convert('limit', 'integer', '-1e400'), { value: Number.NEGATIVE_INFINITY });
+  for (const text of ['', ' ', 'abc', '1x', 'NaN'])
     t.deepEqual(convert('limit', 'integer', text), { found: 'string' }, text);
   t.deepEqual(convert('limit', 'integer', undefined), { found: 'object' });
 });

@@ -39,6 +39,10 @@ export interface NodeSetup {
   readonly force?: boolean;
   /** Lives through that many past slots first, faster than they passed. */
   readonly pastSlots?: number;
+  /** Nodes of ours: what differs in the options of the HTTP interface. */
+  readonly http?: object;
+  /** Nodes of ours: whether they have no peers, and seek none. */
+  readonly isAlone?: boolean;
 }
 
 export interface NodePlace {
@@ -95,8 +99,13 @@ interface Seat {
 function startOurs(world: World, seat: Seat, setup: NodeSetup, logFile: string): RunningProcess {
   const { delegates = [], peers = [], force = true } = setup;
   const config = {
-    http: { port: seat.httpPort, host: seat.bindIp, accessWhitelist: ['127.0.0.0/8'] },
-    p2p: { port: seat.wsPort, host: seat.bindIp, fixedPeers: peers, enabled: setup.pastSlots === undefined },
+    http: { port: seat.httpPort, host: seat.bindIp, accessWhitelist: ['127.0.0.0/8'], ...setup.http },
+    p2p: {
+      port: seat.wsPort,
+      host: seat.bindIp,
+      fixedPeers: peers,
+      enabled: setup.pastSlots === undefined && !setup.isAlone,
+    },
     forging: { force, defaultPassword: world.password, delegates },
     verifier: { threads: 0 },
     log: { level: 'debug', format: 'json' },

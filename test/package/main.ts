@@ -51,6 +51,9 @@ try {
   const file = join(folder, packed.filename);
   const version = run(empty, 'npx', '--yes', `--package=${file}`, 'bloomery', 'version').trim();
   console.log(`npx: version ${version}`);
+  const record = run(folder, 'tar', '-xzOf', file, 'package/dist/src/build.json');
+  const { commit } = JSON.parse(record) as { commit: string };
+  if (!/^[0-9a-f]{40}$/.test(commit)) throw new Error(`the package names no commit: ${record}`);
   const ports = await freePortRanges(4);
   const flags = ['--http-port', `${ports.http}`, '--ws-port', `${ports.ws}`, '--data-dir', join(folder, 'devnet')];
   const devnet = run(

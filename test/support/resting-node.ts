@@ -24,7 +24,7 @@ export interface RestingNodeOptions {
   readonly chain: StoredChain;
   readonly rules: Rules;
   readonly genesis: Block;
-  readonly identity: Pick<NodeIdentity, 'version' | 'protocolVersion'>;
+  readonly identity: Pick<NodeIdentity, 'version' | 'protocolVersion'> & Partial<NodeIdentity>;
   /** Unix time in milliseconds. */
   readonly nowMs: () => number;
 }

@@ -29,7 +29,7 @@ export async function forgingSwitch(
   forging: boolean,
   flags: ForgingSwitchFlags,
 ): Promise<void> {
-  const node = nodeAsker(flags.node);
+  const node = nodeAsker(flags.node, { isOwnKind: true });
   const chosen = await chosenKey(publicKey, node);
   const password = await readSecret({
     name: 'password',
@@ -45,7 +45,7 @@ export async function forgingSwitch(
 }
 
 export async function forgingStatus({ node, json }: ForgingStatusFlags): Promise<void> {
-  const delegates = await configured(nodeAsker(node));
+  const delegates = await configured(nodeAsker(node, { isOwnKind: true }));
   if (json === true) {
     printJson({ delegates });
     return;
@@ -56,7 +56,7 @@ export async function forgingStatus({ node, json }: ForgingStatusFlags): Promise
 
 /** Next slots of the node's delegates, soonest first. */
 export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): Promise<void> {
-  const node = nodeAsker(url);
+  const node = nodeAsker(url, { isOwnKind: true });
   const own = new Map((await configured(node)).map((delegate) => [delegate.publicKey, delegate]));
   const [forgers, { epoch, ...round }, status] = await Promise.all([
     node.ask<ForgerState[]>(`delegates/forgers?limit=${ACTIVE_DELEGATES}`),

@@ -47,7 +47,7 @@ interface Forger {
 
 /** @throws ProtocolError `USAGE` for a place that no gap is at, `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
 export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<void> {
-  const slots = await missedSlots(place, nodeAsker(flags.node));
+  const slots = await missedSlots(place, nodeAsker(flags.node, { isOwnKind: true }));
   if (flags.json === true) {
     printJson({ slots });
     return;

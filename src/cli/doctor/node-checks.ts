@@ -102,7 +102,7 @@ function withoutConsequences(findings: readonly Finding[]): readonly Finding[] {
 }
 
 async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<Seen> {
-  const { ask } = nodeAsker(url);
+  const { ask } = nodeAsker(url, { isOwnKind: true });
   const [constants, first, peers, forging, forgers, blocks] = await Promise.all([
     ask<Constants>('node/constants'),
     ask<Look>('node/status'),

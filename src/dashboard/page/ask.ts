@@ -18,7 +18,7 @@ export class AskFailed extends Error {
 const TIMEOUT_MS = 8000;
 
 /**
- * @param path below `/api`
+ * @param path without the prefix `/api`: what this node says beside the words of the family, also with `http.strictDialect`
  * @param origin of another node; this one's unless given
  * @throws AskFailed
  */
@@ -28,7 +28,7 @@ export async function ask<Data, Meta = { readonly count?: number }>(
 ): Promise<Answer<Data, Meta>> {
   let response: Response;
   try {
-    response = await fetch(`${origin}/api/${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    response = await fetch(`${origin}/${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
   } catch {
     throw new AskFailed('The node does not answer.');
   }

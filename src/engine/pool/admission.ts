@@ -1,6 +1,7 @@
 /** May it enter? The checks in their order, each refusal with its reasons. */
 
 import type { PoolState } from '../../ports/node-api.ts';
+import { bytesEqual } from '../../primitives/bytes.ts';
 import type { Transaction, TransactionId } from '../../protocol/types.ts';
 import { timestampInFuture, transactionError, TransactionRejected } from '../../protocol/verdict.ts';
 import { groupOf, isInFuture, typeErrorsOnEntry, validateAtTip, verifyAtTip, type PoolContext } from './checks.ts';
@@ -14,7 +15,9 @@ import type { Payer } from './verification-budget.ts';
  * @throws TransactionRejected with a code of every kind
  */
 export function admitFromClient(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
-  const transaction = checkedNew(context, queues, payer, context.rules.codec.transactionFromJson(json));
+  const transaction = context.rules.codec.transactionFromJson(json);
+  refuseAlteredCopy(context, queues, payer, transaction);
+  checkedNew(context, queues, payer, transaction);
   const verdict = verifyAtTip(context, transaction);
   if (verdict.status === 'fail') throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', verdict.errors);
   const group = verdict.status === 'pending' ? 'pending' : groupOf(context, transaction);
@@ -55,12 +58,43 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
 }
 
 /**
- * The same transaction, when it is signed, new and not from the future.
+ * Clients are told what is wrong with a copy of a waiting transaction before they are told that it waits. Generation 2 believes
+ * the id until then, so that a copy may differ in anything. The signature is looked at where it is not the one that was good.
  *
- * The reference looks at the signature before it asks whether the id is known. The id covers the signature, so the other
- * order gives the same answers, and repeating a transaction costs no signature check.
+ * @throws TransactionRejected `TRANSACTION_INVALID`, `VERIFICATION_LIMIT`
  */
-function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, transaction: Transaction): Transaction {
+function refuseAlteredCopy(context: PoolContext, queues: PoolQueues, payer: Payer, transaction: Transaction): void {
+  const known = queues.get(transaction.id)?.transaction;
+  if (known === undefined) return;
+  const isSigned = isSignedAlike(context, known, transaction);
+  if (!isSigned && !payer.mayAsk()) throw verificationLimit(transaction.id);
+  const errors = validateAtTip(isSigned ? { ...context, verify: () => true } : context, transaction);
+  if (errors.length > 0) throw new TransactionRejected('TRANSACTION_INVALID', errors);
+}
+
+function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transaction): boolean {
+  const [ofKnown, ofCopy] = [rules.primarySignatureChecks(known), rules.primarySignatureChecks(copy)];
+  return (
+    ofKnown.length === ofCopy.length &&
+    ofKnown.every((check, index) => {
+      const other = ofCopy[index];
+      return (
+        other !== undefined &&
+        bytesEqual(check.message, other.message) &&
+        bytesEqual(check.signature, other.signature) &&
+        bytesEqual(check.publicKey, other.publicKey)
+      );
+    })
+  );
+}
+
+/**
+ * Refuses a transaction unless it is signed, new and not from the future.
+ *
+ * The reference looks at the signature before it asks whether the id is known. A peer is not told why, so that here the other
+ * order saves a signature check for each repetition.
+ */
+function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, transaction: Transaction): void {
   const { id } = transaction;
 
   const typeErrors = typeErrorsOnEntry(context, transaction);
@@ -86,7 +120,6 @@ function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, tran
     const error = transactionError(id, `Transaction is already confirmed: ${id}`, '.id');
     throw new TransactionRejected('TRANSACTION_KNOWN', [error]);
   }
-  return transaction;
 }
 
 /** For whoever has had as many signatures checked as it may. */

@@ -17,11 +17,12 @@ import type { Payer } from './verification-budget.ts';
 export function memberSignatureFromJson(json: unknown): MemberSignature {
   if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
   const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
-  if (typeof transactionId !== 'string' || !isU64Decimal(transactionId)) {
-    throw malformed(`'.transactionId' should match format "id"`);
+  // Leading zeros make it the id of no transaction, which is another refusal.
+  if (typeof transactionId !== 'string' || !isU64Decimal(transactionId.replace(/^0+(?=[0-9])/, ''))) {
+    throw malformed('should match format "id"');
   }
-  if (!isHexOf(publicKey, 32)) throw malformed(`'.publicKey' should match format "publicKey"`);
-  if (!isHexOf(signature, 64)) throw malformed(`'.signature' should match format "signature"`);
+  if (!isHexOf(publicKey, 32)) throw malformed('should match format "publicKey"');
+  if (!isHexOf(signature, 64)) throw malformed('should match format "signature"');
   return { transactionId, publicKey, signature };
 }
 
@@ -46,7 +47,7 @@ export function addMemberSignature(
   const pooled = queues.stateOf(transactionId) === 'pending' ? queues.get(transactionId) : undefined;
   if (pooled === undefined) {
     const message = 'Unable to process signature, corresponding transaction not found';
-    throw new TransactionRejected('TRANSACTION_INVALID', [transactionError(transactionId, message, '.signature')]);
+    throw new TransactionRejected('TRANSACTION_INVALID', [transactionError('', message, '.signature')]);
   }
   // One spelling, or the same signature in capitals would be added a second time and spoil the transaction.
   const added = { ...given, signature: given.signature.toLowerCase(), publicKey: given.publicKey.toLowerCase() };

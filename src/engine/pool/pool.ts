@@ -4,6 +4,7 @@
  * this node's opinion only: nothing of it is consensus.
  */
 
+import { LruMap } from '../../primitives/bounded.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { PoolEntry, PoolState, SubmitResult } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -55,6 +56,9 @@ const AGE_MAX_S = 10_800;
 /** The same when a group is concerned: members need time to sign. */
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
 
+/** Two hours of full blocks, in about 2 MB. */
+const CONFIRMED_TIMES_MAX = 20_000;
+
 export class TransactionPool {
   readonly #context: PoolContext;
   readonly #observer: Observer;
@@ -62,6 +66,8 @@ export class TransactionPool {
   readonly #limits: PoolLimits;
   readonly #queues: PoolQueues;
   readonly #stepEvents: StepEvents;
+  /** Of transactions that were confirmed. */
+  readonly #receivedAtMs = new LruMap<TransactionId, number>(CONFIRMED_TIMES_MAX);
 
   constructor(dependencies: PoolDependencies) {
     this.#context = dependencies;
@@ -154,7 +160,12 @@ export class TransactionPool {
 
   /** Forgets what the blocks confirmed and sends what they may have affected back to be checked again. */
   blocksApplied(blocks: readonly Block[]): void {
-    if (this.#queues.total > 0) demoteAfterApply(this.#context, this.#queues, blocks);
+    if (this.#queues.total === 0) return;
+    for (const { id } of blocks.flatMap(({ transactions }) => transactions)) {
+      const pooled = this.#queues.get(id);
+      if (pooled !== undefined) this.#receivedAtMs.set(id, pooled.receivedAtMs);
+    }
+    demoteAfterApply(this.#context, this.#queues, blocks);
   }
 
   /** Takes the transactions of reverted blocks (any order) back, and checks again what depended on them. */
@@ -166,6 +177,11 @@ export class TransactionPool {
 
   has(id: TransactionId): boolean {
     return this.#queues.has(id);
+  }
+
+  /** When a transaction came in, Unix milliseconds, also after it was confirmed; undefined for one that never waited here. */
+  receivedAtMs(id: TransactionId): number | undefined {
+    return this.#queues.get(id)?.receivedAtMs ?? this.#receivedAtMs.get(id);
   }
 
   get(id: TransactionId): Transaction | undefined {

@@ -59,7 +59,7 @@ export function eventShapes(
     'blocks/delete': { summary: 'A block was reverted; its transactions went before.', data: blockShape(dialect) },
     'transactions/new': {
       summary: 'The pool took a transaction in. Of the moment: without an id, never repeated.',
-      data: receivedShape(dialect),
+      data: receivedShape(),
     },
     'transactions/included': { summary: 'A transaction came into the chain.', data: confirmed },
     'transactions/reverted': { summary: 'A transaction left the chain with its block.', data: confirmed },

@@ -66,7 +66,7 @@ function transactionEvent(
 ): NodeEvent {
   const height = block?.height ?? 0;
   const entry = { transaction, blockId: block?.id ?? '', height };
-  const data = confirmedView(entry, height, api.readyOf(transaction), dialect);
+  const data = confirmedView(entry, height, { ready: api.readyOf(transaction), receivedAtMs: undefined }, dialect);
   return { name, data, ...partiesOf(transaction) };
 }
 

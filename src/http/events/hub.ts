@@ -166,10 +166,10 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
     const isNow = new Map(api.peers().map((entry) => [`${entry.info.ip}:${entry.info.wsPort}`, entry]));
     for (const [key, entry] of isNow)
       if (entry.state === 'connected' && peers.get(key)?.state !== 'connected')
-        tell({ name: 'peers/connected', data: peerView(entry, dialect) });
+        tell({ name: 'peers/connected', data: peerView(entry, dialect, api.params) });
     for (const [key, entry] of peers)
       if (entry.state === 'connected' && isNow.get(key)?.state !== 'connected')
-        tell({ name: 'peers/disconnected', data: peerView({ ...entry, state: 'disconnected' }, dialect) });
+        tell({ name: 'peers/disconnected', data: peerView({ ...entry, state: 'disconnected' }, dialect, api.params) });
     peers = isNow;
     const forgingNow = new Map(api.forgingDelegates().map((delegate) => [delegate.publicKey, delegate]));
     for (const [publicKey, delegate] of forgingNow)

@@ -7,7 +7,7 @@ import { given } from '../given.ts';
 import {
   addressInPath,
   addressParameter,
-  afterParameter,
+  afterParameters,
   listMeta,
   pageOf,
   pageParameters,
@@ -18,7 +18,7 @@ import {
 } from '../parameters.ts';
 import { notFound } from '../problems.ts';
 import type { Route } from '../route.ts';
-import { ACCOUNT_SHAPE, accountView, GROUP_SHAPE, groupView } from '../views/account.ts';
+import { accountShape, accountView, GROUP_SHAPE, groupView } from '../views/account.ts';
 import { listOf, NO_META, LIST_META } from '../views/shapes.ts';
 
 export function accountRoutes(dialect: Dialect): readonly Route[] {
@@ -34,11 +34,11 @@ export function accountRoutes(dialect: Dialect): readonly Route[] {
         publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
         usernameParameter('Delegate name; `_` stands for any one character.'),
         ...pageParameters(100),
-        afterParameter(),
+        ...afterParameters(dialect),
         sortParameter(['balance'], 'balance:asc'),
       ],
       unknownParameters: 'refused',
-      answer: { meta: LIST_META, data: listOf(ACCOUNT_SHAPE) },
+      answer: { meta: LIST_META, data: listOf(accountShape(dialect)) },
       errors: {},
       handle: (api, request) => {
         const filters = new Filters(request);

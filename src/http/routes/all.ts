@@ -4,7 +4,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Route } from '../route.ts';
 import { accountRoutes } from './accounts.ts';
 import { blockRoutes } from './blocks.ts';
-import { DAPPS_ROUTE } from './dapps.ts';
+import { dappsRoute } from './dapps.ts';
 import { delegateRoutes } from './delegates.ts';
 import { eventsRoute } from './events.ts';
 import { forgingStatisticsRoute } from './forging-statistics.ts';
@@ -29,7 +29,7 @@ export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonl
   const routes: readonly Route[] = [
     ...accountRoutes(dialect),
     ...blockRoutes(dialect),
-    DAPPS_ROUTE,
+    dappsRoute(dialect),
     ...delegateRoutes(dialect),
     forgingStatisticsRoute(dialect),
     ...nodeRoutes(dialect),
@@ -38,8 +38,8 @@ export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonl
     ...signatureRoutes(),
     ...transactionRoutes(dialect),
     ...(options.legacySignatures?.enabled === false ? [] : secondSignatureRoutes(dialect)),
-    ...voterRoutes(),
-    eventsRoute(dialect),
+    ...voterRoutes(dialect),
+    eventsRoute({ ...dialect, strict: false }),
     HEALTH_ROUTE,
     READINESS_ROUTE,
     ...(options.metrics === false ? [] : [METRICS_ROUTE]),

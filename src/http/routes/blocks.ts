@@ -5,7 +5,7 @@ import type { Dialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
-  afterParameter,
+  afterParameters,
   idParameter,
   int32Parameter,
   integerParameter,
@@ -33,9 +33,9 @@ export function blockRoutes(dialect: Dialect): readonly Route[] {
         int32Parameter('height', 1, 'Height.'),
         integerParameter('fromTimestamp', 0, 'Earliest timestamp, in seconds since the epoch of the network.'),
         integerParameter('toTimestamp', 1, 'Latest timestamp, in seconds since the epoch of the network.'),
-        publicKeyParameter('generatorPublicKey', 'Public key of the delegate that forged it.'),
         ...pageParameters(100),
-        afterParameter(),
+        publicKeyParameter('generatorPublicKey', 'Public key of the delegate that forged it.'),
+        ...afterParameters(dialect),
         sortParameter(['height', 'totalAmount', 'totalFee', 'timestamp'], 'height:desc'),
       ],
       unknownParameters: 'refused',

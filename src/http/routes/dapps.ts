@@ -1,10 +1,11 @@
 /** Applications registered on the chain: history of generation 2, and empty on most networks. */
 
 import type { DappQuery } from '../../ports/queries.ts';
+import type { Dialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
-  afterParameter,
+  afterParameters,
   idParameter,
   listMeta,
   pageOf,
@@ -17,43 +18,45 @@ import type { Route } from '../route.ts';
 import { dappView } from '../views/dapp.ts';
 import { COUNT, ID, listOf, objectOf, LIST_META, TEXT } from '../views/shapes.ts';
 
-export const DAPPS_ROUTE: Route = {
-  isOfChain: true,
-  method: 'GET',
-  path: '/dapps',
-  summary: 'Lists registered applications. With both filters, those that fit either.',
-  parameters: [
-    idParameter('transactionId', 'Id of the registration.'),
-    queryParameter('name', { type: 'string', minLength: 1, maxLength: 32, description: 'Name, whole.' }),
-    sortParameter(['name'], 'name:asc'),
-    ...pageParameters(100),
-    afterParameter(),
-  ],
-  unknownParameters: 'refused',
-  answer: {
-    meta: LIST_META,
-    data: listOf(
-      objectOf({
-        name: TEXT,
-        description: TEXT,
-        tags: TEXT,
-        link: TEXT,
-        type: COUNT,
-        category: COUNT,
-        icon: TEXT,
-        transactionId: ID,
-      }),
-    ),
-  },
-  errors: {},
-  handle: (api, request) => {
-    const filters = new Filters(request);
-    const name = filters.text('name');
-    const transactionId = filters.id('transactionId');
-    const query: DappQuery = { ...pageOf(request), sort: sortOf(request), ...given({ transactionId, name }) };
-    // An id that nothing can have leaves the name, if there is one: the two join by OR.
-    const page =
-      name === undefined ? pageBy(filters, query, (asked) => api.chain.dapps(asked)) : api.chain.dapps(query);
-    return { meta: listMeta(request, page), data: page.items.flatMap(dappView) };
-  },
-};
+export function dappsRoute(dialect: Dialect): Route {
+  return {
+    isOfChain: true,
+    method: 'GET',
+    path: '/dapps',
+    summary: 'Lists registered applications. With both filters, those that fit either.',
+    parameters: [
+      idParameter('transactionId', 'Id of the registration.'),
+      queryParameter('name', { type: 'string', minLength: 1, maxLength: 32, description: 'Name, whole.' }),
+      sortParameter(['name'], 'name:asc'),
+      ...pageParameters(100),
+      ...afterParameters(dialect),
+    ],
+    unknownParameters: 'refused',
+    answer: {
+      meta: LIST_META,
+      data: listOf(
+        objectOf({
+          name: TEXT,
+          description: TEXT,
+          tags: TEXT,
+          link: TEXT,
+          type: COUNT,
+          category: COUNT,
+          icon: TEXT,
+          transactionId: ID,
+        }),
+      ),
+    },
+    errors: {},
+    handle: (api, request) => {
+      const filters = new Filters(request);
+      const name = filters.text('name');
+      const transactionId = filters.id('transactionId');
+      const query: DappQuery = { ...pageOf(request), sort: sortOf(request), ...given({ transactionId, name }) };
+      // An id that nothing can have leaves the name, if there is one: the two join by OR.
+      const page =
+        name === undefined ? pageBy(filters, query, (asked) => api.chain.dapps(asked)) : api.chain.dapps(query);
+      return { meta: listMeta(request, page), data: page.items.flatMap(dappView) };
+    },
+  };
+}

@@ -7,11 +7,12 @@ import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
   addressParameter,
-  afterParameter,
+  afterParameters,
   listMeta,
   pageMeta,
   pageOf,
   pageParameters,
+  pageParametersReversed,
   publicKeyParameter,
   queryParameter,
   sortOf,
@@ -19,7 +20,7 @@ import {
   usernameParameter,
 } from '../parameters.ts';
 import type { Route } from '../route.ts';
-import { DELEGATE_SHAPE, delegateView } from '../views/account.ts';
+import { delegateShape, delegateView } from '../views/account.ts';
 import { ADDRESS, COUNT, listOf, objectOf, LIST_META, PUBLIC_KEY, TEXT } from '../views/shapes.ts';
 
 export function delegateRoutes(dialect: Dialect): readonly Route[] {
@@ -37,18 +38,18 @@ function listRoute(dialect: Dialect): Route {
       publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
       publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
       usernameParameter('Name, whole.'),
+      ...pageParametersReversed(101),
       queryParameter('search', {
         type: 'string',
         minLength: 1,
         maxLength: 20,
         description: 'Part of the name; `%` stands for any text, `_` for any one character.',
       }),
-      ...pageParameters(101),
-      afterParameter(),
+      ...afterParameters(dialect),
       sortParameter(sortFields(dialect), dialect.generation === 2 ? 'rank:asc' : 'voteWeight:desc'),
     ],
     unknownParameters: 'refused',
-    answer: { meta: LIST_META, data: listOf(DELEGATE_SHAPE) },
+    answer: { meta: LIST_META, data: listOf(delegateShape(dialect)) },
     errors: {},
     handle: (api, request) => {
       const filters = new Filters(request);

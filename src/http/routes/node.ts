@@ -1,17 +1,19 @@
 /** The node itself: status, constants, forging, state digest. */
 
 import type { ForgingDelegate } from '../../ports/node-api.ts';
-import type { Dialect } from '../dialect.ts';
-import { pageMeta, pageParameters, publicKeyParameter, queryParameter } from '../parameters.ts';
+import { joined, joinedOnly, joinedShape, type Dialect } from '../dialect.ts';
+import { int32Parameter, pageMeta, pageParameters, publicKeyParameter, queryParameter } from '../parameters.ts';
+import { invalidRequest } from '../problems.ts';
 import type { Parameter, Route } from '../route.ts';
+import type { Schema } from '../schema.ts';
 import {
-  CONSTANTS_SHAPE,
+  constantsShape,
   constantsView,
   DECISION_SHAPE,
   SLOT_REPORT_SHAPE,
   slotReportView,
   decisionsView,
-  STATUS_SHAPE,
+  statusShape,
   statusView,
 } from '../views/node.ts';
 import { PEER_VERDICT_SHAPE, peerVerdictView, VERDICTS } from '../views/peer-verdict.ts';
@@ -41,7 +43,7 @@ function statusRoute(dialect: Dialect): Route {
     summary: 'Shows where the node stands.',
     parameters: [],
     unknownParameters: 'ignored',
-    answer: { meta: NO_META, data: STATUS_SHAPE },
+    answer: { meta: NO_META, data: statusShape(dialect) },
     errors: {},
     handle: (api) => ({ meta: {}, data: statusView(api, dialect) }),
   };
@@ -54,22 +56,19 @@ function constantsRoute(dialect: Dialect): Route {
     summary: 'Shows what holds for the network and this version of the node.',
     parameters: [],
     unknownParameters: 'refused',
-    answer: { meta: NO_META, data: CONSTANTS_SHAPE },
+    answer: { meta: NO_META, data: constantsShape(dialect) },
     errors: {},
     handle: (api) => ({ meta: {}, data: constantsView(api, dialect) }),
   };
 }
 
-const FORGING_SHAPE = listOf(
-  objectOf(
-    {
-      publicKey: PUBLIC_KEY,
-      forging: FLAG,
-      waiting: objectOf({ code: TEXT, reason: TEXT, until: INSTANT }, ['until']),
-    },
-    ['waiting'],
-  ),
-);
+const FORGING_MEMBERS = { publicKey: PUBLIC_KEY, forging: FLAG };
+const WAITING_SHAPE = objectOf({ code: TEXT, reason: TEXT, until: INSTANT }, ['until']);
+
+function forgingShape(dialect: Dialect): Schema {
+  return listOf(joinedShape(dialect, FORGING_MEMBERS, { waiting: WAITING_SHAPE }, ['waiting']));
+}
+
 const NOT_LISTED = 'The caller is not on the forging whitelist.';
 
 function forgingRoute(dialect: Dialect): Route {
@@ -82,11 +81,11 @@ function forgingRoute(dialect: Dialect): Route {
     path: '/node/status/forging',
     summary: 'Lists the delegates configured on this node and whether each forges.',
     parameters: [
-      publicKeyParameter('publicKey', 'Only this delegate.'),
-      ...(dialect.generation === 3 ? [forgingFilter] : []),
+      { ...publicKeyParameter('publicKey', 'Only this delegate.'), isIgnoredWhenEmpty: true },
+      ...(dialect.generation === 3 ? [forgingFilter] : joinedOnly(dialect, [forgingFilter])),
     ],
     unknownParameters: 'ignored',
-    answer: { meta: NO_META, data: FORGING_SHAPE },
+    answer: { meta: NO_META, data: forgingShape(dialect) },
     errors: { 403: NOT_LISTED },
     access: 'forging',
     handle: (api, request) => {
@@ -96,17 +95,17 @@ function forgingRoute(dialect: Dialect): Route {
         (publicKey === undefined || publicKey === '' || delegate.publicKey === publicKey) &&
         (wanted === undefined || delegate.forging === wanted);
       const data = api.forgingDelegates().filter(chosen);
-      return { meta: {}, data: data.map(forgingView) };
+      return { meta: {}, data: data.map((delegate) => forgingView(delegate, dialect)) };
     },
   };
 }
 
 /** A delegate that signs, or is switched off, is answered as clients know it. */
-function forgingView({ forging, publicKey, waiting }: ForgingDelegate) {
+function forgingView({ forging, publicKey, waiting }: ForgingDelegate, dialect: Dialect) {
   if (waiting === undefined) return { forging, publicKey };
   const { code, reason, untilMs } = waiting;
   const until = untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() };
-  return { forging, publicKey, waiting: { code, reason, ...until } };
+  return joined(dialect, { forging, publicKey }, { waiting: { code, reason, ...until } });
 }
 
 const SWITCH_FORGING_ROUTE: Route = {
@@ -119,7 +118,7 @@ const SWITCH_FORGING_ROUTE: Route = {
     name: 'data',
     schema: {
       type: 'object',
-      required: ['publicKey', 'password', 'forging'],
+      required: ['password', 'publicKey', 'forging'],
       properties: {
         publicKey: { type: 'string', format: 'publicKey' },
         password: { type: 'string', minLength: 5, description: 'Opens the configured passphrase.' },
@@ -127,7 +126,7 @@ const SWITCH_FORGING_ROUTE: Route = {
       },
     },
   },
-  answer: { meta: NO_META, data: FORGING_SHAPE },
+  answer: { meta: NO_META, data: listOf(objectOf(FORGING_MEMBERS)) },
   errors: {
     403: NOT_LISTED,
     404: 'No such delegate is configured, or the password does not fit.',
@@ -145,16 +144,31 @@ const DIGEST_ROUTE: Route = {
   method: 'GET',
   path: '/node/digest',
   summary: 'Shows a digest of all consensus state: nodes at the same block must have the same.',
-  parameters: [],
-  unknownParameters: 'ignored',
+  parameters: [
+    int32Parameter(
+      'height',
+      1,
+      'Refuses to answer when the tip has another height: the state of no other block is kept.',
+    ),
+  ],
+  unknownParameters: 'refused',
   answer: { meta: NO_META, data: objectOf({ height: COUNT, blockId: ID, digest: HEX }) },
   errors: { 403: 'The caller is not on this machine.' },
   access: 'loopback',
-  handle: (api) => {
+  handle: (api, request) => {
+    const wanted = request.number('height');
+    const tipHeight = api.chain.tip()?.height;
+    // Before the digest is computed, which takes its time.
+    if (wanted !== undefined && wanted !== tipHeight) throw notAtTip(wanted, tipHeight);
     const { height, blockId, digest } = api.stateDigest();
     return { meta: {}, data: { height, blockId, digest } };
   },
 };
+
+function notAtTip(height: number, tipHeight: number | undefined) {
+  const message = `The digest of height ${height} is not known: the state is kept at the tip alone, which is at ${tipHeight ?? 0}`;
+  return invalidRequest([{ name: 'height', message, in: 'query', code: 'INVALID_PARAM' }]);
+}
 
 const DECISIONS_MAX = 500;
 

@@ -2,7 +2,7 @@
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 import type { Sort } from '../../ports/queries.ts';
-import type { Dialect } from '../dialect.ts';
+import { joinedOnly, type Dialect } from '../dialect.ts';
 import { int32Parameter, pageMeta, pageParameters, queryParameter, sortOf, sortParameter } from '../parameters.ts';
 import type { CheckedRequest, Parameter, Route } from '../route.ts';
 import type { Format } from '../formats.ts';
@@ -24,7 +24,7 @@ export function peerRoutes(dialect: Dialect): readonly Route[] {
         textParameter('protocolVersion', 'Version of the protocol that it speaks.', 'protocolVersion'),
         stateParameter(dialect),
         int32Parameter('height', 1, 'Height of its chain.'),
-        ...(dialect.generation === 2 ? [textParameter('broadhash', 'Hash over its last blocks.', 'hex')] : []),
+        ...(dialect.generation === 2 ? [BROADHASH] : joinedOnly(dialect, [BROADHASH])),
         ...pageParameters(100),
         sortParameter(['height', 'version'], 'height:desc'),
       ],
@@ -37,13 +37,14 @@ export function peerRoutes(dialect: Dialect): readonly Route[] {
           .peers()
           .filter(filterOf(request, dialect))
           .sort(comparison(sortOf(request)));
-        const data = chosen.slice(offset, offset + limit).map((entry) => peerView(entry, dialect));
+        const data = chosen.slice(offset, offset + limit).map((entry) => peerView(entry, dialect, api.params));
         return { meta: { offset, limit, count: chosen.length }, data };
       },
     },
   ];
 }
 
+const BROADHASH = textParameter('broadhash', 'Hash over its last blocks.', 'hex');
 const STATE_WORDS = ['connected', 'disconnected'] as const;
 
 function stateParameter(dialect: Dialect): Parameter {

@@ -3,14 +3,14 @@
 import type { NodeApi, PoolEntry, PoolState } from '../../ports/node-api.ts';
 import type { Direction } from '../../ports/queries.ts';
 import { addressOf } from '../../crypto/keys.ts';
-import type { Dialect } from '../dialect.ts';
+import { joinedOnly, type Dialect } from '../dialect.ts';
 import {
   addressParameter,
   idParameter,
   integerParameter,
+  keyParameter,
   pageMeta,
   pageParameters,
-  publicKeyParameter,
   sortOf,
   sortParameter,
 } from '../parameters.ts';
@@ -21,6 +21,7 @@ import { pooledShape, pooledView } from '../views/transaction.ts';
 
 const STATES: readonly PoolState[] = ['pending', 'ready', 'received', 'validated', 'verified'];
 const SORT_FIELDS = ['amount', 'fee', 'type', 'timestamp'] as const;
+const RECIPIENT_KEY = keyParameter('recipientPublicKey', 'Public key of the recipient.');
 type SortField = (typeof SORT_FIELDS)[number];
 
 /** The listing of a named queue, and the same without a name for the verified one. */
@@ -33,9 +34,9 @@ export function poolRoutes(dialect: Dialect): readonly Route[] {
   const parameters: readonly Parameter[] = [
     idParameter('id', 'Transaction id.'),
     addressParameter('recipientId', 1, 'Address of the recipient.'),
-    ...(dialect.generation === 2 ? [publicKeyParameter('recipientPublicKey', 'Public key of the recipient.')] : []),
+    ...(dialect.generation === 2 ? [RECIPIENT_KEY] : joinedOnly(dialect, [RECIPIENT_KEY])),
     addressParameter('senderId', 1, 'Address of the sender.'),
-    publicKeyParameter('senderPublicKey', 'Public key of the sender, in lower case.'),
+    keyParameter('senderPublicKey', 'Public key of the sender, in lower case.'),
     integerParameter('type', 0, 'Transaction type.'),
     ...pageParameters(100),
     sortParameter(SORT_FIELDS, 'amount:desc'),
@@ -77,8 +78,8 @@ function filterOf(request: CheckedRequest): (entry: PoolEntry) => boolean {
   const senderId = request.text('senderId');
   const senderPublicKey = request.text('senderPublicKey');
   const type = request.number('type');
-  const recipientKey = request.text('recipientPublicKey') ?? '';
-  const recipientId = recipientKey === '' ? request.text('recipientId') : addressOf(recipientKey.toLowerCase());
+  const recipientKey = request.text('recipientPublicKey');
+  const recipientId = recipientKey === undefined ? request.text('recipientId') : addressOf(recipientKey.toLowerCase());
   return ({ transaction }) =>
     (id === undefined || transaction.id === id) &&
     (senderId === undefined || transaction.senderId === senderId) &&

@@ -11,7 +11,7 @@ import type { Account } from '../../protocol/state.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Route } from '../route.ts';
 import { faultsOf, typeMismatch, type Schema } from '../schema.ts';
-import { registrationView, REGISTRATION_SHAPE } from '../views/registration.ts';
+import { registrationView, registrationShape } from '../views/registration.ts';
 import { FLAG, INTEGER, objectOf, TEXT } from '../views/shapes.ts';
 
 export function secondSignatureRoutes(dialect: Dialect): readonly Route[] {
@@ -61,7 +61,7 @@ function registrationRoute(dialect: Dialect): Route {
     unknownParameters: 'ignored',
     body: { name: 'registration', schema: BODY, judgedByHandler: true },
     contentType: 'application/json',
-    answers: { 200: { anyOf: [objectOf({ success: FLAG, transaction: REGISTRATION_SHAPE }), REFUSED] } },
+    answers: { 200: { anyOf: [objectOf({ success: FLAG, transaction: registrationShape(dialect) }), REFUSED] } },
     errors: { 403: 'The caller is not on the whitelist of those who may send passphrases.' },
     access: 'secrets',
     respond: async (api, request) => {

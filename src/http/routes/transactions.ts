@@ -1,15 +1,16 @@
 /** Transactions: those of the chain, and handing in a new one. */
 
 import type { TransactionQuery } from '../../ports/queries.ts';
-import type { Dialect } from '../dialect.ts';
+import { joinedOnly, type Dialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
   addressParameter,
-  afterParameter,
+  afterParameters,
   idParameter,
   int32Parameter,
   integerParameter,
+  keyParameter,
   listMeta,
   LONG_QUESTIONS,
   pageOf,
@@ -19,10 +20,10 @@ import {
   sortParameter,
 } from '../parameters.ts';
 import { transactionRefused } from '../problems.ts';
-import type { CheckedRequest, Parameter, Route } from '../route.ts';
+import type { CheckedRequest, Route } from '../route.ts';
 import type { Schema } from '../schema.ts';
 import { COUNTED_LIST_META, FLAG, listOf, objectOf, TEXT } from '../views/shapes.ts';
-import { confirmedShape, confirmedView } from '../views/transaction.ts';
+import { confirmedShape, confirmedView, remarksOn } from '../views/transaction.ts';
 
 export function transactionRoutes(dialect: Dialect): readonly Route[] {
   return [listRoute(dialect), submitRoute(dialect)];
@@ -36,18 +37,20 @@ function listRoute(dialect: Dialect): Route {
     summary: 'Lists the transactions of the chain.',
     parameters: [
       idParameter('id', 'Transaction id.'),
-      idParameter('blockId', 'Id of the block that contains it.'),
-      int32Parameter('height', 1, 'Height of the block that contains it.'),
-      integerParameter('type', 0, 'Transaction type.'),
-      addressParameter('senderId', 1, 'Address of the sender.'),
       addressParameter('recipientId', 1, 'Address of the recipient.'),
-      addressParameter('senderIdOrRecipientId', 1, 'Address of the sender, the recipient or both.'),
+      ...(dialect.generation === 2 ? [RECIPIENT_KEY] : joinedOnly(dialect, [RECIPIENT_KEY])),
+      addressParameter('senderId', 1, 'Address of the sender.'),
       keyParameter('senderPublicKey', 'Public key of the sender.'),
-      ...(dialect.generation === 2 ? [keyParameter('recipientPublicKey', 'Public key of the recipient.')] : []),
+      addressParameter('senderIdOrRecipientId', 1, 'Address of the sender, the recipient or both.'),
+      integerParameter('type', 0, 'Transaction type.'),
+      int32Parameter('height', 1, 'Height of the block that contains it.'),
       integerParameter('minAmount', 0, 'Least amount, in beddows.'),
       integerParameter('maxAmount', 0, 'Largest amount, in beddows.'),
       integerParameter('fromTimestamp', 0, 'Earliest timestamp, in seconds since the epoch of the network.'),
       integerParameter('toTimestamp', 1, 'Latest timestamp, in seconds since the epoch of the network.'),
+      idParameter('blockId', 'Id of the block that contains it.'),
+      ...pageParameters(100),
+      sortParameter(['amount', 'fee', 'type', 'timestamp'], 'amount:asc'),
       queryParameter('data', {
         type: 'string',
         format: 'additionalData',
@@ -55,9 +58,7 @@ function listRoute(dialect: Dialect): Route {
         maxLength: 64,
         description: 'Data of a transfer; `%` stands for any bytes, `_` for any one byte.',
       }),
-      ...pageParameters(100),
-      afterParameter(),
-      sortParameter(['amount', 'fee', 'type', 'timestamp'], 'amount:asc'),
+      ...afterParameters(dialect),
     ],
     unknownParameters: 'refused',
     answer: { meta: COUNTED_LIST_META, data: listOf(confirmedShape(dialect)) },
@@ -67,7 +68,9 @@ function listRoute(dialect: Dialect): Route {
       const query = queryOf(request, filters);
       const page = await pageBy(filters, query, (asked) => api.chain.transactions(asked));
       const tipHeight = api.chain.tip()?.height ?? 0;
-      const data = page.items.map((entry) => confirmedView(entry, tipHeight, api.readyOf(entry.transaction), dialect));
+      const data = page.items.map((entry) =>
+        confirmedView(entry, tipHeight, remarksOn(entry.transaction, api), dialect),
+      );
       return { meta: { ...listMeta(request, page), count: page.total }, data };
     },
   };
@@ -96,10 +99,7 @@ function queryOf(request: CheckedRequest, filters: Filters): TransactionQuery {
   };
 }
 
-/** A public key that may not be empty. */
-function keyParameter(name: string, description: string): Parameter {
-  return queryParameter(name, { type: 'string', format: 'publicKey', minLength: 1, description });
-}
+const RECIPIENT_KEY = keyParameter('recipientPublicKey', 'Public key of the recipient.');
 
 function submitRoute(dialect: Dialect): Route {
   return {

@@ -4,14 +4,15 @@ import type { NodeApi } from '../../ports/node-api.ts';
 import type { AccountIdentity } from '../../ports/queries.ts';
 import { VOTES_PER_ACCOUNT_MAX } from '../../protocol/params.ts';
 import type { Account } from '../../protocol/state.ts';
+import type { Dialect } from '../dialect.ts';
 import { given } from '../given.ts';
 import {
   addressParameter,
-  afterParameter,
+  afterParameters,
   listMeta,
   LONG_QUESTIONS,
   pageOf,
-  pageParameters,
+  pageParametersReversed,
   publicKeyParameter,
   sortOf,
   sortParameter,
@@ -21,8 +22,8 @@ import { invalidRequest, notFound } from '../problems.ts';
 import type { CheckedRequest, Parameter, Route } from '../route.ts';
 import { ADDRESS, AMOUNT, COUNT, listOf, objectOf, orNull, LIST_META, PUBLIC_KEY, TEXT } from '../views/shapes.ts';
 
-export function voterRoutes(): readonly Route[] {
-  return [VOTERS_ROUTE, VOTES_ROUTE];
+export function voterRoutes(dialect: Dialect): readonly Route[] {
+  return [votersRoute(dialect), votesRoute(dialect)];
 }
 
 const IDENTITY: readonly Parameter[] = [
@@ -32,103 +33,114 @@ const IDENTITY: readonly Parameter[] = [
   publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
 ];
 
-/** An account that never sent anything has no key: null here, unlike elsewhere. */
+/**
+ * An account that never sent anything has no key: null here, unlike elsewhere, as nodes of the family answer although their
+ * description knows texts alone. Clients that ask for the strict dialect hold answers against it.
+ */
+function noKey(dialect: Dialect): '' | null {
+  return dialect.strict ? '' : null;
+}
+
 const KEY_OR_NULL = orNull({ type: 'string', format: 'publicKey' });
 
 const ERRORS = { 404: 'No account fits.' } as const;
 
-const VOTERS_ROUTE: Route = {
-  isOfChain: true,
-  method: 'GET',
-  path: '/voters',
-  summary: 'Shows who votes for an account. `votes` is the number of voters.',
-  parameters: [
-    ...IDENTITY,
-    ...pageParameters(100),
-    afterParameter(),
-    sortParameter(['publicKey', 'balance', 'username'], 'publicKey:asc'),
-  ],
-  unknownParameters: 'refused',
-  answer: {
-    meta: LIST_META,
-    data: objectOf({
-      username: TEXT,
-      publicKey: KEY_OR_NULL,
-      address: ADDRESS,
-      balance: AMOUNT,
-      voters: listOf(objectOf({ address: ADDRESS, publicKey: PUBLIC_KEY, balance: AMOUNT })),
-      votes: COUNT,
-    }),
-  },
-  errors: { ...ERRORS, 503: LONG_QUESTIONS },
-  handle: async (api, request) => {
-    const account = accountOf(api, request);
-    const page = await api.chain.voters(account.publicKey, { ...pageOf(request), sort: sortOf(request) });
-    const data = {
-      username: account.username ?? '',
-      publicKey: account.publicKey ?? null,
-      address: account.address,
-      balance: account.balance.toString(),
-      voters: page.items.map(keysAndBalance),
-      votes: page.total,
-    };
-    return { meta: listMeta(request, page), data };
-  },
-};
+function votersRoute(dialect: Dialect): Route {
+  return {
+    isOfChain: true,
+    method: 'GET',
+    path: '/voters',
+    summary: 'Shows who votes for an account. `votes` is the number of voters.',
+    parameters: [
+      ...IDENTITY,
+      ...pageParametersReversed(100),
+      ...afterParameters(dialect),
+      sortParameter(['publicKey', 'balance', 'username'], 'publicKey:asc'),
+    ],
+    unknownParameters: 'refused',
+    answer: {
+      meta: LIST_META,
+      data: objectOf({
+        username: TEXT,
+        publicKey: KEY_OR_NULL,
+        address: ADDRESS,
+        balance: AMOUNT,
+        voters: listOf(objectOf({ address: ADDRESS, publicKey: PUBLIC_KEY, balance: AMOUNT })),
+        votes: COUNT,
+      }),
+    },
+    errors: { ...ERRORS, 503: LONG_QUESTIONS },
+    handle: async (api, request) => {
+      const account = accountOf(api, request);
+      const page = await api.chain.voters(account.publicKey, { ...pageOf(request), sort: sortOf(request) });
+      const data = {
+        username: account.username ?? '',
+        publicKey: account.publicKey ?? noKey(dialect),
+        address: account.address,
+        balance: account.balance.toString(),
+        voters: page.items.map(keysAndBalance),
+        votes: page.total,
+      };
+      return { meta: listMeta(request, page), data };
+    },
+  };
+}
 
-const VOTES_ROUTE: Route = {
-  isOfChain: true,
-  method: 'GET',
-  path: '/votes',
-  summary: 'Shows whom an account votes for.',
-  parameters: [
-    ...IDENTITY,
-    ...pageParameters(101),
-    afterParameter(),
-    sortParameter(['username', 'balance'], 'username:asc'),
-  ],
-  unknownParameters: 'ignored',
-  answer: {
-    meta: LIST_META,
-    data: objectOf({
-      address: ADDRESS,
-      balance: AMOUNT,
-      username: TEXT,
-      publicKey: KEY_OR_NULL,
-      votesUsed: COUNT,
-      votesAvailable: COUNT,
-      votes: listOf(objectOf({ address: ADDRESS, publicKey: PUBLIC_KEY, balance: AMOUNT, username: TEXT })),
-    }),
-  },
-  errors: ERRORS,
-  handle: (api, request) => {
-    const account = accountOf(api, request);
-    const page = api.chain.votes(account, { ...pageOf(request), sort: sortOf(request) });
-    const votesUsed = account.votes.length;
-    const data = {
-      address: account.address,
-      balance: account.balance.toString(),
-      username: account.username ?? '',
-      publicKey: account.publicKey ?? null,
-      votesUsed,
-      votesAvailable: VOTES_PER_ACCOUNT_MAX - votesUsed,
-      votes: page.items.map((voted) => ({ ...keysAndBalance(voted), username: voted.username ?? '' })),
-    };
-    return { meta: listMeta(request, page), data };
-  },
-};
+function votesRoute(dialect: Dialect): Route {
+  return {
+    isOfChain: true,
+    method: 'GET',
+    path: '/votes',
+    summary: 'Shows whom an account votes for.',
+    parameters: [
+      ...IDENTITY,
+      ...pageParametersReversed(101),
+      ...afterParameters(dialect),
+      sortParameter(['username', 'balance'], 'username:asc'),
+    ],
+    unknownParameters: 'ignored',
+    answer: {
+      meta: LIST_META,
+      data: objectOf({
+        address: ADDRESS,
+        balance: AMOUNT,
+        username: TEXT,
+        publicKey: KEY_OR_NULL,
+        votesUsed: COUNT,
+        votesAvailable: COUNT,
+        votes: listOf(objectOf({ address: ADDRESS, publicKey: PUBLIC_KEY, balance: AMOUNT, username: TEXT })),
+      }),
+    },
+    errors: ERRORS,
+    handle: (api, request) => {
+      const account = accountOf(api, request);
+      const page = api.chain.votes(account, { ...pageOf(request), sort: sortOf(request) });
+      const votesUsed = account.votes.length;
+      const data = {
+        address: account.address,
+        balance: account.balance.toString(),
+        username: account.username ?? '',
+        publicKey: account.publicKey ?? noKey(dialect),
+        votesUsed,
+        votesAvailable: VOTES_PER_ACCOUNT_MAX - votesUsed,
+        votes: page.items.map((voted) => ({ ...keysAndBalance(voted), username: voted.username ?? '' })),
+      };
+      return { meta: listMeta(request, page), data };
+    },
+  };
+}
 
-/** The account that the parameters name; empty ones count as not given. */
+/** The account that the parameters name. No account has an empty key, and with nothing else given it counts as not given. */
 function accountOf(api: NodeApi, request: CheckedRequest): Account {
-  const text = (name: string): string | undefined => request.text(name) || undefined;
   const identity: AccountIdentity = given({
-    address: text('address'),
-    publicKey: text('publicKey')?.toLowerCase(),
-    secondPublicKey: text('secondPublicKey')?.toLowerCase(),
-    username: text('username'),
+    address: request.text('address'),
+    publicKey: request.text('publicKey')?.toLowerCase(),
+    secondPublicKey: request.text('secondPublicKey')?.toLowerCase(),
+    username: request.text('username'),
   });
-  if (Object.keys(identity).length === 0) throw invalidRequest(NOTHING_GIVEN);
-  const account = api.chain.accountBy(identity);
+  const texts = Object.values(identity);
+  if (texts.every((text) => text === '')) throw invalidRequest(NOTHING_GIVEN);
+  const account = texts.includes('') ? undefined : api.chain.accountBy(identity);
   if (account === undefined) throw notFound('Delegate not found');
   return account;
 }

@@ -2,7 +2,7 @@
 
 import type { AccountEntry, DelegateEntry, GroupEntry } from '../../ports/queries.ts';
 import type { Account } from '../../protocol/state.ts';
-import type { Dialect } from '../dialect.ts';
+import { joined, joinedShape, type Dialect } from '../dialect.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
@@ -30,9 +30,12 @@ export function delegateView(entry: DelegateEntry, dialect: Dialect): View {
     secondPublicKey: account.secondPublicKey ?? '',
   };
   const { vote, voteWeight, rank, approval, productivity } = figuresOf(entry);
-  if (dialect.generation === 2)
-    return { ...nameAndBlocks(entry, { vote }), productivity, rank, account: accountPart, approval, voteWeight };
-  return { ...nameAndBlocks(entry, { voteWeight }), productivity, account: accountPart, approval, vote, rank };
+  if (dialect.generation === 2) {
+    const own = { ...nameAndBlocks(entry, { vote }), productivity, rank, account: accountPart, approval };
+    return joined(dialect, own, { voteWeight });
+  }
+  const own = { ...nameAndBlocks(entry, { voteWeight }), productivity, account: accountPart, approval };
+  return joined(dialect, own, { vote, rank });
 }
 
 /** A multisignature account and its members. */
@@ -49,14 +52,16 @@ export function groupView(group: GroupEntry): View {
   };
 }
 
-const DELEGATE_FIGURES: Readonly<Record<string, Schema>> = {
-  username: shape.TEXT,
+const FIGURES_2: Readonly<Record<string, Schema>> = {
   vote: shape.AMOUNT,
-  voteWeight: shape.AMOUNT,
+  rank: shape.orNull({ type: 'integer', minimum: 1 }),
+};
+const FIGURES_3: Readonly<Record<string, Schema>> = { voteWeight: shape.AMOUNT };
+const FIGURES: Readonly<Record<string, Schema>> = {
+  username: shape.TEXT,
   rewards: shape.AMOUNT,
   producedBlocks: shape.COUNT,
   missedBlocks: shape.COUNT,
-  rank: shape.orNull({ type: 'integer', minimum: 1 }),
   productivity: shape.PERCENT,
   approval: shape.PERCENT,
 };
@@ -67,17 +72,19 @@ const ACCOUNT_KEYS: Readonly<Record<string, Schema>> = {
   secondPublicKey: shape.PUBLIC_KEY,
 };
 
-export const ACCOUNT_SHAPE: Schema = shape.objectOf(
-  {
-    ...ACCOUNT_KEYS,
-    balance: shape.AMOUNT,
-    asset: shape.ANY_OBJECT,
-    delegate: shape.objectOf(DELEGATE_FIGURES),
-  },
-  ['delegate'],
-);
+export function accountShape(dialect: Dialect): Schema {
+  const delegate = figuresShape(dialect);
+  return shape.objectOf({ ...ACCOUNT_KEYS, balance: shape.AMOUNT, asset: shape.ANY_OBJECT, delegate }, ['delegate']);
+}
 
-export const DELEGATE_SHAPE: Schema = shape.objectOf({ ...DELEGATE_FIGURES, account: shape.objectOf(ACCOUNT_KEYS) });
+export function delegateShape(dialect: Dialect): Schema {
+  return figuresShape(dialect, { account: shape.objectOf(ACCOUNT_KEYS) });
+}
+
+function figuresShape(dialect: Dialect, more: Readonly<Record<string, Schema>> = {}): Schema {
+  const [own, other] = dialect.generation === 2 ? [FIGURES_2, FIGURES_3] : [FIGURES_3, FIGURES_2];
+  return joinedShape(dialect, { ...FIGURES, ...own, ...more }, other);
+}
 
 export const GROUP_SHAPE: Schema = shape.objectOf({
   ...ACCOUNT_KEYS,
@@ -89,8 +96,9 @@ export const GROUP_SHAPE: Schema = shape.objectOf({
 
 function standingView(entry: DelegateEntry, dialect: Dialect): View {
   const { vote, voteWeight, rank, approval, productivity } = figuresOf(entry);
-  if (dialect.generation === 2) return { ...nameAndBlocks(entry, { vote }), rank, productivity, approval, voteWeight };
-  return { ...nameAndBlocks(entry, { voteWeight }), productivity, approval, vote, rank };
+  if (dialect.generation === 2)
+    return joined(dialect, { ...nameAndBlocks(entry, { vote }), rank, productivity, approval }, { voteWeight });
+  return joined(dialect, { ...nameAndBlocks(entry, { voteWeight }), productivity, approval }, { vote, rank });
 }
 
 function figuresOf(entry: DelegateEntry) {

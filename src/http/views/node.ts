@@ -1,9 +1,10 @@
-/** The node's own status and constants. Both generations send the union; the generation's own members come first. */
+/** The node's own status and constants: the generation's own members first. */
 
 import type { BranchChange, NodeApi } from '../../ports/node-api.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
-import type { Dialect } from '../dialect.ts';
+import { joined, joinedShape, type Dialect } from '../dialect.ts';
+import { given } from '../given.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
@@ -22,18 +23,21 @@ export function statusView(api: NodeApi, dialect: Dialect): View {
   const transactions = transactionCounts(api.chain.transactionCount(), status.pool);
   const loaded = true;
   const times = { currentTime, secondsSinceEpoch, height };
+  const [own, other] =
+    dialect.generation === 2
+      ? [{ broadhash, consensus, ...times, loaded, networkHeight, syncing, transactions }, { chainMaxHeightFinalized }]
+      : [
+          { ...times, chainMaxHeightFinalized, syncing },
+          { broadhash, consensus, loaded, networkHeight, transactions },
+        ];
   // Only while blocks are downloaded, so that at rest the answer is the one that clients know.
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
-  const own =
-    dialect.generation === 2
-      ? { broadhash, consensus, ...times, loaded, networkHeight, syncing, transactions, chainMaxHeightFinalized }
-      : { ...times, chainMaxHeightFinalized, syncing, broadhash, consensus, loaded, networkHeight, transactions };
   // Said only when something is wrong, for the same reason.
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_TOLD_MS ? {} : { clockOffsetMs };
   const { count, latest } = status.branchChanges;
   const branches = count === 0 ? {} : { branchChanges: { count, latest: latest.map(branchChangeView) } };
   const alone = status.isAlone === true ? { isAlone: true } : {};
-  return { ...own, ...progress, ...clock, ...branches, ...alone };
+  return joined(dialect, own, { ...other, ...progress, ...clock, ...branches, ...alone });
 }
 
 function branchChangeView({ timeMs, commonHeight, revertedBlocks }: BranchChange): View {
@@ -67,26 +71,26 @@ export function constantsView(api: NodeApi, dialect: Dialect): View {
   const { params, identity } = api;
   const height = api.chain.tip()?.height ?? 1;
   const { nethash } = params;
-  const { nonce } = identity;
+  const { build, commit, nonce } = identity;
   const networkId = params.networkIdentifier;
-  const own = dialect.generation === 2;
+  const [own, other] =
+    dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
   // Told only where it differs, so that elsewhere the answer is the one that clients know.
   const { activeDelegates } = params;
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
-  return {
-    build: identity.build,
-    commit: identity.commit,
+  const members = {
+    // A node of the family leaves out what it does not know.
+    ...(dialect.strict ? given({ build: build || undefined, commit: commit || undefined }) : { build, commit }),
     epoch: new Date(params.epochMs).toISOString(),
     fees: FEE_VIEW,
-    ...(own ? { nethash, nonce } : { networkId }),
+    ...own,
     milestone: milestoneAt(height, params.rewards).toString(),
     reward: rewardAt(height, params.rewards).toString(),
     supply: supplyAt(height, params.rewards).toString(),
     version: identity.version,
     protocolVersion: identity.protocolVersion,
-    ...(own ? { networkId } : { nethash, nonce }),
-    ...round,
   };
+  return joined(dialect, members, { ...other, ...round });
 }
 
 const FEE_VIEW = {
@@ -145,16 +149,18 @@ export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
   ),
 });
 
-const STATUS_MEMBERS: Readonly<Record<string, Schema>> = {
-  broadhash: { type: 'string', format: 'hex', minLength: 64, maxLength: 64 },
-  consensus: { type: 'number', minimum: 0, maximum: 100 },
+const TIMES_SHAPES: Readonly<Record<string, Schema>> = {
   currentTime: shape.INTEGER,
   secondsSinceEpoch: shape.INTEGER,
   height: { type: 'integer', minimum: 1 },
+  syncing: shape.FLAG,
+};
+
+const STATUS_SHAPES_2: Readonly<Record<string, Schema>> = {
+  broadhash: { type: 'string', format: 'hex', minLength: 64, maxLength: 64 },
+  consensus: { type: 'number', minimum: 0, maximum: 100 },
   loaded: shape.FLAG,
   networkHeight: shape.COUNT,
-  syncing: shape.FLAG,
-  chainMaxHeightFinalized: shape.COUNT,
   transactions: shape.objectOf(
     Object.fromEntries(['confirmed', ...QUEUES, 'total'].map((name) => [name, shape.COUNT] as const)),
   ),
@@ -186,16 +192,22 @@ const ALONE_SHAPE: Schema = {
     '`--no-peers`), or no peer is named to it and all delegates of the round forge here, as in a devnet of one node.',
 };
 
-export const STATUS_SHAPE: Schema = shape.objectOf(
-  {
-    ...STATUS_MEMBERS,
-    syncProgress: PROGRESS_SHAPE,
-    clockOffsetMs: CLOCK_SHAPE,
-    branchChanges: BRANCH_CHANGES_SHAPE,
-    isAlone: ALONE_SHAPE,
-  },
-  ['syncProgress', 'clockOffsetMs', 'branchChanges', 'isAlone'],
-);
+const STATUS_SHAPES_3: Readonly<Record<string, Schema>> = { chainMaxHeightFinalized: shape.COUNT };
+
+/** Members that are told only while they have something to say. */
+const RARE_STATUS_SHAPES: Readonly<Record<string, Schema>> = {
+  syncProgress: PROGRESS_SHAPE,
+  clockOffsetMs: CLOCK_SHAPE,
+  branchChanges: BRANCH_CHANGES_SHAPE,
+  isAlone: ALONE_SHAPE,
+};
+
+export function statusShape(dialect: Dialect): Schema {
+  const [own, other] =
+    dialect.generation === 2 ? [STATUS_SHAPES_2, STATUS_SHAPES_3] : [STATUS_SHAPES_3, STATUS_SHAPES_2];
+  const added = { ...other, ...RARE_STATUS_SHAPES };
+  return joinedShape(dialect, { ...TIMES_SHAPES, ...own }, added, Object.keys(RARE_STATUS_SHAPES));
+}
 
 const ACTIVE_DELEGATES_SHAPE: Schema = {
   type: 'integer',
@@ -203,24 +215,30 @@ const ACTIVE_DELEGATES_SHAPE: Schema = {
   description: `Delegates of a round, told when they are not ${ACTIVE_DELEGATES}.`,
 };
 
-export const CONSTANTS_SHAPE: Schema = shape.objectOf(
-  {
-    build: shape.TEXT,
-    commit: shape.TEXT,
+const BUILD_SHAPES: Readonly<Record<string, Schema>> = { build: shape.TEXT, commit: shape.TEXT };
+const CONSTANTS_SHAPES_2: Readonly<Record<string, Schema>> = {
+  nethash: shape.HEX,
+  nonce: { type: 'string', minLength: 16, maxLength: 16 },
+};
+const CONSTANTS_SHAPES_3: Readonly<Record<string, Schema>> = { networkId: shape.HEX };
+
+export function constantsShape(dialect: Dialect): Schema {
+  const [own, other] =
+    dialect.generation === 2 ? [CONSTANTS_SHAPES_2, CONSTANTS_SHAPES_3] : [CONSTANTS_SHAPES_3, CONSTANTS_SHAPES_2];
+  const common: Readonly<Record<string, Schema>> = {
+    ...BUILD_SHAPES,
     epoch: shape.INSTANT,
     fees: shape.objectOf(Object.fromEntries(Object.keys(FEE_VIEW).map((name) => [name, shape.AMOUNT] as const))),
-    nethash: shape.HEX,
-    nonce: { type: 'string', minLength: 16, maxLength: 16 },
-    networkId: shape.HEX,
     milestone: shape.TEXT,
     reward: shape.AMOUNT,
     supply: shape.AMOUNT,
     version: shape.TEXT,
     protocolVersion: shape.TEXT,
-    activeDelegates: ACTIVE_DELEGATES_SHAPE,
-  },
-  ['activeDelegates'],
-);
+  };
+  const added = { ...other, activeDelegates: ACTIVE_DELEGATES_SHAPE };
+  const optional = ['activeDelegates', ...(dialect.strict ? Object.keys(BUILD_SHAPES) : [])];
+  return joinedShape(dialect, { ...common, ...own }, added, optional);
+}
 
 function transactionCounts(confirmed: number, pool: Readonly<Record<(typeof QUEUES)[number], number>>): View {
   const { ready, verified, pending, validated, received } = pool;

@@ -1,14 +1,16 @@
 /** Peers as clients read them: a fixed table of fields, each only when the peer told it. */
 
 import type { PeerEntry } from '../../ports/node-api.ts';
-import type { Dialect } from '../dialect.ts';
+import type { ChainParams } from '../../protocol/params.ts';
+import { joined, joinedShape, type Dialect } from '../dialect.ts';
+import { given } from '../given.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
-export function peerView(entry: PeerEntry, dialect: Dialect): Readonly<Record<string, unknown>> {
+/** @param network the network that this node is of */
+export function peerView(entry: PeerEntry, dialect: Dialect, network: Network): Readonly<Record<string, unknown>> {
   const { info } = entry;
-  const own = dialect.generation === 2;
-  const fields: Readonly<Record<string, unknown>> = {
+  const common = {
     ip: info.ip,
     wsPort: info.wsPort,
     httpPort: info.httpPort,
@@ -16,13 +18,20 @@ export function peerView(entry: PeerEntry, dialect: Dialect): Readonly<Record<st
     os: info.os,
     version: info.version,
     protocolVersion: info.protocolVersion,
-    state: own ? STATE_NUMBERS[entry.state] : entry.state,
-    ...(own ? { broadhash: info.broadhash, nonce: info.nonce } : {}),
-    networkId: info.networkId,
-    ...(own ? {} : { broadhash: info.broadhash, nonce: info.nonce }),
   };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const { broadhash, nonce } = info;
+  if (dialect.generation === 2) {
+    const own = given({ ...common, state: STATE_NUMBERS[entry.state], broadhash, nonce });
+    // Peers of this generation name the same network by another hash.
+    const networkId = info.networkId ?? (info.nethash === network.nethash ? network.networkIdentifier : undefined);
+    return joined(dialect, own, given({ networkId }));
+  }
+  const own = given({ ...common, state: entry.state, networkId: info.networkId });
+  return joined(dialect, own, given({ broadhash, nonce }));
 }
+
+/** The two hashes that name a network. */
+export type Network = Pick<ChainParams, 'nethash' | 'networkIdentifier'>;
 
 /** Generation 2's numbers; it also knows 0, which no peer ever has. */
 export const STATE_NUMBERS: Readonly<Record<PeerEntry['state'], number>> = { connected: 2, disconnected: 1 };
@@ -38,12 +47,11 @@ export function peerShape(dialect: Dialect): Schema {
     os: shape.TEXT,
     version: shape.TEXT,
     protocolVersion: shape.TEXT,
-    broadhash: shape.HEX,
-    nonce: shape.TEXT,
-    networkId: shape.HEX,
   };
-  return shape.objectOf(
-    { ip: { type: 'string', format: 'ip' }, wsPort: shape.COUNT, state, ...told },
-    Object.keys(told),
-  );
+  const told2 = { broadhash: shape.HEX, nonce: shape.TEXT };
+  const told3 = { networkId: shape.HEX };
+  const [own, other] = dialect.generation === 2 ? [told2, told3] : [told3, told2];
+  const always = { ip: { type: 'string', format: 'ip' }, wsPort: shape.COUNT, state } as const;
+  const optional = Object.keys({ ...told, ...told2, ...told3 });
+  return joinedShape(dialect, { ...always, ...told, ...own }, other, optional);
 }

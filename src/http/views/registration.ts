@@ -1,26 +1,30 @@
-/** A second-signature registration as the oldest clients read it: numbers for amounts, nulls for what it has not. */
+/** A second-signature registration as the oldest clients read it: numbers for amounts. */
 
 import type { Transaction } from '../../protocol/types.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
-/** Generation 3's own asset member stands beside the one that the oldest clients look for. */
+/**
+ * Generation 3's own asset member stands beside the one that the oldest clients look for. A registration has no recipient and
+ * no requester: empty texts, where the nodes of the time sent null, which a strict dialect does.
+ */
 export function registrationView(
   transaction: Transaction,
   receivedAtMs: number,
   dialect: Dialect,
 ): Readonly<Record<string, unknown>> {
   const { payload } = transaction;
+  const none = dialect.strict ? null : '';
   const publicKey = payload.kind === 'secondSignature' ? payload.publicKey : '';
   return {
     type: transaction.type,
     amount: 0,
     senderPublicKey: transaction.senderPublicKey,
-    requesterPublicKey: null,
+    requesterPublicKey: none,
     timestamp: transaction.timestamp,
     asset: { signature: { publicKey }, ...(dialect.generation === 3 ? { publicKey } : {}) },
-    recipientId: null,
+    recipientId: none,
     signature: transaction.signature,
     id: transaction.id,
     fee: Number(transaction.fee),
@@ -30,20 +34,22 @@ export function registrationView(
   };
 }
 
-export const REGISTRATION_SHAPE: Schema = shape.objectOf({
-  type: shape.COUNT,
-  amount: shape.COUNT,
-  senderPublicKey: shape.PUBLIC_KEY,
-  requesterPublicKey: { type: 'null' },
-  timestamp: shape.INTEGER,
-  asset: shape.objectOf({ signature: shape.objectOf({ publicKey: shape.PUBLIC_KEY }), publicKey: shape.PUBLIC_KEY }, [
-    'publicKey',
-  ]),
-  recipientId: { type: 'null' },
-  signature: shape.SIGNATURE,
-  id: shape.ID,
-  fee: shape.COUNT,
-  senderId: shape.ADDRESS,
-  relays: shape.COUNT,
-  receivedAt: shape.INSTANT,
-});
+export function registrationShape(dialect: Dialect): Schema {
+  return shape.objectOf({
+    type: shape.COUNT,
+    amount: shape.COUNT,
+    senderPublicKey: shape.PUBLIC_KEY,
+    requesterPublicKey: dialect.strict ? { type: 'null' } : shape.PUBLIC_KEY,
+    timestamp: shape.INTEGER,
+    asset: shape.objectOf({ signature: shape.objectOf({ publicKey: shape.PUBLIC_KEY }), publicKey: shape.PUBLIC_KEY }, [
+      'publicKey',
+    ]),
+    recipientId: dialect.strict ? { type: 'null' } : shape.ADDRESS,
+    signature: shape.SIGNATURE,
+    id: shape.ID,
+    fee: shape.COUNT,
+    senderId: shape.ADDRESS,
+    relays: shape.COUNT,
+    receivedAt: shape.INSTANT,
+  });
+}

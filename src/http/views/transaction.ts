@@ -3,49 +3,58 @@
 import type { NodeApi, PoolEntry } from '../../ports/node-api.ts';
 import type { TransactionEntry } from '../../ports/queries.ts';
 import type { Transaction } from '../../protocol/types.ts';
-import type { Dialect } from '../dialect.ts';
+import { joined, joinedShape, type Dialect } from '../dialect.ts';
+import { given } from '../given.ts';
 import type { Schema } from '../schema.ts';
 import { amountOf, confirmedAsset, recipientOf } from './asset.ts';
 import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
+/** What only the node that answers knows of a transaction of the chain. */
+export interface Remarks {
+  /** True for what concerns a multisignature group, else undefined. */
+  readonly ready: boolean | undefined;
+  /** When the pool took it in, Unix milliseconds; undefined when it came in a block or long ago. */
+  readonly receivedAtMs: number | undefined;
+}
+
+export function remarksOn(transaction: Transaction, api: Pick<NodeApi, 'readyOf' | 'receivedAtOf'>): Remarks {
+  return { ready: api.readyOf(transaction), receivedAtMs: api.receivedAtOf(transaction.id) };
+}
+
 /**
  * A transaction of the chain.
  *
  * @param tipHeight height of the last block: its transactions have one confirmation
- * @param ready true for what concerns a multisignature group, else undefined
  */
-export function confirmedView(
-  entry: TransactionEntry,
-  tipHeight: number,
-  ready: boolean | undefined,
-  dialect: Dialect,
-): View {
+export function confirmedView(entry: TransactionEntry, tipHeight: number, remarks: Remarks, dialect: Dialect): View {
   const { transaction, height, blockId } = entry;
-  const own = dialect.generation === 2;
+  const isSecond = dialect.generation === 2;
   const recipientPublicKey = entry.recipientPublicKey ?? '';
   const { amount, recipientId } = movedBy(transaction);
-  return {
+  const own = {
     id: transaction.id,
     height,
     blockId,
     type: transaction.type,
     timestamp: transaction.timestamp,
     senderPublicKey: transaction.senderPublicKey,
-    ...(own ? { recipientPublicKey } : {}),
+    ...(isSecond ? { recipientPublicKey } : {}),
     senderId: transaction.senderId,
-    ...(own ? { recipientId: recipientId ?? '', amount } : {}),
+    ...(isSecond ? { recipientId, amount } : {}),
     fee: transaction.fee.toString(),
     signature: transaction.signature,
     ...signSignatureOf(transaction),
     signatures: transaction.signatures,
     asset: confirmedAsset(transaction, dialect),
     confirmations: tipHeight - height + 1,
-    ...(own ? {} : addedMoved(amount, recipientId, recipientPublicKey)),
-    ...(entry.senderSecondPublicKey === undefined ? {} : { senderSecondPublicKey: entry.senderSecondPublicKey }),
-    ...(ready === undefined ? {} : { ready }),
   };
+  const { ready, receivedAtMs } = remarks;
+  return joined(dialect, own, {
+    ...(isSecond ? {} : { amount, recipientId, recipientPublicKey }),
+    ...given({ senderSecondPublicKey: entry.senderSecondPublicKey, ready, receivedAt: instantOf(receivedAtMs) }),
+  });
 }
 
 /** A transaction of the pool; its asset is the submitted one. */
@@ -54,18 +63,23 @@ export function pooledView(entry: PoolEntry, api: NodeApi, dialect: Dialect): Vi
   const { amount, recipientId } = movedBy(transaction);
   const asset = api.transactionJson(transaction)['asset'] ?? {};
   const fee = transaction.fee.toString();
-  const receivedAt = new Date(entry.receivedAtMs).toISOString();
+  const receivedAt = instantOf(entry.receivedAtMs);
   const { id, type, timestamp, senderPublicKey, senderId, signature, signatures } = transaction;
   const sender = { timestamp, senderPublicKey, senderId };
-  const added = ready === undefined ? {} : { ready };
   const second = signSignatureOf(transaction);
   if (dialect.generation === 2) {
-    const recipient = { recipientPublicKey: transaction.recipientPublicKey ?? '', recipientId: recipientId ?? '' };
+    const recipient = { recipientPublicKey: transaction.recipientPublicKey ?? '', recipientId };
     const own = { id, type, amount, fee, ...sender, signature, signatures, ...recipient, asset };
-    return { ...own, ...second, receivedAt, ...added };
+    return joined(dialect, own, { ...second, receivedAt, ...given({ ready }) });
   }
   const own = { id, type, ...sender, fee, signature, ...second, signatures, asset, receivedAt };
-  return { ...own, ...addedMoved(amount, recipientId, ''), ...added };
+  const recipientPublicKey = keyOf(recipientId, api);
+  return joined(dialect, own, { amount, recipientId, recipientPublicKey, ...given({ ready }) });
+}
+
+/** Key of an account of the chain; empty without one. */
+function keyOf(address: string, api: NodeApi): string {
+  return (address === '' ? undefined : api.chain.accountBy({ address })?.publicKey) ?? '';
 }
 
 /** A transaction that the pool has just taken in. */
@@ -80,51 +94,57 @@ const COMMON: Readonly<Record<string, Schema>> = {
   timestamp: shape.INTEGER,
   senderPublicKey: shape.PUBLIC_KEY,
   senderId: shape.ADDRESS,
+  fee: shape.AMOUNT,
+  signature: shape.SIGNATURE,
+  signatures: shape.listOf(shape.SIGNATURE),
+  asset: shape.ANY_OBJECT,
+};
+
+/** Generation 3 alone has these in the asset. */
+const MOVED: Readonly<Record<string, Schema>> = {
   recipientPublicKey: shape.PUBLIC_KEY,
   recipientId: shape.ADDRESS,
   amount: shape.AMOUNT,
-  fee: shape.AMOUNT,
-  signature: shape.SIGNATURE,
-  signSignature: shape.SIGNATURE,
-  signatures: shape.listOf(shape.SIGNATURE),
-  asset: shape.ANY_OBJECT,
-  ready: shape.FLAG,
 };
+const SECOND_SIGNATURE: Readonly<Record<string, Schema>> = { signSignature: shape.SIGNATURE };
+const READY: Readonly<Record<string, Schema>> = { ready: shape.FLAG };
+const RECEIVED_AT: Readonly<Record<string, Schema>> = { receivedAt: shape.INSTANT };
 
 export function confirmedShape(dialect: Dialect): Schema {
-  const own = {
+  const place: Readonly<Record<string, Schema>> = {
     height: { type: 'integer', minimum: 1 },
     blockId: shape.ID,
     confirmations: shape.COUNT,
-    senderSecondPublicKey: shape.PUBLIC_KEY,
-  } as const;
-  return shape.objectOf({ ...COMMON, ...own }, [...optionalOf(dialect), 'senderSecondPublicKey']);
+  };
+  const known = { senderSecondPublicKey: shape.PUBLIC_KEY, ...READY, ...RECEIVED_AT };
+  const own = { ...COMMON, ...SECOND_SIGNATURE, ...place };
+  const optional = [...Object.keys(SECOND_SIGNATURE), ...Object.keys(known)];
+  return dialect.generation === 2
+    ? joinedShape(dialect, { ...own, ...MOVED }, known, optional)
+    : joinedShape(dialect, own, { ...MOVED, ...known }, optional);
 }
 
 export function pooledShape(dialect: Dialect): Schema {
-  return shape.objectOf({ ...COMMON, receivedAt: shape.INSTANT }, optionalOf(dialect));
+  const optional = [...Object.keys(SECOND_SIGNATURE), ...Object.keys(READY)];
+  return dialect.generation === 2
+    ? joinedShape(dialect, { ...COMMON, ...MOVED }, { ...SECOND_SIGNATURE, ...RECEIVED_AT, ...READY }, optional)
+    : joinedShape(dialect, { ...COMMON, ...SECOND_SIGNATURE, ...RECEIVED_AT }, { ...MOVED, ...READY }, optional);
 }
 
-export function receivedShape(dialect: Dialect): Schema {
-  return shape.objectOf(COMMON, optionalOf(dialect));
+export function receivedShape(): Schema {
+  const optional = [...Object.keys(SECOND_SIGNATURE), ...Object.keys(READY)];
+  return shape.objectOf({ ...COMMON, ...MOVED, ...SECOND_SIGNATURE, ...READY }, optional);
 }
 
-function optionalOf(dialect: Dialect): readonly string[] {
-  const always = ['signSignature', 'ready'];
-  return dialect.generation === 2 ? always : [...always, 'recipientId', 'recipientPublicKey'];
+/** `0`, and no recipient, for what moves nothing to anybody. */
+function movedBy(transaction: Transaction): { readonly amount: string; readonly recipientId: string } {
+  return { amount: amountOf(transaction).toString(), recipientId: recipientOf(transaction) ?? '' };
 }
 
-function movedBy(transaction: Transaction) {
-  return { amount: amountOf(transaction).toString(), recipientId: recipientOf(transaction) };
-}
-
-/** What generation 3 keeps in assets only, told at the top as well. */
-function addedMoved(amount: string, recipientId: string | undefined, recipientPublicKey: string): View {
-  return {
-    amount,
-    ...(recipientId === undefined ? {} : { recipientId }),
-    ...(recipientPublicKey === '' ? {} : { recipientPublicKey }),
-  };
+function instantOf(timeMs: number): string;
+function instantOf(timeMs: number | undefined): string | undefined;
+function instantOf(timeMs: number | undefined): string | undefined {
+  return timeMs === undefined ? undefined : new Date(timeMs).toISOString();
 }
 
 function signSignatureOf(transaction: Transaction): View {

@@ -22,6 +22,20 @@ test('confirmed transactions leave the pool, wherever they were', (t) => {
   t.deepEqual(world.pool.sizes(), { received: 0, validated: 0, verified: 0, pending: 0, ready: 0 });
 });
 
+test('when a transaction came in is known also after it was confirmed, unless it came in a block', (t) => {
+  const world = fundedWorld();
+  const known = world.transfer(alice, bob);
+  const id = world.submit(known);
+  const receivedAtMs = world.nowMs;
+  t.is(world.pool.receivedAtMs(id), receivedAtMs);
+  world.nowS += 20;
+  const stranger = world.read(world.transfer(carol, bob));
+  world.pool.blocksApplied([world.confirm([world.read(known), stranger])]);
+  t.false(world.pool.has(id));
+  t.is(world.pool.receivedAtMs(id), receivedAtMs);
+  t.is(world.pool.receivedAtMs(stranger.id), undefined);
+});
+
 test('other transactions of a sender are checked again when one was confirmed, those of others stay', (t) => {
   const world = fundedWorld();
   const readyOfAlice = world.submit(world.transfer(alice, bob));

@@ -1,0 +1,148 @@
+/** Answers of two nodes to one request, without what cannot be the same, and the name of what is not. */
+
+import { request as send } from 'node:http';
+import { ALLOWANCES } from '../../golden/allowances.ts';
+import { differencesOf, isAllowed, type Allowance } from '../../golden/differences.ts';
+import type { HttpRequest } from './questions.ts';
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly allow: string;
+  /** Parsed where it is JSON. */
+  readonly body: unknown;
+}
+
+const TIMEOUT_MS = 20_000;
+
+export function exchange(origin: string, { method, target, headers, body }: HttpRequest): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const url = new URL(origin);
+    const typed =
+      body === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
+    const sent = send(
+      {
+        host: url.hostname,
+        port: url.port,
+        method,
+        path: target,
+        headers: { ...typed, ...headers },
+        agent: false,
+        timeout: TIMEOUT_MS,
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8');
+          const contentType = response.headers['content-type'] ?? '';
+          const { allow = '' } = response.headers;
+          resolve({ status: response.statusCode ?? 0, contentType, allow, body: parsed(text) });
+        });
+      },
+    );
+    sent.on('timeout', () => sent.destroy(new Error(`${method} ${target}: no answer in ${TIMEOUT_MS} ms`)));
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** What is not compared, each for its reason. */
+const NORMALISED: readonly Allowance[] = [
+  {
+    reason: 'Time goes on between two questions.',
+    path: /^body\.(data\.(currentTime|secondsSinceEpoch|nonce)|meta\.(toTimestamp|currentSlot)|data\.\d+\.nextSlot)$/,
+  },
+  {
+    reason: 'A real node has no commit where its application names none.',
+    path: /^body\.data\.(build|commit)$/,
+    kind: 'added',
+  },
+  { reason: 'What a node knows of others is its own affair.', path: /^body\.data\.(consensus|networkHeight)$/ },
+  { reason: 'What a node knows of others is its own affair.', url: /peers/i, path: /^body\.(meta\.count|data)$/ },
+  { reason: 'What a node knows of others is its own affair.', url: /peers/i, path: /^body\.data\.\d+/ },
+  { reason: 'The moment at which a pool took a transaction in is its own.', path: /^body\.data\.\d+\.receivedAt$/ },
+];
+
+/** In the joined dialect, members that the other generation has. */
+const JOINED: readonly Allowance[] = [
+  ...ALLOWANCES.filter(({ kind }) => kind === 'added').map((allowance) => ({
+    ...allowance,
+    ...(allowance.url === undefined ? {} : { url: new RegExp(allowance.url.source, 'i') }),
+    path: new RegExp(allowance.path.source.replace('^', '^body\\.')),
+  })),
+  { reason: 'Our nodes have no peers in the lab.', url: /status/i, path: /^body\.data\.isAlone$/, kind: 'added' },
+];
+
+export interface Disagreement {
+  /** The same for requests that differ in names and numbers only. */
+  readonly name: string;
+}
+
+/**
+ * @param isStrict whether ours speaks as the reference does
+ * @returns undefined where both say the same
+ */
+export function disagreement(
+  request: HttpRequest,
+  theirs: HttpAnswer,
+  ours: HttpAnswer,
+  isStrict: boolean,
+): Disagreement | undefined {
+  const [reference, own] = [comparable(theirs), comparable(ours)];
+  const allowed = isStrict ? NORMALISED : [...NORMALISED, ...JOINED];
+  const [first] = differencesOf(reference, own).filter(
+    (difference) => !isAllowed(allowed, { method: request.method, url: request.target }, difference),
+  );
+  if (first === undefined) return undefined;
+  const route = `${request.method} ${pathOf(request.target)}`;
+  if (reference.status !== own.status) {
+    return { name: `${route}: ${own.status} here${codesOf(own)}, ${reference.status} there${codesOf(reference)}` };
+  }
+  const place = first.path.replaceAll(/\.\d+(?=\.|$)/g, '[]');
+  return { name: `${route}: both ${own.status}, ${first.kind} ${place}${codesOf(own)}` };
+}
+
+interface Comparable {
+  readonly status: number;
+  readonly contentType: string;
+  readonly allow: string;
+  readonly body: unknown;
+}
+
+function comparable({ status, contentType, allow, body }: HttpAnswer): Comparable {
+  // The reference sends a page of HTML, we send JSON.
+  if (status === 405) return { status, contentType: '', allow: allow.split(', ').sort().join(', '), body: '' };
+  const { message, errors } = body as { message?: unknown; errors?: readonly { readonly message?: string }[] };
+  if (message !== 'Parse errors') return { status, contentType, allow, body };
+  // The text behind the name is the engine's.
+  return { status, contentType, allow, body: { message, errors: errors?.map((error) => ({ ...error, message: '' })) } };
+}
+
+/** Codes and names of what is wrong. */
+function codesOf({ body }: Comparable): string {
+  const { errors, message } = (body ?? {}) as { errors?: unknown; message?: string };
+  if (!Array.isArray(errors))
+    return message === undefined ? '' : ` (${message.replaceAll(/[0-9a-f]{8,}L?|[0-9]+L?/gi, '#')})`;
+  const told = errors.map((error: { code?: string; name?: string; message?: string; errors?: { code: string }[] }) => {
+    const inner = error.errors?.map(({ code }) => code).join('+');
+    const text = error.code ?? error.message?.replaceAll(/[0-9a-f]{8,}L?|[0-9]+L?/gi, '#') ?? '';
+    return inner || text;
+  });
+  return ` (${told.slice(0, 2).join(', ').slice(0, 120)})`;
+}
+
+function pathOf(target: string): string {
+  return (target.split('?')[0] ?? '').replaceAll(/[0-9]{5,}L/g, '#');
+}

@@ -1,0 +1,127 @@
+/**
+ * Classes of difference from a real node over HTTP that stay, each with its reason. `docs/http/differences.md` lists the same, held
+ * to this table by a test.
+ */
+
+import type { KnownDifference } from '../differences.ts';
+
+const ANY = /^http /;
+const QUESTIONS = /^http questions/;
+const SUBMISSIONS = /^http submissions/;
+
+export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
+  {
+    target: QUESTIONS,
+    matches: /: 200 here, 500 there/,
+    reference:
+      'an offset beyond 64 bits, a bound of time beyond 32 bits, U+0000 in a search, an account without a key: 500',
+    here: 'an empty list, or zeros',
+    reason: 'The database of the real node fails; the question can be answered.',
+  },
+  {
+    target: QUESTIONS,
+    matches: /forging_statistics: 400 here \(INVALID_PARAM\), 500 there/i,
+    reference: 'forging statistics with a bound before the epoch of the network or for an account without a key: 500',
+    here: 'refused with 400 like other accounts that are no delegates',
+    reason: 'The database of the real node fails before it looks at the account.',
+  },
+  {
+    target: QUESTIONS,
+    matches: /multisignature_(groups|memberships): both 200, added body\.data/i,
+    reference:
+      'a member that a group names in capitals is in no list of members, and the group in no list of memberships',
+    here: 'both are listed; the keys of members are in lower case there, and as they were sent in the asset of the registration',
+    reason: 'The member signs for the group whatever the letters are, and a list of members without it is wrong.',
+  },
+  {
+    target: QUESTIONS,
+    matches: /\/votes: both 200, changed body\.data\.publicKey|\/voters: both 200, changed body\.data\.publicKey/i,
+    reference: 'votes and voters of an account without a key: `publicKey` is null',
+    here: 'null, and with `strictDialect` an empty text',
+    reason: 'The own description of the real node knows texts alone, and a strict dialect is held to it.',
+  },
+  {
+    target: /joined/,
+    matches: /: 200 here, 400 there|: both 400, .*(UNKNOWN_PARAM|broadhash|recipientPublicKey|forging|state)/,
+    reference: "the other generation's parameters, sorts and states are unknown",
+    here: 'taken, unless `strictDialect` refuses them',
+    reason: 'Scripts outlive networks: the interface joins both generations.',
+  },
+  {
+    target: /joined/,
+    matches: /^GET \/api\/node\/status\/forging: (400 here|both 200)/i,
+    reference: 'generation 2 passes over `forging` at the status of forging',
+    here: 'a filter as in generation 3, unless the dialect is strict',
+    reason: 'A filter that is passed over answers what nobody asked for.',
+  },
+  {
+    target: QUESTIONS,
+    matches: /(: both 200, changed body\.data\[\]\.nextSlot|\/forgers: )/i,
+    reference: 'forgers with an offset: slot numbers too small by the offset',
+    here: 'the true slots',
+    reason: 'The next slot of a delegate is a fact.',
+  },
+  {
+    target: ANY,
+    matches:
+      /Cannot convert object to primitive value|: both 400, changed body\.errors\[\]\.message \(INVALID_TYPE\+INVALID_FORMAT/,
+    reference: 'an object with a member `toString` in place of a text: the text of a failure of the engine',
+    here: 'wrong type and wrong format, as for any object',
+    reason: 'The failure says nothing of the request.',
+  },
+  {
+    target: SUBMISSIONS,
+    matches:
+      /^\w+ \/api\/(transactions|signatures|node\/status\/forging): (both 400, changed body\.errors\[\]\.code|\d+ here.*INVALID_CONTENT_TYPE)/,
+    reference: 'a content type in capitals is refused',
+    here: 'media types compare without regard to letter case',
+    reason: 'RFC 9110 says so.',
+  },
+  {
+    target: SUBMISSIONS,
+    matches: /both 400, changed body\.errors\[\]\.errors\[\]\.message/,
+    reference: 'half of a surrogate pair in a refused value is repeated as U+FFFD',
+    here: 'repeated as the escape that it came as',
+    reason: 'Its engine writes JSON so that it cannot be read back.',
+  },
+  {
+    target: SUBMISSIONS,
+    matches: /^POST \/api\/transactions: both 409, changed body\.(errors|message)( |$)/,
+    reference: 'a transaction of an unknown type, for a full pool, or that its constructor fails on: `errors` is `{}`',
+    here: 'a list with one element',
+    reason: '`errors` is a list everywhere else.',
+  },
+  {
+    target: SUBMISSIONS,
+    matches:
+      /^POST \/api\/transactions: 200 here, 409 there \((Invalid time value|Transaction was rejected with errors)\)/,
+    reference: 'a transaction whose `receivedAt` is no moment is refused',
+    here: '`receivedAt` is not read',
+    reason: 'Each node writes the member for itself.',
+  },
+  {
+    target: SUBMISSIONS,
+    matches:
+      /^POST \/api\/transactions: 409 here \((Unknown member is no amount|invalid input syntax|unsupported Unicode)/,
+    reference:
+      'amounts that nobody signed of any size, and texts that the database cannot hold, are taken into the pool',
+    here: 'refused where a block with them would be refused, or where the amount cannot exist',
+    reason: 'Decision 13: no block can be forged with the ones, and the others have no honest use.',
+  },
+  {
+    target: SUBMISSIONS,
+    matches:
+      /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \((Unknown member is no amount|invalid input syntax|unsupported Unicode)/,
+    reference: 'such a transaction with another fault is refused for the other',
+    here: 'refused for the member first',
+    reason: 'What costs nothing is looked at first.',
+  },
+  {
+    target: SUBMISSIONS,
+    matches: /^POST \/api\/signatures: 4\d\d here.*500 there/,
+    reference:
+      'generation 2: a signature object with an id, key or signature that is none, or with a further member: 500',
+    here: '400 with what is wrong, and further members are passed over, as in generation 3',
+    reason: 'The real node fails where it wants to punish a peer that there is not.',
+  },
+];

@@ -1,0 +1,47 @@
+/** What the chain of a lab holds, for questions that find something. */
+
+import { ask } from '../../interop/http.ts';
+import type { Untyped } from '../../support/untyped.ts';
+
+export interface Facts {
+  readonly addresses: readonly string[];
+  readonly publicKeys: readonly string[];
+  readonly secondPublicKeys: readonly string[];
+  readonly usernames: readonly string[];
+  readonly blockIds: readonly string[];
+  readonly transactionIds: readonly string[];
+  readonly heights: readonly string[];
+  readonly timestamps: readonly string[];
+  readonly amounts: readonly string[];
+  readonly types: readonly string[];
+  readonly data: readonly string[];
+}
+
+/** Asks the real node. */
+export async function factsOf(url: string): Promise<Facts> {
+  const list = async (path: string): Promise<readonly Untyped[]> => (await ask(url, path)).data as readonly Untyped[];
+  const [accounts, blocks, transactions, late, pending] = await Promise.all([
+    list('accounts?limit=100&sort=balance:desc'),
+    list('blocks?limit=60'),
+    list('transactions?limit=40'),
+    list('transactions?limit=40&sort=timestamp:desc'),
+    list('node/transactions/pending'),
+  ]);
+  const all = [...late, ...transactions];
+  const texts = (values: readonly unknown[]): readonly string[] => [
+    ...new Set(values.filter((value) => value !== undefined && value !== '' && value !== null).map(String)),
+  ];
+  return {
+    addresses: texts([...accounts.map(({ address }) => address), '99999L']),
+    publicKeys: texts([...accounts.map(({ publicKey }) => publicKey), 'ab'.repeat(32)]),
+    secondPublicKeys: texts(accounts.map(({ secondPublicKey }) => secondPublicKey)),
+    usernames: texts([...accounts.map(({ delegate }) => delegate?.username), 'nobody']),
+    blockIds: texts(blocks.map(({ id }) => id)),
+    transactionIds: texts([...all, ...pending].map(({ id }) => id)),
+    heights: texts([1, 2, ...blocks.map(({ height }) => height), 5000]),
+    timestamps: texts([0, 1, ...blocks.map(({ timestamp }) => timestamp)]),
+    amounts: texts([0, 1, ...all.map(({ amount, asset }) => amount ?? asset.amount)]),
+    types: texts([0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 99]),
+    data: ['a grüezi', '%gr%', 'a%', 'nothing', '_ gr%'],
+  };
+}

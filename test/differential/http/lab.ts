@@ -1,0 +1,113 @@
+/**
+ * A real node and two of ours, one in each dialect, at rest on one chain: the real node has forged it in past slots with every
+ * kind of transaction in it, and all three hold the same transactions in their pools. Nobody forges any more, and ours talk to
+ * nobody.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Generation } from '../../../src/protocol/params.ts';
+import { defaultCacheFolder, installPostgres, installRelease } from '../../interop/install.ts';
+import { ask, answerOf, statusOf } from '../../interop/http.ts';
+import { makeNode, setForging, type InteropNode } from '../../interop/nodes.ts';
+import { restTogether } from '../../interop/rest.ts';
+import { eventually, untilHeight } from '../../interop/waiting.ts';
+import { Wallet } from '../../interop/wallet.ts';
+import { makeWorld, type World } from '../../interop/world.ts';
+import type { Untyped } from '../../support/untyped.ts';
+
+export interface HttpLab {
+  readonly generation: Generation;
+  readonly real: string;
+  readonly joined: string;
+  readonly strict: string;
+  readonly world: World;
+  readonly wallet: Wallet;
+  close(): Promise<void>;
+}
+
+/** Past the end of a round, so that ranks and rewards are there. */
+const PAST_SLOTS = 112;
+const PAST_MS_MAX = 300_000;
+const SYNC_MS_MAX = 120_000;
+/** The queues are worked on every five seconds in either. */
+const QUEUES_MS = 12_000;
+const LSK = 100_000_000n;
+
+export async function startHttpLab(generation: Generation, say: (line: string) => void): Promise<HttpLab> {
+  const release = await installRelease(generation, defaultCacheFolder(), say);
+  const postgres = await installPostgres(defaultCacheFolder(), say);
+  const world = await makeWorld({ release, postgres, say, keep: false });
+  try {
+    const { delegates, password } = world;
+    const real = await makeNode(world, 'real');
+    await real.start({ delegates, pastSlots: PAST_SLOTS });
+    await untilHeight(real, PAST_SLOTS - 8, PAST_MS_MAX);
+    await untilPresent(real);
+    const wallet = new Wallet(world, [real]);
+    await wallet.everyType(1);
+    await oddGroup(wallet, world);
+    const ours = await Promise.all([false, true].map(() => makeNode(world, 'ours')));
+    for (const node of ours) await node.start({ peers: [real.address] });
+    const { height } = await statusOf(real.url);
+    for (const node of ours) await untilHeight(node, height, SYNC_MS_MAX);
+    const tip = await restTogether([real, ...ours], (forging) => setForging(real, delegates, password, forging));
+    // Again, now without peers: what a node knows of others is its own affair.
+    for (const [index, node] of ours.entries()) {
+      await node.stop();
+      const http = { strictDialect: index === 1 };
+      await node.start({ delegates, force: false, isAlone: true, http });
+    }
+    const [joined, strict] = ours as [InteropNode, InteropNode];
+    const lab = { generation, real: real.url, joined: joined.url, strict: strict.url, world, wallet };
+    await fillPools(lab);
+    say(`generation ${generation}: a real node and two of ours at height ${tip.height}`);
+    return { ...lab, close: () => world.close() };
+  } catch (error) {
+    await world.close();
+    throw error;
+  }
+}
+
+/** Resolves when a node that lived through past slots has caught up with the clock. */
+async function untilPresent(node: InteropNode): Promise<void> {
+  await eventually(`${node.name} lives in the present`, PAST_MS_MAX, async () => {
+    const { data } = await ask(node.url, 'node/status');
+    return Math.abs(data.currentTime - Date.now()) < 500;
+  });
+}
+
+/** A group whose member is named in capitals, and one that names a key of which nobody has heard. */
+async function oddGroup(wallet: Wallet, world: World): Promise<void> {
+  const [owner, member] = [wallet.account('account_7'), wallet.account('account_8')];
+  const group = wallet.make('registerMultisignature', {
+    passphrase: owner.passphrase,
+    keysgroup: [member.publicKey.toUpperCase()],
+    lifetime: 24,
+    minimum: 1,
+  });
+  const own = wallet.signature(group, member.passphrase).signature as string;
+  await wallet.include([{ ...group, signatures: [own] }]);
+  world.say('a group with a member in capitals is in the chain');
+}
+
+/** Some that wait for a block, and one that waits for signatures. */
+async function fillPools(lab: Omit<HttpLab, 'close'>): Promise<void> {
+  const { wallet } = lab;
+  const [rich, other, erin] = [wallet.account('account_9'), wallet.account('account_10'), wallet.account('account_5')];
+  const waiting: Untyped[] = [
+    wallet.transfer(rich, other, 3n * LSK, { data: 'waits' }),
+    wallet.transfer(other, rich, 2n * LSK),
+    wallet.make('registerSecondPassphrase', { passphrase: rich.passphrase, secondPassphrase: 'another' }),
+    // Of a group, without the signatures of its members.
+    wallet.transfer(erin, rich, LSK),
+  ];
+  for (const body of waiting) {
+    for (const url of [lab.real, lab.joined, lab.strict]) {
+      const { status, body: answer } = await answerOf(url, 'transactions', { method: 'POST', body });
+      if (status !== 200) throw new Error(`${url} refused ${JSON.stringify(body)}: ${JSON.stringify(answer)}`);
+      // One after the other, so that the order is the same everywhere.
+      await sleep(20);
+    }
+  }
+  await sleep(QUEUES_MS);
+}

@@ -1,0 +1,43 @@
+/** Refusals that a real node gave (`npm run differential -- --http --record`), asked of ours. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { packageDirectory } from '../../../src/config/package.ts';
+import { furnished } from '../../http/furnished-node.ts';
+import { createHttpServer } from '../../../src/http/app.ts';
+import { exchange } from './answers.ts';
+import { HTTP_DIFFERENCES } from './differences.ts';
+import type { RecordedRefusal } from './refusals.ts';
+
+/** Fewer would show that a recording went wrong. */
+const REFUSALS_MIN = 100;
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation} refuses what a real node refused, in its words`, async (t) => {
+    const file = join(packageDirectory(), 'test', 'vectors', 'http', `refusals-${generation}.json`);
+    const recorded = JSON.parse(readFileSync(file, 'utf8')) as readonly RecordedRefusal[];
+    t.true(recorded.length >= REFUSALS_MIN, `${recorded.length} refusals`);
+    const options = { port: 0, address: '127.0.0.1', strictDialect: true };
+    const server = createHttpServer(furnished(generation).api, options);
+    t.teardown(() => server.close());
+    const { port } = await server.start();
+    for (const { request, status, contentType, body, allow = '' } of recorded) {
+      const name = `${request.method} ${request.target}`;
+      const ours = await exchange(`http://127.0.0.1:${port}`, request);
+      t.is(ours.status, status, name);
+      if (status === 405) t.deepEqual(ours.allow.split(', ').sort(), allow.split(', ').sort(), name);
+      else t.is(ours.contentType, contentType, name);
+      if (body !== undefined) t.deepEqual(ours.body, body, name);
+    }
+  });
+}
+
+test('the page of differences lists every known one, with its reason', (t) => {
+  const file = fileURLToPath(new URL('../../../../docs/http/differences.md', import.meta.url));
+  const page = readFileSync(file, 'utf8').replace(/\s+/g, ' ');
+  for (const { reference, here, reason } of HTTP_DIFFERENCES) {
+    for (const text of [reference, here, reason]) t.true(page.includes(text), text);
+  }
+});

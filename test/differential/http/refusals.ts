@@ -1,0 +1,59 @@
+/**
+ * Refusals of a real node that do not depend on its chain: kept by kind, each with its smallest request, for a test that needs no
+ * real node (`http/refusals.test.ts`).
+ */
+
+import { writeFileSync } from 'node:fs';
+import type { HttpAnswer } from './answers.ts';
+import type { HttpRequest } from './questions.ts';
+
+export interface RecordedRefusal {
+  readonly request: HttpRequest;
+  readonly status: number;
+  readonly contentType: string;
+  /** Undefined where it is no JSON. */
+  readonly body?: unknown;
+  /** Methods that the path knows. */
+  readonly allow?: string;
+}
+
+interface Fault {
+  readonly code?: string;
+  readonly name?: string;
+  readonly errors?: readonly { readonly code: string }[];
+}
+
+export class Refusals {
+  readonly #kept = new Map<string, RecordedRefusal>();
+
+  note(request: HttpRequest, { status, contentType, allow, body }: HttpAnswer): void {
+    if (![400, 404, 405].includes(status)) return;
+    const { errors, message } = (typeof body === 'object' && body !== null ? body : {}) as {
+      errors?: readonly Fault[];
+      message?: string;
+    };
+    // Whether an account is there is a matter of the chain.
+    if (status === 404 && message !== undefined) return;
+    if (errors?.some(({ code, name }) => code === 'INVALID_PARAM' && name === 'address' && errors.length === 1)) return;
+    const route = (request.target.split('?')[0] ?? '').replaceAll(/[0-9]+L/g, '#');
+    const kind = [status, request.method, route, ...(errors ?? []).map(kindOf)].join(' ');
+    const known = this.#kept.get(kind);
+    if (known !== undefined && known.request.target.length <= request.target.length) return;
+    this.#kept.set(kind, {
+      request,
+      status,
+      contentType: status === 405 ? '' : contentType,
+      ...(typeof body === 'object' ? { body } : {}),
+      ...(allow === '' ? {} : { allow }),
+    });
+  }
+
+  write(file: string): void {
+    const sorted = [...this.#kept].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, refusal]) => refusal);
+    writeFileSync(file, `[\n${sorted.map((refusal) => JSON.stringify(refusal)).join(',\n')}\n]\n`);
+  }
+}
+
+function kindOf({ code, name, errors }: Fault): string {
+  return `${name}:${errors?.map((inner) => inner.code).join('+') ?? code}`;
+}

@@ -1,0 +1,105 @@
+/** What clients hand in: transactions, signatures of members, switches of forging, whole and spoilt. */
+
+import type { Below } from '../../fuzz/mutate.ts';
+import type { Untyped } from '../../support/untyped.ts';
+import { mutate, pick, textOf } from '../mutations.ts';
+import type { HttpLab } from './lab.ts';
+import type { HttpRequest } from './questions.ts';
+
+const LSK = 100_000_000n;
+const BODIES = [
+  '',
+  '{',
+  '[]',
+  '"x"',
+  '1',
+  'null',
+  '{}',
+  '[{}]',
+  '{"a":1}',
+  '{"id":"1"',
+  '\ufeff{}',
+  ' {} ',
+  '{"id":1,}',
+];
+const TYPES = [
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'application/json;charset=utf-8',
+  'APPLICATION/JSON',
+  'a/b',
+];
+
+export class Submissions {
+  readonly #lab: HttpLab;
+  #made = 0;
+
+  constructor(lab: HttpLab) {
+    this.#lab = lab;
+  }
+
+  next(below: Below): HttpRequest {
+    const kind = below(10);
+    if (kind < 5) return this.#posted('/api/transactions', this.#transaction(below), below);
+    if (kind < 7) return this.#posted('/api/signatures', this.#signature(below), below);
+    if (kind < 9) return this.#switch(below);
+    const target = pick(['/api/transactions', '/api/signatures', '/api/node/status/forging'], below);
+    const method = target.endsWith('forging') ? 'PUT' : 'POST';
+    const type = below(2) === 0 ? {} : { headers: { 'content-type': pick(TYPES, below) } };
+    return { method, target, body: pick(BODIES, below), ...type };
+  }
+
+  #posted(target: string, document: Untyped, below: Below): HttpRequest {
+    const copy = structuredClone(document) as Record<string, unknown>;
+    if (below(10) > 0) mutate(copy, below);
+    const extra = below(15) === 0 ? '?x=1&limit=' : '';
+    return { method: 'POST', target: target + extra, body: textOf(copy, below) };
+  }
+
+  /** Mostly of an account that has too little, so that pools do not fill. */
+  #transaction(below: Below): Untyped {
+    const { wallet } = this.#lab;
+    this.#made += 1;
+    const [one, other] = [
+      wallet.account(pick(['account_1', 'account_3', 'account_6'], below)),
+      wallet.account('account_4'),
+    ];
+    // Each of a second of its own: two that are alike would be one.
+    const own = { passphrase: one.passphrase, timeOffset: -this.#made };
+    switch (below(7)) {
+      case 0:
+        return wallet.transfer(one, other, LSK, { ...own, data: `number ${this.#made}` });
+      case 1:
+        return wallet.make('registerSecondPassphrase', { ...own, secondPassphrase: `second ${this.#made}` });
+      case 2:
+        return wallet.make('registerDelegate', { ...own, username: `name_${this.#made}` });
+      case 3:
+        return wallet.make('castVotes', { ...own, votes: [wallet.account('genesis_3').publicKey] });
+      case 4:
+        return wallet.make('registerMultisignature', {
+          ...own,
+          keysgroup: [other.publicKey],
+          lifetime: 24,
+          minimum: 1,
+        });
+      default:
+        return wallet.transfer(one, other, 1_000_000_000n * LSK, { ...own, data: `number ${this.#made}` });
+    }
+  }
+
+  #signature(below: Below): Untyped {
+    const { publicKey } = this.#lab.wallet.account(`account_${1 + below(9)}`);
+    const odd = ['0', '007', '18446744073709551615', '99999999999999999999'];
+    const transactionId = below(30) === 0 ? pick(odd, below) : String(1 + below(2 ** 31));
+    return { transactionId, publicKey, signature: pick(['ab', 'AB', '0f'], below).repeat(64) };
+  }
+
+  /** Never a password that fits: a node that forges would leave the other behind. */
+  #switch(below: Below): HttpRequest {
+    const { delegates } = this.#lab.world;
+    const publicKey = pick([delegates[0]?.publicKey ?? '', delegates[50]?.publicKey ?? '', 'ab'.repeat(32)], below);
+    const document: Record<string, unknown> = { publicKey, password: 'not the password', forging: below(2) === 0 };
+    if (below(6) > 0) mutate(document, below);
+    return { method: 'PUT', target: '/api/node/status/forging', body: textOf(document, below) };
+  }
+}

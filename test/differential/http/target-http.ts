@@ -1,0 +1,55 @@
+/** Requests to a real node and to one of ours on the same chain. Equal are status, type of content, and the whole body. */
+
+import type { Below } from '../../fuzz/mutate.ts';
+import type { Comparison } from '../comparison.ts';
+import type { Target } from '../target.ts';
+import { disagreement, exchange } from './answers.ts';
+import { factsOf } from './facts.ts';
+import type { HttpLab } from './lab.ts';
+import { Questions, type HttpRequest } from './questions.ts';
+import { Refusals } from './refusals.ts';
+import { Submissions } from './submissions.ts';
+
+/** Questions in either dialect, and what is handed in. */
+export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Promise<readonly Target[]> {
+  const questions = new Questions(lab.generation, await factsOf(lab.real));
+  const submissions = new Submissions(lab);
+  return [
+    target('http questions, strict dialect', lab.real, lab.strict, true, (below) => questions.next(below), refusals),
+    target('http questions, joined dialect', lab.real, lab.joined, false, (below) => questions.next(below)),
+    // Few: what both take fills their pools.
+    { ...target('http submissions', lab.real, lab.joined, false, (below) => submissions.next(below)), weight: 0.25 },
+  ];
+}
+
+function target(
+  name: string,
+  real: string,
+  ours: string,
+  isStrict: boolean,
+  next: (below: Below) => HttpRequest,
+  refusals?: Refusals,
+): Target {
+  const compareRequest = async (request: HttpRequest): Promise<Comparison> => {
+    let found = await both(request);
+    // Two nodes may be asked on two sides of the end of a slot.
+    if (found.difference !== undefined && request.method === 'GET') found = await both(request);
+    return found;
+  };
+  const both = async (request: HttpRequest): Promise<Comparison> => {
+    const [theirs, own] = await Promise.all([exchange(real, request), exchange(ours, request)]);
+    const difference = disagreement(request, theirs, own, isStrict)?.name;
+    if (difference === undefined) refusals?.note(request, theirs);
+    return {
+      input: JSON.stringify(request),
+      ours: { accepted: own.status < 300, result: own, why: String(own.status) },
+      reference: { accepted: theirs.status < 300, result: theirs, why: String(theirs.status) },
+      difference,
+    };
+  };
+  return {
+    name,
+    compare: (below) => compareRequest(next(below)),
+    compareText: (input) => compareRequest(JSON.parse(input) as HttpRequest),
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * The reference's own description of its interface, read from the package of its release. It is not part of this repository:
+ * the members that it names are, as a vector (`test/vectors/http-members.json`).
+ */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import Ajv from 'ajv';
+import type { ValidateFunction } from 'ajv';
+import type { Untyped } from '../support/untyped.ts';
+
+/** An answer to hold against the description. */
+export interface Told {
+  readonly method: string;
+  /** Below `/api`, without the query. */
+  readonly path: string;
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export interface Description {
+  /** @returns what is wrong with an answer; undefined for one that fits, and for what is not described at all */
+  faultsOf(told: Told): string | undefined;
+  /** Whether there is a schema for it. */
+  describes(told: Omit<Told, 'body'>): boolean;
+  /** Paths of all members of each 200 that has a schema, by method and path: `data[].id`. */
+  members(): Readonly<Record<string, readonly string[]>>;
+}
+
+/** @param sdk folder of the package `lisk-sdk` */
+export function loadDescription(sdk: string): Description {
+  const ofSdk = createRequire(join(sdk, 'package.json'));
+  const framework = dirname(ofSdk.resolve('lisk-framework/package.json'));
+  const own = createRequire(join(framework, 'package.json'));
+  const { safeLoad } = own('js-yaml') as { safeLoad(text: string): Untyped };
+  const source = safeLoad(readFileSync(join(framework, 'src/modules/http_api/schema/swagger.yml'), 'utf8'));
+  const formats = own(join(framework, 'src/controller/validator/formats.js')) as Readonly<Record<string, Untyped>>;
+
+  const ajv = new Ajv({ allErrors: true, unknownFormats: 'ignore', logger: false });
+  for (const [name, check] of Object.entries(formats)) {
+    if (typeof check === 'function') ajv.addFormat(name, (text: string) => check(text) as boolean);
+  }
+  const compiled = new Map<unknown, ValidateFunction>();
+  const resolve = (node: Untyped, within: readonly string[] = []): Untyped => {
+    if (Array.isArray(node)) return node.map((each: Untyped) => resolve(each, within));
+    if (typeof node !== 'object' || node === null) return node;
+    if (typeof node.$ref === 'string') {
+      if (within.includes(node.$ref as string)) return {};
+      const target = (node.$ref as string)
+        .slice(2)
+        .split('/')
+        .reduce((at: Untyped, name) => at[name], source);
+      return resolve(target, [...within, node.$ref as string]);
+    }
+    const { example: _example, ...rest } = node;
+    return Object.fromEntries(Object.entries(rest).map(([name, each]) => [name, resolve(each, within)]));
+  };
+  const paths = Object.entries(source.paths as Record<string, Untyped>).map(([path, operations]) => ({
+    path,
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`, 'i'),
+    operations,
+  }));
+  const schemas = new Map<string, Untyped>();
+  const schemaOf = ({ method, path, status }: Omit<Told, 'body'>): Untyped => {
+    // What has no parameter wins over what has.
+    const found = paths
+      .filter(({ pattern }) => pattern.test(path))
+      .sort((a, b) => byBraces(a.path) - byBraces(b.path))[0];
+    const raw = found?.operations[method.toLowerCase()]?.responses?.[status]?.schema;
+    if (found === undefined || raw === undefined) return undefined;
+    const key = `${method} ${found.path} ${status}`;
+    if (!schemas.has(key)) schemas.set(key, closed(resolve(raw)));
+    return schemas.get(key);
+  };
+  return {
+    describes: (told) => schemaOf(told) !== undefined,
+    faultsOf(told) {
+      const schema = schemaOf(told);
+      if (schema === undefined) return undefined;
+      let validate = compiled.get(schema);
+      if (validate === undefined) compiled.set(schema, (validate = ajv.compile(schema as object)));
+      return validate(told.body) === true ? undefined : ajv.errorsText(validate.errors);
+    },
+    members() {
+      const entries = paths.flatMap(({ path, operations }) =>
+        ['get', 'post', 'put'].flatMap((method) => {
+          const raw = operations[method]?.responses?.[200]?.schema;
+          return raw === undefined ? [] : [[`${method.toUpperCase()} ${path}`, membersOf(resolve(raw))] as const];
+        }),
+      );
+      return Object.fromEntries(entries);
+    },
+  };
+}
+
+function byBraces(path: string): number {
+  return path.includes('{') ? 1 : 0;
+}
+
+/** The same schema without room for members that it does not name. */
+function closed(node: Untyped): Untyped {
+  if (Array.isArray(node)) return node.map(closed);
+  if (typeof node !== 'object' || node === null) return node;
+  const members = Object.fromEntries(Object.entries(node as object).map(([name, each]) => [name, closed(each)]));
+  const isObject = typeof node.properties === 'object' && node.type === 'object';
+  return isObject ? { ...members, additionalProperties: false } : members;
+}
+
+function membersOf(schema: Untyped, at = ''): string[] {
+  if (schema?.items !== undefined) return membersOf(schema.items, `${at}[]`);
+  return Object.entries((schema?.properties ?? {}) as Record<string, Untyped>).flatMap(([name, each]) => {
+    const path = at === '' ? name : `${at}.${name}`;
+    return [path, ...membersOf(each, path)];
+  });
+}

@@ -1,0 +1,126 @@
+/** What `strictDialect` promises: no member that the reference's own description does not name. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { packageDirectory } from '../../src/config/package.ts';
+import { ALICE, GROUP, serve, TIP, type Answer } from './fake-node.ts';
+import { furnished } from './furnished-node.ts';
+
+type Members = Readonly<Record<'2' | '3', Readonly<Record<string, readonly string[]>>>>;
+
+/** By method and path. See `test/vectors/http`. */
+const MEMBERS = JSON.parse(
+  readFileSync(join(packageDirectory(), 'test', 'vectors', 'http', 'members.json'), 'utf8'),
+) as Members;
+
+/** A question for each described path. */
+const TARGETS: Readonly<Record<string, string>> = {
+  'GET /accounts': '/accounts',
+  'GET /accounts/{address}/multisignature_groups': `/accounts/${GROUP.address}/multisignature_groups`,
+  'GET /accounts/{address}/multisignature_memberships': `/accounts/${ALICE.address}/multisignature_memberships`,
+  'GET /blocks': '/blocks',
+  'GET /dapps': '/dapps',
+  'GET /delegates': '/delegates',
+  'GET /delegates/forgers': '/delegates/forgers',
+  'GET /delegates/{address}/forging_statistics': `/delegates/${ALICE.address}/forging_statistics`,
+  'GET /node/constants': '/node/constants',
+  'GET /node/status': '/node/status',
+  'GET /node/status/forging': '/node/status/forging',
+  'GET /node/transactions/{state}': '/node/transactions/pending',
+  'GET /peers': '/peers',
+  'GET /transactions': '/transactions',
+  'GET /voters': `/voters?address=${ALICE.address}`,
+  'GET /votes': `/votes?address=${ALICE.address}`,
+};
+
+/** Paths of the members of a value, those of lists as `[]`; assets and links may have any. */
+function membersOf(value: unknown, at = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((each) => membersOf(each, `${at}[]`));
+  if (typeof value !== 'object' || value === null || /(^|\.)(asset|links)$/.test(at)) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const path = at === '' ? name : `${at}.${name}`;
+    return [path, ...membersOf(member, path)];
+  });
+}
+
+/** A node that has something to say in every member of ours. */
+function talkative(generation: 2 | 3) {
+  const fake = furnished(generation);
+  fake.branchChanges = { count: 1, latest: [{ timeMs: 0, commonHeight: 1, revertedBlocks: 1 }] };
+  fake.receivedAtMs.set('77', 0);
+  fake.forging = fake.forging.map((delegate) => {
+    return { ...delegate, waiting: { code: 'FORGING_PAUSED', reason: 'synchronising' } };
+  });
+  return fake;
+}
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: a strict dialect sends no member that the description of the reference does not name`, async (t) => {
+    const ask = await serve(t, talkative(generation), { strictDialect: true });
+    const described = MEMBERS[generation];
+    const asked = Object.keys(described).filter((name) => name.startsWith('GET ') && name !== 'GET /spec');
+    t.deepEqual(asked.sort(), Object.keys(TARGETS).sort());
+    for (const [name, target] of Object.entries(TARGETS)) {
+      const { status, body } = await ask(`/api${target}`);
+      t.is(status, 200, target);
+      const strangers = membersOf(body).filter((member) => described[name]?.includes(member) !== true);
+      t.deepEqual([...new Set(strangers)], [], target);
+    }
+  });
+
+  test(`generation ${generation}: without the prefix, and by default, the members of both generations are sent`, async (t) => {
+    const strict = await serve(t, talkative(generation), { strictDialect: true });
+    const joined = await serve(t, talkative(generation));
+    const described = MEMBERS[generation];
+    const added: string[] = [];
+    for (const [name, target] of Object.entries(TARGETS)) {
+      const own = await strict(target);
+      t.is(own.text, (await joined(`/api${target}`)).text, target);
+      const strangers = membersOf(own.body).filter((member) => described[name]?.includes(member) !== true);
+      added.push(...strangers.map((member) => `${name} ${member}`));
+    }
+    for (const name of ['GET /node/status', 'GET /node/constants', 'GET /delegates', 'GET /peers'])
+      t.true(
+        added.some((member) => member.startsWith(name)),
+        name,
+      );
+  });
+}
+
+test('accounts without a key have an empty one in a strict dialect, null elsewhere', async (t) => {
+  const keyOf = ({ body }: Answer): unknown => (body as { data: { publicKey: unknown } }).data.publicKey;
+  for (const path of ['/api/votes?address=12345L', '/api/voters?address=12345L']) {
+    t.is(keyOf(await (await serve(t, furnished(3), { strictDialect: true }))(path)), '');
+    t.is(keyOf(await (await serve(t, furnished(3)))(path)), null);
+  }
+});
+
+test('confirmed transactions say when the node received them, where it knows', async (t) => {
+  for (const generation of [2, 3] as const) {
+    const fake = furnished(generation);
+    const ask = await serve(t, fake);
+    const received = async () => {
+      const { body } = await ask('/api/transactions');
+      return (body as { data: { receivedAt?: string }[] }).data.map(({ receivedAt }) => receivedAt);
+    };
+    t.true((await received()).every((moment) => moment === undefined));
+    fake.receivedAtMs.set('77', 1_464_109_200_000);
+    t.true((await received()).every((moment) => moment === '2016-05-24T17:00:00.000Z'));
+  }
+});
+
+test('peers of generation 2 on the network of this node are of its network identifier', async (t) => {
+  const fake = furnished(2);
+  const { nethash, networkIdentifier } = fake.api.params;
+  fake.peers = [
+    { info: { ip: '10.0.0.1', wsPort: 1, height: TIP.height, nethash }, state: 'connected' },
+    { info: { ip: '10.0.0.2', wsPort: 2, nethash: 'ff' }, state: 'disconnected' },
+    { info: { ip: '10.0.0.3', wsPort: 3 }, state: 'disconnected' },
+  ];
+  const { body } = await (await serve(t, fake))('/api/peers?sort=height:asc');
+  t.deepEqual(
+    (body as { data: { wsPort: number; networkId?: string }[] }).data.map(({ networkId }) => networkId),
+    [networkIdentifier, undefined, undefined],
+  );
+});
