@@ -99,6 +99,9 @@ export class AcceptedTransactions {
 
   /** Takes a member's signature; it is accepted when it and its transaction are on disk. */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
+    const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
+    // After a start its transaction may not have had its turn yet.
+    if (typeof id === 'string' && this.#waiting.has(id)) this.#takeBackOne(id);
     const result = this.#dependencies.pool.submitSignature(json, payer);
     if (!result.accepted) return result;
     return (await this.#keep(result.transaction, result.receivedAtMs)) ?? result;

@@ -236,6 +236,19 @@ test('signatures of members are kept, those that peers brought too', async (t) =
   t.true(second.pool.entries('pending')[0]?.ready);
 });
 
+test('a signature is taken right after a start, before its transaction had its turn', async (t) => {
+  const lives = new Lives();
+  const { world } = lives;
+  const first = lives.begin();
+  const json = world.multisignature(alice, [bob, carol], 2);
+  await submitted(first, json);
+  first.end();
+  const second = lives.begin();
+  t.true((await second.accepted.submitSignature(world.signatureOf(bob, json), NO_PAYER)).accepted);
+  await second.run(1);
+  t.is(second.pool.get(String(json['id']))?.signatures.length, 1);
+});
+
 test('a signature that a client handed in keeps the transaction that a peer had brought', async (t) => {
   const lives = new Lives();
   const { world } = lives;
