@@ -15,6 +15,7 @@ import {
   type TestNode,
 } from '../support/devnet.ts';
 import { isConfirmed, postTransaction, transfer } from './transfers.ts';
+import { wrongsOf } from './wrongs.ts';
 
 export interface LoadOptions {
   readonly generation: 2 | 3;
@@ -37,9 +38,6 @@ const START_MS_MAX = 150_000;
 /** For transactions that wait in a pool when the last was sent, and a machine with other work to do. */
 const CONFIRM_MS_MAX = 180_000;
 const CONFIRM_LOOK_MS = 2_000;
-/** Figures that stay at zero between honest nodes. */
-const WRONGS = ['p2p_faults_total', 'p2p_dropped_uses_total', 'peers_banned_total'];
-
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const network = options.generation === 2 ? 'devnet-gen2' : 'devnet';
   const devnet = await startTestDevnet({ network, nodes: NODES, spectators: 1 });
@@ -102,18 +100,4 @@ function meetOthersThrough(node: TestNode, first: TestNode): void {
 async function peersOf(node: TestNode): Promise<number> {
   const verdicts = await node.client.peerVerdicts(100);
   return verdicts.filter(({ verdict }) => verdict === 'connected').length;
-}
-
-async function wrongsOf(nodes: readonly TestNode[]): Promise<Record<string, number>> {
-  const wrongs: Record<string, number> = {};
-  for (const { url, plan } of nodes) {
-    const figures = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(60_000) })).text();
-    for (const line of figures.split('\n')) {
-      const [name = '', value = '0'] = line.split(' ');
-      if (!line.startsWith('#') && WRONGS.some((wrong) => name.includes(wrong)) && Number(value) > 0) {
-        wrongs[`node ${plan.index} ${name}`] = Number(value);
-      }
-    }
-  }
-  return wrongs;
 }
