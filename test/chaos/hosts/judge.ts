@@ -9,6 +9,7 @@ import type { HostDevnet } from './host-devnet.ts';
 
 /** A time in which nodes were cut off or down, and what came of it. */
 export interface Event {
+  readonly kind: 'cut' | 'killed';
   readonly name: string;
   readonly nodes: readonly number[];
   /** Unix time in milliseconds. */
@@ -27,21 +28,21 @@ export interface Header {
 const BLOCKS_PER_PAGE = 100;
 const BLOCK_LATE_MS = 200;
 
-/** The chain of a node, lowest first. */
-export async function chainOf({ url }: TestNode, params: ChainParams): Promise<readonly Header[]> {
+/** The chain of a node from a height on, lowest first. */
+export async function chainOf({ url }: TestNode, params: ChainParams, fromHeight: number): Promise<readonly Header[]> {
   const { ask } = nodeAsker(url, 60_000);
   const headers: Header[] = [];
   for (;;) {
-    const path = `blocks?sort=height:asc&limit=${BLOCKS_PER_PAGE}&offset=${headers.length}`;
+    const path = `blocks?sort=height:asc&limit=${BLOCKS_PER_PAGE}&offset=${fromHeight - 1 + headers.length}`;
     const page = await ask<{ id: string; height: number; timestamp: number }[]>(path);
     headers.push(...page.map(({ id, height, timestamp }) => ({ id, height, slot: slotAt(timestamp, params) })));
     if (page.length < BLOCKS_PER_PAGE) return headers;
   }
 }
 
-/** Slots between the first and the last block from a height on that no block is of. */
-export function missedIn(headers: readonly Header[], fromHeight: number): readonly number[] {
-  const slots = headers.filter(({ height }) => height >= fromHeight).map(({ slot }) => slot);
+/** Slots between the first and the last block that no block is of. */
+export function missedIn(headers: readonly Header[]): readonly number[] {
+  const slots = headers.map(({ slot }) => slot);
   const filled = new Set(slots);
   const [first = 0, last = 0] = [slots[0], slots.at(-1)];
   return Array.from({ length: last - first }, (_, index) => first + index).filter((slot) => !filled.has(slot));
@@ -49,9 +50,9 @@ export function missedIn(headers: readonly Header[], fromHeight: number): readon
 
 export interface Explained {
   readonly slot: number;
-  /** The event that it falls into, if any. */
-  readonly event: string | undefined;
-  /** What the nodes say that it is about; empty where none has a reason. */
+  /** Events that it falls into. */
+  readonly events: readonly string[];
+  /** What the nodes say that it is about. */
   readonly reasons: readonly string[];
   readonly isRight: boolean;
 }
@@ -59,29 +60,38 @@ export interface Explained {
 /** Words of nodes that know nothing of their own: right of the slots of others. */
 const NOT_OURS = 'no block came here: ask the delegate';
 const NOTHING_RECORDED = 'nothing is recorded';
+/** What was done in a slot, or kept a node from it. */
+const FACT = /this node forged|was reverted|paused|did not sign|refused|has not begun/;
 
 /** Asks all nodes for the reason of a slot without a block, and compares it with what was done to them. */
 export async function explain(devnet: HostDevnet, slot: number, events: readonly Event[]): Promise<Explained> {
   const startMs = slotStartMs(slot, devnet.network.params);
   const slotMs = devnet.network.params.blockTimeS * 1000;
-  const event = events.find(({ fromMs, overMs }) => startMs + slotMs > fromMs && startMs < overMs);
-  const texts = await Promise.all(
+  const near = events.filter(({ fromMs, overMs }) => startMs + slotMs > fromMs && startMs < overMs);
+  const told = await Promise.all(
     devnet.nodes.map(async ({ plan, url }) => {
       const [missed] = await missedSlots(slot, nodeAsker(url, 60_000));
-      return { node: plan.index, reason: missed?.reason ?? '', isOwn: missed?.isOwn === true };
+      return { node: plan.index, reason: missed?.reason ?? '' };
     }),
   );
-  const telling = texts.filter(({ reason }) => reason !== NOT_OURS);
-  const isOfEvent = (node: number): boolean => event?.nodes.includes(node) === true;
-  const isRight =
-    event !== undefined &&
-    telling.length > 0 &&
-    telling.every(({ node, reason }) => {
-      // A node that was killed knows nothing of the time before, and says so.
-      if (reason.startsWith(NOTHING_RECORDED)) return isOfEvent(node) && event.name.startsWith('killed');
-      return /forged|reverted|paused|did not sign|refused/.test(reason);
-    });
-  return { slot, event: event?.name, reasons: telling.map(({ node, reason }) => `node ${node}: ${reason}`), isRight };
+  const telling = told.filter(({ reason }) => reason !== NOT_OURS);
+  const isOfEvent = (node: number, kind?: Event['kind']): boolean =>
+    near.some((event) => event.nodes.includes(node) && (kind === undefined || event.kind === kind));
+  // A node that was killed knows nothing of the time before its last start, and says so.
+  const wasDown = (node: number): boolean =>
+    events.some(({ kind, nodes, toMs }) => kind === 'killed' && nodes.includes(node) && startMs < toMs);
+  const isCaused = telling.some(({ node, reason }) =>
+    reason.startsWith(NOTHING_RECORDED) ? isOfEvent(node, 'killed') : isOfEvent(node) && FACT.test(reason),
+  );
+  const isTrue = telling.every(({ node, reason }) =>
+    reason.startsWith(NOTHING_RECORDED) ? wasDown(node) : FACT.test(reason),
+  );
+  return {
+    slot,
+    events: near.map(({ name }) => name),
+    reasons: telling.map(({ node, reason }) => `node ${node}: ${reason}`),
+    isRight: isCaused && isTrue,
+  };
 }
 
 export interface Lateness {

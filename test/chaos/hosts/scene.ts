@@ -18,7 +18,17 @@ import { MachineWatch } from '../../support/machine.ts';
 import { isConfirmed, postTransaction, transfer } from '../transfers.ts';
 import { wrongsOf } from '../wrongs.ts';
 import { startHostDevnet, type HostDevnet } from './host-devnet.ts';
-import { chainOf, explain, growthMb, lateness, type Event, type MemorySample, missedIn } from './judge.ts';
+import {
+  chainOf,
+  explain,
+  type Event,
+  type Explained,
+  growthMb,
+  type Header,
+  lateness,
+  type MemorySample,
+  missedIn,
+} from './judge.ts';
 
 export interface HostsOptions {
   readonly hosts: number;
@@ -28,6 +38,9 @@ export interface HostsOptions {
   readonly say: (line: string) => void;
 }
 
+/** Blocks that are left for the next look. */
+const SETTLED_BLOCKS = 5;
+const REASON_CHARACTERS_MAX = 600;
 /** Parts of the time at which things happen; the last half is quiet. */
 const PARTS = { cut: [0.06, 0.18], killed: [0.24, 0.28], alone: [0.34, 0.42] } as const;
 /** Share of the nodes that are a region. */
@@ -56,7 +69,7 @@ export async function runHosts(options: HostsOptions): Promise<readonly string[]
 
 async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonly string[]> {
   const { hosts, minutes, say } = options;
-  const { nodes, network } = devnet;
+  const { nodes } = devnet;
   const machine = new MachineWatch();
   await waitForCommonBlock(nodes, 3, START_MS_MAX);
   await waitFor('connections of all with all', async () => await areAllConnected(nodes), START_MS_MAX);
@@ -64,8 +77,9 @@ async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonl
   say(`${hosts} nodes run, at height ${fromHeight}`);
 
   const endMs = Date.now() + minutes * 60_000;
+  const slots = new UnusedSlots(devnet, fromHeight);
   const [events, accepted, memory] = await Promise.all([
-    happen(devnet, options, endMs),
+    happen(devnet, options, endMs, slots),
     load(devnet, options, endMs),
     watchMemory(nodes, endMs),
   ]);
@@ -75,21 +89,14 @@ async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonl
     `${accepted.length - lost.size} of ${accepted.length} transactions in blocks, all nodes have the state ${digest}`,
   );
 
-  const [first] = nodes;
-  if (first === undefined) throw new Error('there is no node');
-  const headers = await chainOf(first, network.params);
-  const missed = missedIn(headers, fromHeight);
-  const explained = [];
-  for (const slot of missed) explained.push(await explain(devnet, slot, events));
-  const outside = explained.filter(({ event }) => event === undefined);
-  const unright = explained.filter(({ isRight }) => !isRight);
-  say(
-    `${missed.length} slots passed unused, ${outside.length} of them without a reason, ${unright.length} explained wrongly`,
-  );
-  for (const { slot, event, reasons } of explained.slice(0, 3).concat(unright.slice(0, 10)))
-    say(`  slot ${slot} (${event ?? 'no event'}): ${reasons.join(' | ').slice(0, 600)}`);
+  const explained = await slots.explainNew(events);
+  const outside = explained.filter((each) => each.events.length === 0);
+  const wrong = explained.filter(({ isRight }) => !isRight);
+  say(`${explained.length} slots passed unused, ${outside.length} without a cause, ${wrong.length} explained wrongly`);
+  for (const each of [...explained.slice(0, 3), ...wrong.slice(0, 10)])
+    say(`  slot ${each.slot} (${each.events.join(', ')}): ${each.reasons.join(' | ').slice(0, REASON_CHARACTERS_MAX)}`);
 
-  const times = lateness(devnet, headers, events);
+  const times = lateness(devnet, slots.headers, events);
   const isQuick = await machine.wasQuick();
   say(
     `of ${times.blocks} blocks 99 % came within ${times.p99Ms} ms of their moment, the last after ${times.worstMs} ms`,
@@ -105,11 +112,37 @@ async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonl
   return [
     ...[...lost].map((id) => `transaction ${id} is in no block`),
     ...outside.map(({ slot }) => `slot ${slot} passed unused without a reason`),
-    ...unright.map(({ slot }) => `why missed is wrong of slot ${slot}`),
+    ...wrong.map(({ slot }) => `why missed is wrong of slot ${slot}`),
     ...Object.entries(wrongs).map(([figure, value]) => `${figure}: ${value}`),
     ...(isQuick ? times.late.map(({ slot, lateMs }) => `the block of slot ${slot} came ${lateMs} ms late`) : []),
     ...(isHour && grown > 0 ? [`the memory of ${grown} nodes grew by more than ${GROWTH_MB_MAX} MB`] : []),
   ];
+}
+
+/** Slots without a block, with the reasons that nodes give while they remember them. */
+class UnusedSlots {
+  readonly #devnet: HostDevnet;
+  readonly headers: Header[] = [];
+  readonly #explained: Explained[] = [];
+  #fromHeight: number;
+
+  constructor(devnet: HostDevnet, fromHeight: number) {
+    this.#devnet = devnet;
+    this.#fromHeight = fromHeight;
+  }
+
+  /** Looks at the slots since the last time. @returns all so far */
+  async explainNew(events: readonly Event[]): Promise<readonly Explained[]> {
+    const [, node] = this.#devnet.nodes;
+    if (node === undefined) throw new Error('there is one node alone');
+    const headers = await chainOf(node, this.#devnet.network.params, this.#fromHeight);
+    // The newest may still be reverted.
+    const settled = headers.slice(0, -SETTLED_BLOCKS);
+    for (const slot of missedIn(settled)) this.#explained.push(await explain(this.#devnet, slot, events));
+    this.headers.push(...(this.headers.length > 0 ? settled.slice(1) : settled));
+    this.#fromHeight = settled.at(-1)?.height ?? this.#fromHeight;
+    return this.#explained;
+  }
 }
 
 async function areAllConnected(nodes: readonly TestNode[]): Promise<boolean> {
@@ -121,38 +154,43 @@ async function happen(
   { nodes, wires }: HostDevnet,
   { minutes, hosts, say }: HostsOptions,
   endMs: number,
+  slots: UnusedSlots,
 ): Promise<readonly Event[]> {
   const startMs = endMs - minutes * 60_000;
-  const until = (part: number): Promise<void> => sleep(Math.max(0, startMs + part * minutes * 60_000 - Date.now()));
+  const wait = (ms: number): Promise<void> => sleep(Math.max(0, ms));
+  const atPart = (part: number): number => startMs + part * minutes * 60_000;
+  const lengthOf = ([from, to]: readonly [number, number]): number => (to - from) * minutes * 60_000;
   const events: Event[] = [];
-  const note = (name: string, of: readonly number[], fromMs: number, afterMs: number): void => {
+  const note = async (event: Omit<Event, 'toMs' | 'overMs'>, afterMs: number): Promise<void> => {
     const toMs = Date.now();
-    events.push({ name, nodes: of, fromMs, toMs, overMs: toMs + afterMs });
-    say(`${name}: ${Math.round((toMs - fromMs) / 1000)} s`);
+    events.push({ ...event, toMs, overMs: toMs + afterMs });
+    say(`${event.name}: ${Math.round((toMs - event.fromMs) / 1000)} s`);
+    await wait(afterMs);
+    await slots.explainNew(events);
   };
-  const cutOff = async (name: string, of: readonly number[], [from, to]: readonly [number, number]): Promise<void> => {
-    await until(from);
+  const cutOff = async (name: string, of: readonly number[], part: readonly [number, number]): Promise<void> => {
+    await wait(atPart(part[0]) - Date.now());
     const fromMs = Date.now();
     wires.cut(of);
-    await until(to);
+    await wait(lengthOf(part));
     wires.heal();
-    note(name, of, fromMs, AFTER_CUT_MS);
+    await note({ kind: 'cut', name, nodes: of, fromMs }, AFTER_CUT_MS);
   };
 
   const region = Array.from({ length: Math.max(1, Math.round(hosts * REGION)) }, (_, node) => node + 1);
-  await cutOff(`cut off (nodes ${region.join(', ')})`, region, PARTS.cut);
+  await cutOff(`nodes ${region.join(', ')} cut off`, region, PARTS.cut);
 
-  await until(PARTS.killed[0]);
+  await wait(atPart(PARTS.killed[0]) - Date.now());
   const victim = nodes[hosts - 1];
   if (victim === undefined) throw new Error('there is no node to kill');
-  const killedMs = Date.now();
+  const fromMs = Date.now();
   await victim.kill();
-  await until(PARTS.killed[1]);
+  await wait(lengthOf(PARTS.killed));
   victim.start();
   await waitForAnswer(victim, START_MS_MAX);
-  note(`killed (node ${hosts - 1})`, [hosts - 1], killedMs, AFTER_KILL_MS);
+  await note({ kind: 'killed', name: `node ${hosts - 1} killed`, nodes: [hosts - 1], fromMs }, AFTER_KILL_MS);
 
-  await cutOff('alone (node 0)', [0], PARTS.alone);
+  await cutOff('node 0 alone', [0], PARTS.alone);
   return events;
 }
 
