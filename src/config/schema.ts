@@ -141,8 +141,8 @@ export const OPTIONS = {
   pool: {
     transactionsPerQueueMax: integer('Transactions in each queue of the pool.', 1000, 100, 5000),
     broadcastIntervalMs: integer(
-      'Time between two steps of the pool, and least time between two announcements to one peer; it is 5000 there at least in ' +
-        'generation 3, whose peers charge for more than three in ten seconds, and 1000 in generation 2.',
+      'Time between two steps of the pool, which look again at what waits there. What comes in is looked at as it comes, and how ' +
+        'often peers are told of it follows from what they accept.',
       5000,
       100,
       60_000,

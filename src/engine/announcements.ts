@@ -1,7 +1,8 @@
 /**
- * What peers are told unasked, and when: each peer at its own pace, several things at a time, what it does not have yet. What
- * is new goes out within moments to every peer that was not told anything lately; to the others with what gathers meanwhile.
- * As each peer's turn comes at another time, news is soon with some, who pass it on.
+ * What peers are told unasked, and when: each peer at its own pace, several things at a time, what it does not have yet. News
+ * goes out within a moment to a few peers that were told nothing lately, and to the others one after another. So turns come at
+ * different times: whenever news comes some peers may be told at once, and they pass it on. What no connected peer shows to
+ * have is told again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -9,6 +10,7 @@ import { TokenBucket } from '../primitives/token-bucket.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Sending } from '../ports/rates.ts';
 import type { PeerId } from '../ports/transport.ts';
+import { type Announced, AnnouncementLog } from './announcement-log.ts';
 
 /** Items of one message, as the wire allows. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
@@ -20,6 +22,13 @@ export const KNOWN_PER_PEER_MAX = 500;
 export const PEERS_MAX = 20_000;
 /** News waits for so long for more of it. */
 const GATHER_MS = 200;
+/** Peers that are told in one moment: with as many each, news is with hundreds of nodes after five of them. */
+const AT_ONCE_MAX = 3;
+/** What nobody shows to have is told again after so long, then after twice as long, and so on up to the maximum. */
+const AGAIN_MS = 30_000;
+const AGAIN_MS_MAX = 600_000;
+/** Least time between two looks at what is to be told again, whoever asks for one. */
+const AGAIN_LOOK_MS = 10_000;
 
 export interface AnnouncementOptions<T> {
   readonly clock: Clock;
@@ -35,59 +44,35 @@ export interface AnnouncementOptions<T> {
   readonly send: (peerId: PeerId, items: readonly T[]) => void;
 }
 
-interface Entry<T> {
-  readonly key: string;
-  readonly item: T;
-  told: number;
-}
-
-/** Things in the order of their arrival, each with a number that stays. */
-class Log<T> {
-  #firstNumber = 0;
-  #entries: Entry<T>[] = [];
-
-  add(entry: Entry<T>): void {
-    this.#entries.push(entry);
-    if (this.#entries.length <= ITEMS_MAX) return;
-    this.#entries.shift();
-    this.#firstNumber += 1;
-  }
-
-  /** Walks on from a number. @returns the number of the first entry that was not taken although it could have been */
-  walk(from: number, take: (entry: Entry<T>) => 'taken' | 'passed' | 'stop'): number {
-    let number = Math.max(from, this.#firstNumber);
-    for (; number < this.#firstNumber + this.#entries.length; number += 1) {
-      const entry = this.#entries[number - this.#firstNumber];
-      if (entry !== undefined && take(entry) === 'stop') break;
-    }
-    return number;
-  }
-
-  forget(isGone: (entry: Entry<T>) => boolean): void {
-    while (this.#entries[0] !== undefined && isGone(this.#entries[0])) {
-      this.#entries.shift();
-      this.#firstNumber += 1;
-    }
-  }
-}
+const LOGS = [0, 1, 2] as const;
 
 interface Told {
   readonly bucket: TokenBucket;
+  /** What it shows to have. */
   readonly known: LruMap<string, true>;
+  /** Unix time in milliseconds; 0 for never. */
+  lastMs: number;
   /** Numbers in the logs from which on it was told nothing. */
-  readonly next: [firstHand: number, relayed: number];
+  readonly next: [firstHand: number, relayed: number, again: number];
 }
 
 export class Announcements<T> {
   readonly #options: AnnouncementOptions<T>;
-  /** What came in here first, and what others have told of: they do so themselves, so it comes second. */
-  readonly #logs: readonly [firstHand: Log<T>, relayed: Log<T>] = [new Log(), new Log()];
+  /**
+   * What came in here first; what others have told of: they do so themselves, so it comes second; and what is told once more.
+   */
+  readonly #logs = LOGS.map(() => new AnnouncementLog<T>(ITEMS_MAX));
+  /** Everything that the logs tell. */
+  readonly #current = new Map<string, Announced<T>>();
   /** Connected peers. */
   readonly #peers = new Map<PeerId, Told>();
   readonly #buckets = new LruMap<PeerId, TokenBucket>(PEERS_MAX);
   readonly #heard = new LruMap<string, true>(ITEMS_MAX);
   #timer: Timer | undefined;
   #timerDueMs = Infinity;
+  #againTimer: Timer | undefined;
+  /** Up to which moment turns are used up; Unix time in milliseconds. */
+  #turnsMs = 0;
   #stopped = true;
 
   constructor(options: AnnouncementOptions<T>) {
@@ -97,27 +82,40 @@ export class Announcements<T> {
   start(): void {
     this.#stopped = false;
     this.#arm(GATHER_MS);
+    this.#armAgain();
   }
 
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#againTimer?.cancel();
   }
 
   add(item: T): void {
     const key = this.#options.keyOf(item);
-    const isRelayed = this.#heard.has(key);
-    this.#logs[isRelayed ? 1 : 0].add({ key, item, told: 0 });
-    this.#arm(GATHER_MS);
+    this.#add(this.#heard.has(key) ? 1 : 0, key, item, AGAIN_MS);
+  }
+
+  /** Tells once more what no connected peer shows to have, unless it was told a moment ago. */
+  addAgain(item: T): void {
+    const nowMs = this.#options.clock.nowMs();
+    const key = this.#options.keyOf(item);
+    const entry = this.#current.get(key);
+    if (entry === undefined) this.add(item);
+    else if (nowMs >= entry.againMs - entry.waitMs + AGAIN_LOOK_MS && !this.#isWithPeer(key))
+      this.#add(2, key, item, entry.waitMs);
   }
 
   /** A peer has these: it told of them itself. */
   heard(peerId: PeerId, keys: readonly string[]): void {
+    for (const key of keys) this.#heard.set(key, true);
+    this.given(peerId, keys);
+  }
+
+  /** A peer has these: it asked for them. */
+  given(peerId: PeerId, keys: readonly string[]): void {
     const { known } = this.#toldTo(peerId);
-    for (const key of keys) {
-      this.#heard.set(key, true);
-      known.set(key, true);
-    }
+    for (const key of keys) known.set(key, true);
   }
 
   /** A connection is open: its peer is told what is current. */
@@ -130,28 +128,85 @@ export class Announcements<T> {
     this.#peers.delete(peerId);
   }
 
+  #add(log: (typeof LOGS)[number], key: string, item: T, waitMs: number): void {
+    const before = this.#current.get(key);
+    if (before !== undefined) before.isReplaced = true;
+    const againMs = this.#options.clock.nowMs() + waitMs;
+    const entry: Announced<T> = { key, item, told: 0, isReplaced: false, againMs, waitMs };
+    this.#current.set(key, entry);
+    this.#dropped(this.#logs[log]?.add(entry));
+    this.#arm(GATHER_MS);
+  }
+
+  #dropped(entry: Announced<T> | undefined): void {
+    if (entry !== undefined && this.#current.get(entry.key) === entry) this.#current.delete(entry.key);
+  }
+
   #tell(): void {
-    const { clock, isCurrent, targets, send } = this.#options;
-    for (const log of this.#logs) log.forget(({ item }) => !isCurrent(item));
+    const { clock, targets, send } = this.#options;
+    this.#forgetOld();
+    const peers = targets();
+    const waiting = peers.map((peerId) => ({ peerId, told: this.#toldTo(peerId) }));
+    // Those who waited longest come first.
+    waiting.sort((a, b) => a.told.lastMs - b.told.lastMs);
+    const turnMs = this.#options.rate.everyMs / Math.max(1, peers.length);
     let nextMs = Infinity;
-    for (const peerId of targets()) {
-      const told = this.#toldTo(peerId);
+    for (const { peerId, told } of waiting) {
       if (!this.#hasNews(told)) continue;
       const nowMs = clock.nowMs();
-      if (told.bucket.take(nowMs)) {
+      const turnWaitMs = this.#turnsMs - (AT_ONCE_MAX - 1) * turnMs - nowMs;
+      const waitMs = Math.max(told.bucket.waitMs(nowMs), turnWaitMs);
+      if (waitMs <= 0 && told.bucket.take(nowMs)) {
+        this.#turnsMs = Math.max(this.#turnsMs, nowMs) + turnMs;
+        told.lastMs = nowMs;
         send(peerId, this.#take(told));
         if (!this.#hasNews(told)) continue;
       }
-      nextMs = Math.min(nextMs, told.bucket.waitMs(nowMs));
+      nextMs = Math.min(nextMs, Math.max(told.bucket.waitMs(nowMs), turnWaitMs));
     }
-    if (nextMs < Infinity) this.#arm(Math.max(1, nextMs));
+    if (nextMs < Infinity) this.#arm(Math.max(1, Math.ceil(nextMs)));
+  }
+
+  #forgetOld(): void {
+    const { isCurrent } = this.#options;
+    for (const log of this.#logs) {
+      log.forget((entry) => {
+        const isGone = entry.isReplaced || !isCurrent(entry.item);
+        if (isGone) this.#dropped(entry);
+        return isGone;
+      });
+    }
+  }
+
+  #armAgain(): void {
+    this.#againTimer = this.#options.clock.after(AGAIN_LOOK_MS, () => {
+      this.#tellAgain();
+      this.#armAgain();
+    });
+  }
+
+  /** What a peer shows to have is looked at again too: that peer may go, and nobody else have it. */
+  #tellAgain(): void {
+    const { clock, isCurrent } = this.#options;
+    const nowMs = clock.nowMs();
+    for (const entry of [...this.#current.values()]) {
+      if (entry.againMs > nowMs) continue;
+      if (!isCurrent(entry.item)) this.#dropped(entry);
+      else if (this.#isWithPeer(entry.key)) entry.againMs = nowMs + entry.waitMs;
+      else this.#add(2, entry.key, entry.item, Math.min(2 * entry.waitMs, AGAIN_MS_MAX));
+    }
+  }
+
+  #isWithPeer(key: string): boolean {
+    for (const { known } of this.#peers.values()) if (known.has(key)) return true;
+    return false;
   }
 
   /** What a peer is told next, as told. */
   #take(told: Told): readonly T[] {
     const taken: T[] = [];
-    for (const index of [0, 1] as const) {
-      told.next[index] = this.#logs[index].walk(told.next[index], (entry) => {
+    for (const index of LOGS) {
+      told.next[index] = this.#logs[index]!.walk(told.next[index], (entry) => {
         if (!this.#isNews(told, entry)) return 'passed';
         if (taken.length >= ITEMS_PER_MESSAGE_MAX) return 'stop';
         entry.told += 1;
@@ -164,8 +219,8 @@ export class Announcements<T> {
 
   #hasNews(told: Told): boolean {
     let hasNews = false;
-    for (const index of [0, 1] as const) {
-      told.next[index] = this.#logs[index].walk(told.next[index], (entry) => {
+    for (const index of LOGS) {
+      told.next[index] = this.#logs[index]!.walk(told.next[index], (entry) => {
         if (!this.#isNews(told, entry)) return 'passed';
         hasNews = true;
         return 'stop';
@@ -174,9 +229,9 @@ export class Announcements<T> {
     return hasNews;
   }
 
-  #isNews({ known }: Told, { key, item, told }: Entry<T>): boolean {
+  #isNews({ known }: Told, { key, item, told, isReplaced }: Announced<T>): boolean {
     const { isCurrent, peersPerItemMax } = this.#options;
-    return told < peersPerItemMax && !known.has(key) && isCurrent(item);
+    return !isReplaced && told < peersPerItemMax && !known.has(key) && isCurrent(item);
   }
 
   #toldTo(peerId: PeerId): Told {
@@ -185,7 +240,7 @@ export class Announcements<T> {
       const { burst, everyMs } = this.#options.rate;
       const bucket = this.#buckets.get(peerId) ?? new TokenBucket(burst, everyMs);
       this.#buckets.set(peerId, bucket);
-      told = { bucket, known: new LruMap(KNOWN_PER_PEER_MAX), next: [0, 0] };
+      told = { bucket, known: new LruMap(KNOWN_PER_PEER_MAX), lastMs: 0, next: [0, 0, 0] };
       this.#peers.set(peerId, told);
     }
     return told;

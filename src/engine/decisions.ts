@@ -1,6 +1,6 @@
 /**
  * What the node decided and why, kept for a while to be asked about: refused blocks, dropped peers, changes of branch, slots
- * of its own that passed unused. The rooms say all of it in their logs, so it is picked out there and said nowhere twice.
+ * of its own that passed unused, accepted transactions that were dropped. The rooms say all of it in their logs, so it is picked out there and said nowhere twice.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -18,6 +18,7 @@ const DECISIVE: Readonly<Record<string, (level: LogLevel, code: string) => boole
   sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
   peers: (level, code) => level === 'warn' || PEER_CODES.has(code),
   forge: (level) => level === 'warn' || level === 'error',
+  pool: (level) => level === 'warn' || level === 'error',
 };
 const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONNECTED']);
 

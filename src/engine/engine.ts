@@ -5,7 +5,7 @@
 
 import { Closers } from './closers.ts';
 import type { Rules } from '../protocol/rules.ts';
-import { epochTimeS, momentMs } from '../protocol/slots.ts';
+import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
 import type { Block, Transaction } from '../protocol/types.ts';
 import type { Clock, Random, Timer } from '../ports/clock.ts';
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../ports/journal.ts';
@@ -13,6 +13,7 @@ import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
 import type { NodeInfo, Transport } from '../ports/transport.ts';
+import type { TransactionJournal } from '../ports/transaction-journal.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import { BranchChanges } from './branch-changes.ts';
 import { Chain } from './chain.ts';
@@ -26,6 +27,8 @@ import { Gossip } from './gossip.ts';
 import { sourceOf } from './peers/addresses.ts';
 import { ClockOffset } from './peers/clock-offset.ts';
 import { type PeerHandlers, PeerManager, type PeerManagerOptions } from './peers/manager.ts';
+import { AcceptedTransactions } from './pool/accepted.ts';
+import { MemoryTransactionJournal } from './pool/journal-entries.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { VerificationBudget } from './pool/verification-budget.ts';
 import { createServer } from './serve.ts';
@@ -36,6 +39,8 @@ import { Synchronizer } from './sync/synchronizer.ts';
 /** After a start, time that the first peer is given before a node forges by itself. */
 const FIRST_PEER_WAIT_MS = 5000;
 
+/** A tip that is at most so many slots old counts as the present one for transactions. */
+const PRESENT_SLOTS = 10;
 /** Peers asked for their pool after a start: several, as one may have little or nothing. */
 const POOL_FETCHES = 3;
 
@@ -77,12 +82,16 @@ export interface EngineDependencies {
   readonly journal: FolderJournal;
   /** Where they are kept, if anywhere. Asked only where delegates do not sign by the journal alone. */
   readonly watermarks?: SigningWatermarks | undefined;
+  /** Where transactions are kept that were accepted; in memory unless given. */
+  readonly transactionJournal?: TransactionJournal;
   readonly observer: Observer;
 }
 
 export class Engine {
   readonly chain: Chain;
   readonly pool: TransactionPool;
+  /** Takes what clients hand in. */
+  readonly accepted: AcceptedTransactions;
   readonly peers: PeerManager;
   readonly synchronizer: Synchronizer;
   readonly forging: ForgingScheduler;
@@ -140,9 +149,22 @@ export class Engine {
           for (const listener of this.#transactionListeners) listener(transaction);
         },
         signatureAdded: (signature) => {
+          this.accepted.signatureAdded(signature);
           this.#gossip.announceSignature(signature);
         },
+        dropped: (transaction, reason) => this.accepted.dropped(transaction, reason),
       },
+    });
+    this.accepted = new AcceptedTransactions({
+      journal: dependencies.transactionJournal ?? new MemoryTransactionJournal(),
+      pool: this.pool,
+      store,
+      rules,
+      clock,
+      observer: observer.room('pool'),
+      finalizedHeight: () => this.chain.finalizedHeight,
+      isCaughtUp: () => this.#isCaughtUp(),
+      announceAgain: (id) => this.#gossip.announceAgain(id),
     });
     const penalise = (peerId: string, code: string, detail: string) => {
       this.peers.penalise(peerId, code, detail);
@@ -169,7 +191,6 @@ export class Engine {
       clock,
       observer: observer.room('gossip'),
       generation: rules.params.generation,
-      broadcastIntervalMs: options.broadcastIntervalMs,
       gossipPeersMax: options.peers.gossipPeersMax,
       transactionGossip: this.#customs.transactionGossip,
       gossipTargets: () => this.peers.gossipTargets(),
@@ -203,9 +224,13 @@ export class Engine {
       reverted: (blocks) => {
         this.branchChanges.note(blocks);
         this.pool.blocksReverted(blocks);
+        this.accepted.blocksReverted(blocks);
+        // Nodes of the branch that stays may never have heard of them.
+        for (const { id } of blocks.flatMap(({ transactions }) => transactions)) this.#gossip.announceTransaction(id);
       },
       applied: (blocks) => {
         this.pool.blocksApplied(blocks);
+        this.accepted.blocksApplied(blocks);
         this.#announceTip();
       },
     });
@@ -223,8 +248,13 @@ export class Engine {
     this.#startedMs = clock.nowMs();
     let poolFetches = 0;
     transport.announce(this.#nodeInfo());
+    const serve = this.#server();
     await this.peers.start({
-      answer: this.#server(),
+      answer: async (peerId, request) => {
+        const answer = await serve(peerId, request);
+        if (request.kind === 'transactions') this.#gossip.gave(peerId, answer);
+        return answer;
+      },
       message: (peerId, message) => {
         this.#gossip.receive(peerId, message);
       },
@@ -244,6 +274,7 @@ export class Engine {
     });
     this.#armPool();
     this.#gossip.start();
+    this.accepted.start();
     this.synchronizer.start();
     this.forging.start();
   }
@@ -261,16 +292,22 @@ export class Engine {
     closers.add(() => this.peers.stop());
     closers.add(() => this.#poolTimer?.cancel());
     closers.add(() => this.#gossip.stop());
+    closers.add(() => this.accepted.stop());
     closers.add(() => this.forging.stop());
     await closers.close();
   }
 
-  /** Moves the pool's transactions on at the pace of the announcements. */
+  /** Looks at what waits in the pool again, now and then: what comes in is looked at as it comes. */
   #armPool(): void {
     this.#poolTimer = this.#dependencies.clock.after(this.#options.broadcastIntervalMs, () => {
       this.pool.step();
       this.#armPool();
     });
+  }
+
+  #isCaughtUp(): boolean {
+    const tipSlot = slotAt(this.chain.tip.header.timestamp, this.chain.rules.params);
+    return !this.synchronizer.syncing && this.chain.currentSlot() - tipSlot <= PRESENT_SLOTS;
   }
 
   #journal(observer: Observer): SigningJournal {

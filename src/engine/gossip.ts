@@ -35,7 +35,9 @@ const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 const FALSE_SIGNERS_MAX = 5000;
 /** Of a decimal id of 64 bits. */
 const ID_CHARACTERS_MAX = 20;
-/** Blocks of one peer that may wait for their turn; more are dropped. */
+/** For so long what a peer brought is verified without a pause. */
+const SLICE_MS = 5;
+/** Messages of one peer that may wait for their turn; more are dropped. */
 const PENDING_PER_PEER_MAX = 8;
 
 export interface GossipDependencies {
@@ -45,8 +47,6 @@ export interface GossipDependencies {
   readonly clock: Clock;
   readonly observer: Observer;
   readonly generation: Generation;
-  /** Least time between two announcements to one peer, where the rates of the network do not ask for more. */
-  readonly broadcastIntervalMs: number;
   /** Peers that one message goes to when not everybody gets it. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: Customs['transactionGossip'];
@@ -147,6 +147,16 @@ export class Gossip {
     this.#transactions.add(id);
   }
 
+  /** A transaction that is here was handed in again: its client may have heard nothing of it since. */
+  announceAgain(id: TransactionId): void {
+    this.#transactions.addAgain(id);
+  }
+
+  /** A peer asked for transactions and was given these. */
+  gave(peerId: PeerId, transactions: unknown): void {
+    if (Array.isArray(transactions)) this.#transactions.given(peerId, idsOf(transactions));
+  }
+
   /** A member's signature was added to a pending transaction here. */
   announceSignature(signature: MemberSignature): void {
     this.#signatures.add(signature);
@@ -164,7 +174,7 @@ export class Gossip {
         return;
       case 'transactions':
         this.#transactions.heard(peerId, idsOf(message.transactions));
-        this.#takeTransactions(peerId, message.transactions);
+        this.#bounded(peerId, () => this.#takeTransactions(peerId, message.transactions));
         return;
       case 'signatures':
         this.#signatures.heard(
@@ -182,9 +192,7 @@ export class Gossip {
 
   /** What one peer may be told of something that is announced. */
   #pace(kind: RateKind): Sending {
-    const { generation, broadcastIntervalMs } = this.#dependencies;
-    const { burst, everyMs } = rateOf(generation, kind).own;
-    return { burst, everyMs: Math.max(everyMs, broadcastIntervalMs) };
+    return rateOf(this.#dependencies.generation, kind).own;
   }
 
   #tellTransactions(peerId: PeerId, ids: readonly TransactionId[]): void {
@@ -248,11 +256,25 @@ export class Gossip {
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 
-  #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): void {
-    const { pool, penalise, payerOf, cutWasteful } = this.#dependencies;
-    const { fault } = pool.receive(transactions, payerOf(peerId));
-    if (fault !== undefined) penalise(peerId, fault.code, fault.message);
-    else cutWasteful(peerId);
+  /** What a peer brings is verified as it comes, in slices, so that what else came in does not wait for all of it. */
+  async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<void> {
+    const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
+    const payer = payerOf(peerId);
+    let sliceMs = clock.nowMs();
+    for (const json of transactions) {
+      if (clock.nowMs() - sliceMs >= SLICE_MS) {
+        await new Promise<void>((resolve) => void clock.after(0, resolve));
+        if (this.#stopped) return;
+        sliceMs = clock.nowMs();
+      }
+      const { accepted, fault } = pool.receive([json], payer);
+      if (fault !== undefined) {
+        penalise(peerId, fault.code, fault.message);
+        return;
+      }
+      pool.verifyReceived(accepted, payer);
+    }
+    cutWasteful(peerId);
   }
 
   /**

@@ -28,7 +28,7 @@ export interface FetcherOptions {
   /** Whether a transaction is here, in the pool or in the chain. */
   readonly has: (id: TransactionId) => boolean;
   /** Takes an answer. */
-  readonly take: (peerId: PeerId, transactions: readonly unknown[]) => void;
+  readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<void>;
   /** Told what became of a question that failed. */
   readonly failed: (peerId: PeerId, error: unknown) => void;
 }
@@ -87,7 +87,7 @@ export class TransactionFetcher {
         reason: 'the peer was asked for transactions just before',
       });
     }
-    take(peerId, await transport.request(peerId, { kind: 'transactions' }));
+    await take(peerId, await transport.request(peerId, { kind: 'transactions' }));
   }
 
   #ask(peerId: PeerId, announcer: Announcer): void {
@@ -110,9 +110,7 @@ export class TransactionFetcher {
     announcer.isAsked = true;
     transport
       .request(peerId, { kind: 'transactions', ids })
-      .then((transactions) => {
-        take(peerId, transactions);
-      })
+      .then((transactions) => take(peerId, transactions))
       .catch((error: unknown) => {
         failed(peerId, error);
       })

@@ -112,6 +112,7 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   MEMBER_SIGNATURE_FALSE: 409,
   POOL_FULL: 409,
   VERIFICATION_LIMIT: 429,
+  TRANSACTION_NOT_KEPT: 503,
   FORGING_DELEGATE_UNKNOWN: 404,
   FORGING_PASSWORD_WRONG: 404,
   FORGING_NOT_A_DELEGATE: 404,
@@ -119,6 +120,9 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   QUERIES_BUSY: 503,
   STORE_CLOSED: 503,
 };
+
+/** In the description of routes that promise to keep what they accept. */
+export const NOT_KEPT = 'The node could not write it to its disk, so it promises nothing: hand it in again.';
 
 /** Failures that say nothing of a member of the transaction. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);
@@ -131,6 +135,7 @@ type Refusal = Extract<SubmitResult, { accepted: false }>;
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
+  if (refusal.code === 'TRANSACTION_NOT_KEPT') return new Problem(503, { message: refusal.message });
   const isPlain = refusal.errors.length === 0 || PLAIN_CODES.has(refusal.code);
   const plain = refusal.errors[0]?.message ?? refusal.message;
   const message = isPlain && generation === 2 ? plain : 'Transaction was rejected with errors';
@@ -142,6 +147,7 @@ export function signatureRefused(refusal: Refusal): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
   if (refusal.code === 'SIGNATURE_MALFORMED')
     return new Problem(400, { message: 'Invalid signature body', code: 400, errors: errorElements(refusal) });
+  if (refusal.code === 'TRANSACTION_NOT_KEPT') return new Problem(503, { message: refusal.message });
   return new Problem(409, { message: 'Error processing signature', code: 409, errors: errorElements(refusal) });
 }
 

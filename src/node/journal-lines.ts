@@ -1,9 +1,9 @@
 /** The lines of the signing journal, and what they tell together. */
 
-import { sha256Hex } from '../crypto/hash.ts';
-import { isCanonicalHex, utf8 } from '../primitives/bytes.ts';
+import { isCanonicalHex } from '../primitives/bytes.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
+import { checkedLine, contentOf } from './checked-lines.ts';
 
 /** Which file a journal was written as: a copy of it is another one, wherever it lies. Numbers as decimal texts. */
 export interface FilePlace {
@@ -25,8 +25,6 @@ export type DelegateEntry =
   | (SignedHeader & { readonly delegate: PublicKey })
   | { readonly delegate: PublicKey; readonly heldSinceS: number }
   | { readonly delegate: PublicKey; readonly movedAtS: number };
-
-const CHECKSUM_DIGITS = 16;
 
 /** Takes in what a line tells. */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
@@ -60,19 +58,12 @@ export function entryWith(delegate: PublicKey, header: SignedHeader): DelegateEn
 }
 
 export function lineOf(entry: Entry): Buffer {
-  const json = JSON.stringify(entry);
-  return utf8(`${checksumOf(json)} ${json}\n`);
+  return checkedLine(entry);
 }
 
 export function entryOf(line: string): Entry | undefined {
-  const json = line.slice(CHECKSUM_DIGITS + 1);
-  if (line[CHECKSUM_DIGITS] !== ' ' || line.slice(0, CHECKSUM_DIGITS) !== checksumOf(json)) return undefined;
-  try {
-    const entry: unknown = JSON.parse(json);
-    return isEntry(entry) ? entry : undefined;
-  } catch {
-    return undefined;
-  }
+  const entry = contentOf(line);
+  return isEntry(entry) ? entry : undefined;
 }
 
 function isEntry(value: unknown): value is Entry {
@@ -97,8 +88,4 @@ export function isSignedHeader(value: unknown): value is SignedHeader {
   const header = value as Partial<SignedHeader>;
   const numbers = [header.height, header.timestamp, header.maxHeightPrevoted, header.maxHeightPreviouslyForged];
   return typeof header.blockId === 'string' && numbers.every((number) => Number.isSafeInteger(number));
-}
-
-function checksumOf(json: string): string {
-  return sha256Hex(utf8(json)).slice(0, CHECKSUM_DIGITS);
 }

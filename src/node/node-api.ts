@@ -88,12 +88,12 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
       }),
     peerVerdicts: () => engine.peers.verdicts(),
     forgers,
-    submitTransaction: (json, client) => Promise.resolve(engine.pool.submit(json, payerOf(client))),
-    submitSignature: (json, client) => Promise.resolve(engine.pool.submitSignature(json, payerOf(client))),
+    submitTransaction: (json, client) => engine.accepted.submit(json, payerOf(client)),
+    submitSignature: (json, client) => engine.accepted.submitSignature(json, payerOf(client)),
     registerSecondSignature: (keyPair, secondPublicKey, client) => {
       const timestamp = epochTimeS(clock.nowMs(), rules.params);
       const json = secondSignatureJson(rules, keyPair, secondPublicKey, timestamp);
-      return Promise.resolve(engine.pool.submit(json, payerOf(client)));
+      return engine.accepted.submit(json, payerOf(client));
     },
     forgingDelegates: () => delegates.list(),
     setForging: (publicKey, password, forging) => delegates.set(publicKey, password, forging),

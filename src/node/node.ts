@@ -35,6 +35,7 @@ import { tellFiguresOf } from './figures.ts';
 import { watchPages } from './page-watch.ts';
 import { WatermarkFiles, watermarkFolderOf } from './watermark-files.ts';
 import { SeedSearch } from './seeds.ts';
+import { openTransactionJournal, transactionJournalOf } from './transaction-journal-file.ts';
 import { nextTurn, systemClock, systemRandom } from './system.ts';
 
 export interface NodeOptions {
@@ -97,6 +98,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => {
       journal.close();
     });
+    const transactionJournal = await openTransactionJournal(transactionJournalOf(dataDirectory), observer.room('pool'));
+    closers.add(() => transactionJournal.close());
     const verifier = createVerifierPool({
       threads: config.verifier.threads,
       cacheEntriesMax: SIGNATURE_ANSWERS_MAX,
@@ -125,6 +128,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         random: systemRandom,
         journal,
         watermarks: watermarksOf(options),
+        transactionJournal,
         observer,
       },
       {

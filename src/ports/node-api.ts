@@ -71,7 +71,7 @@ export interface Decision {
   readonly number: number;
   /** Unix time in milliseconds. */
   readonly timeMs: number;
-  /** The part of the node that decided: `chain`, `sync`, `peers` or `forge`. */
+  /** The part of the node that decided: `chain`, `sync`, `peers`, `forge` or `pool`. */
   readonly room: string;
   /** Stable, for example `BLOCK_SIGNATURE_INVALID`. */
   readonly code: string;

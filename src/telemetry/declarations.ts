@@ -42,6 +42,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   pool_transactions: gauge('Transactions that wait, by queue.', ['state']),
   pool_refusals_total: counter('Transactions that the pool refused.', ['code']),
   pool_dropped_transactions_total: counter('Transactions that left the pool without getting into a block.'),
+  pool_accepted_dropped_total: counter('Transactions that clients were told to be accepted, and that were dropped.'),
   pool_expired_transactions_total: counter('Transactions that waited in the pool too long.'),
   transaction_delay_seconds: histogram('Time from the timestamp of a transaction until the pool had verified it.'),
 

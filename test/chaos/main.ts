@@ -1,15 +1,19 @@
 /**
- * `npm run chaos -- [--kills 20] [--late-blocks 100] [--cut-blocks 60] [--forger-kills 100]
- * [--load-seconds 600] [--generation 3] [--seed N]`: the long forms of the tests in which nodes are killed, cut off and put
- * under load. 0 kills, blocks or seconds leave that form out.
+ * `npm run chaos -- [--kills 20] [--late-blocks 100] [--cut-blocks 60] [--forger-kills 100] [--kept 30]
+ * [--hosts 5] [--minutes 5] [--load-seconds 600] [--generation 3] [--seed N]`: the long forms of the tests in which nodes are
+ * killed, cut off and put under load. 0 kills, blocks, hosts or seconds leave that form out.
  */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { killForger } from './kill-forger.ts';
 import { runCutOff } from './cut-off.ts';
+import { runKept } from './kept.ts';
 import { runLoad } from './steady-load.ts';
 import { RESTART_MS_MAX, chanceOf, runChaos } from './scenario.ts';
 
@@ -19,6 +23,9 @@ const { values } = parseArgs({
     'late-blocks': { type: 'string', default: '100' },
     'cut-blocks': { type: 'string', default: '60' },
     'forger-kills': { type: 'string', default: '100' },
+    kept: { type: 'string', default: '30' },
+    hosts: { type: 'string', default: '5' },
+    minutes: { type: 'string', default: '5' },
     'load-seconds': { type: 'string', default: '600' },
     generation: { type: 'string', default: '3' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
@@ -30,6 +37,8 @@ process.exitCode = 0;
 try {
   if (values.kills !== '0') await killNodes();
   if (values['cut-blocks'] !== '0') await cutNodeOff();
+  if (values.kept !== '0') await killAfterAccepting();
+  if (values.hosts !== '0') await runOnHosts();
   if (values['load-seconds'] !== '0') await putUnderLoad();
   if (values['forger-kills'] !== '0') await killForgerOften();
 } catch (error) {
@@ -67,6 +76,27 @@ async function putUnderLoad(): Promise<void> {
   const { sent, confirmed, peersOfFifth, wrongs } = await runLoad({ generation, seconds, perSecond: 5, say });
   for (const [figure, value] of Object.entries(wrongs)) say(`${figure}: ${value}`);
   if (confirmed < sent || peersOfFifth < 4 || Object.keys(wrongs).length > 0) process.exitCode = 1;
+}
+
+async function killAfterAccepting(): Promise<void> {
+  say(`${values.kept} kills of a node that has just accepted transactions, seed ${values.seed}`);
+  const generation = values.generation === '2' ? 2 : 3;
+  const chance = chanceOf(Number(values.seed));
+  const { accepted, lost, restored } = await runKept({ generation, kills: Number(values.kept), chance, say });
+  say(`${accepted} transactions accepted, ${restored} taken back after kills, ${lost.length} lost`);
+  for (const id of lost) say(`lost: ${id}`);
+  if (lost.length > 0) process.exitCode = 1;
+}
+
+/** Needs the right to make network namespaces, and a kernel with VXLAN. */
+async function runOnHosts(): Promise<void> {
+  say(`${values.hosts} hosts, 20 to 150 ms from one another, for ${values.minutes} minutes`);
+  const { hosts, minutes, generation } = values;
+  const program = fileURLToPath(new URL('./hosts/main.js', import.meta.url));
+  const args = [program, '--hosts', hosts, '--minutes', minutes, '--generation', generation];
+  const child = spawn('unshare', ['--net', process.execPath, ...args], { stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0) process.exitCode = 1;
 }
 
 async function killForgerOften(): Promise<void> {

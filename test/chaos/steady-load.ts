@@ -5,12 +5,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
-import { keyPairOfPassphrase } from '../../src/crypto/keys.ts';
 import { messageOf } from '../../src/primitives/errors.ts';
-import { createRules } from '../../src/protocol/generations.ts';
-import { epochTimeS } from '../../src/protocol/slots.ts';
-import { makeTransaction } from '../support/chain-maker.ts';
 import {
   lastWords,
   startTestDevnet,
@@ -19,6 +14,8 @@ import {
   type TestDevnet,
   type TestNode,
 } from '../support/devnet.ts';
+import { isConfirmed, postTransaction, transfer } from './transfers.ts';
+import { wrongsOf } from './wrongs.ts';
 
 export interface LoadOptions {
   readonly generation: 2 | 3;
@@ -41,9 +38,6 @@ const START_MS_MAX = 150_000;
 /** For transactions that wait in a pool when the last was sent, and a machine with other work to do. */
 const CONFIRM_MS_MAX = 180_000;
 const CONFIRM_LOOK_MS = 2_000;
-/** Figures that stay at zero between honest nodes. */
-const WRONGS = ['p2p_faults_total', 'p2p_dropped_uses_total', 'peers_banned_total'];
-
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const network = options.generation === 2 ? 'devnet-gen2' : 'devnet';
   const devnet = await startTestDevnet({ network, nodes: NODES, spectators: 1 });
@@ -71,13 +65,15 @@ async function loadOn(devnet: TestDevnet, { seconds, perSecond, say }: LoadOptio
   for (let sent = 0; sent < seconds * perSecond; sent += 1) {
     await sleep(Math.max(0, startedMs + (sent / perSecond) * 1000 - performance.now()));
     const node = nodes[sent % nodes.length] ?? first;
-    waiting.add(await send(devnet, node, sent));
+    const transaction = transfer(devnet.network, sent);
+    await postTransaction(node.url, devnet.network, transaction);
+    waiting.add(transaction.id);
     if (sent % (60 * perSecond) === 0) say(`${sent} sent, ${JSON.stringify(await wrongsOf(nodes))}`);
   }
   const sent = waiting.size;
   const deadlineMs = performance.now() + CONFIRM_MS_MAX;
   while (waiting.size > 0 && performance.now() < deadlineMs) {
-    for (const id of [...waiting]) if (await isConfirmed(first, id)) waiting.delete(id);
+    for (const id of [...waiting]) if (await isConfirmed(first.url, id)) waiting.delete(id);
     if (waiting.size > 0) await sleep(CONFIRM_LOOK_MS);
   }
   const report = {
@@ -101,44 +97,7 @@ function meetOthersThrough(node: TestNode, first: TestNode): void {
   writeFileSync(configFile, JSON.stringify(config));
 }
 
-async function send({ network }: TestDevnet, node: TestNode, number: number): Promise<string> {
-  const account = readAccounts(network.directory).find(({ name }) => name === 'genesis');
-  if (account === undefined) throw new Error('the devnet has no account with funds');
-  const content = { kind: 'transfer', amount: BigInt(number + 1), recipientId: `${1_000_000 + number}L` } as const;
-  // A little in the past, for nodes that are a moment behind.
-  const timestamp = epochTimeS(Date.now(), network.params) - 5;
-  const transaction = makeTransaction(network.params, keyPairOfPassphrase(account.passphrase), content, { timestamp });
-  const answer = await fetch(`${node.url}/api/transactions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(createRules(network.params).codec.transactionToJson(transaction)),
-    signal: AbortSignal.timeout(60_000),
-  });
-  if (!answer.ok) throw new Error(`transaction ${number} was refused: ${await answer.text()}`);
-  return transaction.id;
-}
-
-async function isConfirmed(node: TestNode, id: string): Promise<boolean> {
-  const answer = await fetch(`${node.url}/api/transactions?id=${id}`, { signal: AbortSignal.timeout(60_000) });
-  const { data } = (await answer.json()) as { readonly data?: readonly unknown[] };
-  return data?.length === 1;
-}
-
 async function peersOf(node: TestNode): Promise<number> {
   const verdicts = await node.client.peerVerdicts(100);
   return verdicts.filter(({ verdict }) => verdict === 'connected').length;
-}
-
-async function wrongsOf(nodes: readonly TestNode[]): Promise<Record<string, number>> {
-  const wrongs: Record<string, number> = {};
-  for (const { url, plan } of nodes) {
-    const figures = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(60_000) })).text();
-    for (const line of figures.split('\n')) {
-      const [name = '', value = '0'] = line.split(' ');
-      if (!line.startsWith('#') && WRONGS.some((wrong) => name.includes(wrong)) && Number(value) > 0) {
-        wrongs[`node ${plan.index} ${name}`] = Number(value);
-      }
-    }
-  }
-  return wrongs;
 }

@@ -13,18 +13,22 @@ interface Sent {
   readonly items: readonly string[];
 }
 
-function scene(peers: string[], changes: Partial<AnnouncementOptions<string>> = {}) {
+/** @param areTaken whether peers ask for what they are told */
+function scene(peers: string[], changes: Partial<AnnouncementOptions<string>> = {}, areTaken = true) {
   const time = new VirtualTime(0);
   const sent: Sent[] = [];
   const gone = new Set<string>();
-  const announcements = new Announcements<string>({
+  const announcements: Announcements<string> = new Announcements<string>({
     clock: time.clock(),
     targets: () => peers,
     peersPerItemMax: Infinity,
     rate: { burst: 1, everyMs: EVERY_MS },
     keyOf: (item) => item,
     isCurrent: (item) => !gone.has(item),
-    send: (to, items) => sent.push({ atMs: time.nowMs, to, items }),
+    send: (to, items) => {
+      sent.push({ atMs: time.nowMs, to, items });
+      if (areTaken) announcements.given(to, items);
+    },
     ...changes,
   });
   announcements.start();
@@ -128,4 +132,62 @@ test('where not everybody is told, each thing goes to so many peers', async (t) 
   announcements.add('1');
   await run(60);
   t.is(sent.length, 3);
+});
+
+test('news goes to three peers at once, and to the others one after another: not all of them wait for the next together', async (t) => {
+  const peers = Array.from({ length: 10 }, (_, index) => `${index}`);
+  const { announcements, sent, run } = scene(peers);
+  announcements.add('1');
+  await run(0.5);
+  t.is(sent.length, 3);
+  await run(1);
+  announcements.add('2');
+  const before = sent.length;
+  await run(1);
+  t.true(
+    sent.slice(before).some(({ items }) => items.includes('2')),
+    'some peer is told within a second',
+  );
+  await run(5);
+  t.deepEqual([...new Set(sent.map(({ to }) => to))].sort(), peers, 'each is told');
+});
+
+test('what no peer asks for is told again, with growing pauses, until one does', async (t) => {
+  const { announcements, sent, run } = scene(['a', 'b'], {}, false);
+  announcements.add('1');
+  await run(400);
+  const moments = sent.filter(({ to }) => to === 'a').map(({ atMs }) => Math.round(atMs / 10_000) * 10);
+  t.deepEqual(moments, [0, 30, 90, 210], 'seconds');
+  announcements.given('b', ['1']);
+  await run(3600);
+  t.is(sent.filter(({ to }) => to === 'a').length, 4);
+  announcements.disconnected('b');
+  await run(3600);
+  t.true(sent.filter(({ to }) => to === 'a').length > 4, 'the peer that had it is gone');
+});
+
+test('what is in no pool any more is not told again', async (t) => {
+  const { announcements, sent, gone, run } = scene(['a'], {}, false);
+  announcements.add('1');
+  await run(10);
+  gone.add('1');
+  await run(3600);
+  t.is(sent.length, 1);
+});
+
+test('what is handed in again is told again at once where no peer has it, and not more often than every ten seconds', async (t) => {
+  const { announcements, sent, run } = scene(['a'], {}, false);
+  announcements.add('1');
+  await run(12);
+  for (let time = 0; time < 5; time += 1) announcements.addAgain('1');
+  await run(1);
+  t.is(sent.length, 2);
+  for (let time = 0; time < 5; time += 1) announcements.addAgain('1');
+  await run(8);
+  t.is(sent.length, 2);
+  announcements.given('a', ['1']);
+  await run(10);
+  announcements.addAgain('1');
+  await run(8);
+  t.is(sent.length, 2, 'a peer has it');
 });

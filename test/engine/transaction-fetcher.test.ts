@@ -29,6 +29,7 @@ function scene(silent: readonly string[] = []) {
     has: (id) => here.has(id),
     take: (_peerId, transactions) => {
       for (const id of transactions as readonly string[]) here.add(id);
+      return Promise.resolve();
     },
     failed: () => undefined,
   });

@@ -305,10 +305,10 @@ export const MUTANTS: readonly Mutant[] = [
     to: ';',
   },
   {
-    name: 'announcements are as frequent as they are configured',
+    name: 'announcements are as frequent as those of generation 2',
     file: 'engine/gossip.js',
-    from: 'Math.max(everyMs, broadcastIntervalMs)',
-    to: 'broadcastIntervalMs',
+    from: 'return rateOf(this.#dependencies.generation, kind).own;',
+    to: 'return { burst: 1, everyMs: 1000 };',
   },
   {
     name: 'claims of one signer are waited for again and again',

@@ -1,6 +1,7 @@
 /** A node of a world: the production engine on virtual time, wire and disk, which can be killed and started again. */
 
 import { Engine } from '../../src/engine/engine.ts';
+import { MemoryTransactionJournal } from '../../src/engine/pool/journal-entries.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { FolderJournal, SigningWatermarks, Watermark } from '../../src/ports/journal.ts';
 import { SILENT, type Observer } from '../../src/ports/observer.ts';
@@ -24,6 +25,8 @@ export interface SimNodeOptions {
   readonly address: PeerAddress;
   /** Peers that it insists on. */
   readonly fixedPeers: readonly PeerAddress[];
+  /** Connections that it makes by itself; 20 unless told. */
+  readonly outboundMax?: number | undefined;
   readonly keys: readonly KeyPair[];
   readonly disk: Disk;
   readonly misbehaviour?: Misbehaviour | undefined;
@@ -56,6 +59,8 @@ export class SimNode {
   readonly journal = new MemoryJournal();
   /** Lie outside of its folder: they stay what they are when the folder is put back. */
   readonly watermarks = new MemoryWatermarks();
+  /** Outlives crashes: what is in it was flushed. */
+  readonly transactionJournal = new MemoryTransactionJournal();
   readonly keys: readonly KeyPair[];
   /** Milliseconds by which its clock is off. */
   skewMs = 0;
@@ -151,6 +156,7 @@ export class SimNode {
         clock,
         random,
         journal: this.journal,
+        transactionJournal: this.transactionJournal,
         watermarks: this.#options.hasWatermarks === true ? this.watermarks : undefined,
         observer: this.#observer(owner),
       },
@@ -171,7 +177,7 @@ export class SimNode {
         customs: { ...partsOf(params).customs, forgingConsensusMin: params.generation === 2 ? CONSENSUS_MIN : 0 },
         peers: {
           own: address,
-          outboundMax: 20,
+          outboundMax: this.#options.outboundMax ?? 20,
           gossipPeersMax: partsOf(params).gossipPeersMax,
           fixedPeers,
           seedPeers: [],

@@ -43,6 +43,10 @@ export interface WorldOptions {
   readonly broadcastIntervalMsOf?: (node: number) => number;
   /** Whether a node keeps watermarks of what it signed outside of its folder; none does by default. */
   readonly hasWatermarksOf?: (node: number) => boolean;
+  /** Peers that a node insists on, by their numbers; all honest others unless told. */
+  readonly fixedPeersOf?: (node: number) => readonly number[];
+  /** Connections that a node makes by itself; 20 unless told. */
+  readonly outboundMax?: number;
   /** Made before, instead of `network`. */
   readonly made?: TestNetwork;
   /** Shared with other worlds. */
@@ -96,7 +100,8 @@ export class World {
           index,
           address: addressOfNode(index),
           // Dishonest ones are not insisted on, so that they can be banned.
-          fixedPeers: honest.filter((other) => other !== index).map(addressOfNode),
+          fixedPeers: (options.fixedPeersOf?.(index) ?? honest.filter((other) => other !== index)).map(addressOfNode),
+          outboundMax: options.outboundMax,
           keys:
             options.forgersOf?.(index, delegates) ??
             delegates.filter((_, delegate) => delegate % options.nodes === index),

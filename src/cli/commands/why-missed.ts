@@ -6,7 +6,7 @@ import { usageError } from '../problems.ts';
 import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
 import { printJson, printLine } from '../output.ts';
 
-interface MissedSlot {
+export interface MissedSlot {
   readonly slot: number;
   /** ISO 8601. */
   readonly time: string;
@@ -58,7 +58,8 @@ export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<v
   }
 }
 
-async function missedSlots(place: number, { ask }: NodeAsker): Promise<readonly MissedSlot[]> {
+/** The slots without a block at a place, and why. @throws ProtocolError as `whyMissed` */
+export async function missedSlots(place: number, { ask }: NodeAsker): Promise<readonly MissedSlot[]> {
   const [status, constants, forgers, configured] = await Promise.all([
     ask<{ height: number; secondsSinceEpoch: number }>('node/status'),
     ask<{ epoch: string } & RoundConstants>('node/constants'),

@@ -11,17 +11,25 @@ import type { Payer } from './verification-budget.ts';
 /**
  * Takes a client's transaction: verified at once, so the client learns the verdict.
  *
+ * @param receivedAtMs when it came, Unix time in milliseconds
  * @returns what was kept; it is in `verified`, or in `pending` when a group's signatures lack
  * @throws TransactionRejected with a code of every kind
  */
-export function admitFromClient(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
+export function admitFromClient(
+  context: PoolContext,
+  queues: PoolQueues,
+  payer: Payer,
+  json: unknown,
+  receivedAtMs: number,
+): Pooled {
   const transaction = context.rules.codec.transactionFromJson(json);
   refuseAlteredCopy(context, queues, payer, transaction);
   checkedNew(context, queues, payer, transaction);
   const verdict = verifyAtTip(context, transaction);
   if (verdict.status === 'fail') throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', verdict.errors);
   const group = verdict.status === 'pending' ? 'pending' : groupOf(context, transaction);
-  return keep(context, queues, transaction, verdict.status === 'pending' ? 'pending' : 'verified', group);
+  const state = verdict.status === 'pending' ? 'pending' : 'verified';
+  return keep(queues, { transaction, receivedAtMs, group, announced: true }, state);
 }
 
 /**
@@ -36,7 +44,8 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: P
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
   checkedNew(context, queues, payer, transaction);
   if (transaction.signatures.length > 0) refuseSpoilt(context, transaction);
-  return keep(context, queues, transaction, 'received', 'none');
+  const receivedAtMs = context.clock.nowMs();
+  return keep(queues, { transaction, receivedAtMs, group: 'none', announced: false }, 'received');
 }
 
 /**
@@ -128,16 +137,9 @@ export function verificationLimit(id: TransactionId): TransactionRejected {
   return new TransactionRejected('VERIFICATION_LIMIT', [error]);
 }
 
-function keep(
-  context: PoolContext,
-  queues: PoolQueues,
-  transaction: Transaction,
-  state: PoolState,
-  group: Pooled['group'],
-): Pooled {
-  const pooled: Pooled = { transaction, receivedAtMs: context.clock.nowMs(), group, announced: state !== 'received' };
+function keep(queues: PoolQueues, pooled: Pooled, state: PoolState): Pooled {
   if (queues.add(state, pooled)) return pooled;
-  throw full(transaction.id);
+  throw full(pooled.transaction.id);
 }
 
 function full(id: TransactionId): TransactionRejected {

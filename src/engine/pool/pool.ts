@@ -15,7 +15,7 @@ import type { PoolContext } from './checks.ts';
 import { addMemberSignature, memberSignatureFromJson } from './member-signatures.ts';
 import { POOL_STATES, PoolQueues, type Pooled } from './queues.ts';
 import { demoteAfterApply, demoteAfterRevert } from './reactions.ts';
-import { fillReady, validateReceived, verifyValidated, type StepEvents } from './steps.ts';
+import { fillReady, validateReceived, verifyOne, verifyValidated, type StepEvents } from './steps.ts';
 import { NO_PAYER, type Payer } from './verification-budget.ts';
 
 export interface PoolLimits {
@@ -33,6 +33,8 @@ export interface PoolEvents {
   signatureAdded(signature: MemberSignature): void;
   /** A peer's transaction was taken in. */
   received?(transaction: Transaction): void;
+  /** A transaction left without getting into a block. */
+  dropped?(transaction: Transaction, reason: string): void;
 }
 
 export interface PoolDependencies extends PoolContext {
@@ -55,6 +57,12 @@ const DEFAULT_LIMITS: PoolLimits = { perQueueMax: 1000, releaseLimit: 25 };
 const AGE_MAX_S = 10_800;
 /** The same when a group is concerned: members need time to sign. */
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
+export const WAITED_TOO_LONG = 'it waited too long';
+
+/** Whether a transaction has waited longer than it may. */
+export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number): boolean {
+  return Math.floor((nowMs - receivedAtMs) / 1000) > (isOfGroup ? GROUP_AGE_MAX_S : AGE_MAX_S);
+}
 
 /** Two hours of full blocks, in about 2 MB. */
 const CONFIRMED_TIMES_MAX = 20_000;
@@ -83,20 +91,35 @@ export class TransactionPool {
 
   // ---- in -----------------------------------------------------------------------------------------------------------
 
-  /** Takes a client's transaction and verifies it at once. */
+  /** Takes a client's transaction, verifies it at once, and tells of it. */
   submit(json: unknown, payer = NO_PAYER): SubmitResult {
-    const outer = 'Transaction was rejected with errors';
-    return this.#answer(outer, () => {
-      const pooled = payer.charge(() => admitFromClient(this.#context, this.#queues, payer, json));
+    const result = this.admit(json, payer);
+    if (result.accepted) this.tell(result.transaction.id);
+    return result;
+  }
+
+  /**
+   * Takes a client's transaction and verifies it at once; nobody is told of it before `tell`.
+   *
+   * @param receivedAtMs when it came, Unix time in milliseconds; now unless given
+   */
+  admit(json: unknown, payer = NO_PAYER, receivedAtMs = this.#context.clock.nowMs()): SubmitResult {
+    return this.#answer('Transaction was rejected with errors', () => {
+      const pooled = payer.charge(() => admitFromClient(this.#context, this.#queues, payer, json, receivedAtMs));
       payer.wasUseful();
-      this.#events.verified(pooled.transaction);
       return pooled;
     });
   }
 
+  /** Tells of a transaction that was admitted, if it is still here. */
+  tell(id: TransactionId): void {
+    const pooled = this.#queues.get(id);
+    if (pooled !== undefined) this.#events.verified(pooled.transaction);
+  }
+
   /**
-   * Takes transactions that a peer served; they are verified by the next steps. The reference stops at the first that it
-   * refuses; this goes on unless the peer is to blame, as one known transaction says nothing about the next.
+   * Takes transactions that a peer served; they are verified by `verifyReceived`, or by the next steps. The reference stops at
+   * the first that it refuses; this goes on unless the peer is to blame, as one known transaction says nothing about the next.
    *
    * @param payer what the peer's signatures cost is charged to it; those beyond its budget are not looked at
    */
@@ -107,7 +130,6 @@ export class TransactionPool {
       try {
         const { transaction } = payer.charge(() => admitFromPeer(this.#context, this.#queues, payer, json));
         accepted.push(transaction.id);
-        payer.wasUseful();
         this.#events.received?.(transaction);
       } catch (error) {
         if (!(error instanceof TransactionRejected)) throw error;
@@ -117,6 +139,20 @@ export class TransactionPool {
       }
     }
     return { accepted, refused, fault: undefined };
+  }
+
+  /**
+   * Verifies what was received just now, so that it is told of at once. What the payer's budget has no room for, or the queue,
+   * is left to the steps. Only a transaction that fits the state was of use.
+   */
+  verifyReceived(ids: readonly TransactionId[], payer = NO_PAYER): void {
+    for (const id of ids) {
+      const pooled = this.#queues.stateOf(id) === 'received' ? this.#queues.get(id) : undefined;
+      if (pooled === undefined) continue;
+      if (this.#queues.isFull('verified') || !payer.mayAsk()) return;
+      const fits = payer.charge(() => verifyOne(this.#context, this.#queues, pooled, this.#stepEvents));
+      if (fits) payer.wasUseful();
+    }
   }
 
   /** Takes a signature object as a client sends it. */
@@ -143,12 +179,11 @@ export class TransactionPool {
   /** Drops what waited too long. Returns the ids. */
   expire(): readonly TransactionId[] {
     const nowMs = this.#context.clock.nowMs();
-    const expired = POOL_STATES.flatMap((state) => this.#queues.list(state)).filter(({ receivedAtMs, group }) => {
-      const ageS = Math.floor((nowMs - receivedAtMs) / 1000);
-      return ageS > (group === 'none' ? AGE_MAX_S : GROUP_AGE_MAX_S);
-    });
+    const expired = POOL_STATES.flatMap((state) => this.#queues.list(state)).filter(({ receivedAtMs, group }) =>
+      isTooOld(receivedAtMs, group !== 'none', nowMs),
+    );
     const ids = expired.map(({ transaction }) => transaction.id);
-    this.take(ids);
+    for (const transaction of this.take(ids)) this.#events.dropped?.(transaction, WAITED_TOO_LONG);
     if (ids.length > 0) {
       this.#observer.count('pool_expired_transactions_total', ids.length);
       this.#observer.log('debug', 'POOL_EXPIRED', 'Dropped transactions that waited too long', { count: ids.length });
@@ -186,6 +221,11 @@ export class TransactionPool {
 
   get(id: TransactionId): Transaction | undefined {
     return this.#queues.get(id)?.transaction;
+  }
+
+  /** Whether members of a group sign a transaction that is here. */
+  isOfGroup(id: TransactionId): boolean {
+    return (this.#queues.get(id)?.group ?? 'none') !== 'none';
   }
 
   /** Removes transactions, whatever queue they are in, and returns those that were there. */
@@ -271,6 +311,7 @@ export class TransactionPool {
       transactionId: transaction.id,
       reason: errors[0]?.message,
     });
+    this.#events.dropped?.(transaction, errors[0]?.message ?? '');
   }
 
   #noteRefusal(error: ProtocolError): void {

@@ -26,17 +26,21 @@ export function validateReceived(context: PoolContext, queues: PoolQueues, count
 /** `validated` to `verified` or `pending`: the isolation rule. */
 export function verifyValidated(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('verified')) return;
-  for (const pooled of queues.oldest('validated', countMax)) {
-    const verdict = verifyAtTip(context, pooled.transaction);
-    if (verdict.status === 'fail') {
-      drop(queues, pooled, verdict.errors, events);
-      continue;
-    }
-    const isPending = verdict.status === 'pending';
-    const group = isPending ? 'pending' : groupOf(context, pooled.transaction);
-    queues.move({ ...pooled, group, announced: true }, isPending ? 'pending' : 'verified');
-    if (!pooled.announced) events.verified(pooled.transaction);
+  for (const pooled of queues.oldest('validated', countMax)) verifyOne(context, queues, pooled, events);
+}
+
+/** One transaction that was validated at this tip to `verified` or `pending`. @returns false for one that was dropped */
+export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pooled, events: StepEvents): boolean {
+  const verdict = verifyAtTip(context, pooled.transaction);
+  if (verdict.status === 'fail') {
+    drop(queues, pooled, verdict.errors, events);
+    return false;
   }
+  const isPending = verdict.status === 'pending';
+  const group = isPending ? 'pending' : groupOf(context, pooled.transaction);
+  queues.move({ ...pooled, group, announced: true }, isPending ? 'pending' : 'verified');
+  if (!pooled.announced) events.verified(pooled.transaction);
+  return true;
 }
 
 /**

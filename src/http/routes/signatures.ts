@@ -1,6 +1,6 @@
 /** Signatures of group members for pending transactions. */
 
-import { signatureRefused } from '../problems.ts';
+import { NOT_KEPT, signatureRefused } from '../problems.ts';
 import type { Route } from '../route.ts';
 import { FLAG, objectOf, TEXT } from '../views/shapes.ts';
 
@@ -25,7 +25,7 @@ export function signatureRoutes(): readonly Route[] {
         },
       },
       answer: { meta: objectOf({ status: FLAG }), data: objectOf({ message: TEXT }) },
-      errors: { 409: 'The signature is refused; `errors` says why.' },
+      errors: { 409: 'The signature is refused; `errors` says why.', 503: NOT_KEPT },
       handle: async (api, request) => {
         const result = await api.submitSignature(request.body, request.client);
         if (!result.accepted) throw signatureRefused(result);

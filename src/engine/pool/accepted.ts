@@ -1,0 +1,298 @@
+/**
+ * Transactions that clients were told to be accepted. Each is in the journal, on disk, before its client is answered, and stays
+ * there until it is so deep in the chain that it will not come back, waited too long, or turned out not to fit. After a start they
+ * are checked like new ones and told of again. What peers brought is not journaled: nobody was promised anything, those who
+ * were are with the nodes that promised.
+ */
+
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { SubmitResult } from '../../ports/node-api.ts';
+import type { Observer } from '../../ports/observer.ts';
+import type { ChainStore } from '../../ports/store.ts';
+import type { JournaledTransaction, TransactionJournal } from '../../ports/transaction-journal.ts';
+import { messageOf } from '../../primitives/errors.ts';
+import type { Rules } from '../../protocol/rules.ts';
+import type { Block, MemberSignature, Transaction, TransactionId } from '../../protocol/types.ts';
+import { transactionError } from '../../protocol/verdict.ts';
+import { isTooOld, type TransactionPool, WAITED_TOO_LONG } from './pool.ts';
+import { NO_PAYER, type Payer } from './verification-budget.ts';
+
+export interface AcceptedDependencies {
+  readonly journal: TransactionJournal;
+  readonly pool: TransactionPool;
+  readonly store: Pick<ChainStore, 'tip' | 'transactionPlace'>;
+  readonly rules: Rules;
+  readonly clock: Clock;
+  readonly observer: Observer;
+  readonly finalizedHeight: () => number;
+  /** Whether the chain is that of the present: what does not fit an old state may fit the present one. */
+  readonly isCaughtUp: () => boolean;
+  /** Tells peers once more of a transaction that is in the pool, should none have it. */
+  readonly announceAgain: (id: TransactionId) => void;
+}
+
+/** After a start, for so long transactions are checked without a pause. */
+const SLICE_MS = 5;
+/** The same where the clock stands still meanwhile. */
+const SLICE_COUNT = 25;
+/** What does not fit yet is tried again after so long. */
+const RETRY_MS = 10_000;
+/** What is dropped within so long is said in one line. */
+const TELL_MS = 1_000;
+/** Ids in that line. */
+const TOLD_IDS_MAX = 10;
+/** Refusals that say nothing of the transaction. */
+const PASSING_REFUSALS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
+
+type Refusal = Extract<SubmitResult, { accepted: false }>;
+
+export class AcceptedTransactions {
+  readonly #dependencies: AcceptedDependencies;
+  /** Heights of those that are in the chain, in the order in which they came into it. */
+  readonly #confirmed = new Map<TransactionId, number>();
+  /** Those that are neither in the chain nor in the pool. */
+  readonly #waiting = new Set<TransactionId>();
+  #isRestored = false;
+  #timer: Timer | undefined;
+  #tellTimer: Timer | undefined;
+  #dropped: { readonly id: TransactionId; readonly reason: string }[] = [];
+  #droppedCount = 0;
+  #stopped = true;
+
+  constructor(dependencies: AcceptedDependencies) {
+    this.#dependencies = dependencies;
+    for (const { id } of dependencies.journal.entries()) this.#waiting.add(id);
+  }
+
+  /** Begins to take back what an earlier run accepted, beside other work. */
+  start(): void {
+    this.#stopped = false;
+    this.#arm(0);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#tellTimer?.cancel();
+    this.#tellDropped();
+  }
+
+  /** Takes a client's transaction; it is accepted when it is on disk, and peers are told of it then. */
+  async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
+    const { pool, announceAgain } = this.#dependencies;
+    const result = pool.admit(json, payer);
+    if (!result.accepted) {
+      const known = result.code === 'TRANSACTION_KNOWN' ? result.errors[0]?.id : undefined;
+      if (known !== undefined && pool.has(known)) announceAgain(known);
+      return result;
+    }
+    const { transaction, receivedAtMs } = result;
+    const refusal = await this.#keep(transaction, receivedAtMs);
+    if (refusal !== undefined) {
+      this.#giveUp(transaction.id);
+      // A block may have it by now.
+      if (this.#dependencies.store.transactionPlace(transaction.id) === undefined) return refusal;
+    }
+    pool.tell(transaction.id);
+    return result;
+  }
+
+  /** Takes a member's signature; it is accepted when it and its transaction are on disk. */
+  async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
+    const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
+    // After a start its transaction may not have had its turn yet.
+    if (typeof id === 'string' && this.#waiting.has(id)) this.#takeBackOne(id);
+    const result = this.#dependencies.pool.submitSignature(json, payer);
+    if (!result.accepted) return result;
+    return (await this.#keep(result.transaction, result.receivedAtMs)) ?? result;
+  }
+
+  /** A member's signature was added to a pending transaction, whoever brought it. */
+  signatureAdded(signature: MemberSignature): void {
+    const { journal } = this.#dependencies;
+    if (journal.get(signature.transactionId) === undefined) return;
+    journal.addSignature(signature);
+    void this.#flush();
+  }
+
+  /** The pool dropped a transaction. */
+  dropped({ id }: Transaction, reason: string): void {
+    const { journal, isCaughtUp } = this.#dependencies;
+    if (journal.get(id) === undefined) return;
+    if (isCaughtUp() || reason === WAITED_TOO_LONG) this.#drop(id, reason);
+    else this.#wait(id);
+  }
+
+  blocksApplied(blocks: readonly Block[]): void {
+    const { journal } = this.#dependencies;
+    for (const { height, transactions } of blocks) {
+      for (const { id } of transactions) {
+        if (journal.get(id) === undefined) continue;
+        this.#confirmed.delete(id);
+        this.#confirmed.set(id, height);
+        this.#waiting.delete(id);
+      }
+    }
+    this.#forgetDeep();
+  }
+
+  /** Called when the pool has taken back what it has room for. */
+  blocksReverted(blocks: readonly Block[]): void {
+    for (const { id } of blocks.flatMap(({ transactions }) => transactions)) {
+      if (this.#confirmed.delete(id) && !this.#dependencies.pool.has(id)) this.#wait(id);
+    }
+  }
+
+  // ---- keeping ------------------------------------------------------------------------------------------------------
+
+  async #keep(transaction: Transaction, receivedAtMs: number): Promise<Refusal | undefined> {
+    const { journal, pool, rules } = this.#dependencies;
+    const { id } = transaction;
+    const json = rules.codec.transactionToJson(transaction);
+    const entry = { id, json, receivedAtMs, isOfGroup: pool.isOfGroup(id), signatures: [] };
+    if (journal.get(id) === undefined) {
+      if (!this.#makeRoom(entry)) return refusal('POOL_FULL', id, 'Transaction pool is full');
+      journal.add(entry);
+    }
+    const failure = await this.#flush();
+    if (failure === undefined) return undefined;
+    return refusal('TRANSACTION_NOT_KEPT', id, 'The transaction could not be written to the disk of this node.');
+  }
+
+  /** Those in the chain are kept for the case alone that their block is reverted. */
+  #makeRoom(entry: JournaledTransaction): boolean {
+    const { journal } = this.#dependencies;
+    while (!journal.hasRoomFor(entry)) {
+      const [oldest] = this.#confirmed.keys();
+      if (oldest === undefined) return false;
+      this.#giveUp(oldest);
+    }
+    return true;
+  }
+
+  #giveUp(id: TransactionId): void {
+    const { journal, pool } = this.#dependencies;
+    journal.remove([id]);
+    if (!this.#confirmed.delete(id)) pool.take([id]);
+    this.#waiting.delete(id);
+  }
+
+  async #flush(): Promise<unknown> {
+    try {
+      await this.#dependencies.journal.flush();
+      return undefined;
+    } catch (error) {
+      const message = 'accepted transactions cannot be written to the disk';
+      this.#dependencies.observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, { reason: messageOf(error) });
+      return error;
+    }
+  }
+
+  /** Those that are final, or a round deep, will not come back. */
+  #forgetDeep(): void {
+    const { journal, store, rules, finalizedHeight } = this.#dependencies;
+    const deep = Math.max(finalizedHeight(), (store.tip()?.height ?? 0) - rules.params.activeDelegates);
+    const ids = [...this.#confirmed].flatMap(([id, height]) => (height <= deep ? [id] : []));
+    if (ids.length === 0) return;
+    for (const id of ids) this.#confirmed.delete(id);
+    journal.remove(ids);
+    void this.#flush();
+  }
+
+  // ---- taking back --------------------------------------------------------------------------------------------------
+
+  #wait(id: TransactionId): void {
+    this.#waiting.add(id);
+    this.#arm(RETRY_MS);
+  }
+
+  #arm(delayMs: number): void {
+    if (this.#stopped || this.#timer !== undefined || this.#waiting.size === 0) return;
+    this.#timer = this.#dependencies.clock.after(delayMs, () => {
+      this.#timer = undefined;
+      this.#takeBack([...this.#waiting]);
+    });
+  }
+
+  #takeBack(ids: readonly TransactionId[]): void {
+    const { clock, observer, pool } = this.#dependencies;
+    const startedMs = clock.nowMs();
+    let index = 0;
+    for (; index < Math.min(ids.length, SLICE_COUNT) && clock.nowMs() - startedMs < SLICE_MS; index += 1) {
+      const id = ids[index];
+      if (id !== undefined && this.#waiting.has(id)) this.#takeBackOne(id);
+    }
+    if (index < ids.length) {
+      this.#timer = clock.after(0, () => {
+        this.#timer = undefined;
+        if (!this.#stopped) this.#takeBack(ids.slice(index));
+      });
+      return;
+    }
+    this.#forgetDeep();
+    if (!this.#isRestored) {
+      this.#isRestored = true;
+      const pooled = ids.filter((id) => pool.has(id)).length;
+      const message = 'took back transactions that an earlier run accepted';
+      const counts = { pool: pooled, inChain: this.#confirmed.size, waiting: this.#waiting.size };
+      observer.log('info', 'ACCEPTED_TRANSACTIONS_RESTORED', message, counts);
+    }
+    this.#arm(RETRY_MS);
+  }
+
+  #takeBackOne(id: TransactionId): void {
+    const { journal, pool, store, clock, isCaughtUp } = this.#dependencies;
+    const entry = journal.get(id);
+    const place = store.transactionPlace(id);
+    if (place !== undefined && entry !== undefined) this.#confirmed.set(id, place.height);
+    if (entry === undefined || place !== undefined || pool.has(id)) {
+      this.#waiting.delete(id);
+      return;
+    }
+    const nowMs = clock.nowMs();
+    if (isTooOld(entry.receivedAtMs, entry.isOfGroup, nowMs)) {
+      this.#drop(id, WAITED_TOO_LONG);
+      return;
+    }
+    // A clock that was set back must not make it younger than it can be.
+    const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
+    if (result.accepted) {
+      this.#waiting.delete(id);
+      // The text of the file and the id beside it may be of two transactions.
+      if (result.transaction.id !== id) this.#drop(id, 'its id is that of another transaction');
+      for (const signature of entry.signatures) pool.addSignature(signature);
+      pool.tell(result.transaction.id);
+    } else if (isCaughtUp() && !PASSING_REFUSALS.has(result.code)) {
+      this.#drop(id, result.errors[0]?.message ?? result.message);
+    }
+  }
+
+  // ---- dropping -----------------------------------------------------------------------------------------------------
+
+  #drop(id: TransactionId, reason: string): void {
+    const { journal, clock, observer } = this.#dependencies;
+    this.#waiting.delete(id);
+    journal.remove([id]);
+    void this.#flush();
+    observer.count('pool_accepted_dropped_total');
+    this.#droppedCount += 1;
+    if (this.#dropped.length < TOLD_IDS_MAX) this.#dropped.push({ id, reason });
+    this.#tellTimer ??= clock.after(TELL_MS, () => this.#tellDropped());
+  }
+
+  #tellDropped(): void {
+    this.#tellTimer = undefined;
+    const [first] = this.#dropped;
+    if (first === undefined) return;
+    const message = 'dropped transactions that had been accepted';
+    const transactionIds = this.#dropped.map(({ id }) => id).join(' ');
+    const fields = { count: this.#droppedCount, transactionIds, reason: first.reason };
+    this.#dependencies.observer.log('warn', 'ACCEPTED_TRANSACTIONS_DROPPED', message, fields);
+    this.#dropped = [];
+    this.#droppedCount = 0;
+  }
+}
+
+function refusal(code: string, id: TransactionId, message: string): Refusal {
+  return { accepted: false, code, message, errors: [transactionError(id, message, '')] };
+}

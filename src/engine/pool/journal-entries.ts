@@ -1,0 +1,113 @@
+/** Accepted transactions in memory, within the bounds of a journal: what a file keeps, or all that a node without a folder has. */
+
+import type { JournaledTransaction, TransactionJournal } from '../../ports/transaction-journal.ts';
+import type { MemberSignature, TransactionId } from '../../protocol/types.ts';
+
+/** As many as all queues of a pool hold at their largest setting; confirmed ones make room for others. */
+export const JOURNALED_MAX = 25_000;
+/** Of the texts: twenty thousand of the usual size, and a few hundred of the largest. */
+export const JOURNALED_BYTES_MAX = 32 * 1024 * 1024;
+
+interface Held {
+  readonly entry: JournaledTransaction;
+  readonly bytes: number;
+}
+
+export class JournalEntries {
+  readonly #held = new Map<TransactionId, Held>();
+  #bytes = 0;
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Oldest first. */
+  all(): readonly JournaledTransaction[] {
+    return [...this.#held.values()].map(({ entry }) => entry);
+  }
+
+  get(id: TransactionId): JournaledTransaction | undefined {
+    return this.#held.get(id)?.entry;
+  }
+
+  hasRoomFor(entry: JournaledTransaction): boolean {
+    return this.#held.size < JOURNALED_MAX && this.#bytes + bytesOf(entry) <= JOURNALED_BYTES_MAX;
+  }
+
+  /** @returns false, and nothing changed, for one that is there */
+  add(entry: JournaledTransaction): boolean {
+    if (this.#held.has(entry.id)) return false;
+    this.#set(entry);
+    return true;
+  }
+
+  /** @returns false, and nothing changed, for one that is there, or whose transaction is not, or without room */
+  addSignature(added: MemberSignature): boolean {
+    const entry = this.get(added.transactionId);
+    if (entry === undefined || this.#bytes + bytesOf(added) > JOURNALED_BYTES_MAX) return false;
+    const isSame = ({ publicKey, signature }: MemberSignature): boolean =>
+      publicKey === added.publicKey && signature === added.signature;
+    if (entry.signatures.some(isSame)) return false;
+    this.#set({ ...entry, signatures: [...entry.signatures, added] });
+    return true;
+  }
+
+  /** @returns false when there is none */
+  remove(id: TransactionId): boolean {
+    const held = this.#held.get(id);
+    if (held === undefined) return false;
+    this.#bytes -= held.bytes;
+    return this.#held.delete(id);
+  }
+
+  #set(entry: JournaledTransaction): void {
+    const bytes = bytesOf(entry);
+    this.#bytes += bytes - (this.#held.get(entry.id)?.bytes ?? 0);
+    this.#held.set(entry.id, { entry, bytes });
+  }
+}
+
+/** A journal that lasts as long as its process. */
+export class MemoryTransactionJournal implements TransactionJournal {
+  readonly #entries = new JournalEntries();
+
+  entries(): Iterable<JournaledTransaction> {
+    return this.#entries.all();
+  }
+
+  get(id: TransactionId): JournaledTransaction | undefined {
+    return this.#entries.get(id);
+  }
+
+  hasRoomFor(entry: JournaledTransaction): boolean {
+    return this.#entries.hasRoomFor(entry);
+  }
+
+  add(entry: JournaledTransaction): void {
+    this.#entries.add(entry);
+  }
+
+  addSignature(signature: MemberSignature): void {
+    this.#entries.addSignature(signature);
+  }
+
+  remove(ids: readonly TransactionId[]): void {
+    for (const id of ids) this.#entries.remove(id);
+  }
+
+  flush(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function bytesOf(value: object): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}

@@ -1,0 +1,26 @@
+/** Lines of files that are appended to: checksum, space, JSON. A line that a crash left half written is told from a whole one. */
+
+import { sha256Hex } from '../crypto/hash.ts';
+import { utf8 } from '../primitives/bytes.ts';
+
+const CHECKSUM_DIGITS = 16;
+
+export function checkedLine(content: object): Buffer {
+  const json = JSON.stringify(content);
+  return utf8(`${checksumOf(json)} ${json}\n`);
+}
+
+/** @param line without the newline @returns undefined when it is damaged */
+export function contentOf(line: string): unknown {
+  const json = line.slice(CHECKSUM_DIGITS + 1);
+  if (line[CHECKSUM_DIGITS] !== ' ' || line.slice(0, CHECKSUM_DIGITS) !== checksumOf(json)) return undefined;
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function checksumOf(json: string): string {
+  return sha256Hex(utf8(json)).slice(0, CHECKSUM_DIGITS);
+}

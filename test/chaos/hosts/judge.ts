@@ -1,0 +1,147 @@
+/** What is asked of a run on hosts: every slot filled or rightly explained, blocks in time, memory flat. */
+
+import { nodeAsker } from '../../../src/cli/ask-node.ts';
+import { missedSlots } from '../../../src/cli/commands/why-missed.ts';
+import type { ChainParams } from '../../../src/protocol/params.ts';
+import { slotAt, slotStartMs } from '../../../src/protocol/slots.ts';
+import type { TestNode } from '../../support/devnet.ts';
+import type { HostDevnet } from './host-devnet.ts';
+
+/** A time in which nodes were cut off or down, and what came of it. */
+export interface Event {
+  readonly kind: 'cut' | 'killed';
+  readonly name: string;
+  readonly nodes: readonly number[];
+  /** Unix time in milliseconds. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Until when what it did may show. */
+  readonly overMs: number;
+}
+
+export interface Header {
+  readonly id: string;
+  readonly height: number;
+  readonly slot: number;
+}
+
+const BLOCKS_PER_PAGE = 100;
+const BLOCK_LATE_MS = 200;
+
+/** The chain of a node from a height on, lowest first. */
+export async function chainOf({ url }: TestNode, params: ChainParams, fromHeight: number): Promise<readonly Header[]> {
+  const { ask } = nodeAsker(url, { timeoutMs: 60_000 });
+  const headers: Header[] = [];
+  for (;;) {
+    const path = `blocks?sort=height:asc&limit=${BLOCKS_PER_PAGE}&offset=${fromHeight - 1 + headers.length}`;
+    const page = await ask<{ id: string; height: number; timestamp: number }[]>(path);
+    headers.push(...page.map(({ id, height, timestamp }) => ({ id, height, slot: slotAt(timestamp, params) })));
+    if (page.length < BLOCKS_PER_PAGE) return headers;
+  }
+}
+
+/** Slots between the first and the last block that no block is of. */
+export function missedIn(headers: readonly Header[]): readonly number[] {
+  const slots = headers.map(({ slot }) => slot);
+  const filled = new Set(slots);
+  const [first = 0, last = 0] = [slots[0], slots.at(-1)];
+  return Array.from({ length: last - first }, (_, index) => first + index).filter((slot) => !filled.has(slot));
+}
+
+export interface Explained {
+  readonly slot: number;
+  /** Events that it falls into. */
+  readonly events: readonly string[];
+  /** What the nodes say that it is about. */
+  readonly reasons: readonly string[];
+  readonly isRight: boolean;
+}
+
+/** Words of nodes that know nothing of their own: right of the slots of others. */
+const NOT_OURS = 'no block came here: ask the delegate';
+const NOTHING_RECORDED = 'nothing is recorded';
+/** What was done in a slot, or kept a node from it. */
+const FACT = /this node forged|was reverted|paused|did not sign|refused|has not begun/;
+
+/** Asks all nodes for the reason of a slot without a block, and compares it with what was done to them. */
+export async function explain(devnet: HostDevnet, slot: number, events: readonly Event[]): Promise<Explained> {
+  const startMs = slotStartMs(slot, devnet.network.params);
+  const slotMs = devnet.network.params.blockTimeS * 1000;
+  const near = events.filter(({ fromMs, overMs }) => startMs + slotMs > fromMs && startMs < overMs);
+  const told = await Promise.all(
+    devnet.nodes.map(async ({ plan, url }) => {
+      const [missed] = await missedSlots(slot, nodeAsker(url, { timeoutMs: 60_000 }));
+      return { node: plan.index, reason: missed?.reason ?? '' };
+    }),
+  );
+  const telling = told.filter(({ reason }) => reason !== NOT_OURS);
+  const isOfEvent = (node: number, kind?: Event['kind']): boolean =>
+    near.some((event) => event.nodes.includes(node) && (kind === undefined || event.kind === kind));
+  // A node that was killed knows nothing of the time before its last start, and says so.
+  const wasDown = (node: number): boolean =>
+    events.some(({ kind, nodes, toMs }) => kind === 'killed' && nodes.includes(node) && startMs < toMs);
+  const isCaused = telling.some(({ node, reason }) =>
+    reason.startsWith(NOTHING_RECORDED) ? isOfEvent(node, 'killed') : isOfEvent(node) && FACT.test(reason),
+  );
+  const isTrue = telling.every(({ node, reason }) =>
+    reason.startsWith(NOTHING_RECORDED) ? wasDown(node) : FACT.test(reason),
+  );
+  return {
+    slot,
+    events: near.map(({ name }) => name),
+    reasons: telling.map(({ node, reason }) => `node ${node}: ${reason}`),
+    isRight: isCaused && isTrue,
+  };
+}
+
+export interface Lateness {
+  readonly blocks: number;
+  readonly p99Ms: number;
+  readonly worstMs: number;
+  /** Blocks that came later than they may, with the slot. */
+  readonly late: readonly { readonly slot: number; readonly lateMs: number }[];
+}
+
+/**
+ * How long after the start of its slot, or after the wait for a block of the slot before that did not come, each block of the
+ * chain was forged; outside of the events.
+ */
+export function lateness(devnet: HostDevnet, headers: readonly Header[], events: readonly Event[]): Lateness {
+  const { params } = devnet.network;
+  const waitMs = Math.min(2000, (params.blockTimeS * 1000) / 2);
+  const forgedMs = new Map<string, number>();
+  for (const node of devnet.nodes) {
+    for (const { code, timeMs, data } of devnet.logOf(node)) {
+      if (code === 'BLOCK_FORGED') forgedMs.set(String(data['blockId']), timeMs);
+    }
+  }
+  const slots = new Set(headers.map(({ slot }) => slot));
+  const delays = headers.flatMap(({ id, slot }) => {
+    const startMs = slotStartMs(slot, params);
+    const timeMs = forgedMs.get(id);
+    const isInEvent = events.some(({ fromMs, overMs }) => startMs >= fromMs && startMs < overMs);
+    if (timeMs === undefined || isInEvent) return [];
+    return [{ slot, lateMs: timeMs - startMs - (slots.has(slot - 1) ? 0 : waitMs) }];
+  });
+  const ascending = delays.map(({ lateMs }) => lateMs).sort((a, b) => a - b);
+  return {
+    blocks: delays.length,
+    p99Ms: ascending[Math.floor(ascending.length * 0.99)] ?? 0,
+    worstMs: ascending.at(-1) ?? 0,
+    late: delays.filter(({ lateMs }) => lateMs > BLOCK_LATE_MS),
+  };
+}
+
+export interface MemorySample {
+  readonly timeMs: number;
+  readonly bytes: number;
+}
+
+/** By how much the least that a node took in the last quarter exceeds that of the quarter before, in MB. */
+export function growthMb(samples: readonly MemorySample[]): number {
+  const [first, last] = [samples[0]?.timeMs ?? 0, samples.at(-1)?.timeMs ?? 0];
+  const at = (share: number): number => first + (last - first) * share;
+  const least = (from: number, to: number): number =>
+    Math.min(...samples.filter(({ timeMs }) => timeMs >= from && timeMs <= to).map(({ bytes }) => bytes));
+  return (least(at(0.75), last) - least(at(0.5), at(0.75))) / 2 ** 20;
+}

@@ -1,0 +1,262 @@
+/**
+ * Nodes on hosts far from one another under load: a region is cut off and healed, a node is killed and started again, another is
+ * alone for a while. Every accepted transaction must get into a block, every slot without one must be theirs and be explained,
+ * and nobody may charge anybody.
+ */
+
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  waitFor,
+  waitForAnswer,
+  waitForCommonBlock,
+  waitForCommonDigest,
+  highestHeight,
+} from '../../support/devnet.ts';
+import type { TestNode } from '../../support/devnet.ts';
+import { MachineWatch } from '../../support/machine.ts';
+import { isConfirmed, postTransaction, transfer } from '../transfers.ts';
+import { wrongsOf } from '../wrongs.ts';
+import { startHostDevnet, type HostDevnet } from './host-devnet.ts';
+import {
+  chainOf,
+  explain,
+  type Event,
+  type Explained,
+  growthMb,
+  type Header,
+  lateness,
+  type MemorySample,
+  missedIn,
+} from './judge.ts';
+
+export interface HostsOptions {
+  readonly hosts: number;
+  readonly minutes: number;
+  readonly perSecond: number;
+  readonly generation: 2 | 3;
+  readonly say: (line: string) => void;
+}
+
+/** Blocks that are left for the next look. */
+const SETTLED_BLOCKS = 5;
+const REASON_CHARACTERS_MAX = 600;
+/** Parts of the time at which things happen; the last half is quiet. */
+const PARTS = { cut: [0.06, 0.18], killed: [0.24, 0.28], alone: [0.34, 0.42] } as const;
+/** Share of the nodes that are a region. */
+const REGION = 0.3;
+const START_MS_MAX = 180_000;
+const CONFIRM_MS_MAX = 240_000;
+/** A connection that stood still is given up after 20 s, and dialled again within ten. */
+const AFTER_CUT_MS = 45_000;
+/** A node that was started again signs when peers have shown it the tip. */
+const AFTER_KILL_MS = 30_000;
+const LOOKS_AT_ONCE = 8;
+const MEMORY_LOOK_MS = 5_000;
+/** Memory is judged over half an hour alone. */
+const MEMORY_MINUTES_MIN = 60;
+const GROWTH_MB_MAX = 3;
+
+/** @returns what was wrong, in words; empty when all is well */
+export async function runHosts(options: HostsOptions): Promise<readonly string[]> {
+  const devnet = await startHostDevnet(options.hosts, options.generation);
+  try {
+    return await runOn(devnet, options);
+  } finally {
+    await devnet.close();
+  }
+}
+
+async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonly string[]> {
+  const { hosts, minutes, say } = options;
+  const { nodes } = devnet;
+  const machine = new MachineWatch();
+  await waitForCommonBlock(nodes, 3, START_MS_MAX);
+  await waitFor('connections of all with all', async () => await areAllConnected(nodes), START_MS_MAX);
+  const fromHeight = await highestHeight(nodes);
+  say(`${hosts} nodes run, at height ${fromHeight}`);
+
+  const endMs = Date.now() + minutes * 60_000;
+  const slots = new UnusedSlots(devnet, fromHeight);
+  const [events, accepted, memory] = await Promise.all([
+    happen(devnet, options, endMs, slots),
+    load(devnet, options, endMs),
+    watchMemory(nodes, endMs),
+  ]);
+  const lost = await unconfirmed(nodes, accepted);
+  const digest = await waitForCommonDigest(nodes, CONFIRM_MS_MAX);
+  say(
+    `${accepted.length - lost.size} of ${accepted.length} transactions in blocks, all nodes have the state ${digest}`,
+  );
+
+  const explained = await slots.explainNew(events);
+  const outside = explained.filter((each) => each.events.length === 0);
+  const wrong = explained.filter(({ isRight }) => !isRight);
+  say(`${explained.length} slots passed unused, ${outside.length} without a cause, ${wrong.length} explained wrongly`);
+  for (const each of [...explained.slice(0, 3), ...wrong.slice(0, 10)])
+    say(`  slot ${each.slot} (${each.events.join(', ')}): ${each.reasons.join(' | ').slice(0, REASON_CHARACTERS_MAX)}`);
+
+  const times = lateness(devnet, slots.headers, events);
+  const isQuick = await machine.wasQuick();
+  say(
+    `of ${times.blocks} blocks 99 % came within ${times.p99Ms} ms of their moment, the last after ${times.worstMs} ms`,
+  );
+  const growths = memory.map((samples) => growthMb(samples));
+  say(`memory of each node grew by ${growths.map((mb) => mb.toFixed(1)).join(', ')} MB in the last quarter`);
+  const wrongs = await wrongsOf(nodes);
+  say(`frames without room at the switch: ${devnet.wires.dropped}`);
+
+  const isHour = minutes >= MEMORY_MINUTES_MIN;
+  const grown = growths.filter((mb) => mb > GROWTH_MB_MAX).length;
+  if (!isQuick) say('the machine had other work to do: times of blocks are not judged');
+  return [
+    ...[...lost].map((id) => `transaction ${id} is in no block`),
+    ...outside.map(({ slot }) => `slot ${slot} passed unused without a reason`),
+    ...wrong.map(({ slot }) => `why missed is wrong of slot ${slot}`),
+    ...Object.entries(wrongs).map(([figure, value]) => `${figure}: ${value}`),
+    ...(isQuick ? times.late.map(({ slot, lateMs }) => `the block of slot ${slot} came ${lateMs} ms late`) : []),
+    ...(isHour && grown > 0 ? [`the memory of ${grown} nodes grew by more than ${GROWTH_MB_MAX} MB`] : []),
+  ];
+}
+
+/** Slots without a block, with the reasons that nodes give while they remember them. */
+class UnusedSlots {
+  readonly #devnet: HostDevnet;
+  readonly headers: Header[] = [];
+  readonly #explained: Explained[] = [];
+  #fromHeight: number;
+
+  constructor(devnet: HostDevnet, fromHeight: number) {
+    this.#devnet = devnet;
+    this.#fromHeight = fromHeight;
+  }
+
+  /** Looks at the slots since the last time. @returns all so far */
+  async explainNew(events: readonly Event[]): Promise<readonly Explained[]> {
+    const [, node] = this.#devnet.nodes;
+    if (node === undefined) throw new Error('there is one node alone');
+    const headers = await chainOf(node, this.#devnet.network.params, this.#fromHeight);
+    // The newest may still be reverted.
+    const settled = headers.slice(0, -SETTLED_BLOCKS);
+    for (const slot of missedIn(settled)) this.#explained.push(await explain(this.#devnet, slot, events));
+    this.headers.push(...(this.headers.length > 0 ? settled.slice(1) : settled));
+    this.#fromHeight = settled.at(-1)?.height ?? this.#fromHeight;
+    return this.#explained;
+  }
+}
+
+async function areAllConnected(nodes: readonly TestNode[]): Promise<boolean> {
+  const counts = await Promise.all(nodes.map((node) => node.client.connectedPeers()));
+  return counts.every((count) => count === nodes.length - 1);
+}
+
+async function happen(
+  { nodes, wires }: HostDevnet,
+  { minutes, hosts, say }: HostsOptions,
+  endMs: number,
+  slots: UnusedSlots,
+): Promise<readonly Event[]> {
+  const startMs = endMs - minutes * 60_000;
+  const wait = (ms: number): Promise<void> => sleep(Math.max(0, ms));
+  const atPart = (part: number): number => startMs + part * minutes * 60_000;
+  const lengthOf = ([from, to]: readonly [number, number]): number => (to - from) * minutes * 60_000;
+  const events: Event[] = [];
+  const note = async (event: Omit<Event, 'toMs' | 'overMs'>, afterMs: number): Promise<void> => {
+    const toMs = Date.now();
+    events.push({ ...event, toMs, overMs: toMs + afterMs });
+    say(`${event.name}: ${Math.round((toMs - event.fromMs) / 1000)} s`);
+    await wait(afterMs);
+    await slots.explainNew(events);
+  };
+  const cutOff = async (name: string, of: readonly number[], part: readonly [number, number]): Promise<void> => {
+    await wait(atPart(part[0]) - Date.now());
+    const fromMs = Date.now();
+    wires.cut(of);
+    await wait(lengthOf(part));
+    wires.heal();
+    await note({ kind: 'cut', name, nodes: of, fromMs }, AFTER_CUT_MS);
+  };
+
+  const region = Array.from({ length: Math.max(1, Math.round(hosts * REGION)) }, (_, node) => node + 1);
+  await cutOff(`nodes ${region.join(', ')} cut off`, region, PARTS.cut);
+
+  await wait(atPart(PARTS.killed[0]) - Date.now());
+  const victim = nodes[hosts - 1];
+  if (victim === undefined) throw new Error('there is no node to kill');
+  const fromMs = Date.now();
+  await victim.kill();
+  await wait(lengthOf(PARTS.killed));
+  victim.start();
+  await waitForAnswer(victim, START_MS_MAX);
+  await note({ kind: 'killed', name: `node ${hosts - 1} killed`, nodes: [hosts - 1], fromMs }, AFTER_KILL_MS);
+
+  await cutOff('node 0 alone', [0], PARTS.alone);
+  return events;
+}
+
+/** @returns ids of transactions that were accepted */
+async function load(
+  { nodes, network }: HostDevnet,
+  { perSecond, minutes, say }: HostsOptions,
+  endMs: number,
+): Promise<readonly string[]> {
+  const accepted: string[] = [];
+  const startMs = endMs - minutes * 60_000;
+  for (let number = 0; Date.now() < endMs; number += 1) {
+    await sleep(Math.max(0, startMs + (number / perSecond) * 1000 - Date.now()));
+    const running = nodes.filter((node) => node.isRunning());
+    const node = running[number % running.length];
+    if (node === undefined) continue;
+    const transaction = transfer(network, number);
+    const isAccepted = await postTransaction(node.url, network, transaction).then(
+      () => true,
+      // It was killed meanwhile, or is not up yet: nothing was promised.
+      (error: unknown) => {
+        if (node.isRunning() && String(error).includes('refused')) throw error;
+        return false;
+      },
+    );
+    if (isAccepted) accepted.push(transaction.id);
+    if (number % (perSecond * 60) === 0) say(`${accepted.length} transactions accepted`);
+  }
+  return accepted;
+}
+
+async function unconfirmed(nodes: readonly TestNode[], accepted: readonly string[]): Promise<ReadonlySet<string>> {
+  const waiting = new Set(accepted);
+  const [node] = nodes;
+  if (node === undefined) throw new Error('there is no node');
+  const look = async (id: string): Promise<void> => {
+    if (await isConfirmed(node.url, id)) waiting.delete(id);
+  };
+  const isDone = async (): Promise<boolean> => {
+    const ids = [...waiting];
+    while (ids.length > 0) await Promise.all(ids.splice(0, LOOKS_AT_ONCE).map(look));
+    return waiting.size === 0;
+  };
+  await waitFor('all transactions in blocks', isDone, CONFIRM_MS_MAX).catch(() => undefined);
+  return waiting;
+}
+
+/** What the processes take of the memory, node by node, from their last start on. */
+async function watchMemory(nodes: readonly TestNode[], endMs: number): Promise<readonly (readonly MemorySample[])[]> {
+  const samples = nodes.map((): MemorySample[] => []);
+  while (Date.now() < endMs) {
+    for (const [index, node] of nodes.entries()) {
+      const bytes = residentBytes(node.pid());
+      if (bytes !== undefined) samples[index]?.push({ timeMs: Date.now(), bytes });
+    }
+    await sleep(MEMORY_LOOK_MS);
+  }
+  return samples;
+}
+
+function residentBytes(pid: number | undefined): number | undefined {
+  try {
+    // In pages of 4 KiB; what is its own alone, as the mapped chain is not.
+    const [, resident = 0, shared = 0] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ').map(Number);
+    return (resident - shared) * 4096;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,16 @@
+/** The short form of `npm run chaos -- --kept 200`. */
+
+import test from 'ava';
+import { runKept } from './kept.ts';
+import { chanceOf } from './scenario.ts';
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: what a node accepted within a second before a kill gets into a block`, async (t) => {
+    t.timeout(900_000);
+    const seed = Date.now() % 1_000_000;
+    t.log(`seed ${seed}`);
+    const report = await runKept({ generation, kills: 4, chance: chanceOf(seed), say: (line) => t.log(line) });
+    t.log(`${report.accepted} accepted, ${report.restored} taken back after a kill`);
+    t.deepEqual(report.lost, []);
+  });
+}

@@ -1,0 +1,109 @@
+/**
+ * A node that forges by itself is killed within a second after it accepted transactions, again and again. Each that it accepted
+ * must get into a block, the registration of a group too, whose members sign in lives of their own.
+ */
+
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hexOf } from '../../src/primitives/bytes.ts';
+import { messageOf } from '../../src/primitives/errors.ts';
+import { createRules } from '../../src/protocol/generations.ts';
+import type { JsonObject } from '../../src/protocol/types.ts';
+import { keyPairOf, makeTransaction } from '../support/chain-maker.ts';
+import { lastWords, startTestDevnet, waitFor, waitForAnswer, type TestDevnet } from '../support/devnet.ts';
+import { fundedAccount, isConfirmed, post, postTransaction, recentS, transfer } from './transfers.ts';
+
+export interface KeptOptions {
+  readonly generation: 2 | 3;
+  readonly kills: number;
+  /** Uniform in [0, 1): how many transactions, and when the node is killed. */
+  readonly chance: () => number;
+  readonly say: (line: string) => void;
+}
+
+export interface KeptReport {
+  readonly accepted: number;
+  /** Transactions that a start found in no block and took back. */
+  readonly restored: number;
+  /** Ids of transactions that were accepted and are in no block. */
+  readonly lost: readonly string[];
+}
+
+/** What becomes a group, which can send nothing without its members from then on. */
+const GROUP = 'account_1';
+const PER_LIFE_MAX = 4;
+const KILL_MS_MAX = 1000;
+const START_MS_MAX = 150_000;
+/** For what is left in the end, on a machine with other work to do. */
+const CONFIRM_MS_MAX = 120_000;
+
+export async function runKept(options: KeptOptions): Promise<KeptReport> {
+  const devnet = await startTestDevnet({ network: options.generation === 2 ? 'devnet-gen2' : 'devnet', nodes: 1 });
+  try {
+    return await keptIn(devnet, options);
+  } catch (error) {
+    throw new Error(`${messageOf(error)}\n${lastWords(devnet)}`, { cause: error });
+  } finally {
+    await devnet.close();
+  }
+}
+
+async function keptIn(devnet: TestDevnet, { kills, chance, say }: KeptOptions): Promise<KeptReport> {
+  const { network } = devnet;
+  const [node] = devnet.nodes;
+  if (node === undefined) throw new Error('the devnet has no node');
+  const accepted: string[] = [];
+  const { registration, signatures } = groupOf(devnet);
+  const first: JsonObject[] = [registration];
+  for (let kill = 1; kill <= kills; kill += 1) {
+    // Several at once, as they share one write to the disk.
+    const count = 1 + Math.floor(chance() * PER_LIFE_MAX);
+    const transactions = Array.from({ length: count }, (_, index) => transfer(network, kill * PER_LIFE_MAX + index));
+    const posts = transactions.map((transaction) => postTransaction(node.url, network, transaction));
+    for (const json of first.splice(0)) posts.push(post(`${node.url}/api/transactions`, json));
+    const signature = kill === 1 ? undefined : signatures.shift();
+    if (signature !== undefined) posts.push(post(`${node.url}/api/signatures`, signature));
+    await Promise.all(posts);
+    accepted.push(...transactions.map(({ id }) => id));
+    await sleep(chance() * KILL_MS_MAX);
+    await node.kill();
+    node.start();
+    await waitForAnswer(node, START_MS_MAX);
+    if (kill % 20 === 0) say(`${kill} kills, ${accepted.length} transactions accepted`);
+  }
+  // Its members have all signed where there were kills enough for them.
+  if (signatures.length === 0) accepted.push(String(registration['id']));
+  const lost = new Set(accepted);
+  await waitFor(
+    'all accepted transactions in blocks',
+    async () => {
+      for (const id of [...lost]) if (await isConfirmed(node.url, id)) lost.delete(id);
+      return lost.size === 0;
+    },
+    CONFIRM_MS_MAX,
+  ).catch(() => undefined);
+  return { accepted: accepted.length, restored: restoredIn(readFileSync(node.plan.logFile, 'utf8')), lost: [...lost] };
+}
+
+/** The registration of a group without the signatures of its two members, and those. */
+function groupOf({ network }: TestDevnet): { registration: JsonObject; signatures: JsonObject[] } {
+  const members = ['kept 1', 'kept 2'].map(keyPairOf);
+  const keysgroup = members.map(({ publicKey }) => `+${hexOf(publicKey)}`);
+  const content = { kind: 'multisignature', min: 2, lifetime: 24, keysgroup } as const;
+  const made = makeTransaction(network.params, fundedAccount(network, GROUP), content, {
+    timestamp: recentS(network),
+    members,
+  });
+  const signatures = made.signatures.map((signature, index) => ({
+    transactionId: made.id,
+    publicKey: hexOf(members[index]?.publicKey ?? new Uint8Array()),
+    signature,
+  }));
+  const registration = createRules(network.params).codec.transactionToJson({ ...made, signatures: [] });
+  return { registration, signatures };
+}
+
+function restoredIn(log: string): number {
+  const counts = log.matchAll(/took back transactions that an earlier run accepted +pool=(\d+)/g);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}

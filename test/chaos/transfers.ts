@@ -1,0 +1,53 @@
+/** Transfers from the account with the funds of a devnet, as clients hand them in, and whether they are in a block. */
+
+import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
+import { keyPairOfPassphrase } from '../../src/crypto/keys.ts';
+import type { Network } from '../../src/config/network.ts';
+import { createRules } from '../../src/protocol/generations.ts';
+import { epochTimeS } from '../../src/protocol/slots.ts';
+import type { JsonObject, KeyPair, Transaction } from '../../src/protocol/types.ts';
+import { makeTransaction } from '../support/chain-maker.ts';
+
+const ANSWER_MS_MAX = 60_000;
+/** A little in the past, for nodes that are a moment behind. */
+const BEFORE_S = 5;
+
+/** @param name of one of those with funds */
+export function fundedAccount(network: Network, name = 'genesis'): KeyPair {
+  const account = readAccounts(network.directory).find((each) => each.name === name);
+  if (account === undefined) throw new Error(`the devnet has no account ${name}`);
+  return keyPairOfPassphrase(account.passphrase);
+}
+
+/** No two numbers make the same transfer. */
+export function transfer(network: Network, number: number): Transaction {
+  const content = { kind: 'transfer', amount: BigInt(number + 1), recipientId: `${1_000_000 + number}L` } as const;
+  return makeTransaction(network.params, fundedAccount(network), content, { timestamp: recentS(network) });
+}
+
+/** A moment that every node takes for the past, in chain time. */
+export function recentS({ params }: Network): number {
+  return epochTimeS(Date.now(), params) - BEFORE_S;
+}
+
+/** Hands in what `POST /api/transactions` takes. @throws Error for a refusal */
+export async function postTransaction(url: string, network: Network, transaction: Transaction): Promise<void> {
+  await post(`${url}/api/transactions`, createRules(network.params).codec.transactionToJson(transaction));
+}
+
+/** @throws Error for a refusal */
+export async function post(url: string, body: JsonObject): Promise<void> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(ANSWER_MS_MAX),
+  });
+  if (!answer.ok) throw new Error(`${url} refused: ${await answer.text()}`);
+}
+
+export async function isConfirmed(url: string, id: string): Promise<boolean> {
+  const answer = await fetch(`${url}/api/transactions?id=${id}`, { signal: AbortSignal.timeout(ANSWER_MS_MAX) });
+  const { data } = (await answer.json()) as { readonly data?: readonly unknown[] };
+  return data?.length === 1;
+}

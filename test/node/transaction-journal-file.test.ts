@@ -1,0 +1,143 @@
+import { appendFileSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { openTransactionJournal, transactionJournalOf } from '../../src/node/transaction-journal-file.ts';
+import { SILENT, type Observer } from '../../src/ports/observer.ts';
+import type { JournaledTransaction } from '../../src/ports/transaction-journal.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+
+function entry(id: number, more: Partial<JournaledTransaction> = {}): JournaledTransaction {
+  return {
+    id: String(id),
+    json: { amount: `${id}` },
+    receivedAtMs: 1000 + id,
+    isOfGroup: false,
+    signatures: [],
+    ...more,
+  };
+}
+
+const SIGNATURE = { transactionId: '1', publicKey: 'ab'.repeat(32), signature: 'cd'.repeat(64) };
+
+function listener(): { readonly said: string[]; readonly observer: Observer } {
+  const said: string[] = [];
+  return { said, observer: { ...SILENT, log: (_level, code) => void said.push(code) } };
+}
+
+test('what was flushed is there when the journal is opened again', async (t) => {
+  const file = transactionJournalOf(temporaryFolder(t));
+  const journal = await openTransactionJournal(file, SILENT);
+  journal.add(entry(1, { isOfGroup: true }));
+  journal.add(entry(2));
+  journal.addSignature(SIGNATURE);
+  await journal.flush();
+  journal.remove(['2']);
+  await journal.close();
+  const again = await openTransactionJournal(file, SILENT);
+  t.deepEqual([...again.entries()], [entry(1, { isOfGroup: true, signatures: [SIGNATURE] })]);
+  await again.close();
+});
+
+test('lines are on the disk when a flush resolves, and those of many calls go there together', async (t) => {
+  const file = transactionJournalOf(temporaryFolder(t));
+  const journal = await openTransactionJournal(file, SILENT);
+  const sizes = new Set<number>();
+  await Promise.all(
+    Array.from({ length: 200 }, async (_, index) => {
+      journal.add(entry(index + 1));
+      await journal.flush();
+      t.true(readFileSync(file, 'utf8').includes(`"id":"${index + 1}"`));
+      sizes.add(statSync(file).size);
+    }),
+  );
+  t.true(sizes.size < 20, `${sizes.size} writes`);
+  await journal.close();
+});
+
+test('a last line that a kill left half written is passed over, and what comes after it is read', async (t) => {
+  const file = transactionJournalOf(temporaryFolder(t));
+  const { said, observer } = listener();
+  const journal = await openTransactionJournal(file, observer);
+  journal.add(entry(1));
+  await journal.close();
+  appendFileSync(file, '0123456789abcdef {"transaction":{"id":"2","js');
+  const torn = await openTransactionJournal(file, observer);
+  t.is(torn.get('2'), undefined);
+  torn.add(entry(3));
+  await torn.close();
+  const again = await openTransactionJournal(file, observer);
+  t.deepEqual(
+    [...again.entries()].map(({ id }) => id),
+    ['1', '3'],
+  );
+  await again.close();
+  t.deepEqual(said, []);
+});
+
+test('damaged lines are said and passed over', async (t) => {
+  const file = transactionJournalOf(temporaryFolder(t));
+  const { said, observer } = listener();
+  const journal = await openTransactionJournal(file, observer);
+  for (const id of [1, 2, 3]) journal.add(entry(id));
+  await journal.close();
+  const lines = readFileSync(file, 'utf8').split('\n');
+  writeFileSync(file, [lines[0], lines[1]?.replace('"2"', '"9"'), lines[2], ''].join('\n'));
+  const again = await openTransactionJournal(file, observer);
+  t.deepEqual(
+    [...again.entries()].map(({ id }) => id),
+    ['1', '3'],
+  );
+  t.deepEqual(said, ['TRANSACTION_JOURNAL_DAMAGED']);
+  again.add(entry(4));
+  await again.close();
+  const mended = await openTransactionJournal(file, observer);
+  t.deepEqual(
+    [...mended.entries()].map(({ id }) => id),
+    ['1', '3', '4'],
+  );
+  await mended.close();
+  t.is(said.length, 1, 'the damage is gone');
+});
+
+test('a file that cannot be read is put aside, and the node starts', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = transactionJournalOf(folder);
+  const { said, observer } = listener();
+  const { mkdirSync } = await import('node:fs');
+  mkdirSync(file);
+  const journal = await openTransactionJournal(file, observer);
+  journal.add(entry(1));
+  await journal.close();
+  t.deepEqual(said, ['TRANSACTION_JOURNAL_UNREADABLE']);
+  t.true(readdirSync(folder).includes('transaction-journal.unreadable'));
+});
+
+test('the file is written anew when most of it is of no use', async (t) => {
+  const file = transactionJournalOf(temporaryFolder(t));
+  const journal = await openTransactionJournal(file, SILENT);
+  const json = { data: 'x'.repeat(50_000) };
+  journal.add(entry(1));
+  for (let id = 2; id < 100; id += 1) {
+    journal.add(entry(id, { json }));
+    await journal.flush();
+    journal.remove([`${id}`]);
+    await journal.flush();
+    t.true(statSync(file).size < 1_300_000);
+  }
+  await journal.close();
+  const again = await openTransactionJournal(file, SILENT);
+  t.deepEqual([...again.entries()], [entry(1)]);
+  await again.close();
+});
+
+test('a second process is refused, and a journal whose claim is gone accepts nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = transactionJournalOf(folder);
+  const journal = await openTransactionJournal(file, SILENT);
+  await t.throwsAsync(openTransactionJournal(file, SILENT), { code: 'TRANSACTION_JOURNAL_IN_USE' });
+  const { rmSync } = await import('node:fs');
+  for (const name of readdirSync(folder)) if (name.includes('in-use')) rmSync(join(folder, name));
+  journal.add(entry(1));
+  await t.throwsAsync(journal.flush(), { code: 'TRANSACTION_JOURNAL_TAKEN_OVER' });
+  await t.throwsAsync(journal.close());
+});
