@@ -1,0 +1,47 @@
+/** The words between a devnet's supervisor and its nodes, over the channel that a child process has to its parent. */
+
+import type { ClockSetting } from '../../node/movable-clock.ts';
+import type { JsonObject } from '../../protocol/types.ts';
+
+/** What the supervisor asks of a node. */
+export type AgentRequest =
+  /** Sets the clock, and whether forging waits for `forge`. */
+  | { readonly op: 'set'; readonly setting: ClockSetting; readonly isHeld: boolean }
+  | { readonly op: 'state' }
+  /** Fills the present slot if it belongs to a delegate of the node. */
+  | { readonly op: 'forge' }
+  /** Takes a block of another node. */
+  | { readonly op: 'block'; readonly block: JsonObject }
+  /** Takes a transaction of another node. */
+  | { readonly op: 'transaction'; readonly transaction: JsonObject };
+
+/** The answer to every request. */
+export interface AgentState {
+  readonly tip: { readonly id: string; readonly height: number; readonly slot: number };
+  /** Transactions that the next block may take. */
+  readonly poolSize: number;
+  /** The block of a `forge` that led to one. */
+  readonly forged?: JsonObject;
+}
+
+/** What a node says unasked. */
+export type AgentEvent =
+  /** It runs, or runs again. */
+  | { readonly event: 'ready'; readonly state: AgentState }
+  | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject };
+
+/** A request as it goes over the channel. The first message is a `set` without a number. */
+export interface NumberedRequest {
+  readonly number: number;
+  readonly request: AgentRequest;
+}
+
+export type NumberedAnswer =
+  | { readonly number: number; readonly state: AgentState }
+  | { readonly number: number; readonly error: { readonly code: string; readonly message: string } };
+
+/** The supervisor's side of a node. */
+export interface AgentLink {
+  /** @throws ProtocolError `DEVNET_NODE_SILENT` without an answer in time, or what the node answers */
+  ask(request: AgentRequest): Promise<AgentState>;
+}
