@@ -47,3 +47,12 @@ export class MovableClock implements Clock {
     return this.#machine.after(Math.max(delayMs, leastMs), work);
   }
 }
+
+/** Reads a setting from JSON; undefined for anything else. */
+export function clockSettingOf(value: unknown): ClockSetting | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { kind, aheadMs, atMs } = value as Readonly<Record<string, unknown>>;
+  if (kind === 'running' && Number.isSafeInteger(aheadMs)) return { kind, aheadMs: Number(aheadMs) };
+  if (kind === 'frozen' && Number.isSafeInteger(atMs)) return { kind, atMs: Number(atMs) };
+  return undefined;
+}

@@ -11,14 +11,8 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import { slotAtMs, slotStartMs } from '../../protocol/slots.ts';
 import type { JsonObject } from '../../protocol/types.ts';
+import type { MiningMode } from './mining.ts';
 import type { AgentLink, AgentRequest, AgentState } from './messages.ts';
-
-export const MINING_MODES = ['interval', 'instant', 'on-demand'] as const;
-/**
- * `interval`: a block in each slot, as on any network. `instant`: a block when a transaction comes. `on-demand`: a block when
- * one is asked for.
- */
-export type MiningMode = (typeof MINING_MODES)[number];
 
 export interface TimekeeperOptions {
   readonly params: ChainParams;
@@ -46,8 +40,6 @@ export interface MinedSlots {
   readonly time: string;
 }
 
-/** As many blocks as a call mines at most: it takes seconds. */
-export const MINED_SLOTS_MAX = 100_000;
 /** Transactions that were handed on, so that each is handed on once. Several times what pools hold. */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
 /** Blocks in a row for transactions that one event brought, as long as each block has some. */
@@ -158,10 +150,11 @@ export class Timekeeper {
   /** Lets a frozen clock go on from where it stands. */
   resume(): Promise<{ readonly time: string }> {
     return this.#lane.run(async () => {
+      const time = this.#timeText();
       this.#setting = { kind: 'running', aheadMs: this.nowMs() - this.#options.clock.nowMs() };
       await this.#setAll();
       this.#arm();
-      return { time: this.#timeText() };
+      return { time };
     });
   }
 
