@@ -68,6 +68,7 @@ ${EXIT_CODES}`,
 
   addProcessCommands(devnet);
   addTimeCommands(devnet);
+  addSnapshotCommands(devnet);
 }
 
 /** Of a node, as the commands print it. */
@@ -129,6 +130,25 @@ function addTimeCommands(devnet: Command): void {
     .action(askOf<string>((control, time) => control.warp(time)));
   asking(devnet, 'freeze', 'let the clock of all nodes stand still: no slot begins', TIME_JSON).action(
     ask((control) => control.freeze()),
+  );
+}
+
+const SNAPSHOT_JSON = '{"name","height","blockId","digest","time"}';
+
+function addSnapshotCommands(devnet: Command): void {
+  const text = `
+Kept are chains, signing records and pools of all nodes, how far the clock is ahead or where it is frozen, and when blocks come.`;
+  asking(devnet, 'snapshot', 'keep the devnet as it is under a name', `print ${SNAPSHOT_JSON}`)
+    .argument('<name>', 'name; an earlier snapshot of that name is replaced')
+    .addHelpText('after', text)
+    .action(askOf<string>((control, name) => control.snapshot(name)));
+  asking(devnet, 'revert', 'put all nodes back to a snapshot, which stays', `print ${SNAPSHOT_JSON}`)
+    .argument('<name>', 'name of the snapshot')
+    .addHelpText('after', text)
+    .action(askOf<string>((control, name) => control.revert(name)));
+  const list = `print {"snapshots":[${SNAPSHOT_JSON}, ...]}`;
+  asking(devnet, 'snapshots', 'list the snapshots of a running devnet', list).action(
+    ask((control) => control.snapshots()),
   );
 }
 

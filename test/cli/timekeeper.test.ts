@@ -74,6 +74,12 @@ test('slots of a node that is down stay empty and are counted, and it catches up
   t.true(mined.emptySlots > 0);
   t.is(mined.height, 11 - mined.emptySlots);
   t.true(isOne(devnet));
+  await timekeeper.mine(150);
+  nodes[2]!.isRunning = true;
+  t.false(isOne(devnet));
+  const { agent } = nodes[2]!;
+  await timekeeper.welcome({ ask: (request) => agent.handle(request) });
+  t.true(isOne(devnet));
 });
 
 test('a year of empty slots passes at once, and blocks go on behind it', async (t) => {

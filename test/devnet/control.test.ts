@@ -178,7 +178,7 @@ test.serial('a node that is killed is down until it is restarted, and catches up
 test.serial('a node that is paused answers nobody, is shown as paused, and goes on', async (t) => {
   t.is((await ask('pause', '1')).state, 'paused');
   await t.throwsAsync(nodeClient(`http://127.0.0.1:${ports.http + 1}`, 500).status());
-  t.true((await ask('mine', '10')).emptySlots > 0, 'it is not waited for');
+  t.true((await ask('mine', '10')).emptySlots > 0, 'the others do not wait for it');
   t.is((await ask('resume', '1')).state, 'running');
   await waitFor('node 1', async () => new Set(await heights()).size === 1, START_MS_MAX);
   t.is(devnet.exitCode, null);
@@ -192,6 +192,63 @@ test.serial('one more node follows the others', async (t) => {
   await waitFor('the new node', async () => (await client.status()).height >= height, START_MS_MAX);
   const mined = await ask('mine');
   t.is((await client.status()).height, mined.height);
+});
+
+test.serial('a snapshot brings back chains, pools and clock of all nodes, as often as one likes', async (t) => {
+  t.timeout(300_000);
+  const [, sender, recipient] = readAccounts(join(directory, 'network'));
+  const file = join(directory, 'passphrase');
+  writeFileSync(file, `${sender?.passphrase}\n`, { mode: 0o600 });
+  const send = (amount: string) =>
+    runCli([
+      ...['transfer', recipient?.address ?? '', amount, '--passphrase-file', file, '--yes'],
+      ...['--node', `http://127.0.0.1:${ports.http}`],
+    ]);
+  const digests = () => Promise.all(clients().map(async (client) => (await client.digest()).digest));
+  const { time } = await ask('freeze');
+  const sent = await send('2');
+  t.is(sent.code, 0, sent.stderr);
+  const kept = await ask('snapshot', 'before');
+  t.deepEqual(new Set(await digests()), new Set([kept.digest]));
+  t.is(kept.height, (await heights())[0]);
+  for (let turn = 0; turn < 2; turn += 1) {
+    await ask('warp', '1d');
+    const more = await send(`${3 + turn}`);
+    t.is(more.code, 0, more.stderr);
+    await ask('mine', '7');
+    t.false((await digests()).includes(kept.digest));
+    t.deepEqual(await ask('revert', 'before'), kept);
+    t.deepEqual(new Set(await digests()), new Set([kept.digest]));
+    t.is((await list()).time, time);
+    t.is((await get(1, 'node/status')).currentTime, Date.parse(time));
+    t.is((await get(0, 'node/status')).transactions.total - (await get(0, 'node/status')).transactions.confirmed, 1);
+  }
+  t.deepEqual(await ask('snapshots'), { snapshots: [kept] });
+  // What waited in the pool is in the next block of its node.
+  await ask('mine', '5');
+  t.is(new Set(await digests()).size, 1);
+  const confirmed = await get(2, `transactions?senderId=${sender?.address}&limit=100`);
+  t.deepEqual(confirmed.map(({ amount }: Untyped) => amount).sort(), ['100000000', '200000000']);
+  await ask('resume');
+});
+
+test.serial('a node that is down is put back as well, and one that stands still stands in the way', async (t) => {
+  await ask('kill', '1');
+  t.is((await ask('revert', 'before')).name, 'before');
+  await ask('restart', '1');
+  await waitFor('node 1', async () => new Set(await heights()).size === 1, START_MS_MAX);
+  await ask('pause', '1');
+  const paused = await runCli(['devnet', 'revert', 'before', '--data-dir', directory]);
+  t.is(paused.code, 1);
+  t.regex(paused.stderr, /node 1 neither answers nor is down: wait for it, or resume or kill it first/);
+  await ask('resume', '1');
+  t.is((await list()).clock, 'frozen', 'as it was kept');
+  await ask('resume');
+  const unknown = await runCli(['devnet', 'revert', 'after', '--data-dir', directory]);
+  t.is(unknown.code, 1);
+  t.regex(unknown.stderr, /there is no snapshot after: there are before/);
+  const wrong = await runCli(['devnet', 'snapshot', '../up', '--data-dir', directory]);
+  t.is(wrong.code, 2);
 });
 
 test.serial('wrong numbers are refused in one line', async (t) => {

@@ -161,6 +161,9 @@ const CONTROL_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   interval: [],
   warp: ['1h'],
   freeze: [],
+  snapshot: ['one'],
+  revert: ['one'],
+  snapshots: [],
 };
 const CONTROL_COMMANDS = Object.keys(CONTROL_ARGUMENTS);
 

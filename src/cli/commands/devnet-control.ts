@@ -8,6 +8,7 @@ import { isControlFileThere } from '../devnet/control-file.ts';
 import { devnetDirectory } from '../devnet/folder.ts';
 import type { MiningMode } from '../devnet/mining.ts';
 import { devnetNetworkName } from '../devnet/network.ts';
+import type { SnapshotFacts } from '../devnet/snapshots.ts';
 import type { ControlFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 
@@ -75,6 +76,22 @@ export class DevnetControl {
     return this.#time('freeze', {}, 'the clock stands at');
   }
 
+  async snapshot(name: string): Promise<void> {
+    const answer = await this.#ask('snapshot', { name }, ANSWERS.snapshot);
+    this.#tell(answer, [`kept ${snapshotLine(answer)}`]);
+  }
+
+  async revert(name: string): Promise<void> {
+    const answer = await this.#ask('revert', { name }, ANSWERS.snapshot);
+    this.#tell(answer, [`back at ${snapshotLine(answer)}`]);
+  }
+
+  async snapshots(): Promise<void> {
+    const answer = await this.#ask('snapshots', {}, ANSWERS.snapshots);
+    const lines = answer.snapshots.map(snapshotLine);
+    this.#tell(answer, lines.length === 0 ? ['no snapshot was made yet'] : lines);
+  }
+
   async #time(operation: string, parameters: object, words: string): Promise<void> {
     const answer = await this.#ask(operation, parameters, ANSWERS.time);
     this.#tell(answer, [`${words} ${answer.time}`]);
@@ -92,6 +109,10 @@ export class DevnetControl {
   async #ask<T>(operation: string, parameters: object, answer: Answer<T>): Promise<T> {
     return answer.read(await askDevnet(this.#directory, operation, parameters));
   }
+}
+
+function snapshotLine({ name, height, blockId, time }: SnapshotFacts): string {
+  return `${name}  height ${height}, block ${blockId}, ${time}`;
 }
 
 function nodeLine({ index, state, http, ws, delegates, pid }: ControlNode): string {

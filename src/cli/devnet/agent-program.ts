@@ -16,12 +16,17 @@ import { MetricsRegistry } from '../../telemetry/metrics.ts';
 import { logOptionsOf } from '../log-options.ts';
 import { note, printLine } from '../output.ts';
 import { EXIT, problemOf, usageError } from '../problems.ts';
-import { stopRequest } from '../stop-request.ts';
+import { stopRequest, type StopRequest } from '../stop-request.ts';
 import type { AgentEvent, AgentRequest, NumberedAnswer, NumberedRequest } from './messages.ts';
 import { NodeAgent } from './node-agent.ts';
 
 /** Longest that a graceful stop may take; the data on disk is whole at any moment. */
 const STOP_MS_MAX = 10_000;
+
+/** Why the program ends. */
+interface Ending extends StopRequest {
+  readonly error: ProtocolError;
+}
 
 try {
   await run(process.argv.slice(2));
@@ -48,23 +53,35 @@ async function run([networkDirectory, directory, configFile]: readonly string[])
     note(problemOf(error).line);
     process.exit(EXIT.failed);
   });
-  const agent = new NodeAgent({ clock: systemClock, setting: first.setting, isHeld: first.isHeld, tell });
+  const dataDirectory = join(directory, network.name);
+  let node: RunningNode | undefined;
+  let damage: (ending: Ending) => void = () => undefined;
+  const damaged = new Promise<Ending>((resolve) => (damage = resolve));
+  const open = async (): Promise<void> => {
+    node = await startNode({ network, dataDirectory, config, observer, metrics, control: agent });
+    void node.damaged.then((error) => damage({ by: error.code, exitCode: EXIT.failed, error }));
+  };
+  const close = async (): Promise<void> => {
+    await node?.close();
+    node = undefined;
+  };
+  const { setting, isHeld } = first;
+  const place = { dataDirectory, open, close };
+  const agent = new NodeAgent({ clock: systemClock, setting, isHeld, tell, place });
   process.on('message', (message: NumberedRequest) => {
     void answer(agent, message);
   });
-  const dataDirectory = join(directory, network.name);
-  const node: RunningNode = await startNode({ network, dataDirectory, config, observer, metrics, control: agent });
-  printLine(`${network.name}: HTTP on port ${node.httpPort}, peers on port ${node.wsPort}, data in ${dataDirectory}`);
+  await open();
+  printLine(`${network.name}: a node of a devnet, data in ${dataDirectory}`);
   agent.ready();
 
-  const damage = node.damaged.then((error) => ({ by: error.code, exitCode: EXIT.failed, error }));
-  const ending = await Promise.race([stop, damage]);
+  const ending = await Promise.race([stop, damaged]);
   observer.log('info', 'NODE_STOPPING', 'the node stops', { by: ending.by });
   const patience = setTimeout(() => {
     note('bloomery: the node did not stop in time and was ended');
     process.exit(EXIT.failed);
   }, STOP_MS_MAX);
-  await node.close();
+  await close();
   clearTimeout(patience);
   observer.log('info', 'NODE_STOPPED', 'the node stopped', { by: ending.by });
   observer.close();

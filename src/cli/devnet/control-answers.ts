@@ -3,6 +3,7 @@
 import { ProtocolError } from '../../primitives/errors.ts';
 import { listOf, members, moment, optional, text, uint32, type Shape } from '../answer-shapes.ts';
 import type { MiningMode } from './mining.ts';
+import type { SnapshotFacts } from './snapshots.ts';
 import type { MinedSlots } from './timekeeper.ts';
 
 export interface ControlNode {
@@ -38,6 +39,8 @@ const node = members({
   pid: optional(uint32),
 });
 
+const snapshot = members({ name: text, height: uint32, blockId: text, digest: text, time: moment });
+
 export const ANSWERS = {
   list: answerOf<ControlList>(members({ mode: text, clock: text, time: moment, nodes: listOf(node) })),
   stop: answerOf<object>(members({})),
@@ -46,6 +49,8 @@ export const ANSWERS = {
     members({ slots: uint32, emptySlots: uint32, height: uint32, blockId: text, time: moment }),
   ),
   mode: answerOf<{ readonly mode: MiningMode }>(members({ mode: text })),
+  snapshot: answerOf<SnapshotFacts>(snapshot),
+  snapshots: answerOf<{ readonly snapshots: readonly SnapshotFacts[] }>(members({ snapshots: listOf(snapshot) })),
   time: answerOf<{ readonly time: string }>(members({ time: moment })),
 } as const;
 

@@ -3,6 +3,9 @@
 import type { ClockSetting } from '../../node/movable-clock.ts';
 import type { JsonObject } from '../../protocol/types.ts';
 
+/** A message of this many full blocks takes a fraction of a second. */
+export const BLOCKS_GIVEN_MAX = 100;
+
 /** What the supervisor asks of a node. */
 export type AgentRequest =
   /** Sets the clock, and whether forging waits for `forge`. */
@@ -10,18 +13,30 @@ export type AgentRequest =
   | { readonly op: 'state' }
   /** Fills the present slot if it belongs to a delegate of the node. */
   | { readonly op: 'forge' }
-  /** Takes a block of another node. */
-  | { readonly op: 'block'; readonly block: JsonObject }
+  /** Takes blocks of another node, in their order. */
+  | { readonly op: 'take'; readonly blocks: readonly JsonObject[] }
+  /** Gives the blocks above a height, at most `BLOCKS_GIVEN_MAX`. */
+  | { readonly op: 'give'; readonly aboveHeight: number }
   /** Takes a transaction of another node. */
-  | { readonly op: 'transaction'; readonly transaction: JsonObject };
+  | { readonly op: 'transaction'; readonly transaction: JsonObject }
+  /** Copies chain, signing journal and pool as they are into a folder, which is made. */
+  | { readonly op: 'snapshot'; readonly directory: string }
+  /** Ends the node's work; the process stays. */
+  | { readonly op: 'close' }
+  /** Begins the work again on what the folder holds now, with these transactions in the pool. */
+  | { readonly op: 'open'; readonly transactions: readonly JsonObject[] };
 
 /** The answer to every request. */
 export interface AgentState {
   readonly tip: { readonly id: string; readonly height: number; readonly slot: number };
+  /** Of the state at the tip; told after `snapshot` and `open`. */
+  readonly digest?: string;
   /** Transactions that the next block may take. */
   readonly poolSize: number;
   /** The block of a `forge` that led to one. */
   readonly forged?: JsonObject;
+  /** Of a `give`. */
+  readonly blocks?: readonly JsonObject[];
 }
 
 /** What a node says unasked. */

@@ -5,8 +5,9 @@ import { MovableClock, type ClockSetting } from '../../node/movable-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { Transaction } from '../../protocol/types.ts';
-import type { AgentEvent, AgentRequest, AgentState } from './messages.ts';
+import type { JsonObject, Transaction } from '../../protocol/types.ts';
+import { copyState, writePool } from './node-state.ts';
+import { BLOCKS_GIVEN_MAX, type AgentEvent, type AgentRequest, type AgentState } from './messages.ts';
 
 export interface AgentOptions {
   /** Of the machine. */
@@ -14,18 +15,32 @@ export interface AgentOptions {
   readonly setting: ClockSetting;
   readonly isHeld: boolean;
   readonly tell: (event: AgentEvent) => void;
+  readonly place?: AgentPlace;
 }
+
+/** The node in its process and its folder. */
+export interface AgentPlace {
+  /** Of the node for its network. */
+  readonly dataDirectory: string;
+  close(): Promise<void>;
+  /** Builds and starts the node. */
+  open(): Promise<void>;
+}
+
+const CLOSED: AgentState = { tip: { id: '', height: 0, slot: 0 }, poolSize: 0 };
 
 export class NodeAgent implements NodeControl {
   readonly chainClock: MovableClock;
   readonly #tell: (event: AgentEvent) => void;
   #isHeld: boolean;
+  readonly #place: AgentPlace | undefined;
   #parts: ControlledParts | undefined;
 
-  constructor({ clock, setting, isHeld, tell }: AgentOptions) {
+  constructor({ clock, setting, isHeld, tell, place }: AgentOptions) {
     this.chainClock = new MovableClock(clock, setting);
     this.#isHeld = isHeld;
     this.#tell = tell;
+    this.#place = place;
   }
 
   isForgingHeld(): boolean {
@@ -61,17 +76,40 @@ export class NodeAgent implements NodeControl {
         if (block === undefined) break;
         return { ...this.state(), forged: this.#engine.chain.rules.codec.blockToJson(block) };
       }
-      case 'block': {
+      case 'take': {
         const { chain } = this.#engine;
-        const block = chain.rules.codec.blockFromJson(request.block);
-        if (chain.tip.header.id !== block.id) await chain.receive(block);
+        for (const json of request.blocks) {
+          const block = chain.rules.codec.blockFromJson(json);
+          // It may have come from a peer meanwhile.
+          if (block.height > chain.tip.header.height) await chain.receive(block);
+        }
         break;
       }
+      case 'give':
+        return { ...this.state(), blocks: this.#blocksAbove(request.aboveHeight) };
       case 'transaction': {
         const { pool, chain } = this.#engine;
         const { id } = chain.rules.codec.transactionFromJson(request.transaction);
         if (!pool.has(id)) pool.submit(request.transaction);
         break;
+      }
+      case 'snapshot': {
+        const { chain, pool } = this.#engine;
+        await chain.idle();
+        // Nothing is awaited from here on, so nothing is written meanwhile.
+        copyState(this.#lasting.dataDirectory, request.directory);
+        writePool(request.directory, pool, chain.rules.codec);
+        return { ...this.state(), digest: this.#digest() };
+      }
+      case 'close':
+        await this.#lasting.close();
+        this.#parts = undefined;
+        return CLOSED;
+      case 'open': {
+        await this.#lasting.open();
+        const { pool } = this.#engine;
+        for (const transaction of request.transactions) pool.submit(transaction);
+        return { ...this.state(), digest: this.#digest() };
       }
     }
     return this.state();
@@ -88,8 +126,29 @@ export class NodeAgent implements NodeControl {
   }
 
   get #engine() {
+    return this.#built.engine;
+  }
+
+  get #built(): ControlledParts {
     if (this.#parts === undefined) throw new ProtocolError('DEVNET_NODE_STARTING', {}, 'the node is not up yet');
-    return this.#parts.engine;
+    return this.#parts;
+  }
+
+  get #lasting(): AgentPlace {
+    if (this.#place === undefined) throw new ProtocolError('DEVNET_NODE_FLEETING', {}, 'the node has no folder');
+    return this.#place;
+  }
+
+  #blocksAbove(height: number): readonly JsonObject[] {
+    const { chain } = this.#engine;
+    const { store } = this.#built;
+    const last = Math.min(chain.tip.header.height, height + BLOCKS_GIVEN_MAX);
+    const heights = Array.from({ length: Math.max(0, last - height) }, (_, index) => height + 1 + index);
+    return heights.flatMap((each) => store.block(each) ?? []).map((block) => chain.rules.codec.blockToJson(block));
+  }
+
+  #digest(): string {
+    return this.#built.store.stateDigest();
   }
 
   #json(transaction: Transaction) {

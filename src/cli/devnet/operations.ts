@@ -3,6 +3,7 @@
 import { usageError } from '../problems.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';
 import { momentOf } from './moments.ts';
+import type { Snapshots } from './snapshots.ts';
 import type { SupervisedNode } from './supervised-node.ts';
 import { MINED_SLOTS_MAX, MINING_MODES, type MiningMode } from './mining.ts';
 import type { Timekeeper } from './timekeeper.ts';
@@ -10,8 +11,11 @@ import type { Timekeeper } from './timekeeper.ts';
 export interface OperationParts {
   readonly nodes: () => readonly SupervisedNode[];
   readonly timekeeper: Timekeeper;
+  readonly snapshots: Snapshots;
   /** Starts one more node, which follows the others. */
   readonly add: () => Promise<SupervisedNode>;
+  /** Called when a paused node goes on. */
+  readonly resumed: (node: SupervisedNode) => void;
   /** Ends the devnet; resolves before it has ended. */
   readonly stop: () => void;
   /** Called when the clock was set. */
@@ -19,7 +23,7 @@ export interface OperationParts {
 }
 
 export function operationsOf(parts: OperationParts): ReadonlyMap<string, ControlOperation> {
-  const { nodes, timekeeper, add, stop, clockMoved } = parts;
+  const { nodes, timekeeper, snapshots, add, resumed, stop, clockMoved } = parts;
   const nodeOf = (parameters: ControlParameters): SupervisedNode => {
     const { node: index } = parameters;
     const found = nodes().find(({ node }) => node.index === index);
@@ -72,6 +76,7 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
         if (parameters['node'] === undefined) return moved(timekeeper.resume());
         const node = nodeOf(parameters);
         node.pause(false);
+        resumed(node);
         return Promise.resolve(rowOf(node));
       },
     ],
@@ -87,7 +92,14 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
     ],
     ['warp', (parameters) => moved(timekeeper.warp(momentOf(String(parameters['to']), timekeeper.nowMs())))],
     ['freeze', () => moved(timekeeper.freeze())],
+    ['snapshot', (parameters) => moved(snapshots.create(nameOf(parameters)))],
+    ['revert', (parameters) => moved(snapshots.revert(nameOf(parameters)))],
+    ['snapshots', () => Promise.resolve({ snapshots: snapshots.list() })],
   ]);
+}
+
+function nameOf({ name }: ControlParameters): string {
+  return typeof name === 'string' ? name : '';
 }
 
 function slotsOf({ slots = 1 }: ControlParameters): number {

@@ -13,6 +13,7 @@ import { readClock, writeClock, writeNodeFolder } from './folder.ts';
 import { operationsOf } from './operations.ts';
 import { DEVNET_HOST, planFollower, type PlannedNode } from './plan.ts';
 import type { RestartMode } from './restart-policy.ts';
+import { Snapshots } from './snapshots.ts';
 import { SupervisedNode } from './supervised-node.ts';
 import { processParts, runDevnet, type DevnetResult } from './supervisor.ts';
 import type { Screen } from './table.ts';
@@ -101,11 +102,18 @@ class Session {
   }
 
   operations() {
-    const { stop } = this.#options;
+    const { stop, directory, network } = this.#options;
     return operationsOf({
       nodes: () => this.#nodes,
       timekeeper: this.#timekeeper,
+      snapshots: new Snapshots({
+        directory,
+        networkName: network.name,
+        timekeeper: this.#timekeeper,
+        nodes: () => this.#nodes,
+      }),
       add: () => this.#add(),
+      resumed: ({ node }) => this.#welcome(node.index),
       stop: () => stop.abort(),
       clockMoved: () => this.#keepClock(),
     });

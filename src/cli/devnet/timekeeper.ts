@@ -158,9 +158,20 @@ export class Timekeeper {
     });
   }
 
-  /** Tells a node that came up where the others are. */
-  welcome(link: AgentLink): Promise<AgentState> {
-    return this.#lane.run(() => link.ask(this.#setRequest()));
+  /** Tells a node that came up, or goes on, where the others are, and gives it the blocks that it lacks. */
+  welcome(link: AgentLink): Promise<void> {
+    return this.#lane.run(async () => {
+      let { tip } = await link.ask(this.#setRequest());
+      for (;;) {
+        const from = await this.#highest();
+        if (from === undefined || from.state.tip.height <= tip.height) return;
+        const { blocks = [] } = await from.link.ask({ op: 'give', aboveHeight: tip.height });
+        const after = await link.ask({ op: 'take', blocks });
+        // On a branch of its own it finds the way by its peers.
+        if (after.tip.height <= tip.height) return;
+        tip = after.tip;
+      }
+    });
   }
 
   /** Takes note of a transaction that a node took in. In the mode `instant` all nodes get it at once, and a block follows. */
@@ -173,18 +184,33 @@ export class Timekeeper {
     this.#lane.run(() => this.#mineArrived()).catch((error: unknown) => this.#tellFailure(error));
   }
 
+  /**
+   * Runs work on nodes that stand still: their clocks are frozen and nothing is forged, until `setting` and `mode` hold again, or
+   * those that the work returns.
+   */
+  standstill<T>(work: () => Promise<{ readonly result: T; readonly restored?: TimeState }>): Promise<T> {
+    return this.#lane.run(async () => {
+      const before: TimeState = { setting: this.#setting, mode: this.#mode };
+      const setting = { kind: 'frozen', atMs: this.nowMs() } as const;
+      await this.#askAll({ op: 'set', setting, isHeld: true });
+      let after = before;
+      try {
+        const { result, restored } = await work();
+        after = restored ?? before;
+        if (restored !== undefined) this.#known.clear();
+        return result;
+      } finally {
+        this.#setting = after.setting;
+        this.#mode = after.mode;
+        await this.#setAll().catch(() => undefined);
+        this.#arm();
+      }
+    });
+  }
+
   /** Runs work while nothing moves time or blocks. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     return this.#lane.run(work);
-  }
-
-  /** Sets the clock as it was at another time, backwards too. */
-  async restore(setting: ClockSetting, mode: MiningMode): Promise<void> {
-    this.#setting = setting;
-    this.#mode = mode;
-    this.#known.clear();
-    await this.#setAll();
-    this.#arm();
   }
 
   async #mineArrived(): Promise<void> {
@@ -219,7 +245,7 @@ export class Timekeeper {
       }
       state = forger;
       transactions = Number(forger.forged['numberOfTransactions'] ?? 0);
-      await this.#askAll({ op: 'block', block: forger.forged });
+      await this.#askAll({ op: 'take', blocks: [forger.forged] });
     }
     return { state, emptySlots, transactions };
   }
@@ -251,6 +277,14 @@ export class Timekeeper {
     throw new ProtocolError('DEVNET_NODE_SILENT', {}, 'no node of the devnet answers');
   }
 
+  async #highest(): Promise<{ readonly link: AgentLink; readonly state: AgentState } | undefined> {
+    const answers = this.#options.links().map(async (link) => ({ link, state: await link.ask({ op: 'state' }) }));
+    const settled = await Promise.allSettled(answers);
+    return settled
+      .flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+      .sort((a, b) => b.state.tip.height - a.state.tip.height)[0];
+  }
+
   #arm(): void {
     const { intervalMs, clock } = this.#options;
     this.#timer?.cancel();
@@ -274,6 +308,12 @@ export class Timekeeper {
   #timeText(): string {
     return new Date(this.nowMs()).toISOString();
   }
+}
+
+/** Where the time of a devnet stands, and when blocks come. */
+export interface TimeState {
+  readonly setting: ClockSetting;
+  readonly mode: MiningMode;
 }
 
 interface Mined {
