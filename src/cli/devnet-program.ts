@@ -1,6 +1,7 @@
 /** The commands of a devnet: running one, and asking one that runs. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { beddowsOfLskText } from '../primitives/amount.ts';
 import { command, EXIT_CODES, generationOption, integerFrom } from './command.ts';
 import { RESTART_MODES } from './devnet/restart-policy.ts';
 import { MINED_SLOTS_MAX, MINING_MODES } from './devnet/mining.ts';
@@ -69,6 +70,7 @@ ${EXIT_CODES}`,
   addProcessCommands(devnet);
   addTimeCommands(devnet);
   addSnapshotCommands(devnet);
+  addAccountCommands(devnet);
 }
 
 /** Of a node, as the commands print it. */
@@ -131,6 +133,37 @@ function addTimeCommands(devnet: Command): void {
   asking(devnet, 'freeze', 'let the clock of all nodes stand still: no slot begins', TIME_JSON).action(
     ask((control) => control.freeze()),
   );
+}
+
+function addAccountCommands(devnet: Command): void {
+  asking(
+    devnet,
+    'fund',
+    'send LSK of the account genesis to an address',
+    'print {"address","balance","transactionId","height"}',
+  )
+    .argument('<address>', 'recipient, digits followed by L')
+    .argument('<amount>', 'LSK with at most 8 decimals', beddows)
+    .addHelpText('after', 'It is in a block of all nodes when the command returns.')
+    .action(async (address: string, amount: bigint, options: ControlFlags) =>
+      (await controlOf(options)).fund(address, amount),
+    );
+  const json = 'print {"address","publicKey","secondPublicKey"?}';
+  asking(devnet, 'impersonate', 'let transactions of an account pass with any signature (devnet only)', json)
+    .argument('<address>', 'account that has sent something before')
+    .addHelpText(
+      'after',
+      `
+A transaction with its public key and any 128 hexadecimal digits as the signature is taken then, for as long as the devnet's
+folder lasts. No other node takes a chain with such transactions.`,
+    )
+    .action(askOf<string>((control, address) => control.impersonate(address)));
+}
+
+function beddows(text: string): bigint {
+  const amount = beddowsOfLskText(text);
+  if (amount !== undefined && amount > 0n) return amount;
+  throw new InvalidArgumentError('It must be an amount of LSK with at most 8 decimals');
 }
 
 const SNAPSHOT_JSON = '{"name","height","blockId","digest","time"}';

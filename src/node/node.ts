@@ -3,6 +3,7 @@
 import { platform, release } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Ed25519 } from '../crypto/ed25519.ts';
 import { decryptPassphrase, addressOf, keyPairOfPassphrase } from '../crypto/keys.ts';
 import { readBounded } from '../config/bounded-file.ts';
 import { buildIdentity } from '../config/build.ts';
@@ -20,6 +21,7 @@ import type { SigningWatermarks } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
+import type { Verifier } from '../ports/verifier.ts';
 import type { Transport } from '../ports/transport.ts';
 import { createTransport } from '../p2p/transport.ts';
 import { createChainLog } from '../store/chain-log.ts';
@@ -57,6 +59,10 @@ export interface NodeControl {
   readonly chainClock: Clock;
   /** Whether delegates leave their slots empty until they are told to forge. */
   isForgingHeld(): boolean;
+  /** Of the rules, in the place of the process's back end. */
+  readonly ed25519: Ed25519;
+  /** What is asked for signatures, over what answers for them. */
+  verifier(over: Verifier): Verifier;
   /** Called before the node starts to work. */
   built(parts: ControlledParts): void;
 }
@@ -100,7 +106,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const closers = new Closers();
   try {
     const generation = partsOf(network.params);
-    const rules = createRules(network.params);
+    const rules = createRules(network.params, control?.ed25519 === undefined ? {} : { ed25519: control.ed25519 });
     const genesis = rules.codec.genesisFromJson(network.genesisJson);
     const { codec, params } = rules;
     const chain = await openChainStore({
@@ -116,13 +122,14 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => {
       journal.close();
     });
-    const verifier = createVerifierPool({
+    const verifierPool = createVerifierPool({
       threads: config.verifier.threads,
       cacheEntriesMax: SIGNATURE_ANSWERS_MAX,
       observer: observer.room('verifier'),
       ...(config.verifier.backend === 'auto' ? {} : { backend: config.verifier.backend }),
     });
-    closers.add(() => verifier.close());
+    closers.add(() => verifierPool.close());
+    const verifier = control?.verifier(verifierPool) ?? verifierPool;
 
     const identity: NodeIdentity = {
       networkName: network.name,

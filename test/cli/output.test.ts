@@ -88,7 +88,7 @@ test('the table of commands has a row for every command of the program', (t) => 
 
 /** Commands that ask a running devnet print by one and the same code: one of them stands for all. */
 const ASKS_DEVNET =
-  /^devnet (list|stop|kill|pause|resume|restart|add|instant|on-demand|interval|warp|freeze|snapshots?|revert)$/;
+  /^devnet (list|stop|kill|pause|resume|restart|add|instant|on-demand|interval|warp|freeze|snapshots?|revert|fund|impersonate)$/;
 const representatives = commandPaths().filter((path) => !ASKS_DEVNET.test(path));
 
 for (const [sink, open] of Object.entries(SINKS)) {

@@ -71,6 +71,7 @@ export async function inProcessDevnet({
       clock,
       setting: timekeeper.setting,
       isHeld: true,
+      impersonated: [],
       tell: (event) => {
         if (event.event === 'transaction') timekeeper.transactionArrived(event.id, event.transaction);
       },

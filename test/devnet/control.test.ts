@@ -9,6 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { nodeClient } from '../../src/cli/node-client.ts';
+import { loadNetwork } from '../../src/config/network.ts';
+import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
+import { keyPairOfPassphrase } from '../../src/crypto/keys.ts';
+import { createSigner } from '../../src/protocol/sign.ts';
 import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { lastWordsOf, waitFor } from '../support/devnet.ts';
@@ -250,6 +254,62 @@ test.serial('a node that is down is put back as well, and one that stands still 
   const wrong = await runCli(['devnet', 'snapshot', '../up', '--data-dir', directory]);
   t.is(wrong.code, 2);
 });
+
+test.serial('an account is funded at once, with a transaction like any other', async (t) => {
+  const funded = await ask('fund', '77L', '12.5');
+  t.like(funded, { address: '77L', balance: '1250000000' });
+  t.is((await get(2, 'accounts?address=77L'))[0].balance, '1250000000');
+  t.is((await get(1, `transactions?id=${funded.transactionId}`))[0].height, funded.height);
+  const tooMuch = await runCli(['devnet', 'fund', '77L', '100000001', '--data-dir', directory]);
+  t.is(tooMuch.code, 1);
+  t.regex(tooMuch.stderr, /the transaction is refused: .*enough/);
+});
+
+test.serial(
+  'an impersonated account needs no signature on any node of the devnet, and no other one is spared it',
+  async (t) => {
+    const [genesis, account] = readAccounts(join(directory, 'network'));
+    const { publicKey, address } = await ask('impersonate', genesis?.address ?? '');
+    t.is(address, genesis?.address);
+    t.is(publicKey, genesis?.publicKey);
+    const { params } = loadNetwork(join(directory, 'network'));
+    const signer = createSigner(params, defaultEd25519());
+    const unsigned = async (senderPublicKey: string, amount: bigint) => {
+      const { secondsSinceEpoch } = await get(0, 'node/status');
+      const stranger = keyPairOfPassphrase('nobody of this network');
+      const payload = { kind: 'transfer', amount, recipientId: '78L' } as const;
+      const json = signer.toJson(signer.sign({ payload, timestamp: secondsSinceEpoch, keyPair: stranger }));
+      const { id: _id, senderId: _senderId, ...rest } = json;
+      // Generation 3 computes the id itself.
+    return { ...rest, id: '1', senderPublicKey, signature: '00'.repeat(64) };
+    };
+    const post = async (index: number, body: object): Promise<Untyped> => {
+      const response = await fetch(`http://127.0.0.1:${ports.http + index}/api/transactions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      return { status: response.status, ...((await response.json()) as object) };
+    };
+    const refused = await post(0, await unsigned(account?.publicKey ?? '', 5n));
+    t.is(refused.status, 409, JSON.stringify(refused));
+    await ask('instant');
+    const taken = await post(1, await unsigned(publicKey, 7n));
+    t.is(taken.status, 200, JSON.stringify(taken));
+    await waitFor('the block', async () => (await get(2, 'accounts?address=78L'))[0]?.balance === '7', START_MS_MAX);
+    await ask('on-demand');
+    // A node that reads the chain anew takes it, too.
+    await ask('kill', '2');
+    rmSync(join(directory, 'node-2', 'devnet', 'chain'), { recursive: true });
+    await ask('restart', '2');
+    const { height } = await ask('mine');
+    await waitFor('node 2', async () => (await heights())[2] === height, START_MS_MAX);
+    t.is((await get(2, 'accounts?address=78L'))[0].balance, '7');
+    const unknown = await runCli(['devnet', 'impersonate', '78L', '--data-dir', directory]);
+    t.is(unknown.code, 1);
+    t.regex(unknown.stderr, /78L has sent nothing yet, so the chain does not know its public key/);
+  },
+);
 
 test.serial('wrong numbers are refused in one line', async (t) => {
   for (const args of [

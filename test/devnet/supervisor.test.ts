@@ -109,7 +109,7 @@ test.serial('a node that stands still after the deadline of the start does not e
   const shown: (readonly NodeRow[])[] = [];
   let aheadMs = 0;
   const link = {
-    first: { setting: { kind: 'running', aheadMs: 0 }, isHeld: false },
+    first: { setting: { kind: 'running', aheadMs: 0 }, isHeld: false, impersonated: [] },
     onEvent: () => undefined,
     onReturn: () => undefined,
   } as const;

@@ -164,6 +164,8 @@ const CONTROL_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   snapshot: ['one'],
   revert: ['one'],
   snapshots: [],
+  fund: ['1L', '1'],
+  impersonate: ['1L'],
 };
 const CONTROL_COMMANDS = Object.keys(CONTROL_ARGUMENTS);
 

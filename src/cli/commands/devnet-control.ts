@@ -1,6 +1,7 @@
 /** `bloomery devnet list`, `mine`, `warp` and the other commands that ask a running devnet. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lskText } from '../../primitives/amount.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { ANSWERS, type Answer, type ControlNode } from '../devnet/control-answers.ts';
 import { askDevnet } from '../devnet/control-client.ts';
@@ -90,6 +91,20 @@ export class DevnetControl {
     const answer = await this.#ask('snapshots', {}, ANSWERS.snapshots);
     const lines = answer.snapshots.map(snapshotLine);
     this.#tell(answer, lines.length === 0 ? ['no snapshot was made yet'] : lines);
+  }
+
+  async fund(address: string, amount: bigint): Promise<void> {
+    const answer = await this.#ask('fund', { address, amount: amount.toString() }, ANSWERS.fund);
+    const { balance, height } = answer;
+    this.#tell(answer, [`${address} has ${lskText(BigInt(balance))} LSK at height ${height}`]);
+  }
+
+  async impersonate(address: string): Promise<void> {
+    const answer = await this.#ask('impersonate', { address }, ANSWERS.impersonate);
+    this.#tell(answer, [
+      `${address}: any 128 hexadecimal digits pass for its signature on the nodes of this devnet`,
+      `senderPublicKey ${answer.publicKey}`,
+    ]);
   }
 
   async #time(operation: string, parameters: object, words: string): Promise<void> {

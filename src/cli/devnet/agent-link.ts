@@ -2,12 +2,19 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { ClockSetting } from '../../node/movable-clock.ts';
-import type { AgentEvent, AgentLink, AgentRequest, AgentState, NumberedAnswer, NumberedRequest } from './messages.ts';
+import type {
+  AgentEvent,
+  AgentLink,
+  AgentRequest,
+  AgentStart,
+  AgentState,
+  NumberedAnswer,
+  NumberedRequest,
+} from './messages.ts';
 
 export interface LinkOptions {
   /** What the node begins with. */
-  readonly first: { readonly setting: ClockSetting; readonly isHeld: boolean };
+  readonly first: AgentStart;
   readonly onEvent: (event: AgentEvent) => void;
   /** Called when a node answers again that was silent. */
   readonly onReturn: () => void;
@@ -44,7 +51,7 @@ export class ProcessLink implements AgentLink {
       onEvent(message);
     });
     child.once('exit', () => this.#gone());
-    this.#send({ op: 'set', ...first });
+    this.#send(first);
   }
 
   /** Whether it can be asked: it runs, and answered when it was asked last. */
@@ -66,7 +73,7 @@ export class ProcessLink implements AgentLink {
     });
   }
 
-  #send(message: NumberedRequest | AgentRequest): void {
+  #send(message: NumberedRequest | AgentStart): void {
     // A process that has just ended tells so by its end.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }

@@ -17,7 +17,7 @@ import { logOptionsOf } from '../log-options.ts';
 import { note, printLine } from '../output.ts';
 import { EXIT, problemOf, usageError } from '../problems.ts';
 import { stopRequest, type StopRequest } from '../stop-request.ts';
-import type { AgentEvent, AgentRequest, NumberedAnswer, NumberedRequest } from './messages.ts';
+import type { AgentEvent, AgentStart, NumberedAnswer, NumberedRequest } from './messages.ts';
 import { NodeAgent } from './node-agent.ts';
 
 /** Longest that a graceful stop may take; the data on disk is whole at any moment. */
@@ -41,7 +41,7 @@ async function run([networkDirectory, directory, configFile]: readonly string[])
   if (process.send === undefined || networkDirectory === undefined || directory === undefined) {
     throw usageError('this program runs a node of bloomery devnet: it is started by that command alone');
   }
-  const [first] = (await once(process, 'message')) as [Extract<AgentRequest, { op: 'set' }>];
+  const [first] = (await once(process, 'message')) as [AgentStart];
   const network = loadNetwork(networkDirectory);
   const file = configFile === undefined ? {} : { file: configFile };
   const config = loadConfig({ network, environment: process.env, flags: new Map(), ...file });
@@ -65,9 +65,8 @@ async function run([networkDirectory, directory, configFile]: readonly string[])
     await node?.close();
     node = undefined;
   };
-  const { setting, isHeld } = first;
   const place = { dataDirectory, open, close };
-  const agent = new NodeAgent({ clock: systemClock, setting, isHeld, tell, place });
+  const agent = new NodeAgent({ ...first, clock: systemClock, tell, place });
   process.on('message', (message: NumberedRequest) => {
     void answer(agent, message);
   });

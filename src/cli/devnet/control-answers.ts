@@ -3,6 +3,7 @@
 import { ProtocolError } from '../../primitives/errors.ts';
 import { listOf, members, moment, optional, text, uint32, type Shape } from '../answer-shapes.ts';
 import type { MiningMode } from './mining.ts';
+import type { FundedAccount, ImpersonatedAccount } from './people.ts';
 import type { SnapshotFacts } from './snapshots.ts';
 import type { MinedSlots } from './timekeeper.ts';
 
@@ -51,6 +52,10 @@ export const ANSWERS = {
   mode: answerOf<{ readonly mode: MiningMode }>(members({ mode: text })),
   snapshot: answerOf<SnapshotFacts>(snapshot),
   snapshots: answerOf<{ readonly snapshots: readonly SnapshotFacts[] }>(members({ snapshots: listOf(snapshot) })),
+  fund: answerOf<FundedAccount>(members({ address: text, balance: text, transactionId: text, height: uint32 })),
+  impersonate: answerOf<ImpersonatedAccount>(
+    members({ address: text, publicKey: text, secondPublicKey: optional(text) }),
+  ),
   time: answerOf<{ readonly time: string }>(members({ time: moment })),
 } as const;
 

@@ -24,7 +24,11 @@ const FILE_BYTES_MAX = 1024 * 1024;
 const NETWORK_FOLDER = 'network';
 /** Where the clock stood when the devnet ended. */
 const CLOCK_FILE = 'clock.json';
-const OWN_ENTRIES: ReadonlySet<string> = new Set([NETWORK_FOLDER, RECORD_FILE, CLOCK_FILE, CONTROL_FILE, 'snapshots']);
+/** Public keys of accounts that are impersonated: nodes that read the chain anew must take what was sent in their names. */
+const IMPERSONATED_FILE = 'impersonated.json';
+const OWN_ENTRIES: ReadonlySet<string> = new Set([
+  ...[NETWORK_FOLDER, RECORD_FILE, CLOCK_FILE, CONTROL_FILE, IMPERSONATED_FILE, 'snapshots'],
+]);
 const LOCK_NAME = 'devnet.in-use';
 
 /** Where a devnet lies: the folder that is named, else one of its network's name in the user's home of all networks. */
@@ -135,6 +139,17 @@ export function writeClock(directory: string, setting: ClockSetting): void {
   writeFileSync(join(directory, CLOCK_FILE), `${JSON.stringify(setting)}\n`);
 }
 
+export function writeImpersonated(directory: string, publicKeys: readonly string[]): void {
+  writeFileSync(join(directory, IMPERSONATED_FILE), `${JSON.stringify(publicKeys)}\n`);
+}
+
+/** @throws ProtocolError `DEVNET_UNREADABLE` */
+export function readImpersonated(directory: string): readonly string[] {
+  const file = join(directory, IMPERSONATED_FILE);
+  if (!existsSync(file)) return [];
+  return readOwnJson(file) as readonly string[];
+}
+
 /** Where the clock stood at the end of the last run; undefined when nobody has moved it, or the file tells nothing. */
 export function readClock(directory: string): ClockSetting | undefined {
   const file = join(directory, CLOCK_FILE);
@@ -153,8 +168,13 @@ function recordOf(nodes: number, network: Network): DevnetRecord {
 function readRecord(directory: string): DevnetRecord | undefined {
   const file = join(directory, RECORD_FILE);
   if (!existsSync(file)) return undefined;
+  return readOwnJson(file) as DevnetRecord;
+}
+
+/** @throws ProtocolError `DEVNET_UNREADABLE` */
+function readOwnJson(file: string): unknown {
   try {
-    return JSON.parse(readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8')) as DevnetRecord;
+    return JSON.parse(readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8'));
   } catch (error) {
     throw new ProtocolError('DEVNET_UNREADABLE', { file }, `${file}: cannot be read: add --fresh to forget it`, {
       cause: error,

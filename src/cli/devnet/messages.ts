@@ -19,6 +19,10 @@ export type AgentRequest =
   | { readonly op: 'give'; readonly aboveHeight: number }
   /** Takes a transaction of another node. */
   | { readonly op: 'transaction'; readonly transaction: JsonObject }
+  | { readonly op: 'account'; readonly address: string }
+  | { readonly op: 'confirmed'; readonly id: string }
+  /** From now on signatures of these keys pass, whatever they are. */
+  | { readonly op: 'impersonate'; readonly publicKeys: readonly string[] }
   /** Copies chain, signing journal and pool as they are into a folder, which is made. */
   | { readonly op: 'snapshot'; readonly directory: string }
   /** Ends the node's work; the process stays. */
@@ -35,8 +39,27 @@ export interface AgentState {
   readonly poolSize: number;
   /** The block of a `forge` that led to one. */
   readonly forged?: JsonObject;
+  /** Of an `account` that is there. */
+  readonly account?: AgentAccount;
+  /** Of a `confirmed`: whether a block of the chain has the transaction. */
+  readonly isConfirmed?: boolean;
   /** Of a `give`. */
   readonly blocks?: readonly JsonObject[];
+}
+
+export interface AgentAccount {
+  /** Beddows. */
+  readonly balance: string;
+  readonly publicKey?: string;
+  readonly secondPublicKey?: string;
+  readonly isGroup: boolean;
+}
+
+/** The first message: what a node begins with. */
+export interface AgentStart {
+  readonly setting: ClockSetting;
+  readonly isHeld: boolean;
+  readonly impersonated: readonly string[];
 }
 
 /** What a node says unasked. */
@@ -45,7 +68,7 @@ export type AgentEvent =
   | { readonly event: 'ready'; readonly state: AgentState }
   | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject };
 
-/** A request as it goes over the channel. The first message is a `set` without a number. */
+/** A request as it goes over the channel, after the first message. */
 export interface NumberedRequest {
   readonly number: number;
   readonly request: AgentRequest;

@@ -1,19 +1,27 @@
 /** Does what a devnet's supervisor asks, inside a node. */
 
 import type { ControlledParts, NodeControl } from '../../node/node.ts';
-import { MovableClock, type ClockSetting } from '../../node/movable-clock.ts';
+import { MovableClock } from '../../node/movable-clock.ts';
+import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Verifier } from '../../ports/verifier.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { JsonObject, Transaction } from '../../protocol/types.ts';
 import { copyState, writePool } from './node-state.ts';
-import { BLOCKS_GIVEN_MAX, type AgentEvent, type AgentRequest, type AgentState } from './messages.ts';
+import { Impersonation } from './impersonation.ts';
+import {
+  BLOCKS_GIVEN_MAX,
+  type AgentAccount,
+  type AgentEvent,
+  type AgentRequest,
+  type AgentStart,
+  type AgentState,
+} from './messages.ts';
 
-export interface AgentOptions {
+export interface AgentOptions extends AgentStart {
   /** Of the machine. */
   readonly clock: Clock;
-  readonly setting: ClockSetting;
-  readonly isHeld: boolean;
   readonly tell: (event: AgentEvent) => void;
   readonly place?: AgentPlace;
 }
@@ -31,12 +39,16 @@ const CLOSED: AgentState = { tip: { id: '', height: 0, slot: 0 }, poolSize: 0 };
 
 export class NodeAgent implements NodeControl {
   readonly chainClock: MovableClock;
+  readonly ed25519: Ed25519;
+  readonly #impersonation: Impersonation;
   readonly #tell: (event: AgentEvent) => void;
   #isHeld: boolean;
   readonly #place: AgentPlace | undefined;
   #parts: ControlledParts | undefined;
 
-  constructor({ clock, setting, isHeld, tell, place }: AgentOptions) {
+  constructor({ clock, setting, isHeld, impersonated, tell, place }: AgentOptions) {
+    this.#impersonation = new Impersonation(impersonated);
+    this.ed25519 = this.#impersonation.ed25519(defaultEd25519());
     this.chainClock = new MovableClock(clock, setting);
     this.#isHeld = isHeld;
     this.#tell = tell;
@@ -45,6 +57,10 @@ export class NodeAgent implements NodeControl {
 
   isForgingHeld(): boolean {
     return this.#isHeld;
+  }
+
+  verifier(over: Verifier): Verifier {
+    return this.#impersonation.verifier(over);
   }
 
   built(parts: ControlledParts): void {
@@ -90,9 +106,21 @@ export class NodeAgent implements NodeControl {
       case 'transaction': {
         const { pool, chain } = this.#engine;
         const { id } = chain.rules.codec.transactionFromJson(request.transaction);
-        if (!pool.has(id)) pool.submit(request.transaction);
-        break;
+        if (pool.has(id)) break;
+        const result = pool.submit(request.transaction);
+        if (result.accepted) break;
+        const reason = result.errors[0]?.message ?? result.message;
+        throw new ProtocolError('DEVNET_TRANSACTION_REFUSED', { id }, `the transaction is refused: ${reason}`);
       }
+      case 'account':
+        return { ...this.state(), ...this.#accountOf(request.address) };
+      case 'confirmed': {
+        const isConfirmed = this.#built.store.transactionPlace(request.id) !== undefined;
+        return { ...this.state(), isConfirmed };
+      }
+      case 'impersonate':
+        this.#impersonation.add(request.publicKeys);
+        break;
       case 'snapshot': {
         const { chain, pool } = this.#engine;
         await chain.idle();
@@ -145,6 +173,20 @@ export class NodeAgent implements NodeControl {
     const last = Math.min(chain.tip.header.height, height + BLOCKS_GIVEN_MAX);
     const heights = Array.from({ length: Math.max(0, last - height) }, (_, index) => height + 1 + index);
     return heights.flatMap((each) => store.block(each) ?? []).map((block) => chain.rules.codec.blockToJson(block));
+  }
+
+  #accountOf(address: string): { readonly account?: AgentAccount } {
+    const account = this.#built.store.account(address);
+    if (account === undefined) return {};
+    const { balance, publicKey, secondPublicKey, group } = account;
+    return {
+      account: {
+        balance: balance.toString(),
+        isGroup: group !== undefined,
+        ...(publicKey === undefined ? {} : { publicKey }),
+        ...(secondPublicKey === undefined ? {} : { secondPublicKey }),
+      },
+    };
   }
 
   #digest(): string {

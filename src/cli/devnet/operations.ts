@@ -3,6 +3,7 @@
 import { usageError } from '../problems.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';
 import { momentOf } from './moments.ts';
+import type { People } from './people.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { SupervisedNode } from './supervised-node.ts';
 import { MINED_SLOTS_MAX, MINING_MODES, type MiningMode } from './mining.ts';
@@ -12,6 +13,7 @@ export interface OperationParts {
   readonly nodes: () => readonly SupervisedNode[];
   readonly timekeeper: Timekeeper;
   readonly snapshots: Snapshots;
+  readonly people: People;
   /** Starts one more node, which follows the others. */
   readonly add: () => Promise<SupervisedNode>;
   /** Called when a paused node goes on. */
@@ -23,7 +25,7 @@ export interface OperationParts {
 }
 
 export function operationsOf(parts: OperationParts): ReadonlyMap<string, ControlOperation> {
-  const { nodes, timekeeper, snapshots, add, resumed, stop, clockMoved } = parts;
+  const { nodes, timekeeper, snapshots, people, add, resumed, stop, clockMoved } = parts;
   const nodeOf = (parameters: ControlParameters): SupervisedNode => {
     const { node: index } = parameters;
     const found = nodes().find(({ node }) => node.index === index);
@@ -92,14 +94,17 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
     ],
     ['warp', (parameters) => moved(timekeeper.warp(momentOf(String(parameters['to']), timekeeper.nowMs())))],
     ['freeze', () => moved(timekeeper.freeze())],
-    ['snapshot', (parameters) => moved(snapshots.create(nameOf(parameters)))],
-    ['revert', (parameters) => moved(snapshots.revert(nameOf(parameters)))],
+    ['snapshot', (parameters) => moved(snapshots.create(textOf(parameters, 'name')))],
+    ['revert', (parameters) => moved(snapshots.revert(textOf(parameters, 'name')))],
+    ['fund', (parameters) => moved(people.fund(textOf(parameters, 'address'), textOf(parameters, 'amount')))],
+    ['impersonate', (parameters) => people.impersonate(textOf(parameters, 'address'))],
     ['snapshots', () => Promise.resolve({ snapshots: snapshots.list() })],
   ]);
 }
 
-function nameOf({ name }: ControlParameters): string {
-  return typeof name === 'string' ? name : '';
+function textOf(parameters: ControlParameters, name: string): string {
+  const value = parameters[name];
+  return typeof value === 'string' ? value : '';
 }
 
 function slotsOf({ slots = 1 }: ControlParameters): number {

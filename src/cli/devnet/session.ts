@@ -11,6 +11,7 @@ import { removeControlFile, writeControlFile } from './control-file.ts';
 import { startControlServer } from './control-server.ts';
 import { readClock, writeClock, writeNodeFolder } from './folder.ts';
 import { operationsOf } from './operations.ts';
+import { People } from './people.ts';
 import { DEVNET_HOST, planFollower, type PlannedNode } from './plan.ts';
 import type { RestartMode } from './restart-policy.ts';
 import { Snapshots } from './snapshots.ts';
@@ -68,6 +69,7 @@ export async function runSession(options: SessionOptions): Promise<DevnetResult 
 class Session {
   readonly #options: SessionOptions;
   readonly #timekeeper: Timekeeper;
+  readonly #people: People;
   #nodes: SupervisedNode[] = [];
   /** Planned nodes that have been up once; undefined when all have. */
   #missing: Set<number> | undefined;
@@ -86,6 +88,8 @@ class Session {
         ),
       note: (line) => options.screen.note(line),
     });
+    const { directory, network } = options;
+    this.#people = new People({ directory, network, timekeeper: this.#timekeeper });
   }
 
   get parts() {
@@ -106,6 +110,7 @@ class Session {
     return operationsOf({
       nodes: () => this.#nodes,
       timekeeper: this.#timekeeper,
+      people: this.#people,
       snapshots: new Snapshots({
         directory,
         networkName: network.name,
@@ -127,7 +132,7 @@ class Session {
   #linkOf({ index }: PlannedNode): LinkOptions {
     const { setting, isHeld } = this.#timekeeper;
     return {
-      first: { setting, isHeld },
+      first: { setting, isHeld, impersonated: this.#people.impersonated },
       onReturn: () => this.#welcome(index),
       onEvent: (event) => {
         if (event.event === 'transaction') this.#timekeeper.transactionArrived(event.id, event.transaction);

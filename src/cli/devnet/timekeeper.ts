@@ -138,6 +138,44 @@ export class Timekeeper {
     });
   }
 
+  /**
+   * Hands a transaction to all nodes and mines until a block has it.
+   *
+   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` by the nodes, `DEVNET_TRANSACTION_LEFT` when no block takes it
+   */
+  confirm(id: string, transaction: JsonObject): Promise<{ readonly height: number }> {
+    return this.#lane.run(async () => {
+      this.#known.set(id, true);
+      await this.ask({ op: 'transaction', transaction });
+      await this.#askAll({ op: 'transaction', transaction });
+      for (let slots = 0; slots < 2 * this.#options.params.activeDelegates; slots += 1) {
+        const { state } = await this.#mine(1);
+        const { isConfirmed = false } = await this.ask({ op: 'confirmed', id });
+        if (!isConfirmed) continue;
+        await this.#setAll();
+        return { height: state.tip.height };
+      }
+      await this.#setAll();
+      throw new ProtocolError('DEVNET_TRANSACTION_LEFT', { id }, `no block took the transaction ${id}`);
+    });
+  }
+
+  /**
+   * Asks the node that is furthest.
+   *
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when none answers, and what the node answers
+   */
+  async ask(request: AgentRequest): Promise<AgentState> {
+    const highest = await this.#highest();
+    if (highest === undefined) throw noneAnswers();
+    return highest.link.ask(request);
+  }
+
+  /** Has all nodes take signatures of these keys for good, whatever they are. */
+  impersonate(publicKeys: readonly string[]): Promise<void> {
+    return this.#lane.run(async () => void (await this.#askAll({ op: 'impersonate', publicKeys })));
+  }
+
   /** Lets the clock of all nodes stand still: no slot begins. */
   freeze(): Promise<{ readonly time: string }> {
     return this.#lane.run(async () => {
@@ -274,7 +312,7 @@ export class Timekeeper {
     const answers = await Promise.allSettled(this.#options.links().map((link) => link.ask(request)));
     const states = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     if (states.length > 0) return states;
-    throw new ProtocolError('DEVNET_NODE_SILENT', {}, 'no node of the devnet answers');
+    throw noneAnswers();
   }
 
   async #highest(): Promise<{ readonly link: AgentLink; readonly state: AgentState } | undefined> {
@@ -308,6 +346,10 @@ export class Timekeeper {
   #timeText(): string {
     return new Date(this.nowMs()).toISOString();
   }
+}
+
+function noneAnswers(): ProtocolError {
+  return new ProtocolError('DEVNET_NODE_SILENT', {}, 'no node of the devnet answers');
 }
 
 /** Where the time of a devnet stands, and when blocks come. */
