@@ -3,6 +3,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { beddowsOfLskText } from '../primitives/amount.ts';
 import { command, EXIT_CODES, generationOption, integerFrom } from './command.ts';
+import type { DevnetControl } from './commands/devnet-control.ts';
 import { RESTART_MODES } from './devnet/restart-policy.ts';
 import { MINED_SLOTS_MAX, MINING_MODES } from './devnet/mining.ts';
 import type { AccountsFlags, ControlFlags, DevnetFlags } from './flags.ts';
@@ -185,8 +186,6 @@ Kept are chains, signing records and pools of all nodes, how far the clock is ah
   );
 }
 
-type Control = InstanceType<(typeof import('./commands/devnet-control.ts'))['DevnetControl']>;
-
 /** A command that asks a running devnet. @param json what `--json` prints */
 function asking(devnet: Command, name: string, description: string, json: string): Command {
   return command(devnet, name, description)
@@ -196,17 +195,17 @@ function asking(devnet: Command, name: string, description: string, json: string
     .addHelpText('after', `\nWithout --data-dir: the default folder of the devnet of that generation.\n${EXIT_CODES}`);
 }
 
-function ask(work: (control: Control) => Promise<void>) {
+function ask(work: (control: DevnetControl) => Promise<void>) {
   return async (options: ControlFlags): Promise<void> => work(await controlOf(options));
 }
 
-function askOf<T>(work: (control: Control, argument: T) => Promise<void>) {
+function askOf<T>(work: (control: DevnetControl, argument: T) => Promise<void>) {
   return async (argument: T, options: ControlFlags): Promise<void> => work(await controlOf(options), argument);
 }
 
-async function controlOf(options: ControlFlags): Promise<Control> {
-  const { DevnetControl } = await import('./commands/devnet-control.ts');
-  return new DevnetControl(options);
+async function controlOf(options: ControlFlags): Promise<DevnetControl> {
+  const module = await import('./commands/devnet-control.ts');
+  return new module.DevnetControl(options);
 }
 
 const BLOCK_TIME_S_MIN = 0.2;

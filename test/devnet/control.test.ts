@@ -281,7 +281,7 @@ test.serial(
       const json = signer.toJson(signer.sign({ payload, timestamp: secondsSinceEpoch, keyPair: stranger }));
       const { id: _id, senderId: _senderId, ...rest } = json;
       // Generation 3 computes the id itself.
-    return { ...rest, id: '1', senderPublicKey, signature: '00'.repeat(64) };
+      return { ...rest, id: '1', senderPublicKey, signature: '00'.repeat(64) };
     };
     const post = async (index: number, body: object): Promise<Untyped> => {
       const response = await fetch(`http://127.0.0.1:${ports.http + index}/api/transactions`, {

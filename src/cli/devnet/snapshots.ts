@@ -122,19 +122,25 @@ export class Snapshots {
     }
     return this.#parts.timekeeper.standstill(async () => {
       const nodes = this.#restingNodes();
-      const links = nodes.map((node) => node.process?.link);
-      // None may be up on its new chain while another still has the old one: it would fetch that again.
-      await Promise.all(links.map((link) => link?.ask({ op: 'close' })));
-      const pools = nodes.map((node) => {
-        const kept = join(this.#folderOf(name), nameOf(node));
-        putBackState(kept, this.#dataOf(node));
-        return readPool(kept);
+      const running = nodes.flatMap((node) => {
+        const link = node.process?.link;
+        return link === undefined ? [] : [{ link, kept: join(this.#folderOf(name), nameOf(node)) }];
       });
-      const states = await Promise.all(
-        links.map((link, position) => link?.ask({ op: 'open', transactions: pools[position] ?? [] })),
-      );
-      const wrong = states.find((state) => state?.tip.id === record.blockId && state.digest !== record.digest);
-      if (wrong !== undefined || !states.some((state) => state?.digest === record.digest)) {
+      let states: readonly AgentState[];
+      try {
+        // None may be up on its new chain while another still has the old one: it would fetch that again.
+        await Promise.all(running.map(({ link }) => link.ask({ op: 'close' })));
+        for (const node of nodes) putBackState(join(this.#folderOf(name), nameOf(node)), this.#dataOf(node));
+        states = await Promise.all(
+          running.map(({ link, kept }) => link.ask({ op: 'open', transactions: readPool(kept) })),
+        );
+      } catch (error) {
+        // A process whose node is closed does nothing any more.
+        await Promise.all(nodes.filter(({ process }) => process !== undefined).map((node) => node.restart()));
+        throw error;
+      }
+      const wrong = states.find((state) => state.tip.id === record.blockId && state.digest !== record.digest);
+      if (wrong !== undefined || !states.some((state) => state.digest === record.digest)) {
         throw new ProtocolError('SNAPSHOT_DIFFERS', { name }, `no node came back to the state of the snapshot ${name}`);
       }
       const { setting, mode } = record;
