@@ -14,11 +14,11 @@ function that(expected: string, accepts: (value: unknown) => boolean): Shape {
   return (value) => (accepts(value) ? undefined : ` must be ${expected}`);
 }
 
-const text = that('a text', (value) => typeof value === 'string');
+export const text = that('a text', (value) => typeof value === 'string');
 const flag = that('true or false', (value) => typeof value === 'boolean');
 const number = that('a number', Number.isFinite);
-const uint32 = that('a whole number below 2^32', isUint32);
-const moment = that('a date and time', (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)));
+export const uint32 = that('a whole number below 2^32', isUint32);
+export const moment = that('a date and time', (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)));
 const timeMs = that(
   'a time in milliseconds',
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
@@ -37,12 +37,12 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function optional(shape: Shape): Shape {
+export function optional(shape: Shape): Shape {
   return (value) => (value === undefined ? undefined : shape(value));
 }
 
 /** An object with these members, and perhaps others. */
-function members(shapes: Readonly<Record<string, Shape>>): Shape {
+export function members(shapes: Readonly<Record<string, Shape>>): Shape {
   return (value) => {
     if (!isRecord(value)) return ' must be an object';
     for (const [name, shape] of Object.entries(shapes)) {
@@ -80,7 +80,7 @@ function all(...shapes: readonly Shape[]): Shape {
 
 const list = that('a list', Array.isArray);
 
-function listOf(shape: Shape): Shape {
+export function listOf(shape: Shape): Shape {
   return all(list, each(shape));
 }
 

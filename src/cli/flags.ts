@@ -1,6 +1,7 @@
 /** The flags of each command as `program.ts` reads them. */
 
 import type { Generation } from '../protocol/params.ts';
+import type { MiningMode } from './devnet/mining.ts';
 import type { RestartMode } from './devnet/restart-policy.ts';
 
 export interface DevnetFlags {
@@ -14,7 +15,15 @@ export interface DevnetFlags {
   readonly dataDir?: string;
   readonly fresh?: true;
   readonly restart: RestartMode;
+  readonly mine: MiningMode;
   readonly untilHeight?: number;
+  readonly json?: true;
+}
+
+/** Of every command that asks a running devnet. */
+export interface ControlFlags {
+  readonly dataDir?: string;
+  readonly generation: Generation;
   readonly json?: true;
 }
 

@@ -1,13 +1,10 @@
 /** The commands and their flags. What a command does is in `commands/`, loaded when it is called. */
 
-import { Argument, Command, Option } from 'commander';
+import { Argument, Command } from 'commander';
 import { packageVersion } from '../config/package.ts';
 import type { Shell } from './completion.ts';
-import { RESTART_MODES } from './devnet/restart-policy.ts';
 import type {
   ConfigShowFlags,
-  AccountsFlags,
-  DevnetFlags,
   ExportFlags,
   GenesisFlags,
   ImportFlags,
@@ -28,6 +25,7 @@ import {
   onlyCommands,
   quiet,
 } from './command.ts';
+import { addDevnetCommands } from './devnet-program.ts';
 import { addForgingCommands } from './forging-program.ts';
 import { addOperatorCommands } from './operator-program.ts';
 import { printJson, printLine, printText } from './output.ts';
@@ -49,49 +47,7 @@ export function createProgram(): Command {
     .addHelpText('after', '\nEvery command has --help. Without a command bloomery describes itself, with exit code 0.');
   onlyCommands(program);
 
-  const devnet = command(program, 'devnet', 'run a private network of several nodes on this machine')
-    .option('--nodes <count>', 'number of nodes', integerFrom(1, 32), 4)
-    .option('--network <name|dir>', 'network to run, made by bloomery genesis create (default: a packaged devnet)')
-    .option('--delegates <count>', 'delegates of the packaged devnet, 101 unless given', integerFrom(1, 101))
-    .option('--block-time <seconds>', "length of a slot (default: the network's, 2)", integerFrom(2, 3600))
-    .addOption(generationOption())
-    .option('--http-port <port>', 'HTTP port of node 0; node i has port + i', integerFrom(1, 65_535), 4000)
-    .option('--ws-port <port>', 'peer port of node 0; node i has port + i', integerFrom(1, 65_535), 5000)
-    .option('--data-dir <dir>', 'folder for the nodes, their logs and the network')
-    .option('--fresh', 'forget what an earlier devnet left in that folder')
-    .addOption(
-      new Option('--restart <when>', 'whether a node that ends later on is started again')
-        .choices(RESTART_MODES)
-        .default(RESTART_MODES[0]),
-    )
-    .option('--until-height <height>', 'stop once all nodes hold the same block there', integerFrom(1, 1_000_000_000))
-    .option('--json', 'print one JSON object and nothing else on the standard output')
-    .addHelpText(
-      'after',
-      `
-Node i listens on port + i, forges with its share of the delegates and writes node-<i>/node.log in the data folder
-(default: devnet, or the name of the network, in BLOOMERY_HOME, else in ~/.bloomery). With another block time or number of
-delegates the network's folder is written to network in the data folder, for bloomery start --network. Ctrl-C or SIGTERM
-ends all nodes.
-
-Blocks become final after about four thirds of a round: 135 blocks with 101 delegates, 8 with 5.
-
-All nodes must answer within three minutes. From then on a node that is silent is waited for, and one that ends is started
-again, ever later, until it has ended five times in a row within a minute of its start.
-
-With --until-height the nodes have three minutes and three block times for each block from genesis; then, or when a node ends, the exit code is 1.
-With --json: {"nodes":[{"http","ws","height","blockId"}, ...]} with the port numbers of each node and the block at that
-height; without --until-height it is printed once all nodes answer, with the block each of them has then.
-${EXIT_CODES}`,
-    )
-    .action(async (options: DevnetFlags) => (await import('./commands/devnet.ts')).devnet(options));
-
-  command(devnet, 'accounts', 'list the accounts of the devnet with their passphrases (devnet only)')
-    .addOption(generationOption())
-    .option('--network <name|dir>', 'network made by bloomery genesis create (default: a packaged devnet)')
-    .option('--json', 'print {"accounts":[{"name","address","publicKey","passphrase"}, ...]}')
-    .addHelpText('after', EXIT_CODES)
-    .action(async (options: AccountsFlags) => (await import('./commands/devnet-accounts.ts')).devnetAccounts(options));
+  addDevnetCommands(program);
 
   command(program, 'start', 'run a node')
     .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')

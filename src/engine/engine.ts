@@ -77,7 +77,12 @@ export interface EngineDependencies {
   readonly genesis: Block;
   readonly verifier: Verifier;
   readonly transport: Transport;
+  /** What waits and rates are measured by. */
   readonly clock: Clock;
+  /** What slots and timestamps are compared with; `clock` unless given. */
+  readonly chainClock?: Clock | undefined;
+  /** Whether delegates leave their slots empty until `forgeNow` is called; they fill them unless given. */
+  readonly isForgingHeld?: (() => boolean) | undefined;
   readonly random: Random;
   readonly journal: FolderJournal;
   /** Where they are kept, if anywhere. Asked only where delegates do not sign by the journal alone. */
@@ -110,18 +115,21 @@ export class Engine {
   readonly #options: EngineOptions;
   readonly #customs: Customs;
   readonly #dependencies: EngineDependencies;
+  readonly #chainClock: Clock;
 
   constructor(dependencies: EngineDependencies, options: EngineOptions) {
     this.#options = options;
     this.#customs = { ...DEFAULT_CUSTOMS, ...options.customs };
     this.#dependencies = dependencies;
     const { store, rules, genesis, verifier, transport, clock, random } = dependencies;
+    const chainClock = dependencies.chainClock ?? clock;
+    this.#chainClock = chainClock;
     this.decisions = new Decisions(clock);
     this.slotRecords = new SlotRecords(clock);
     const observer = this.slotRecords.listenIn(this.decisions.listenIn(dependencies.observer));
     openGenesis(store, rules, genesis);
-    this.chain = new Chain({ store, rules, verifier, clock, observer: observer.room('chain') });
-    this.clockOffset = new ClockOffset(clock, observer.room('peers'));
+    this.chain = new Chain({ store, rules, verifier, clock: chainClock, observer: observer.room('chain') });
+    this.clockOffset = new ClockOffset(chainClock, observer.room('peers'));
     this.branchChanges = new BranchChanges(clock);
     this.peers = new PeerManager({ transport, store, clock, random, observer: observer.room('peers') }, options.peers);
     this.verificationBudget = new VerificationBudget({ clock, spentMs: () => verifier.spentMs });
@@ -137,13 +145,13 @@ export class Engine {
       rules,
       state: () => store,
       tip: () => this.chain.tip.header,
-      clock,
+      clock: chainClock,
       verify: this.chain.verify,
       limits: { perQueueMax: options.transactionsPerQueueMax },
       observer: observer.room('pool'),
       events: {
         verified: (transaction) => {
-          const delayMs = clock.nowMs() - momentMs(transaction.timestamp, rules.params);
+          const delayMs = chainClock.nowMs() - momentMs(transaction.timestamp, rules.params);
           observer.observe('transaction_delay_seconds', Math.max(0, delayMs) / 1000);
           this.#gossip.announceTransaction(transaction.id);
           for (const listener of this.#transactionListeners) listener(transaction);
@@ -173,6 +181,7 @@ export class Engine {
       chain: this.chain,
       transport,
       clock,
+      chainClock,
       random,
       observer: observer.room('sync'),
       customs: this.#customs,
@@ -203,7 +212,8 @@ export class Engine {
         if (this.verificationBudget.isWasteful(sourceOf(peerId))) this.peers.cutWasteful(peerId);
       },
       noteBlockTime: (peerId, { timestamp }, receivedMs) => {
-        this.clockOffset.note(peerId, rules.params.epochMs + timestamp * 1000, receivedMs);
+        const aheadMs = chainClock.nowMs() - clock.nowMs();
+        this.clockOffset.note(peerId, rules.params.epochMs + timestamp * 1000, receivedMs + aheadMs);
       },
       synchronizer: this.synchronizer,
     });
@@ -212,7 +222,9 @@ export class Engine {
       chain: this.chain,
       pool: this.pool,
       journal: this.#journal(forgeObserver),
-      clock,
+      clock: chainClock,
+      processClock: clock,
+      isHeld: dependencies.isForgingHeld ?? (() => false),
       observer: forgeObserver,
       waitThresholdMs: options.waitThresholdMs,
       riskDoubleForging: options.riskDoubleForging,
@@ -311,9 +323,10 @@ export class Engine {
   }
 
   #journal(observer: Observer): SigningJournal {
-    const { journal, watermarks, clock, rules } = this.#dependencies;
+    const { journal, watermarks, rules } = this.#dependencies;
     if (this.#options.riskDoubleForging) return journal;
-    return new WatermarkedJournal({ journal, watermarks, observer, nowS: epochTimeS(clock.nowMs(), rules.params) });
+    const nowS = epochTimeS(this.#chainClock.nowMs(), rules.params);
+    return new WatermarkedJournal({ journal, watermarks, observer, nowS });
   }
 
   get #expectsPeers(): boolean {

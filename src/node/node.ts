@@ -3,6 +3,7 @@
 import { platform, release } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Ed25519 } from '../crypto/ed25519.ts';
 import { decryptPassphrase, addressOf, keyPairOfPassphrase } from '../crypto/keys.ts';
 import { readBounded } from '../config/bounded-file.ts';
 import { buildIdentity } from '../config/build.ts';
@@ -15,9 +16,12 @@ import { createHttpServer } from '../http/app.ts';
 import { hexOf } from '../primitives/bytes.ts';
 import { Closers } from '../engine/closers.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { SigningWatermarks } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
+import type { ChainStore } from '../ports/store.ts';
+import type { Verifier } from '../ports/verifier.ts';
 import type { Transport } from '../ports/transport.ts';
 import { createTransport } from '../p2p/transport.ts';
 import { createChainLog } from '../store/chain-log.ts';
@@ -46,6 +50,27 @@ export interface NodeOptions {
   readonly observer: Observer;
   /** Where the observer's figures go, for those who ask for them. */
   readonly metrics?: MetricsRegistry;
+  /** What a devnet's supervisor moves; `bloomery start` gives none. */
+  readonly control?: NodeControl;
+}
+
+/** The hooks by which a node of a devnet is controlled. */
+export interface NodeControl {
+  /** What slots and timestamps are compared with, in the place of the machine's clock. */
+  readonly chainClock: Clock;
+  /** Whether delegates leave their slots empty until they are told to forge. */
+  isForgingHeld(): boolean;
+  /** Of the rules, in the place of the process's back end. */
+  readonly ed25519: Ed25519;
+  /** What is asked for signatures, over what answers for them. */
+  verifier(over: Verifier): Verifier;
+  /** Called before the node starts to work. */
+  built(parts: ControlledParts): void;
+}
+
+export interface ControlledParts {
+  readonly engine: Engine;
+  readonly store: ChainStore;
 }
 
 export interface RunningNode {
@@ -78,11 +103,11 @@ const TLS_FILE_BYTES_MAX = 1024 * 1024;
  *   cannot be decrypted; nothing stays open then
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
-  const { network, dataDirectory, config, observer, metrics } = options;
+  const { network, dataDirectory, config, observer, metrics, control } = options;
   const closers = new Closers();
   try {
     const generation = partsOf(network.params);
-    const rules = createRules(network.params);
+    const rules = createRules(network.params, control?.ed25519 === undefined ? {} : { ed25519: control.ed25519 });
     const genesis = rules.codec.genesisFromJson(network.genesisJson);
     const { codec, params } = rules;
     const chain = await openChainStore({
@@ -100,13 +125,14 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     });
     const transactionJournal = await openTransactionJournal(transactionJournalOf(dataDirectory), observer.room('pool'));
     closers.add(() => transactionJournal.close());
-    const verifier = createVerifierPool({
+    const verifierPool = createVerifierPool({
       threads: config.verifier.threads,
       cacheEntriesMax: SIGNATURE_ANSWERS_MAX,
       observer: observer.room('verifier'),
       ...(config.verifier.backend === 'auto' ? {} : { backend: config.verifier.backend }),
     });
-    closers.add(() => verifier.close());
+    closers.add(() => verifierPool.close());
+    const verifier = control?.verifier(verifierPool) ?? verifierPool;
 
     const identity: NodeIdentity = {
       networkName: network.name,
@@ -125,6 +151,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         verifier,
         transport,
         clock: systemClock,
+        chainClock: control?.chainClock,
+        isForgingHeld: control === undefined ? undefined : () => control.isForgingHeld(),
         random: systemRandom,
         journal,
         watermarks: watermarksOf(options),
@@ -152,6 +180,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         customs: { ...generation.customs, forgingConsensusMin: config.forging.consensusMin },
       },
     );
+    control?.built({ engine, store });
     const delegates = new ForgingDelegates({
       configured: config.forging.enabled ? config.forging.delegates : [],
       scheduler: engine.forging,
@@ -164,10 +193,14 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
 
     const queries = createQueries(store, params, { pause: nextTurn });
     const clock = systemClock;
-    const api = createNodeApi({ engine, store, queries, log, delegates, identity, clock, wantedPeers, metrics });
+    const chainClock = control?.chainClock ?? clock;
+    const api = createNodeApi({
+      ...{ engine, store, queries, log, delegates, identity, clock: chainClock },
+      ...{ wantedPeers, metrics },
+    });
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');
-      tellFiguresOf({ api, engine, store, delegates, chainDirectory, clock, observer }, metrics);
+      tellFiguresOf({ api, engine, store, delegates, chainDirectory, clock: chainClock, observer }, metrics);
     }
     let httpPort = 0;
     if (config.http.enabled) {

@@ -1,10 +1,16 @@
 /** The rules of a network, whichever generation it is of. */
 
+import type { Ed25519 } from '../crypto/ed25519.ts';
 import { createGen2Rules } from './gen2/rules.ts';
 import { createGen3Rules } from './gen3/rules.ts';
 import type { ChainParams } from './params.ts';
 import type { Rules } from './rules.ts';
 
-export function createRules(params: ChainParams): Rules {
-  return params.generation === 2 ? createGen2Rules(params) : createGen3Rules(params);
+export interface RulesOptions {
+  /** Signs forged blocks and rehearses them; the process's back end unless given. */
+  readonly ed25519?: Ed25519;
+}
+
+export function createRules(params: ChainParams, options: RulesOptions = {}): Rules {
+  return params.generation === 2 ? createGen2Rules(params, options) : createGen3Rules(params, options);
 }

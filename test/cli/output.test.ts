@@ -22,7 +22,9 @@ test.before(async () => {
   workplace = await makeWorkplace(folder);
   server = createServer((request, response) => {
     request.resume();
-    response.end(JSON.stringify({ data: wellAnswer(request.url ?? '') }));
+    const answer = wellAnswer(request.url ?? '');
+    // A devnet's supervisor answers with the result alone.
+    response.end(JSON.stringify(request.url === '/mine' ? answer : { data: answer }));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -84,8 +86,13 @@ test('the table of commands has a row for every command of the program', (t) => 
   t.deepEqual(missing, []);
 });
 
+/** Commands that ask a running devnet print by one and the same code: one of them stands for all. */
+const ASKS_DEVNET =
+  /^devnet (list|stop|kill|pause|resume|restart|add|instant|on-demand|interval|warp|freeze|snapshots?|revert|fund|impersonate)$/;
+const representatives = commandPaths().filter((path) => !ASKS_DEVNET.test(path));
+
 for (const [sink, open] of Object.entries(SINKS)) {
-  for (const path of commandPaths()) {
+  for (const path of representatives) {
     test.serial(`${path} with ${sink} as its output fails with one line that says so`, async (t) => {
       const { code, stderr } = await run(path, open());
       t.is(code, 1, stderr);
@@ -120,7 +127,7 @@ for (const [sink, open] of Object.entries(SINKS)) {
   });
 }
 
-for (const path of commandPaths().filter((each) => each !== 'start' && each !== 'devnet')) {
+for (const path of representatives.filter((each) => each !== 'start' && each !== 'devnet')) {
   test.serial(`${path} does its work when somebody has its output`, async (t) => {
     const { code, stderr } = await run(path, openSync(join(folder, 'stdout'), 'w'));
     // The doctor finds that the chain is not the node's.

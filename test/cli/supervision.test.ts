@@ -181,7 +181,7 @@ class FakeDevnet {
     const node = this.#plans[index];
     if (node === undefined) throw new Error(`no node ${index} is planned`);
     const end = (): void => this.end(index, { reason: 'stopped', exitCode: 0 });
-    return { node, pid: 1, ended, isRunning: () => isRunning, stop: end, kill: end };
+    return { node, pid: 1, ended, isRunning: () => isRunning, stop: end, kill: end, pause: () => undefined };
   }
 
   #client(index: number): NodeClient {

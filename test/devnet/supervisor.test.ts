@@ -108,7 +108,16 @@ test.serial('a node that stands still after the deadline of the start does not e
   const stop = new AbortController();
   const shown: (readonly NodeRow[])[] = [];
   let aheadMs = 0;
-  const parts = processParts(network, CLI_ENTRY, () => Date.now() + aheadMs);
+  const link = {
+    first: { setting: { kind: 'running', aheadMs: 0 }, isHeld: false, impersonated: [] },
+    onEvent: () => undefined,
+    onReturn: () => undefined,
+  } as const;
+  const parts = processParts(
+    network,
+    () => link,
+    () => Date.now() + aheadMs,
+  );
   const pids: number[] = [];
   const start = (node: PlannedNode): NodeProcess => {
     const started = parts.start(node);

@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeControlFile } from '../../src/cli/devnet/control-file.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { packagedNetworkDirectory } from '../../src/config/network.ts';
 import { createSnapshot } from '../../src/node/backup.ts';
@@ -101,6 +102,9 @@ export function argumentsOf(
   const table: Readonly<Record<string, () => readonly string[]>> = {
     devnet: () => ['--nodes', '1', '--until-height', '1', '--data-dir', join(fresh, 'devnet'), ...listening],
     'devnet accounts': () => [],
+    ...Object.fromEntries(
+      CONTROL_COMMANDS.map((name) => [`devnet ${name}`, () => controlArguments(name, fresh, node)]),
+    ),
     start: () => [...empty, '--no-peers', '--no-forging', ...listening],
     status: () => at,
     peers: () => at,
@@ -142,6 +146,38 @@ export function argumentsOf(
   return row();
 }
 
+/** Commands that ask a running devnet, with their arguments. */
+const CONTROL_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+  list: [],
+  stop: [],
+  kill: ['1'],
+  pause: ['1'],
+  resume: [],
+  restart: ['1'],
+  add: [],
+  mine: ['3'],
+  instant: [],
+  'on-demand': [],
+  interval: [],
+  warp: ['1h'],
+  freeze: [],
+  snapshot: ['one'],
+  revert: ['one'],
+  snapshots: [],
+  fund: ['1L', '1'],
+  impersonate: ['1L'],
+};
+const CONTROL_COMMANDS = Object.keys(CONTROL_ARGUMENTS);
+
+/** The control port is the node's: it answers to the names of operations, too. */
+function controlArguments(name: string, fresh: string, node: string): readonly string[] {
+  if (node !== '') {
+    mkdirSync(fresh, { recursive: true });
+    writeControlFile(fresh, { port: Number(new URL(node).port), token: 'ab'.repeat(32) });
+  }
+  return [...(CONTROL_ARGUMENTS[name] ?? []), '--data-dir', fresh];
+}
+
 /** What a node that is well says, by path. */
 const WELL_ANSWERS: Readonly<Record<string, unknown>> = {
   'node/status': {
@@ -172,6 +208,7 @@ const WELL_ANSWERS: Readonly<Record<string, unknown>> = {
   peers: [],
   transactions: [{ height: 5 }],
   signatures: {},
+  '/mine': { slots: 3, emptySlots: 0, height: 7, blockId: '17', time: '2026-01-01T00:00:00.000Z' },
 };
 
 /** Blocks with a gap of one slot before the third. */

@@ -1,10 +1,10 @@
 /** `bloomery devnet`: several nodes of a private network on this machine. */
 
-import { join, resolve } from 'node:path';
 import { bloomeryHome } from '../../config/network.ts';
 import { systemClock } from '../../node/system.ts';
 import {
   checkDevnetFolder,
+  devnetDirectory,
   lockDevnetFolder,
   placedNetwork,
   wipeDevnetFolder,
@@ -12,15 +12,18 @@ import {
 } from '../devnet/folder.ts';
 import { chooseNetwork, type ChosenNetwork } from '../devnet/network.ts';
 import { DEVNET_HOST, planDevnet } from '../devnet/plan.ts';
-import { processParts, runDevnet } from '../devnet/supervisor.ts';
+import { runSession } from '../devnet/session.ts';
 import { plainScreen, terminalScreen } from '../devnet/table.ts';
 import { checkPortsFree } from '../ports.ts';
-import { EXIT } from '../problems.ts';
+import { welcomeLines } from '../devnet/welcome.ts';
+import { EXIT, usageError } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 import type { DevnetFlags } from '../flags.ts';
 import { drawOnTerminal, note, outputIsTerminal, printJson, printLine } from '../output.ts';
 
 const SUMMARY_INTERVAL_MS = 10_000;
+/** The least that a network may have. */
+const SLOT_S_MIN = 2;
 
 /** @throws ProtocolError for what is wrong with the flags, a port that is taken, or a devnet that fails */
 export async function devnet(flags: DevnetFlags): Promise<void> {
@@ -33,12 +36,13 @@ export async function devnet(flags: DevnetFlags): Promise<void> {
 }
 
 async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
-  const directory =
-    flags.dataDir === undefined ? join(bloomeryHome(process.env), chosen.network.name) : resolve(flags.dataDir);
-  const network = placedNetwork(chosen, flags.blockTime, directory);
-  const nodes = planDevnet({ nodes: flags.nodes, httpPort: flags.httpPort, wsPort: flags.wsPort, directory, network });
+  const directory = devnetDirectory(flags, chosen.network.name);
+  const pace = paceOf(flags);
+  const network = placedNetwork(chosen, pace.slotS, directory);
+  const { httpPort, wsPort } = flags;
+  const nodes = planDevnet({ nodes: flags.nodes, httpPort, wsPort, directory, network });
   await checkPortsFree(
-    nodes.flatMap(({ httpPort, wsPort }) => [httpPort, wsPort]).map((port) => ({ host: DEVNET_HOST, port })),
+    nodes.flatMap((node) => [node.httpPort, node.wsPort]).map((port) => ({ host: DEVNET_HOST, port })),
   );
   if (flags.fresh !== true) checkDevnetFolder(directory, nodes.length, network);
 
@@ -50,28 +54,35 @@ async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
   try {
     if (flags.fresh === true) wipeDevnetFolder(directory);
     writeDevnetFolder(directory, nodes, chosen.network, network);
-    const count = nodes.length === 1 ? 'one node' : `${nodes.length} nodes`;
-    const { activeDelegates, blockTimeS } = network.params;
-    say(`${count} of ${network.name}, ${activeDelegates} delegates, block time ${blockTimeS} s; Ctrl-C ends them`);
-    say(`logs: ${join(directory, 'node-<i>', 'node.log')}`);
-    const result = await runDevnet({
-      nodes,
-      network,
+    const blockTimeS = (pace.intervalMs ?? network.params.blockTimeS * 1000) / 1000;
+    // Where the output is data, the same lines would be in everybody's way.
+    const lines = welcomeLines({ network, nodes, directory, mode: flags.mine, blockTimeS });
+    for (const line of flags.json === true ? lines.slice(0, 1) : lines) say(line);
+    const { untilHeight } = flags;
+    const result = await runSession({
+      ...{ directory, network, nodes, httpPort, wsPort, stop },
       restart: flags.restart,
+      mode: flags.mine,
       screen:
         outputIsTerminal() && flags.json !== true
           ? terminalScreen(drawOnTerminal)
           : plainScreen(say, SUMMARY_INTERVAL_MS, () => systemClock.nowMs()),
-      stop: stop.signal,
-      parts: processParts(network, process.argv[1] ?? '', () => systemClock.nowMs()),
-      ...(flags.untilHeight === undefined ? {} : { untilHeight: flags.untilHeight }),
-      ...(flags.json === true && flags.untilHeight === undefined ? { onReady: printJson } : {}),
+      ...(pace.intervalMs === undefined ? {} : { intervalMs: pace.intervalMs }),
+      ...(untilHeight === undefined ? {} : { untilHeight }),
+      ...(flags.json === true && untilHeight === undefined ? { onReady: printJson } : {}),
     });
     if (result !== undefined && flags.json === true) printJson(result);
-    else if (result !== undefined)
-      say(`all nodes hold block ${result.nodes[0]?.blockId} at height ${flags.untilHeight}`);
-    else if (flags.untilHeight !== undefined) process.exitCode = EXIT.failed;
+    else if (result !== undefined) say(`all nodes hold block ${result.nodes[0]?.blockId} at height ${untilHeight}`);
+    else if (untilHeight !== undefined) process.exitCode = EXIT.failed;
   } finally {
     lock.release();
   }
+}
+
+/** Slots are whole seconds, two of them at least; blocks may come faster than slots pass on the machine's clock. */
+function paceOf({ blockTime, mine }: DevnetFlags): { readonly slotS?: number; readonly intervalMs?: number } {
+  if (blockTime === undefined) return {};
+  if (blockTime >= SLOT_S_MIN) return { slotS: blockTime };
+  if (mine !== 'interval') throw usageError(`--block-time below ${SLOT_S_MIN} s is for --mine interval`);
+  return { slotS: SLOT_S_MIN, intervalMs: Math.round(blockTime * 1000) };
 }

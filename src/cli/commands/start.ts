@@ -11,8 +11,9 @@ import { startNode } from '../../node/node.ts';
 import { startWatchdog } from '../../node/watchdog/watchdog.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
-import { createObserver, type ObserverOptions } from '../../telemetry/logger.ts';
+import { createObserver } from '../../telemetry/logger.ts';
 import { MetricsRegistry } from '../../telemetry/metrics.ts';
+import { logOptionsOf, MEGABYTE } from '../log-options.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT, problemOf } from '../problems.ts';
 import type { StartFlags } from '../flags.ts';
@@ -100,19 +101,6 @@ function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Co
     `${name}: no delegate forges here yet and no peer is named, so no block comes: ` +
     `bloomery devnet --network ${directory} runs all delegates, forging.force: true those of this node`
   );
-}
-
-const MEGABYTE = 1_000_000;
-
-function logOptionsOf({ level, format, rooms, file, fileSizeMax, filesKept }: Config['log']): ObserverOptions {
-  const rotation = { bytesMax: fileSizeMax * MEGABYTE, filesKept };
-  return {
-    level,
-    format,
-    colour: format === 'human' && file === '' && process.stderr.isTTY,
-    levelsByRoom: Object.fromEntries(rooms),
-    ...(file === '' ? {} : { target: { file: resolve(file), rotation } }),
-  };
 }
 
 function startedLine(name: string, httpPort: number, wsPort: number, dataDirectory: string): string {

@@ -1,12 +1,14 @@
 /** The folder of a devnet: what an earlier run left there, and the files that its nodes are started with. */
 
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { readBounded } from '../../config/bounded-file.ts';
-import { loadNetwork, type Network } from '../../config/network.ts';
+import { bloomeryHome, loadNetwork, type Network } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
+import { clockSettingOf, type ClockSetting } from '../../node/movable-clock.ts';
 import { makeFolder } from '../../store/folder.ts';
 import { takeLock, type ProcessLock } from '../../store/process-lock.ts';
+import { CONTROL_FILE } from './control-file.ts';
 import type { ChosenNetwork } from './network.ts';
 import type { PlannedNode } from './plan.ts';
 
@@ -20,7 +22,19 @@ interface DevnetRecord {
 const RECORD_FILE = 'devnet.json';
 const FILE_BYTES_MAX = 1024 * 1024;
 const NETWORK_FOLDER = 'network';
+/** Where the clock stood when the devnet ended. */
+const CLOCK_FILE = 'clock.json';
+/** Public keys of accounts that are impersonated: nodes that read the chain anew must take what was sent in their names. */
+const IMPERSONATED_FILE = 'impersonated.json';
+const OWN_ENTRIES: ReadonlySet<string> = new Set([
+  ...[NETWORK_FOLDER, RECORD_FILE, CLOCK_FILE, CONTROL_FILE, IMPERSONATED_FILE, 'snapshots'],
+]);
 const LOCK_NAME = 'devnet.in-use';
+
+/** Where a devnet lies: the folder that is named, else one of its network's name in the user's home of all networks. */
+export function devnetDirectory({ dataDir }: { readonly dataDir?: string }, networkName: string): string {
+  return dataDir === undefined ? join(bloomeryHome(process.env), networkName) : resolve(dataDir);
+}
 
 /**
  * The network as the devnet runs it: with a folder of its own in the devnet's where the block time is another than the
@@ -89,7 +103,7 @@ export function lockDevnetFolder(directory: string): ProcessLock {
 export function wipeDevnetFolder(directory: string): void {
   if (!existsSync(directory)) return;
   for (const entry of readdirSync(directory)) {
-    if (/^node-[0-9]{1,2}$/.test(entry) || entry === NETWORK_FOLDER || entry === RECORD_FILE) {
+    if (/^node-[0-9]{1,2}$/.test(entry) || OWN_ENTRIES.has(entry)) {
       rmSync(join(directory, entry), { recursive: true });
     }
   }
@@ -111,9 +125,39 @@ export function writeDevnetFolder(
     loadNetwork(network.directory);
   }
   writeFileSync(join(directory, RECORD_FILE), `${JSON.stringify(recordOf(nodes.length, network))}\n`);
-  for (const node of nodes) {
-    makeFolder(node.directory);
-    writeFileSync(node.configFile, `${JSON.stringify(node.config, null, 2)}\n`, { mode: 0o600 });
+  for (const node of nodes) writeNodeFolder(node);
+}
+
+/** Makes the folder of one node, with its configuration. */
+export function writeNodeFolder(node: PlannedNode): void {
+  makeFolder(node.directory);
+  writeFileSync(node.configFile, `${JSON.stringify(node.config, null, 2)}\n`, { mode: 0o600 });
+}
+
+/** Keeps where the clock of the devnet stands, for the next run in this folder. */
+export function writeClock(directory: string, setting: ClockSetting): void {
+  writeFileSync(join(directory, CLOCK_FILE), `${JSON.stringify(setting)}\n`);
+}
+
+export function writeImpersonated(directory: string, publicKeys: readonly string[]): void {
+  writeFileSync(join(directory, IMPERSONATED_FILE), `${JSON.stringify(publicKeys)}\n`);
+}
+
+/** @throws ProtocolError `DEVNET_UNREADABLE` */
+export function readImpersonated(directory: string): readonly string[] {
+  const file = join(directory, IMPERSONATED_FILE);
+  if (!existsSync(file)) return [];
+  return readOwnJson(file) as readonly string[];
+}
+
+/** Where the clock stood at the end of the last run; undefined when nobody has moved it, or the file tells nothing. */
+export function readClock(directory: string): ClockSetting | undefined {
+  const file = join(directory, CLOCK_FILE);
+  if (!existsSync(file)) return undefined;
+  try {
+    return clockSettingOf(JSON.parse(readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8')));
+  } catch {
+    return undefined;
   }
 }
 
@@ -124,8 +168,13 @@ function recordOf(nodes: number, network: Network): DevnetRecord {
 function readRecord(directory: string): DevnetRecord | undefined {
   const file = join(directory, RECORD_FILE);
   if (!existsSync(file)) return undefined;
+  return readOwnJson(file) as DevnetRecord;
+}
+
+/** @throws ProtocolError `DEVNET_UNREADABLE` */
+function readOwnJson(file: string): unknown {
   try {
-    return JSON.parse(readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8')) as DevnetRecord;
+    return JSON.parse(readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8'));
   } catch (error) {
     throw new ProtocolError('DEVNET_UNREADABLE', { file }, `${file}: cannot be read: add --fresh to forget it`, {
       cause: error,

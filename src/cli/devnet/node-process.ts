@@ -2,7 +2,11 @@
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { startArguments, type PlannedNode } from './plan.ts';
+import { fileURLToPath } from 'node:url';
+import { ProcessLink, type LinkOptions } from './agent-link.ts';
+import { agentArguments, startArguments, type PlannedNode } from './plan.ts';
+
+const AGENT_PROGRAM = fileURLToPath(new URL(import.meta.url.replace(/node-process(\.[a-z]+)$/, 'agent-program$1')));
 
 /** How a process ended. */
 export interface NodeEnd {
@@ -22,6 +26,16 @@ export interface NodeProcess {
   stop(): void;
   /** Ends it without asking. */
   kill(): void;
+  /** Lets it stand still, or go on: it neither answers nor forges meanwhile. */
+  pause(isPaused: boolean): void;
+  /** The way to its agent, for one that has an agent. */
+  readonly link?: ProcessLink;
+}
+
+/** What runs in the process, and what the process is told about itself. */
+export interface NodeProgram {
+  readonly entry: string;
+  readonly args: readonly string[];
 }
 
 /**
@@ -30,12 +44,26 @@ export interface NodeProcess {
  * @param entry the executable that runs `bloomery` commands
  */
 export function startNodeProcess(node: PlannedNode, networkDirectory: string, entry: string): NodeProcess {
+  return forkNode(node, { entry, args: startArguments(node, networkDirectory) }).process;
+}
+
+/** Starts a planned node whose program answers to an agent link (`agent-program.ts`). */
+export function startAgentProcess(node: PlannedNode, networkDirectory: string, link: LinkOptions): NodeProcess {
+  const args = agentArguments(node, networkDirectory);
+  const { process, child } = forkNode(node, { entry: AGENT_PROGRAM, args });
+  return { ...process, link: new ProcessLink(child, link) };
+}
+
+function forkNode(
+  node: PlannedNode,
+  { entry, args }: NodeProgram,
+): { readonly process: NodeProcess; readonly child: ChildProcess } {
   const log = openSync(node.logFile, 'a', 0o600);
   // What an earlier process said last is no word of this one.
   const logStart = fstatSync(log).size;
   let child: ChildProcess;
   try {
-    child = fork(entry, startArguments(node, networkDirectory), {
+    child = fork(entry, args, {
       stdio: ['ignore', log, log, 'ipc'],
       env: { ...withoutOptions(process.env), BLOOMERY_SUPERVISED: '1' },
     });
@@ -48,14 +76,21 @@ export function startNodeProcess(node: PlannedNode, networkDirectory: string, en
       resolve({ reason: reasonOf(node.logFile, logStart, exitCode, signal), exitCode });
     });
   });
-  return {
+  const signal = (name: NodeJS.Signals): void => void child.kill(name);
+  const running: NodeProcess = {
     node,
     pid: child.pid,
     ended,
     isRunning: () => child.pid !== undefined && child.exitCode === null && child.signalCode === null,
-    stop: () => void child.kill('SIGTERM'),
-    kill: () => void child.kill('SIGKILL'),
+    stop: () => {
+      signal('SIGTERM');
+      // One that stands still hears it only when it goes on.
+      signal('SIGCONT');
+    },
+    kill: () => signal('SIGKILL'),
+    pause: (isPaused) => signal(isPaused ? 'SIGSTOP' : 'SIGCONT'),
   };
+  return { process: running, child };
 }
 
 /** Options in the environment are for single nodes: here they would overrule what the plan gives each of them. */

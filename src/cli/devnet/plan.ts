@@ -79,13 +79,46 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           // A node without others would wait for their consent for ever.
           ...(network.params.generation === 2 && nodes > 1 ? { consensusMin: CONSENSUS_MIN } : {}),
         },
-        // A block every few seconds: transactions should not wait longer than one for their announcement.
-        pool: { broadcastIntervalMs: Math.min(5000, network.params.blockTimeS * 500) },
+        pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
         // One process for each core is plenty here.
         verifier: { threads: 0 },
       },
     };
   });
+}
+
+/** A node that joins the others later: it follows them and forges nothing, as all delegates are dealt out. */
+export function planFollower(
+  nodes: readonly PlannedNode[],
+  { httpPort, wsPort, directory, network }: Omit<DevnetRequest, 'nodes'>,
+): PlannedNode {
+  const index = nodes.length;
+  const folder = join(directory, `node-${index}`);
+  return {
+    index,
+    httpPort: httpPort + index,
+    wsPort: wsPort + index,
+    directory: folder,
+    configFile: join(folder, 'config.json'),
+    logFile: join(folder, 'node.log'),
+    delegates: [],
+    config: {
+      http: { port: httpPort + index, host: DEVNET_HOST },
+      p2p: {
+        port: wsPort + index,
+        host: DEVNET_HOST,
+        fixedPeers: nodes.map((each) => `${DEVNET_HOST}:${each.wsPort}`),
+      },
+      forging: { enabled: false },
+      pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
+      verifier: { threads: 0 },
+    },
+  };
+}
+
+/** A block every few seconds: transactions should not wait longer than one for their announcement. */
+function broadcastIntervalMs({ params }: Network): number {
+  return Math.min(5000, params.blockTimeS * 500);
 }
 
 /** Time until all nodes must hold the block at a height, in milliseconds. */
@@ -96,4 +129,9 @@ export function deadlineMs(height: number, blockTimeS: number): number {
 /** Arguments of `bloomery` that run a planned node. */
 export function startArguments(node: PlannedNode, networkDirectory: string): readonly string[] {
   return ['start', '--network', networkDirectory, '--data-dir', node.directory, '--config', node.configFile];
+}
+
+/** Arguments of the program of `agent-program.ts` that run a planned node. */
+export function agentArguments(node: PlannedNode, networkDirectory: string): readonly string[] {
+  return [networkDirectory, node.directory, node.configFile];
 }

@@ -1,5 +1,6 @@
 /** One node of a devnet over all its processes: the one that runs, and those that are started when it ends. */
 
+import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeClient } from '../node-client.ts';
 import type { NodeEnd, NodeProcess } from './node-process.ts';
 import type { PlannedNode } from './plan.ts';
@@ -16,6 +17,8 @@ export interface SupervisedNodeOptions {
 type State =
   | { readonly kind: 'running'; readonly process: NodeProcess; readonly startedMs: number }
   | { readonly kind: 'waiting'; readonly untilMs: number }
+  /** Ended by the user, until the user starts it again. */
+  | { readonly kind: 'killed' }
   | { readonly kind: 'dead'; readonly reason: string };
 
 export class SupervisedNode {
@@ -24,6 +27,7 @@ export class SupervisedNode {
   readonly #options: SupervisedNodeOptions;
   readonly #policy: RestartPolicy;
   #state: State;
+  #isPaused = false;
 
   /** Starts the first process. */
   constructor(options: SupervisedNodeOptions) {
@@ -37,6 +41,49 @@ export class SupervisedNode {
   /** The process that runs, if one does. */
   get process(): NodeProcess | undefined {
     return this.#state.kind === 'running' ? this.#state.process : undefined;
+  }
+
+  /** One word for the state of its process. */
+  get stateName(): 'running' | 'paused' | 'killed' | 'ended' | 'dead' {
+    const { kind } = this.#state;
+    if (kind === 'waiting') return 'ended';
+    if (kind === 'running') return this.#isPaused ? 'paused' : 'running';
+    return kind;
+  }
+
+  /** Ends the process at once, as a crash would, until `restart`. */
+  async kill(): Promise<void> {
+    const { process } = this;
+    this.#state = { kind: 'killed' };
+    this.#isPaused = false;
+    process?.kill();
+    await process?.ended;
+  }
+
+  /** Ends the process in order, if one runs, and starts the next one. */
+  async restart(): Promise<void> {
+    const { process } = this;
+    this.#state = { kind: 'killed' };
+    this.#isPaused = false;
+    process?.stop();
+    await process?.ended;
+    this.#state = this.#started();
+  }
+
+  /**
+   * Lets the process stand still, or go on.
+   *
+   * @throws ProtocolError `DEVNET_NODE_DOWN` when none runs
+   */
+  pause(isPaused: boolean): void {
+    const { process } = this;
+    if (process?.isRunning() !== true) {
+      const { index } = this.node;
+      const message = `node ${index} does not run: start it with bloomery devnet restart ${index}`;
+      throw new ProtocolError('DEVNET_NODE_DOWN', { index }, message);
+    }
+    process.pause(isPaused);
+    this.#isPaused = isPaused;
   }
 
   /** Why no process will run any more; undefined while one runs or will. */
@@ -64,7 +111,9 @@ export class SupervisedNode {
       return `${name} is started again`;
     }
     const end = await this.end();
-    if (state.kind !== 'running' || end === undefined) return undefined;
+    // The user may have ended it meanwhile.
+    if (state.kind !== 'running' || end === undefined || this.#state !== state) return undefined;
+    this.#isPaused = false;
     const decision = this.#policy.ended(end, nowMs - state.startedMs);
     if (decision.kind === 'giveUp') {
       this.#state = { kind: 'dead', reason: end.reason };

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Network } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { nodeClient, type DelegateCounts, type NodeClient } from '../node-client.ts';
-import { startNodeProcess, type NodeProcess } from './node-process.ts';
+import { startAgentProcess, type NodeProcess } from './node-process.ts';
+import type { LinkOptions } from './agent-link.ts';
 import { DEVNET_HOST, STARTUP_MS, deadlineMs, type PlannedNode } from './plan.ts';
 import { FirstRound, missedBlocks } from './missed-blocks.ts';
 import type { RestartMode } from './restart-policy.ts';
@@ -23,6 +24,8 @@ export interface DevnetRun {
   readonly untilHeight?: number;
   /** Called once, when all nodes answer. */
   readonly onReady?: (result: DevnetResult) => void;
+  /** Gets the nodes once they are started. Further ones may be added to the list. */
+  readonly attach?: (nodes: SupervisedNode[]) => void;
   readonly parts: DevnetParts;
 }
 
@@ -54,11 +57,15 @@ const STOP_MS = 10_000;
 /**
  * Real processes.
  *
- * @param entry the executable that runs `bloomery` commands
+ * @param linkOf how a node that is started is linked to the supervisor
  */
-export function processParts(network: Network, entry: string, nowMs: () => number): DevnetParts {
+export function processParts(
+  network: Network,
+  linkOf: (node: PlannedNode) => LinkOptions,
+  nowMs: () => number,
+): DevnetParts {
   return {
-    start: (node) => startNodeProcess(node, network.directory, entry),
+    start: (node) => startAgentProcess(node, network.directory, linkOf(node)),
     client: (node) => nodeClient(`http://${DEVNET_HOST}:${node.httpPort}`),
     nowMs,
     pause: (timeMs, signal) => sleep(timeMs, undefined, { signal }).catch(() => undefined),
@@ -82,6 +89,7 @@ export async function runDevnet(run: DevnetRun): Promise<DevnetResult | undefine
       const { start, nowMs } = parts;
       nodes.push(new SupervisedNode({ node, client: parts.client(node), restart, start, nowMs }));
     }
+    run.attach?.(nodes);
     return await watch(run, nodes);
   } finally {
     await stopAll(nodes.flatMap(({ process }) => process ?? []));
@@ -137,7 +145,7 @@ async function refuseEnds(nodes: readonly SupervisedNode[]): Promise<void> {
   }
 }
 
-/** @throws ProtocolError `DEVNET_NODE_ENDED` when no node is left to run */
+/** @throws ProtocolError `DEVNET_NODE_ENDED` when no node is left to run, and none is down because the user ended it */
 async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): Promise<void> {
   for (const each of nodes) {
     const line = await each.supervise();
@@ -155,17 +163,19 @@ interface Look {
 }
 
 function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Look): readonly Promise<NodeRow>[] {
-  const running = nodes.filter(({ process }) => process !== undefined);
+  const running = nodes.filter(({ stateName }) => stateName === 'running');
   // The chain's own counters: one node's word is enough, and the first that answers gives it.
   const delegates = firstAnswer(running.map(({ client }) => client));
-  return nodes.map(async ({ node, client, process, deathReason }) => {
+  return nodes.map(async ({ node, client, process, stateName }) => {
     const ports = { index: node.index, httpPort: node.httpPort, wsPort: node.wsPort };
     const without = (absence: NodeRow['absence']): NodeRow => ({
       ...ports,
       state: undefined,
       ...(absence === undefined ? {} : { absence }),
     });
-    if (process === undefined) return without(deathReason === undefined ? 'ended' : 'dead');
+    if (process === undefined || stateName === 'paused') {
+      return without(stateName === 'running' ? 'ended' : stateName);
+    }
     try {
       const [status, peers, counts] = await Promise.all([client.status(), client.connectedPeers(), delegates]);
       const own = new Set(node.delegates.map(({ publicKey }) => publicKey));

@@ -15,7 +15,7 @@ export interface NodeRow {
       }
     | undefined;
   /** Why a node does not answer, in one word; `starting` unless given. */
-  readonly absence?: 'starting' | 'silent' | 'ended' | 'dead';
+  readonly absence?: 'starting' | 'silent' | 'paused' | 'killed' | 'ended' | 'dead';
 }
 
 const COLUMNS = ['node', 'http', 'ws', 'height', 'finalized', 'peers', 'forged', 'missed'];

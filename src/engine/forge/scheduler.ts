@@ -26,7 +26,12 @@ export interface ForgingDependencies {
   readonly chain: Chain;
   readonly pool: Pick<TransactionPool, 'step' | 'readyForForging'>;
   readonly journal: SigningJournal;
+  /** What slots are reckoned by. */
   readonly clock: Clock;
+  /** What a standstill of the process shows by; `clock` unless given. */
+  readonly processClock?: Pick<Clock, 'nowMs'>;
+  /** Whether slots are left empty until `forgeNow` asks for a block; never unless given. */
+  readonly isHeld?: () => boolean;
   readonly observer: Observer;
   /** After a missed slot, time that its late block is given, counted from the start of the present slot. */
   readonly waitThresholdMs: number;
@@ -56,7 +61,8 @@ export class ForgingScheduler {
 
   constructor(dependencies: ForgingDependencies) {
     this.#dependencies = dependencies;
-    this.#tipCheck = new TipCheck({ ...dependencies, isEnabled: (publicKey) => this.#keys.has(publicKey) });
+    const clock = dependencies.processClock ?? dependencies.clock;
+    this.#tipCheck = new TipCheck({ ...dependencies, clock, isEnabled: (publicKey) => this.#keys.has(publicKey) });
     this.#guard = new SigningGuard({ ...dependencies, tipCheck: this.#tipCheck });
   }
 
@@ -102,6 +108,21 @@ export class ForgingScheduler {
     if (this.#attempt === undefined) this.#wake();
     // The attempt under way may have seen an older state.
     else this.#isLookWanted = true;
+  }
+
+  /**
+   * Fills the present slot at once if it is ours: without waiting for a late block of the slot before, whatever holds forging
+   * and whoever the peers are. The journal and the disk have their say.
+   *
+   * @returns the block; undefined when the slot is not ours, is filled, or something keeps the delegate from signing
+   * @throws BlockRejected when the rules refuse it
+   */
+  async forgeNow(): Promise<Block | undefined> {
+    await this.#attempt;
+    const { chain } = this.#dependencies;
+    if (this.#stopped || chain.disk.obstacle() !== undefined) return undefined;
+    this.#slotOfLastLook = chain.currentSlot();
+    return this.#forge(true);
   }
 
   /** Resolves when an attempt under way has ended. */
@@ -155,6 +176,10 @@ export class ForgingScheduler {
   async #tryToForge(): Promise<void> {
     const { chain, clock, obstacle, waitUntilMs } = this.#dependencies;
     this.#tipCheck.tick();
+    if (this.#dependencies.isHeld?.() === true) {
+      this.#slotOfLastLook = chain.currentSlot();
+      return;
+    }
     this.#tellSleptSlots();
     if (this.#keys.size === 0 || this.#slotToForge(chain.tip) === undefined) return;
     if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
@@ -166,8 +191,14 @@ export class ForgingScheduler {
       else this.#refuse('FORGING_PAUSED', 'warn', 'forging is paused in a slot of ours', { ...found });
       return;
     }
-    const block = await chain.forge((tip) => this.#build(tip));
-    if (block === undefined) return;
+    await this.#forge(false);
+  }
+
+  /** @param isTold whether a late block of the slot before is not waited for */
+  async #forge(isTold: boolean): Promise<Block | undefined> {
+    const { chain } = this.#dependencies;
+    const block = await chain.forge((tip) => this.#build(tip, isTold));
+    if (block === undefined) return undefined;
     this.#dependencies.observer.log('info', 'BLOCK_FORGED', 'forged a block', {
       slot: slotAt(block.timestamp, chain.rules.params),
       height: block.height,
@@ -175,10 +206,11 @@ export class ForgingScheduler {
       delegate: block.generatorPublicKey,
       transactions: block.numberOfTransactions,
     });
+    return block;
   }
 
   /** The present slot and its owner's keys if it is ours to fill now. */
-  #slotToForge(tip: TipView): { readonly slot: number; readonly keyPair: KeyPair } | undefined {
+  #slotToForge(tip: TipView, isTold = false): { readonly slot: number; readonly keyPair: KeyPair } | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;
     const { rules, state } = chain;
     const nowMs = clock.nowMs();
@@ -190,14 +222,14 @@ export class ForgingScheduler {
     const keyPair = owner === undefined ? undefined : this.#keys.get(owner);
     if (keyPair === undefined) return undefined;
     const isLateBlockPossible = tipSlot < slot - 1 && nowMs <= slotStartMs(slot, rules.params) + waitThresholdMs;
-    return isLateBlockPossible ? undefined : { slot, keyPair };
+    return isLateBlockPossible && !isTold ? undefined : { slot, keyPair };
   }
 
   /** Builds the block, and has it in the journal, on disk, before anybody can see it. */
-  #build(tip: TipView): Block | undefined {
+  #build(tip: TipView, isTold: boolean): Block | undefined {
     const { chain, pool, journal } = this.#dependencies;
     const { rules, state } = chain;
-    const turn = this.#slotToForge(tip);
+    const turn = this.#slotToForge(tip, isTold);
     if (turn === undefined) return undefined;
     const publicKey = hexOf(turn.keyPair.publicKey);
     const clearance = this.#guard.clearance(publicKey, turn.slot);

@@ -7,7 +7,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { SigningJournal } from '../../ports/journal.ts';
 import type { AnnouncedTip } from '../../protocol/rules.ts';
-import { epochTimeS, slotAt } from '../../protocol/slots.ts';
+import { slotAt } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 
@@ -26,7 +26,7 @@ export interface Witnesses {
 }
 
 export interface TipCheckDependencies {
-  readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'listen'>;
+  readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS' | 'listen'>;
   readonly journal: Pick<SigningJournal, 'last' | 'outside'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Whether a delegate is switched on here. */
@@ -127,7 +127,9 @@ export class TipCheck {
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
     // In so many slots every active delegate has one: after them peers that claim more than they give hold us up no more.
-    const untilS = epochTimeS(this.#startedMs, params) + params.activeDelegates * params.blockTimeS;
+    // Reckoned back from the chain's time: its clock may be another than the process's.
+    const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
+    const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
     const lost = this.#signedBeyondTip();
     if (lost === undefined) {

@@ -51,6 +51,8 @@ export interface SynchronizerDependencies {
   readonly chain: Chain;
   readonly transport: Pick<Transport, 'request' | 'connections'>;
   readonly clock: Clock;
+  /** What slots are reckoned by; `clock` unless given. */
+  readonly chainClock?: Pick<Clock, 'nowMs'>;
   readonly random: Random;
   readonly observer: Observer;
   readonly customs: Pick<Customs, 'isTipAsked' | 'rivalsAtOurHeight'>;
@@ -71,6 +73,7 @@ export class Synchronizer {
   readonly #chain: Chain;
   readonly #transport: Pick<Transport, 'request' | 'connections'>;
   readonly #clock: Clock;
+  readonly #chainClock: Pick<Clock, 'nowMs'>;
   readonly #observer: Observer;
   readonly #ended: SynchronizerDependencies['ended'];
   readonly #rests: Rests;
@@ -97,6 +100,7 @@ export class Synchronizer {
     this.#chain = dependencies.chain;
     this.#transport = dependencies.transport;
     this.#clock = dependencies.clock;
+    this.#chainClock = dependencies.chainClock ?? dependencies.clock;
     this.#observer = dependencies.observer;
     this.#ended = dependencies.ended;
     this.#rests = new Rests(dependencies.clock);
@@ -133,14 +137,15 @@ export class Synchronizer {
   }
 
   /**
-   * Unix time in milliseconds until which a block of ours of the present slot waits, because somebody claims to have a better
+   * Time of the chain's clock in milliseconds until which a block of ours of the present slot waits, because somebody claims to have a better
    * chain: a block on a tip that is about to be left would be lost. It is early enough to forge in that slot all the same.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;
     const { params } = this.#chain.rules;
     const startMs = slotStartMs(this.#chain.currentSlot(), params);
-    return Math.min(this.#waitedUntilMs, startMs + params.blockTimeS * 1000 * SLOT_SHARE_WAITED);
+    const aheadMs = this.#chainClock.nowMs() - this.#clock.nowMs();
+    return Math.min(this.#waitedUntilMs + aheadMs, startMs + params.blockTimeS * 1000 * SLOT_SHARE_WAITED);
   }
 
   /** How far a download is; undefined when none is under way. */

@@ -63,6 +63,7 @@ export function scene({ timersEarlyMs = 0, readingMs = 0 }: SceneOptions = {}) {
   const signed = new Map<string, SignedHeader>();
   let journalError: Error | undefined;
   let obstacle: string | undefined;
+  let isHeld = false;
   const scheduler = new ForgingScheduler({
     chain,
     pool: { step: () => undefined, readyForForging: () => [] },
@@ -75,6 +76,7 @@ export function scene({ timersEarlyMs = 0, readingMs = 0 }: SceneOptions = {}) {
       },
     },
     clock,
+    isHeld: () => isHeld,
     observer,
     waitThresholdMs: 1000,
     riskDoubleForging: true,
@@ -107,6 +109,7 @@ export function scene({ timersEarlyMs = 0, readingMs = 0 }: SceneOptions = {}) {
       return chain.receive(maker.build({ missedSlots }));
     },
     fillDisk: (full: boolean) => (isDiskFull = full),
+    hold: (held: boolean) => (isHeld = held),
     hinder: (reason: string | undefined) => (obstacle = reason),
     /** Our slots from one on, up to another, as the present order has them. */
     ownSlots: (from: number, below: number): readonly number[] => {

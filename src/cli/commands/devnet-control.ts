@@ -1,0 +1,136 @@
+/** `bloomery devnet list`, `mine`, `warp` and the other commands that ask a running devnet. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lskText } from '../../primitives/amount.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { ANSWERS, type Answer, type ControlNode } from '../devnet/control-answers.ts';
+import { askDevnet } from '../devnet/control-client.ts';
+import { isControlFileThere } from '../devnet/control-file.ts';
+import { devnetDirectory } from '../devnet/folder.ts';
+import type { MiningMode } from '../devnet/mining.ts';
+import { devnetNetworkName } from '../devnet/network.ts';
+import type { SnapshotFacts } from '../devnet/snapshots.ts';
+import type { ControlFlags } from '../flags.ts';
+import { printJson, printLines } from '../output.ts';
+
+/** Nodes stop within ten seconds or are ended. */
+const STOP_MS_MAX = 30_000;
+const STOP_POLL_MS = 50;
+
+export class DevnetControl {
+  readonly #flags: ControlFlags;
+  readonly #directory: string;
+
+  constructor(flags: ControlFlags) {
+    this.#flags = flags;
+    this.#directory = devnetDirectory(flags, devnetNetworkName(flags.generation));
+  }
+
+  async list(): Promise<void> {
+    const answer = await this.#ask('list', {}, ANSWERS.list);
+    const { mode, clock, time, nodes } = answer;
+    this.#tell(answer, [`blocks ${mode}, clock ${clock} at ${time}`, ...nodes.map(nodeLine)]);
+  }
+
+  async stop(): Promise<void> {
+    await this.#ask('stop', {}, ANSWERS.stop);
+    for (let waitedMs = 0; isControlFileThere(this.#directory); waitedMs += STOP_POLL_MS) {
+      if (waitedMs > STOP_MS_MAX) {
+        const message = `the devnet in ${this.#directory} has not ended within ${STOP_MS_MAX / 1000} s`;
+        throw new ProtocolError('DEVNET_STOP_LATE', {}, message);
+      }
+      await sleep(STOP_POLL_MS);
+    }
+    this.#tell({}, ['the devnet has ended']);
+  }
+
+  async node(operation: 'kill' | 'pause' | 'restart', node: number): Promise<void> {
+    this.#tellNode(await this.#ask(operation, { node }, ANSWERS.node));
+  }
+
+  async resume(node: number | undefined): Promise<void> {
+    if (node === undefined) return this.#time('resume', {}, 'the clock goes on from');
+    this.#tellNode(await this.#ask('resume', { node }, ANSWERS.node));
+  }
+
+  async add(): Promise<void> {
+    this.#tellNode(await this.#ask('add', {}, ANSWERS.node));
+  }
+
+  async mine(slots: number): Promise<void> {
+    const answer = await this.#ask('mine', { slots }, ANSWERS.mine);
+    const { emptySlots, height, blockId, time } = answer;
+    const empty = emptySlots === 0 ? '' : `, ${emptySlots} of them stayed empty`;
+    this.#tell(answer, [`${slots} slots${empty}: height ${height}, block ${blockId}, ${time}`]);
+  }
+
+  async mode(mode: MiningMode): Promise<void> {
+    const answer = await this.#ask('mode', { mode }, ANSWERS.mode);
+    this.#tell(answer, [`blocks come ${mode}`]);
+  }
+
+  warp(to: string): Promise<void> {
+    return this.#time('warp', { to }, 'the clock of all nodes is at');
+  }
+
+  freeze(): Promise<void> {
+    return this.#time('freeze', {}, 'the clock stands at');
+  }
+
+  async snapshot(name: string): Promise<void> {
+    const answer = await this.#ask('snapshot', { name }, ANSWERS.snapshot);
+    this.#tell(answer, [`kept ${snapshotLine(answer)}`]);
+  }
+
+  async revert(name: string): Promise<void> {
+    const answer = await this.#ask('revert', { name }, ANSWERS.snapshot);
+    this.#tell(answer, [`back at ${snapshotLine(answer)}`]);
+  }
+
+  async snapshots(): Promise<void> {
+    const answer = await this.#ask('snapshots', {}, ANSWERS.snapshots);
+    const lines = answer.snapshots.map(snapshotLine);
+    this.#tell(answer, lines.length === 0 ? ['no snapshot was made yet'] : lines);
+  }
+
+  async fund(address: string, amount: bigint): Promise<void> {
+    const answer = await this.#ask('fund', { address, amount: amount.toString() }, ANSWERS.fund);
+    const { balance, height } = answer;
+    this.#tell(answer, [`${address} has ${lskText(BigInt(balance))} LSK at height ${height}`]);
+  }
+
+  async impersonate(address: string): Promise<void> {
+    const answer = await this.#ask('impersonate', { address }, ANSWERS.impersonate);
+    this.#tell(answer, [
+      `${address}: any 128 hexadecimal digits pass for its signature on the nodes of this devnet`,
+      `senderPublicKey ${answer.publicKey}`,
+    ]);
+  }
+
+  async #time(operation: string, parameters: object, words: string): Promise<void> {
+    const answer = await this.#ask(operation, parameters, ANSWERS.time);
+    this.#tell(answer, [`${words} ${answer.time}`]);
+  }
+
+  #tellNode(node: ControlNode): void {
+    this.#tell(node, [nodeLine(node)]);
+  }
+
+  #tell(answer: object, lines: readonly string[]): void {
+    if (this.#flags.json === true) printJson(answer);
+    else printLines(lines);
+  }
+
+  async #ask<T>(operation: string, parameters: object, answer: Answer<T>): Promise<T> {
+    return answer.read(await askDevnet(this.#directory, operation, parameters));
+  }
+}
+
+function snapshotLine({ name, height, blockId, time }: SnapshotFacts): string {
+  return `${name}  height ${height}, block ${blockId}, ${time}`;
+}
+
+function nodeLine({ index, state, http, ws, delegates, pid }: ControlNode): string {
+  const process = pid === undefined ? '' : `, process ${pid}`;
+  return `node ${index}  ${state.padEnd(8)} http ${http}, peers ${ws}, ${delegates} delegates${process}`;
+}

@@ -1,0 +1,223 @@
+/** The commands of a devnet: running one, and asking one that runs. */
+
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { beddowsOfLskText } from '../primitives/amount.ts';
+import { command, EXIT_CODES, generationOption, integerFrom } from './command.ts';
+import type { DevnetControl } from './commands/devnet-control.ts';
+import { RESTART_MODES } from './devnet/restart-policy.ts';
+import { MINED_SLOTS_MAX, MINING_MODES } from './devnet/mining.ts';
+import type { AccountsFlags, ControlFlags, DevnetFlags } from './flags.ts';
+
+/** As many as ports and delegates are dealt out to, and some that joined later. */
+const NODE_INDEX_MAX = 99;
+
+export function addDevnetCommands(program: Command): void {
+  const devnet = command(program, 'devnet', 'run a private network of several nodes on this machine')
+    .option('--nodes <count>', 'number of nodes', integerFrom(1, 32), 4)
+    .option('--network <name|dir>', 'network to run, made by bloomery genesis create (default: a packaged devnet)')
+    .option('--delegates <count>', 'delegates of the packaged devnet, 101 unless given', integerFrom(1, 101))
+    .option('--block-time <seconds>', "time between blocks, from 0.2 (default: the network's, 2)", blockTime)
+    .addOption(
+      new Option('--mine <when>', 'when a block comes: in each slot, with a transaction, or when one is asked for')
+        .choices(MINING_MODES)
+        .default(MINING_MODES[0]),
+    )
+    .addOption(generationOption())
+    .option('--http-port <port>', 'HTTP port of node 0; node i has port + i', integerFrom(1, 65_535), 4000)
+    .option('--ws-port <port>', 'peer port of node 0; node i has port + i', integerFrom(1, 65_535), 5000)
+    .option('--data-dir <dir>', 'folder for the nodes, their logs and the network')
+    .option('--fresh', 'forget what an earlier devnet left in that folder')
+    .addOption(
+      new Option('--restart <when>', 'whether a node that ends later on is started again')
+        .choices(RESTART_MODES)
+        .default(RESTART_MODES[0]),
+    )
+    .option('--until-height <height>', 'stop once all nodes hold the same block there', integerFrom(1, 1_000_000_000))
+    .option('--json', 'print one JSON object and nothing else on the standard output')
+    .addHelpText(
+      'after',
+      `
+Node i listens on port + i, forges with its share of the delegates and writes node-<i>/node.log in the data folder
+(default: devnet, or the name of the network, in BLOOMERY_HOME, else in ~/.bloomery). With another block time or number of
+delegates the network's folder is written to network in the data folder, for bloomery start --network. Ctrl-C, SIGTERM or
+bloomery devnet stop ends all nodes.
+
+Slots are whole seconds, from 2. With a block time below 2 s (0.2 to 1.99) slots have 2 s and the clock of the chain runs
+ahead of the machine's: ten times as fast with 0.2. With --mine instant or on-demand it goes ahead by a slot where a block
+comes sooner than a slot after the one before.
+
+Blocks become final after about four thirds of a round: 135 blocks with 101 delegates, 8 with 5.
+
+All nodes must answer within three minutes. From then on a node that is silent is waited for, and one that ends is started
+again, ever later, until it has ended five times in a row within a minute of its start.
+
+The commands below ask a devnet that runs, over a port of this machine that needs the token in control.json in its folder.
+A devnet in another folder than the default is named with --data-dir after the command.
+
+With --until-height the nodes have three minutes and three block times for each block from genesis; then, or when a node ends, the exit code is 1.
+With --json: {"nodes":[{"http","ws","height","blockId"}, ...]} with the port numbers of each node and the block at that
+height; without --until-height it is printed once all nodes answer, with the block each of them has then.
+${EXIT_CODES}`,
+    )
+    .action(async (options: DevnetFlags) => (await import('./commands/devnet.ts')).devnet(options));
+
+  command(devnet, 'accounts', 'list the accounts of the devnet with their passphrases (devnet only)')
+    .addOption(generationOption())
+    .option('--network <name|dir>', 'network made by bloomery genesis create (default: a packaged devnet)')
+    .option('--json', 'print {"accounts":[{"name","address","publicKey","passphrase"}, ...]}')
+    .addHelpText('after', EXIT_CODES)
+    .action(async (options: AccountsFlags) => (await import('./commands/devnet-accounts.ts')).devnetAccounts(options));
+
+  addProcessCommands(devnet);
+  addTimeCommands(devnet);
+  addSnapshotCommands(devnet);
+  addAccountCommands(devnet);
+}
+
+/** Of a node, as the commands print it. */
+const NODE_JSON = '{"index","state","http","ws","delegates","pid"}';
+const TIME_JSON = 'print {"time"}';
+
+function addProcessCommands(devnet: Command): void {
+  const list = `print {"mode","clock","time","nodes":[${NODE_JSON}, ...]}`;
+  asking(devnet, 'list', 'list the nodes of a running devnet, with its clock', list).action(
+    ask((control) => control.list()),
+  );
+  asking(devnet, 'stop', 'end a running devnet with all its nodes', 'print {}').action(
+    ask((control) => control.stop()),
+  );
+  for (const [name, description] of [
+    ['kill', 'end a node at once, as a crash would, until it is restarted'],
+    ['pause', 'let a node stand still: it neither answers nor forges'],
+    ['restart', 'end a node in order, if it runs, and start it again'],
+  ] as const) {
+    asking(devnet, name, description, `print ${NODE_JSON}`)
+      .argument('<node>', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
+      .action(askOf<number>((control, node) => control.node(name, node)));
+  }
+  asking(
+    devnet,
+    'resume',
+    'let a paused node go on, or without a number the clock that was frozen',
+    `print ${NODE_JSON}, or {"time"} for the clock`,
+  )
+    .argument('[node]', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
+    .action(askOf<number | undefined>((control, node) => control.resume(node)));
+  asking(
+    devnet,
+    'add',
+    'start one more node, which follows the others and forges nothing',
+    `print ${NODE_JSON}`,
+  ).action(ask((control) => control.add()));
+}
+
+function addTimeCommands(devnet: Command): void {
+  asking(
+    devnet,
+    'mine',
+    'forge the next slots now, each by its delegate',
+    'print {"slots","emptySlots","height","blockId","time"}',
+  )
+    .argument('[slots]', 'number of slots', integerFrom(1, MINED_SLOTS_MAX), 1)
+    .addHelpText('after', 'A slot stays empty whose delegate is on a node that does not run.')
+    .action(askOf<number>((control, slots) => control.mine(slots)));
+  for (const [name, description] of [
+    ['instant', 'from now on forge a block when a transaction comes'],
+    ['on-demand', 'from now on forge a block when one is asked for'],
+    ['interval', 'from now on forge a block in each slot'],
+  ] as const) {
+    asking(devnet, name, description, 'print {"mode"}').action(ask((control) => control.mode(name)));
+  }
+  asking(devnet, 'warp', 'set the clock of all nodes ahead; the slots between stay empty', TIME_JSON)
+    .argument('<time>', 'how far (30s, 15m, 1h, 2d, 3w, 1y) or a date in UTC (2027-01-01, 2027-01-01T12:00)')
+    .action(askOf<string>((control, time) => control.warp(time)));
+  asking(devnet, 'freeze', 'let the clock of all nodes stand still: no slot begins', TIME_JSON).action(
+    ask((control) => control.freeze()),
+  );
+}
+
+function addAccountCommands(devnet: Command): void {
+  asking(
+    devnet,
+    'fund',
+    'send LSK of the account genesis to an address',
+    'print {"address","balance","transactionId","height"}',
+  )
+    .argument('<address>', 'recipient, digits followed by L')
+    .argument('<amount>', 'LSK with at most 8 decimals', beddows)
+    .addHelpText('after', 'It is in a block of all nodes when the command returns.')
+    .action(async (address: string, amount: bigint, options: ControlFlags) =>
+      (await controlOf(options)).fund(address, amount),
+    );
+  const json = 'print {"address","publicKey","secondPublicKey"?}';
+  asking(devnet, 'impersonate', 'let transactions of an account pass with any signature (devnet only)', json)
+    .argument('<address>', 'account that has sent something before')
+    .addHelpText(
+      'after',
+      `
+A transaction with its public key and any 128 hexadecimal digits as the signature is taken then, for as long as the devnet's
+folder lasts. No other node takes a chain with such transactions.`,
+    )
+    .action(askOf<string>((control, address) => control.impersonate(address)));
+}
+
+function beddows(text: string): bigint {
+  const amount = beddowsOfLskText(text);
+  if (amount !== undefined && amount > 0n) return amount;
+  throw new InvalidArgumentError('It must be an amount of LSK with at most 8 decimals');
+}
+
+const SNAPSHOT_JSON = '{"name","height","blockId","digest","time"}';
+
+function addSnapshotCommands(devnet: Command): void {
+  const text = `
+Kept are chains, signing records and pools of all nodes, how far the clock is ahead or where it is frozen, and when blocks come.`;
+  asking(devnet, 'snapshot', 'keep the devnet as it is under a name', `print ${SNAPSHOT_JSON}`)
+    .argument('<name>', 'name; an earlier snapshot of that name is replaced')
+    .addHelpText('after', text)
+    .action(askOf<string>((control, name) => control.snapshot(name)));
+  asking(devnet, 'revert', 'put all nodes back to a snapshot, which stays', `print ${SNAPSHOT_JSON}`)
+    .argument('<name>', 'name of the snapshot')
+    .addHelpText('after', text)
+    .action(askOf<string>((control, name) => control.revert(name)));
+  const list = `print {"snapshots":[${SNAPSHOT_JSON}, ...]}`;
+  asking(devnet, 'snapshots', 'list the snapshots of a running devnet', list).action(
+    ask((control) => control.snapshots()),
+  );
+}
+
+/** A command that asks a running devnet. @param json what `--json` prints */
+function asking(devnet: Command, name: string, description: string, json: string): Command {
+  return command(devnet, name, description)
+    .option('--data-dir <dir>', 'folder of the devnet')
+    .addOption(generationOption())
+    .option('--json', json)
+    .addHelpText('after', `\nWithout --data-dir: the default folder of the devnet of that generation.\n${EXIT_CODES}`);
+}
+
+function ask(work: (control: DevnetControl) => Promise<void>) {
+  return async (options: ControlFlags): Promise<void> => work(await controlOf(options));
+}
+
+function askOf<T>(work: (control: DevnetControl, argument: T) => Promise<void>) {
+  return async (argument: T, options: ControlFlags): Promise<void> => work(await controlOf(options), argument);
+}
+
+async function controlOf(options: ControlFlags): Promise<DevnetControl> {
+  const module = await import('./commands/devnet-control.ts');
+  return new module.DevnetControl(options);
+}
+
+const BLOCK_TIME_S_MIN = 0.2;
+const BLOCK_TIME_S_MAX = 3600;
+
+/** Whole seconds, or a time below two seconds. */
+function blockTime(text: string): number {
+  const value = Number(text);
+  const isWhole = /^[0-9]{1,4}$/.test(text) && value >= 1;
+  const isShort = /^[01]\.[0-9]{1,2}$/.test(text);
+  if ((isWhole || isShort) && value >= BLOCK_TIME_S_MIN && value <= BLOCK_TIME_S_MAX) return value;
+  throw new InvalidArgumentError(
+    `It must be an integer from 2 to ${BLOCK_TIME_S_MAX}, or a number from ${BLOCK_TIME_S_MIN} to 1.99`,
+  );
+}

@@ -1,0 +1,101 @@
+/** Questions to the agent of a node that is a child process, and its answers. */
+
+import type { ChildProcess } from 'node:child_process';
+import { ProtocolError } from '../../primitives/errors.ts';
+import type {
+  AgentEvent,
+  AgentLink,
+  AgentRequest,
+  AgentStart,
+  AgentState,
+  NumberedAnswer,
+  NumberedRequest,
+} from './messages.ts';
+
+export interface LinkOptions {
+  /** What the node begins with. */
+  readonly first: AgentStart;
+  readonly onEvent: (event: AgentEvent) => void;
+  /** Called when a node answers again that was silent. */
+  readonly onReturn: () => void;
+}
+
+interface Waiting {
+  readonly resolve: (state: AgentState) => void;
+  readonly reject: (error: Error) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** A block with all its transactions takes a tenth of a second; a machine under load may need much longer. */
+const ANSWER_MS_MAX = 15_000;
+
+export class ProcessLink implements AgentLink {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, Waiting>();
+  #number = 0;
+  #isReady = false;
+  #isSilent = false;
+
+  constructor(child: ChildProcess, { first, onEvent, onReturn }: LinkOptions) {
+    this.#child = child;
+    child.on('message', (message: NumberedAnswer | AgentEvent) => {
+      if (this.#isSilent) {
+        this.#isSilent = false;
+        onReturn();
+      }
+      if ('number' in message) {
+        this.#answered(message);
+        return;
+      }
+      if (message.event === 'ready') this.#isReady = true;
+      onEvent(message);
+    });
+    child.once('exit', () => this.#gone());
+    this.#send(first);
+  }
+
+  /** Whether it can be asked: it runs, and answered when it was asked last. */
+  get isUsable(): boolean {
+    return this.#isReady && !this.#isSilent && this.#child.connected;
+  }
+
+  ask(request: AgentRequest): Promise<AgentState> {
+    this.#number += 1;
+    const number = this.#number;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(number);
+        this.#isSilent = true;
+        reject(silent('does not answer'));
+      }, ANSWER_MS_MAX);
+      this.#waiting.set(number, { resolve, reject, timer });
+      this.#send({ number, request });
+    });
+  }
+
+  #send(message: NumberedRequest | AgentStart): void {
+    // A process that has just ended tells so by its end.
+    if (this.#child.connected) this.#child.send(message, () => undefined);
+  }
+
+  #answered(answer: NumberedAnswer): void {
+    const waiting = this.#waiting.get(answer.number);
+    if (waiting === undefined) return;
+    this.#waiting.delete(answer.number);
+    clearTimeout(waiting.timer);
+    if ('state' in answer) waiting.resolve(answer.state);
+    else waiting.reject(new ProtocolError(answer.error.code, {}, answer.error.message));
+  }
+
+  #gone(): void {
+    for (const { reject, timer } of this.#waiting.values()) {
+      clearTimeout(timer);
+      reject(silent('has ended'));
+    }
+    this.#waiting.clear();
+  }
+}
+
+function silent(how: string): ProtocolError {
+  return new ProtocolError('DEVNET_NODE_SILENT', {}, `the node ${how}`);
+}

@@ -1,0 +1,128 @@
+/**
+ * The control port of a devnet's supervisor. It listens on the loopback address alone, and takes a request only with the token
+ * of the devnet's folder, under its own host name and from no web page: a page that a browser shows can send requests to this
+ * machine too, and says so by an `Origin` or by the host name that it was given for this address.
+ */
+
+import { timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { sha256 } from '../../crypto/hash.ts';
+import { utf8 } from '../../primitives/bytes.ts';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import { DEVNET_HOST } from './plan.ts';
+
+/** Parameters and results of operations are JSON objects. */
+export type ControlParameters = Readonly<Record<string, unknown>>;
+export type ControlOperation = (parameters: ControlParameters) => Promise<object>;
+
+export interface ControlServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Parameters are names and numbers. */
+const BODY_BYTES_MAX = 16 * 1024;
+const CONNECTIONS_MAX = 32;
+const HEADERS_TIMEOUT_MS = 5_000;
+
+/**
+ * Listens on a free port.
+ *
+ * @param operations by name: `POST /<name>` with the parameters as a JSON object
+ */
+export async function startControlServer(
+  operations: ReadonlyMap<string, ControlOperation>,
+  token: string,
+): Promise<ControlServer> {
+  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS }, (request, response) => {
+    void respond(request, response, { server, operations, token });
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: DEVNET_HOST, port: 0 }, resolve);
+  });
+  return {
+    port: portOf(server),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Serving {
+  readonly server: Server;
+  readonly operations: ReadonlyMap<string, ControlOperation>;
+  readonly token: string;
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, serving: Serving): Promise<void> {
+  try {
+    const operation = admitted(request, serving);
+    const result = await operation(await parametersOf(request));
+    send(response, 200, result);
+  } catch (error) {
+    const code = error instanceof ProtocolError ? error.code : 'DEVNET_FAILED';
+    send(response, STATUSES[code] ?? 409, { code, message: messageOf(error) });
+  }
+}
+
+const STATUSES: Readonly<Record<string, number>> = {
+  USAGE: 400,
+  CONTROL_TOKEN_WRONG: 401,
+  CONTROL_FOREIGN: 403,
+  CONTROL_UNKNOWN: 404,
+  CONTROL_BODY_TOO_LARGE: 413,
+  DEVNET_FAILED: 500,
+};
+
+/** @throws ProtocolError for a request that has no business here; nothing of its body was read then */
+function admitted(request: IncomingMessage, { server, operations, token }: Serving): ControlOperation {
+  const { host, origin, authorization = '' } = request.headers;
+  const port = portOf(server);
+  if (origin !== undefined || (host !== `${DEVNET_HOST}:${port}` && host !== `localhost:${port}`)) {
+    throw new ProtocolError(
+      'CONTROL_FOREIGN',
+      {},
+      'the control port answers to this machine alone, and to no web page',
+    );
+  }
+  // Digests have one length, so that the comparison tells nothing by its time.
+  if (!timingSafeEqual(sha256(utf8(authorization)), sha256(utf8(`Bearer ${token}`)))) {
+    throw new ProtocolError('CONTROL_TOKEN_WRONG', {}, 'the token of the devnet is needed: it is in its control.json');
+  }
+  const operation = request.method === 'POST' ? operations.get((request.url ?? '').slice(1)) : undefined;
+  if (operation === undefined) throw new ProtocolError('CONTROL_UNKNOWN', {}, 'the devnet knows no such operation');
+  return operation;
+}
+
+async function parametersOf(request: IncomingMessage): Promise<ControlParameters> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    const part = chunk as Buffer;
+    bytes += part.length;
+    if (bytes > BODY_BYTES_MAX) throw new ProtocolError('CONTROL_BODY_TOO_LARGE', {}, 'the request is too large');
+    chunks.push(part);
+  }
+  if (bytes === 0) return {};
+  try {
+    const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as ControlParameters;
+  } catch {
+    // It is told below.
+  }
+  throw new ProtocolError('USAGE', {}, 'the parameters must be a JSON object');
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+  response.end(JSON.stringify(body));
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo | null)?.port ?? 0;
+}

@@ -1,0 +1,33 @@
+/** Moments as people type them: so long from now, or a date. */
+
+import { usageError } from '../problems.ts';
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+  y: 365 * 86_400_000,
+};
+const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z?)?$/;
+/** Chain time has 32 bits of seconds, which end 136 years after the epoch of 2016. */
+const LATEST_MS = Date.UTC(2150, 0, 1);
+
+/**
+ * Unix time in milliseconds of `90s`, `15m`, `1h`, `2d`, `3w`, `1y` (365 days) from `nowMs`, or of a date such as `2027-01-01`
+ * or `2027-01-01T12:00:00Z` (UTC).
+ *
+ * @throws ProtocolError `USAGE` for anything else, and for moments beyond the year 2149
+ */
+export function momentOf(text: string, nowMs: number): number {
+  const duration = /^(\d{1,10})([smhdwy])$/.exec(text);
+  const unitMs = UNITS_MS[duration?.[2] ?? ''];
+  let atMs = Number.NaN;
+  if (duration !== null && unitMs !== undefined) atMs = nowMs + Number(duration[1]) * unitMs;
+  else if (DATE.test(text)) atMs = Date.parse(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text);
+  if (atMs <= LATEST_MS) return atMs;
+  throw usageError(
+    `\`${text}\` is no time to come: give a duration (30s, 15m, 1h, 2d, 3w, 1y) or a date (2027-01-01, UTC)`,
+  );
+}

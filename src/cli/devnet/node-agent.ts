@@ -1,0 +1,199 @@
+/** Does what a devnet's supervisor asks, inside a node. */
+
+import type { ControlledParts, NodeControl } from '../../node/node.ts';
+import { MovableClock } from '../../node/movable-clock.ts';
+import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Verifier } from '../../ports/verifier.ts';
+import { slotAt } from '../../protocol/slots.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { JsonObject, Transaction } from '../../protocol/types.ts';
+import { copyState, writePool } from './node-state.ts';
+import { Impersonation } from './impersonation.ts';
+import {
+  BLOCKS_GIVEN_MAX,
+  type AgentAccount,
+  type AgentEvent,
+  type AgentRequest,
+  type AgentStart,
+  type AgentState,
+} from './messages.ts';
+
+export interface AgentOptions extends AgentStart {
+  /** Of the machine. */
+  readonly clock: Clock;
+  readonly tell: (event: AgentEvent) => void;
+  readonly place?: AgentPlace;
+}
+
+/** The node in its process and its folder. */
+export interface AgentPlace {
+  /** Of the node for its network. */
+  readonly dataDirectory: string;
+  close(): Promise<void>;
+  /** Builds and starts the node. */
+  open(): Promise<void>;
+}
+
+const CLOSED: AgentState = { tip: { id: '', height: 0, slot: 0 }, poolSize: 0 };
+
+export class NodeAgent implements NodeControl {
+  readonly chainClock: MovableClock;
+  readonly ed25519: Ed25519;
+  readonly #impersonation: Impersonation;
+  readonly #tell: (event: AgentEvent) => void;
+  #isHeld: boolean;
+  readonly #place: AgentPlace | undefined;
+  #parts: ControlledParts | undefined;
+
+  constructor({ clock, setting, isHeld, impersonated, tell, place }: AgentOptions) {
+    this.#impersonation = new Impersonation(impersonated);
+    this.ed25519 = this.#impersonation.ed25519(defaultEd25519());
+    this.chainClock = new MovableClock(clock, setting);
+    this.#isHeld = isHeld;
+    this.#tell = tell;
+    this.#place = place;
+  }
+
+  isForgingHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  verifier(over: Verifier): Verifier {
+    return this.#impersonation.verifier(over);
+  }
+
+  built(parts: ControlledParts): void {
+    this.#parts = parts;
+    parts.engine.listenToTransactions((transaction) => {
+      this.#tell({ event: 'transaction', id: transaction.id, transaction: this.#json(transaction) });
+    });
+  }
+
+  /** To be called when the node runs. */
+  ready(): void {
+    this.#tell({ event: 'ready', state: this.state() });
+  }
+
+  /** @throws ProtocolError `DEVNET_NODE_STARTING` before the node is built; BlockRejected what the rules refuse */
+  async handle(request: AgentRequest): Promise<AgentState> {
+    switch (request.op) {
+      case 'set': {
+        this.chainClock.set(request.setting);
+        this.#isHeld = request.isHeld;
+        if (this.#parts === undefined) break;
+        this.#engine.forging.look();
+        break;
+      }
+      case 'state':
+        break;
+      case 'forge': {
+        const block = await this.#engine.forging.forgeNow();
+        if (block === undefined) break;
+        return { ...this.state(), forged: this.#engine.chain.rules.codec.blockToJson(block) };
+      }
+      case 'take': {
+        const { chain } = this.#engine;
+        for (const json of request.blocks) {
+          const block = chain.rules.codec.blockFromJson(json);
+          // It may have come from a peer meanwhile.
+          if (block.height > chain.tip.header.height) await chain.receive(block);
+        }
+        break;
+      }
+      case 'give':
+        return { ...this.state(), blocks: this.#blocksAbove(request.aboveHeight) };
+      case 'transaction': {
+        const { pool, chain } = this.#engine;
+        const { id } = chain.rules.codec.transactionFromJson(request.transaction);
+        if (pool.has(id)) break;
+        const result = pool.submit(request.transaction);
+        if (result.accepted) break;
+        const reason = result.errors[0]?.message ?? result.message;
+        throw new ProtocolError('DEVNET_TRANSACTION_REFUSED', { id }, `the transaction is refused: ${reason}`);
+      }
+      case 'account':
+        return { ...this.state(), ...this.#accountOf(request.address) };
+      case 'confirmed': {
+        const isConfirmed = this.#built.store.transactionPlace(request.id) !== undefined;
+        return { ...this.state(), isConfirmed };
+      }
+      case 'impersonate':
+        this.#impersonation.add(request.publicKeys);
+        break;
+      case 'snapshot': {
+        const { chain, pool } = this.#engine;
+        await chain.idle();
+        // Nothing is awaited from here on, so nothing is written meanwhile.
+        copyState(this.#lasting.dataDirectory, request.directory);
+        writePool(request.directory, pool, chain.rules.codec);
+        return { ...this.state(), digest: this.#digest() };
+      }
+      case 'close':
+        await this.#lasting.close();
+        this.#parts = undefined;
+        return CLOSED;
+      case 'open': {
+        await this.#lasting.open();
+        const { pool } = this.#engine;
+        for (const transaction of request.transactions) pool.submit(transaction);
+        return { ...this.state(), digest: this.#digest() };
+      }
+    }
+    return this.state();
+  }
+
+  state(): AgentState {
+    const { chain, pool } = this.#engine;
+    const { id, height, timestamp } = chain.tip.header;
+    const { received, validated, verified, ready } = pool.sizes();
+    return {
+      tip: { id, height, slot: slotAt(timestamp, chain.rules.params) },
+      poolSize: received + validated + verified + ready,
+    };
+  }
+
+  get #engine() {
+    return this.#built.engine;
+  }
+
+  get #built(): ControlledParts {
+    if (this.#parts === undefined) throw new ProtocolError('DEVNET_NODE_STARTING', {}, 'the node is not up yet');
+    return this.#parts;
+  }
+
+  get #lasting(): AgentPlace {
+    if (this.#place === undefined) throw new ProtocolError('DEVNET_NODE_FLEETING', {}, 'the node has no folder');
+    return this.#place;
+  }
+
+  #blocksAbove(height: number): readonly JsonObject[] {
+    const { chain } = this.#engine;
+    const { store } = this.#built;
+    const last = Math.min(chain.tip.header.height, height + BLOCKS_GIVEN_MAX);
+    const heights = Array.from({ length: Math.max(0, last - height) }, (_, index) => height + 1 + index);
+    return heights.flatMap((each) => store.block(each) ?? []).map((block) => chain.rules.codec.blockToJson(block));
+  }
+
+  #accountOf(address: string): { readonly account?: AgentAccount } {
+    const account = this.#built.store.account(address);
+    if (account === undefined) return {};
+    const { balance, publicKey, secondPublicKey, group } = account;
+    return {
+      account: {
+        balance: balance.toString(),
+        isGroup: group !== undefined,
+        ...(publicKey === undefined ? {} : { publicKey }),
+        ...(secondPublicKey === undefined ? {} : { secondPublicKey }),
+      },
+    };
+  }
+
+  #digest(): string {
+    return this.#built.store.stateDigest();
+  }
+
+  #json(transaction: Transaction) {
+    return this.#engine.chain.rules.codec.transactionToJson(transaction);
+  }
+}

@@ -1,0 +1,139 @@
+/** What can be asked of a running devnet, by name, as `control-server.ts` offers it and commands use it. */
+
+import { usageError } from '../problems.ts';
+import type { ControlOperation, ControlParameters } from './control-server.ts';
+import { momentOf } from './moments.ts';
+import type { People } from './people.ts';
+import type { Snapshots } from './snapshots.ts';
+import type { SupervisedNode } from './supervised-node.ts';
+import { MINED_SLOTS_MAX, MINING_MODES, type MiningMode } from './mining.ts';
+import type { Timekeeper } from './timekeeper.ts';
+
+export interface OperationParts {
+  readonly nodes: () => readonly SupervisedNode[];
+  readonly timekeeper: Timekeeper;
+  readonly snapshots: Snapshots;
+  readonly people: People;
+  /** Starts one more node, which follows the others. */
+  readonly add: () => Promise<SupervisedNode>;
+  /** Called when a paused node goes on. */
+  readonly resumed: (node: SupervisedNode) => void;
+  /** Ends the devnet; resolves before it has ended. */
+  readonly stop: () => void;
+  /** Called when the clock was set. */
+  readonly clockMoved: () => void;
+}
+
+export function operationsOf(parts: OperationParts): ReadonlyMap<string, ControlOperation> {
+  const { nodes, timekeeper, snapshots, people, add, resumed, stop, clockMoved } = parts;
+  const nodeOf = (parameters: ControlParameters): SupervisedNode => {
+    const { node: index } = parameters;
+    const found = nodes().find(({ node }) => node.index === index);
+    if (found === undefined)
+      throw usageError(`there is no node ${String(index)}: the last one is ${nodes().length - 1}`);
+    return found;
+  };
+  const moved = async <T extends object>(change: Promise<T>): Promise<T> => {
+    const result = await change;
+    clockMoved();
+    return result;
+  };
+  return new Map<string, ControlOperation>([
+    ['list', () => Promise.resolve(devnetOf(parts))],
+    [
+      'stop',
+      () => {
+        // The answer leaves first.
+        setImmediate(stop);
+        return Promise.resolve({});
+      },
+    ],
+    [
+      'kill',
+      async (parameters) => {
+        const node = nodeOf(parameters);
+        await node.kill();
+        return rowOf(node);
+      },
+    ],
+    [
+      'restart',
+      async (parameters) => {
+        const node = nodeOf(parameters);
+        await node.restart();
+        return rowOf(node);
+      },
+    ],
+    [
+      'pause',
+      (parameters) => {
+        const node = nodeOf(parameters);
+        node.pause(true);
+        return Promise.resolve(rowOf(node));
+      },
+    ],
+    [
+      'resume',
+      (parameters) => {
+        if (parameters['node'] === undefined) return moved(timekeeper.resume());
+        const node = nodeOf(parameters);
+        node.pause(false);
+        resumed(node);
+        return Promise.resolve(rowOf(node));
+      },
+    ],
+    ['add', async () => rowOf(await add())],
+    ['mine', (parameters) => moved(timekeeper.mine(slotsOf(parameters)))],
+    [
+      'mode',
+      async (parameters) => {
+        const mode = modeOf(parameters);
+        await timekeeper.setMode(mode);
+        return { mode };
+      },
+    ],
+    ['warp', (parameters) => moved(timekeeper.warp(momentOf(String(parameters['to']), timekeeper.nowMs())))],
+    ['freeze', () => moved(timekeeper.freeze())],
+    ['snapshot', (parameters) => moved(snapshots.create(textOf(parameters, 'name')))],
+    ['revert', (parameters) => moved(snapshots.revert(textOf(parameters, 'name')))],
+    ['fund', (parameters) => moved(people.fund(textOf(parameters, 'address'), textOf(parameters, 'amount')))],
+    ['impersonate', (parameters) => people.impersonate(textOf(parameters, 'address'))],
+    ['snapshots', () => Promise.resolve({ snapshots: snapshots.list() })],
+  ]);
+}
+
+function textOf(parameters: ControlParameters, name: string): string {
+  const value = parameters[name];
+  return typeof value === 'string' ? value : '';
+}
+
+function slotsOf({ slots = 1 }: ControlParameters): number {
+  if (Number.isInteger(slots) && Number(slots) >= 1 && Number(slots) <= MINED_SLOTS_MAX) return Number(slots);
+  throw usageError(`the number of slots must be an integer from 1 to ${MINED_SLOTS_MAX}`);
+}
+
+function modeOf({ mode }: ControlParameters): MiningMode {
+  const found = MINING_MODES.find((each) => each === mode);
+  if (found === undefined) throw usageError(`the mode must be one of ${MINING_MODES.join(', ')}`);
+  return found;
+}
+
+function devnetOf({ nodes, timekeeper }: OperationParts) {
+  return {
+    mode: timekeeper.mode,
+    clock: timekeeper.setting.kind,
+    time: new Date(timekeeper.nowMs()).toISOString(),
+    nodes: nodes().map(rowOf),
+  };
+}
+
+function rowOf({ node, process, stateName }: SupervisedNode) {
+  return {
+    index: node.index,
+    state: stateName,
+    http: node.httpPort,
+    ws: node.wsPort,
+    delegates: node.delegates.length,
+    ...(process?.pid === undefined ? {} : { pid: process.pid }),
+  };
+}

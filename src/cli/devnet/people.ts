@@ -1,0 +1,108 @@
+/** Accounts of a devnet: giving them money, and acting in their names without their keys. */
+
+import type { Network } from '../../config/network.ts';
+import { defaultEd25519 } from '../../crypto/ed25519.ts';
+import { addressFault, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { createSigner } from '../../protocol/sign.ts';
+import { epochTimeS } from '../../protocol/slots.ts';
+import { readAccounts } from '../genesis/accounts-file.ts';
+import { usageError } from '../problems.ts';
+import { readImpersonated, writeImpersonated } from './folder.ts';
+import type { Timekeeper } from './timekeeper.ts';
+
+export interface PeopleParts {
+  /** Folder of the devnet. */
+  readonly directory: string;
+  readonly network: Network;
+  readonly timekeeper: Timekeeper;
+}
+
+export interface FundedAccount {
+  readonly address: string;
+  /** Beddows. */
+  readonly balance: string;
+  readonly transactionId: string;
+  /** Of the block with the transaction. */
+  readonly height: number;
+}
+
+export interface ImpersonatedAccount {
+  readonly address: string;
+  readonly publicKey: string;
+  readonly secondPublicKey?: string;
+}
+
+const BEDDOWS = /^[1-9][0-9]{0,18}$/;
+
+export class People {
+  readonly #parts: PeopleParts;
+  #impersonated: readonly string[];
+
+  /** @throws ProtocolError `DEVNET_UNREADABLE` */
+  constructor(parts: PeopleParts) {
+    this.#parts = parts;
+    this.#impersonated = readImpersonated(parts.directory);
+  }
+
+  /** Public keys whose signatures pass unseen. */
+  get impersonated(): readonly string[] {
+    return this.#impersonated;
+  }
+
+  /**
+   * Sends beddows of the account `genesis`, which the genesis block gave nearly all, and mines the block with them.
+   *
+   * @throws ProtocolError `USAGE`, `NETWORK_UNREADABLE` for a network that tells no passphrases, and what the nodes refuse
+   */
+  async fund(address: string, amount: string): Promise<FundedAccount> {
+    checkAddress(address);
+    if (!BEDDOWS.test(amount)) throw usageError('the amount must be a number of beddows');
+    const { network, timekeeper } = this.#parts;
+    const { params, directory } = network;
+    const [funder] = readAccounts(directory);
+    if (funder === undefined) throw usageError(`${directory}: its accounts.json names no account`);
+    const signer = createSigner(params, defaultEd25519());
+    const transaction = signer.sign({
+      payload: { kind: 'transfer', amount: BigInt(amount), recipientId: address },
+      timestamp: epochTimeS(timekeeper.nowMs(), params),
+      keyPair: keyPairOfPassphrase(funder.passphrase),
+    });
+    const { height } = await timekeeper.confirm(transaction.id, signer.toJson(transaction));
+    const { account } = await timekeeper.ask({ op: 'account', address });
+    return { address, balance: account?.balance ?? '0', transactionId: transaction.id, height };
+  }
+
+  /**
+   * From now on the nodes of the devnet take transactions of the account with any signature.
+   *
+   * @throws ProtocolError `USAGE`, `DEVNET_ACCOUNT_UNKNOWN`, `DEVNET_KEY_UNKNOWN` or `DEVNET_ACCOUNT_GROUP`
+   */
+  async impersonate(address: string): Promise<ImpersonatedAccount> {
+    checkAddress(address);
+    const { timekeeper, directory } = this.#parts;
+    const { account } = await timekeeper.ask({ op: 'account', address });
+    if (account === undefined) throw refusal('DEVNET_ACCOUNT_UNKNOWN', address, 'has no account on this chain');
+    const { publicKey, secondPublicKey, isGroup } = account;
+    if (publicKey === undefined) {
+      const reason = 'has sent nothing yet, so the chain does not know its public key, which a transaction must name';
+      throw refusal('DEVNET_KEY_UNKNOWN', address, reason);
+    }
+    if (isGroup) throw refusal('DEVNET_ACCOUNT_GROUP', address, 'is a group, whose members sign');
+    const keys = [publicKey, ...(secondPublicKey === undefined ? [] : [secondPublicKey])];
+    this.#impersonated = [...new Set([...this.#impersonated, ...keys])];
+    // Nodes that start from now on must know it, too.
+    writeImpersonated(directory, this.#impersonated);
+    await timekeeper.impersonate(keys);
+    return { address, publicKey, ...(secondPublicKey === undefined ? {} : { secondPublicKey }) };
+  }
+}
+
+function checkAddress(address: string): void {
+  const fault = addressFault(address);
+  if (fault !== undefined) throw usageError(`\`${address}\` is no address: ${fault}`);
+}
+
+function refusal(code: string, address: string, reason: string): ProtocolError {
+  return new ProtocolError(code, { address }, `${address} ${reason}`);
+}

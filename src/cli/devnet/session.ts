@@ -1,0 +1,181 @@
+/** A devnet that can be asked: its processes, its clock and its control port, from start to end. */
+
+import { randomBytes } from 'node:crypto';
+import type { Network } from '../../config/network.ts';
+import { systemClock } from '../../node/system.ts';
+import { hexOf } from '../../primitives/bytes.ts';
+import { messageOf } from '../../primitives/errors.ts';
+import { checkPortsFree } from '../ports.ts';
+import type { LinkOptions } from './agent-link.ts';
+import { removeControlFile, writeControlFile } from './control-file.ts';
+import { startControlServer } from './control-server.ts';
+import { readClock, writeClock, writeNodeFolder } from './folder.ts';
+import { operationsOf } from './operations.ts';
+import { People } from './people.ts';
+import { DEVNET_HOST, planFollower, type PlannedNode } from './plan.ts';
+import type { RestartMode } from './restart-policy.ts';
+import { Snapshots } from './snapshots.ts';
+import { SupervisedNode } from './supervised-node.ts';
+import { processParts, runDevnet, type DevnetResult } from './supervisor.ts';
+import type { Screen } from './table.ts';
+import type { MiningMode } from './mining.ts';
+import { Timekeeper } from './timekeeper.ts';
+
+export interface SessionOptions {
+  /** Folder of the devnet, locked and written. */
+  readonly directory: string;
+  readonly network: Network;
+  readonly nodes: readonly PlannedNode[];
+  readonly httpPort: number;
+  readonly wsPort: number;
+  readonly restart: RestartMode;
+  readonly mode: MiningMode;
+  /** Between two blocks, where it is less than a slot. */
+  readonly intervalMs?: number;
+  readonly screen: Screen;
+  readonly stop: AbortController;
+  readonly untilHeight?: number;
+  readonly onReady?: (result: DevnetResult) => void;
+}
+
+const TOKEN_BYTES = 32;
+
+/** Runs until the end of the devnet: see `runDevnet`. */
+export async function runSession(options: SessionOptions): Promise<DevnetResult | undefined> {
+  const { directory, network, screen, stop } = options;
+  const session = new Session(options);
+  const token = hexOf(randomBytes(TOKEN_BYTES));
+  const control = await startControlServer(session.operations(), token);
+  try {
+    writeControlFile(directory, { port: control.port, token });
+    return await runDevnet({
+      nodes: options.nodes,
+      network,
+      restart: options.restart,
+      screen,
+      stop: stop.signal,
+      parts: session.parts,
+      attach: (nodes) => session.attach(nodes),
+      ...(options.untilHeight === undefined ? {} : { untilHeight: options.untilHeight }),
+      ...(options.onReady === undefined ? {} : { onReady: options.onReady }),
+    });
+  } finally {
+    session.close();
+    removeControlFile(directory);
+    await control.close();
+  }
+}
+
+class Session {
+  readonly #options: SessionOptions;
+  readonly #timekeeper: Timekeeper;
+  readonly #people: People;
+  #nodes: SupervisedNode[] = [];
+  /** Planned nodes that have been up once; undefined when all have. */
+  #missing: Set<number> | undefined;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#missing = new Set(options.nodes.map(({ index }) => index));
+    this.#timekeeper = new Timekeeper({
+      params: options.network.params,
+      clock: systemClock,
+      mode: options.mode,
+      intervalMs: options.intervalMs,
+      links: () =>
+        this.#nodes.flatMap(({ process, stateName }) =>
+          stateName === 'running' && process?.link?.isUsable === true ? [process.link] : [],
+        ),
+      note: (line) => options.screen.note(line),
+    });
+    const { directory, network } = options;
+    this.#people = new People({ directory, network, timekeeper: this.#timekeeper });
+  }
+
+  get parts() {
+    const { network } = this.#options;
+    return processParts(
+      network,
+      (node) => this.#linkOf(node),
+      () => systemClock.nowMs(),
+    );
+  }
+
+  attach(nodes: SupervisedNode[]): void {
+    this.#nodes = nodes;
+  }
+
+  operations() {
+    const { stop, directory, network } = this.#options;
+    return operationsOf({
+      nodes: () => this.#nodes,
+      timekeeper: this.#timekeeper,
+      people: this.#people,
+      snapshots: new Snapshots({
+        directory,
+        networkName: network.name,
+        timekeeper: this.#timekeeper,
+        nodes: () => this.#nodes,
+      }),
+      add: () => this.#add(),
+      resumed: ({ node }) => this.#welcome(node.index),
+      stop: () => stop.abort(),
+      clockMoved: () => this.#keepClock(),
+    });
+  }
+
+  close(): void {
+    this.#timekeeper.stop();
+    this.#keepClock();
+  }
+
+  #linkOf({ index }: PlannedNode): LinkOptions {
+    const { setting, isHeld } = this.#timekeeper;
+    return {
+      first: { setting, isHeld, impersonated: this.#people.impersonated },
+      onReturn: () => this.#welcome(index),
+      onEvent: (event) => {
+        if (event.event === 'transaction') this.#timekeeper.transactionArrived(event.id, event.transaction);
+        else this.#ready(index);
+      },
+    };
+  }
+
+  #ready(index: number): void {
+    if (this.#missing === undefined) {
+      this.#welcome(index);
+      return;
+    }
+    this.#missing.delete(index);
+    if (this.#missing.size > 0) return;
+    this.#missing = undefined;
+    const { directory, screen } = this.#options;
+    this.#timekeeper
+      .begin(readClock(directory))
+      .catch((error: unknown) => screen.note(`the devnet could not begin: ${messageOf(error)}`));
+  }
+
+  #welcome(index: number): void {
+    const link = this.#nodes[index]?.process?.link;
+    // One that is gone again is welcomed when it is back.
+    if (link !== undefined) this.#timekeeper.welcome(link).catch(() => undefined);
+  }
+
+  async #add(): Promise<SupervisedNode> {
+    const { directory, network, httpPort, wsPort, restart } = this.#options;
+    const plans = this.#nodes.map(({ node }) => node);
+    const plan = planFollower(plans, { httpPort, wsPort, directory, network });
+    await checkPortsFree([plan.httpPort, plan.wsPort].map((port) => ({ host: DEVNET_HOST, port })));
+    writeNodeFolder(plan);
+    const { start, client, nowMs } = this.parts;
+    const node = new SupervisedNode({ node: plan, client: client(plan), restart, start, nowMs });
+    this.#nodes.push(node);
+    return node;
+  }
+
+  #keepClock(): void {
+    const { setting } = this.#timekeeper;
+    if (setting.kind === 'running' && setting.aheadMs === 0 && readClock(this.#options.directory) === undefined) return;
+    writeClock(this.#options.directory, setting);
+  }
+}

@@ -1,0 +1,196 @@
+/** Snapshots of a whole devnet: chains, signing journals and pools of all nodes, the clock, and when blocks come. */
+
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { clockSettingOf } from '../../node/movable-clock.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { makeFolder } from '../../store/folder.ts';
+import { usageError } from '../problems.ts';
+import type { AgentState } from './messages.ts';
+import { MINING_MODES } from './mining.ts';
+import { copyState, putBackState, readPool } from './node-state.ts';
+import type { SupervisedNode } from './supervised-node.ts';
+import type { Timekeeper, TimeState } from './timekeeper.ts';
+
+export interface SnapshotParts {
+  /** Folder of the devnet. */
+  readonly directory: string;
+  readonly networkName: string;
+  readonly timekeeper: Timekeeper;
+  readonly nodes: () => readonly SupervisedNode[];
+}
+
+/** What is told of a snapshot. */
+export interface SnapshotFacts {
+  readonly name: string;
+  /** Greatest height of the nodes, and the block there. */
+  readonly height: number;
+  readonly blockId: string;
+  /** Of the state at that block. */
+  readonly digest: string;
+  /** Of the chain's clock, ISO 8601. */
+  readonly time: string;
+}
+
+interface SnapshotRecord extends SnapshotFacts, TimeState {
+  /** Numbers of the nodes that were there. */
+  readonly nodes: readonly number[];
+}
+
+export const SNAPSHOTS_FOLDER = 'snapshots';
+const RECORD_FILE = 'snapshot.json';
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+/** Each takes as much room as the chains of all nodes. */
+const SNAPSHOTS_MAX = 100;
+
+export class Snapshots {
+  readonly #parts: SnapshotParts;
+
+  constructor(parts: SnapshotParts) {
+    this.#parts = parts;
+  }
+
+  /** From the oldest on. */
+  list(): readonly SnapshotFacts[] {
+    const folder = join(this.#parts.directory, SNAPSHOTS_FOLDER);
+    const names = existsSync(folder) ? readdirSync(folder).filter((name) => NAME.test(name)) : [];
+    return names
+      .flatMap((name) => this.#read(name) ?? [])
+      .sort((a, b) => a.time.localeCompare(b.time) || a.name.localeCompare(b.name))
+      .map(factsOf);
+  }
+
+  /**
+   * Keeps the devnet as it is under a name, in the place of an earlier snapshot of that name.
+   *
+   * @throws ProtocolError `USAGE` for what cannot be a name, `DEVNET_NODE_PAUSED`, `SNAPSHOTS_FULL`
+   */
+  create(name: string): Promise<SnapshotFacts> {
+    checkName(name);
+    const { timekeeper, directory } = this.#parts;
+    if (this.#read(name) === undefined && this.list().length >= SNAPSHOTS_MAX) {
+      const message = `there are ${SNAPSHOTS_MAX} snapshots: give one of their names, or remove some from ${directory}/snapshots`;
+      throw new ProtocolError('SNAPSHOTS_FULL', {}, message);
+    }
+    const time: TimeState = { setting: timekeeper.setting, mode: timekeeper.mode };
+    return timekeeper.standstill(async () => {
+      const nodes = this.#restingNodes();
+      const draft = this.#folderOf(`.draft-${name}`);
+      rmSync(draft, { recursive: true, force: true });
+      makeFolder(draft);
+      const states = await Promise.all(
+        nodes.map(async (node): Promise<AgentState | undefined> => {
+          const target = join(draft, nameOf(node));
+          if (node.process?.link === undefined) {
+            copyState(this.#dataOf(node), target);
+            return undefined;
+          }
+          return node.process.link.ask({ op: 'snapshot', directory: target });
+        }),
+      );
+      const [best] = states.flatMap((state) => state ?? []).sort((a, b) => b.tip.height - a.tip.height);
+      const record: SnapshotRecord = {
+        name,
+        height: best?.tip.height ?? 0,
+        blockId: best?.tip.id ?? '',
+        digest: best?.digest ?? '',
+        time: new Date(timekeeper.nowMs()).toISOString(),
+        ...time,
+        nodes: nodes.map(({ node }) => node.index),
+      };
+      writeFileSync(join(draft, RECORD_FILE), `${JSON.stringify(record)}\n`);
+      const folder = this.#folderOf(name);
+      rmSync(folder, { recursive: true, force: true });
+      renameSync(draft, folder);
+      return { result: factsOf(record) };
+    });
+  }
+
+  /**
+   * Puts all nodes back to a snapshot. A node that was added since begins anew and follows the others.
+   *
+   * @throws ProtocolError `SNAPSHOT_UNKNOWN`, `DEVNET_NODE_PAUSED`, and `SNAPSHOT_DIFFERS` when a node does not come back to the
+   *   state that the snapshot tells of
+   */
+  revert(name: string): Promise<SnapshotFacts> {
+    checkName(name);
+    const record = this.#read(name);
+    if (record === undefined) {
+      const known = this.list().map((each) => each.name);
+      const message = `there is no snapshot ${name}: ${known.length === 0 ? 'none was made yet' : `there are ${known.join(', ')}`}`;
+      throw new ProtocolError('SNAPSHOT_UNKNOWN', { name }, message);
+    }
+    return this.#parts.timekeeper.standstill(async () => {
+      const nodes = this.#restingNodes();
+      const running = nodes.flatMap((node) => {
+        const link = node.process?.link;
+        return link === undefined ? [] : [{ link, kept: join(this.#folderOf(name), nameOf(node)) }];
+      });
+      let states: readonly AgentState[];
+      try {
+        // None may be up on its new chain while another still has the old one: it would fetch that again.
+        await Promise.all(running.map(({ link }) => link.ask({ op: 'close' })));
+        for (const node of nodes) putBackState(join(this.#folderOf(name), nameOf(node)), this.#dataOf(node));
+        states = await Promise.all(
+          running.map(({ link, kept }) => link.ask({ op: 'open', transactions: readPool(kept) })),
+        );
+      } catch (error) {
+        // A process whose node is closed does nothing any more.
+        await Promise.all(nodes.filter(({ process }) => process !== undefined).map((node) => node.restart()));
+        throw error;
+      }
+      const wrong = states.find((state) => state.tip.id === record.blockId && state.digest !== record.digest);
+      if (wrong !== undefined || !states.some((state) => state.digest === record.digest)) {
+        throw new ProtocolError('SNAPSHOT_DIFFERS', { name }, `no node came back to the state of the snapshot ${name}`);
+      }
+      const { setting, mode } = record;
+      return { result: factsOf(record), restored: { setting, mode } };
+    });
+  }
+
+  /** @throws ProtocolError `DEVNET_NODE_PAUSED` for one that stands still: nobody knows what it is about to write */
+  #restingNodes(): readonly SupervisedNode[] {
+    const nodes = this.#parts.nodes();
+    const busy = nodes.find(({ process, stateName }) =>
+      stateName === 'running' ? process?.link?.isUsable !== true : stateName === 'paused' || stateName === 'ended',
+    );
+    if (busy === undefined) return nodes;
+    const { index } = busy.node;
+    const message = `node ${index} neither answers nor is down: wait for it, or resume or kill it first`;
+    throw new ProtocolError('DEVNET_NODE_PAUSED', { index }, message);
+  }
+
+  #folderOf(name: string): string {
+    return join(this.#parts.directory, SNAPSHOTS_FOLDER, name);
+  }
+
+  #dataOf({ node }: SupervisedNode): string {
+    return join(node.directory, this.#parts.networkName);
+  }
+
+  #read(name: string): SnapshotRecord | undefined {
+    try {
+      const record = JSON.parse(readFileSync(join(this.#folderOf(name), RECORD_FILE), 'utf8')) as SnapshotRecord;
+      const setting = clockSettingOf(record.setting);
+      const mode = MINING_MODES.find((each) => each === record.mode);
+      return setting === undefined || mode === undefined ? undefined : { ...record, name, setting, mode };
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function checkName(name: string): void {
+  if (NAME.test(name)) return;
+  throw usageError(
+    'the name of a snapshot has 1 to 64 letters, digits, `-`, `_` and `.`, and begins with a letter or digit',
+  );
+}
+
+function nameOf({ node }: SupervisedNode): string {
+  return `node-${node.index}`;
+}
+
+function factsOf({ name, height, blockId, digest, time }: SnapshotFacts): SnapshotFacts {
+  return { name, height, blockId, digest, time };
+}

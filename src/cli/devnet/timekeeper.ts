@@ -1,0 +1,367 @@
+/**
+ * Time and blocks of a devnet: one clock for all its nodes, and when the next block comes. Everything that moves either goes
+ * through one lane, so that no two commands move the same slot.
+ */
+
+import { Lane } from '../../engine/lane.ts';
+import { timeOf, type ClockSetting } from '../../node/movable-clock.ts';
+import type { Clock, Timer } from '../../ports/clock.ts';
+import { LruMap } from '../../primitives/bounded.ts';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import type { ChainParams } from '../../protocol/params.ts';
+import { slotAtMs, slotStartMs } from '../../protocol/slots.ts';
+import type { JsonObject } from '../../protocol/types.ts';
+import type { MiningMode } from './mining.ts';
+import type { AgentLink, AgentRequest, AgentState } from './messages.ts';
+
+export interface TimekeeperOptions {
+  readonly params: ChainParams;
+  /** Of the machine. */
+  readonly clock: Clock;
+  readonly mode: MiningMode;
+  /**
+   * Time of the machine between two blocks of the mode `interval`, where it is shorter than a slot: the chain's clock runs
+   * ahead then. Undefined for slots as long as they are.
+   */
+  readonly intervalMs?: number | undefined;
+  /** Nodes that run now. */
+  readonly links: () => readonly AgentLink[];
+  /** Says something to the user. */
+  readonly note: (line: string) => void;
+}
+
+export interface MinedSlots {
+  readonly slots: number;
+  /** Slots without a block: their owners do not run, or must not sign. */
+  readonly emptySlots: number;
+  readonly height: number;
+  readonly blockId: string;
+  /** Of the chain's clock, ISO 8601. */
+  readonly time: string;
+}
+
+/** Transactions that were handed on, so that each is handed on once. Several times what pools hold. */
+const KNOWN_TRANSACTIONS_MAX = 20_000;
+/** Blocks in a row for transactions that one event brought, as long as each block has some. */
+const INSTANT_BLOCKS_MAX = 1_000;
+
+export class Timekeeper {
+  readonly #options: TimekeeperOptions;
+  readonly #lane = new Lane();
+  readonly #known = new LruMap<string, true>(KNOWN_TRANSACTIONS_MAX);
+  #setting: ClockSetting = { kind: 'running', aheadMs: 0 };
+  #mode: MiningMode;
+  #hasBegun = false;
+  #arrived: JsonObject[] = [];
+  #timer: Timer | undefined;
+  #isStopped = false;
+
+  constructor(options: TimekeeperOptions) {
+    this.#options = options;
+    this.#mode = options.mode;
+  }
+
+  get setting(): ClockSetting {
+    return this.#setting;
+  }
+
+  get mode(): MiningMode {
+    return this.#mode;
+  }
+
+  /** Unix time in milliseconds, as the nodes have it. */
+  nowMs(): number {
+    return timeOf(this.#setting, this.#options.clock.nowMs());
+  }
+
+  /** Whether nodes leave their slots empty until they are told to forge. */
+  get isHeld(): boolean {
+    return !this.#hasBegun || this.#mode !== 'interval' || this.#options.intervalMs !== undefined;
+  }
+
+  /**
+   * Lets the network begin, once all nodes run: at the setting of an earlier run, and no earlier than its newest block. In the
+   * mode `interval` the first block comes at once.
+   */
+  begin(earlier: ClockSetting | undefined): Promise<void> {
+    return this.#lane.run(async () => {
+      const states = await this.#askAll({ op: 'state' });
+      const tipSlot = Math.max(...states.map(({ tip }) => tip.slot));
+      const tipMs = slotStartMs(tipSlot, this.#options.params);
+      this.#setting = earlier ?? this.#setting;
+      if (this.nowMs() < tipMs) this.#moveTo(tipMs);
+      this.#hasBegun = true;
+      if (this.#mode === 'interval' && this.#setting.kind === 'running') await this.#mine(1);
+      await this.#setAll();
+      this.#arm();
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** Has the owners of the next slots fill them, one after the other, as fast as they can. */
+  mine(count: number): Promise<MinedSlots> {
+    return this.#lane.run(async () => {
+      const { emptySlots, state } = await this.#mine(count);
+      await this.#setAll();
+      const { height, id } = state.tip;
+      return { slots: count, emptySlots, height, blockId: id, time: this.#timeText() };
+    });
+  }
+
+  setMode(mode: MiningMode): Promise<void> {
+    return this.#lane.run(async () => {
+      this.#mode = mode;
+      await this.#setAll();
+      this.#arm();
+    });
+  }
+
+  /**
+   * Sets the clock of all nodes ahead. The slots between stay empty.
+   *
+   * @param toMs Unix time in milliseconds
+   * @throws ProtocolError `DEVNET_TIME_BACKWARDS` for a moment that has passed: blocks have been forged since
+   */
+  warp(toMs: number): Promise<{ readonly time: string }> {
+    return this.#lane.run(async () => {
+      if (toMs < this.nowMs()) {
+        const message = `the devnet's clock stands at ${this.#timeText()} and cannot go back: revert to a snapshot for that`;
+        throw new ProtocolError('DEVNET_TIME_BACKWARDS', { toMs }, message);
+      }
+      this.#moveTo(toMs);
+      await this.#setAll();
+      return { time: this.#timeText() };
+    });
+  }
+
+  /**
+   * Hands a transaction to all nodes and mines until a block has it.
+   *
+   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` by the nodes, `DEVNET_TRANSACTION_LEFT` when no block takes it
+   */
+  confirm(id: string, transaction: JsonObject): Promise<{ readonly height: number }> {
+    return this.#lane.run(async () => {
+      this.#known.set(id, true);
+      await this.ask({ op: 'transaction', transaction });
+      await this.#askAll({ op: 'transaction', transaction });
+      for (let slots = 0; slots < 2 * this.#options.params.activeDelegates; slots += 1) {
+        const { state } = await this.#mine(1);
+        const { isConfirmed = false } = await this.ask({ op: 'confirmed', id });
+        if (!isConfirmed) continue;
+        await this.#setAll();
+        return { height: state.tip.height };
+      }
+      await this.#setAll();
+      throw new ProtocolError('DEVNET_TRANSACTION_LEFT', { id }, `no block took the transaction ${id}`);
+    });
+  }
+
+  /**
+   * Asks the node that is furthest.
+   *
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when none answers, and what the node answers
+   */
+  async ask(request: AgentRequest): Promise<AgentState> {
+    const highest = await this.#highest();
+    if (highest === undefined) throw noneAnswers();
+    return highest.link.ask(request);
+  }
+
+  /** Has all nodes take signatures of these keys for good, whatever they are. */
+  impersonate(publicKeys: readonly string[]): Promise<void> {
+    return this.#lane.run(async () => void (await this.#askAll({ op: 'impersonate', publicKeys })));
+  }
+
+  /** Lets the clock of all nodes stand still: no slot begins. */
+  freeze(): Promise<{ readonly time: string }> {
+    return this.#lane.run(async () => {
+      this.#setting = { kind: 'frozen', atMs: this.nowMs() };
+      await this.#setAll();
+      return { time: this.#timeText() };
+    });
+  }
+
+  /** Lets a frozen clock go on from where it stands. */
+  resume(): Promise<{ readonly time: string }> {
+    return this.#lane.run(async () => {
+      const time = this.#timeText();
+      this.#setting = { kind: 'running', aheadMs: this.nowMs() - this.#options.clock.nowMs() };
+      await this.#setAll();
+      this.#arm();
+      return { time };
+    });
+  }
+
+  /** Tells a node that came up, or goes on, where the others are, and gives it the blocks that it lacks. */
+  welcome(link: AgentLink): Promise<void> {
+    return this.#lane.run(async () => {
+      let { tip } = await link.ask(this.#setRequest());
+      for (;;) {
+        const from = await this.#highest();
+        if (from === undefined || from.state.tip.height <= tip.height) return;
+        const { blocks = [] } = await from.link.ask({ op: 'give', aboveHeight: tip.height });
+        const after = await link.ask({ op: 'take', blocks });
+        // On a branch of its own it finds the way by its peers.
+        if (after.tip.height <= tip.height) return;
+        tip = after.tip;
+      }
+    });
+  }
+
+  /** Takes note of a transaction that a node took in. In the mode `instant` all nodes get it at once, and a block follows. */
+  transactionArrived(id: string, transaction: JsonObject): void {
+    if (this.#known.get(id) === true) return;
+    this.#known.set(id, true);
+    if (this.#mode !== 'instant' || this.#isStopped) return;
+    this.#arrived.push(transaction);
+    if (this.#arrived.length > 1) return;
+    this.#lane.run(() => this.#mineArrived()).catch((error: unknown) => this.#tellFailure(error));
+  }
+
+  /**
+   * Runs work on nodes that stand still: their clocks are frozen and nothing is forged, until `setting` and `mode` hold again, or
+   * those that the work returns.
+   */
+  standstill<T>(work: () => Promise<{ readonly result: T; readonly restored?: TimeState }>): Promise<T> {
+    return this.#lane.run(async () => {
+      const before: TimeState = { setting: this.#setting, mode: this.#mode };
+      const setting = { kind: 'frozen', atMs: this.nowMs() } as const;
+      await this.#askAll({ op: 'set', setting, isHeld: true });
+      let after = before;
+      try {
+        const { result, restored } = await work();
+        after = restored ?? before;
+        if (restored !== undefined) this.#known.clear();
+        return result;
+      } finally {
+        this.#setting = after.setting;
+        this.#mode = after.mode;
+        await this.#setAll().catch(() => undefined);
+        this.#arm();
+      }
+    });
+  }
+
+  /** Runs work while nothing moves time or blocks. */
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
+    return this.#lane.run(work);
+  }
+
+  async #mineArrived(): Promise<void> {
+    const transactions = this.#arrived;
+    this.#arrived = [];
+    if (this.#mode !== 'instant') return;
+    for (const transaction of transactions) await this.#askAll({ op: 'transaction', transaction });
+    for (let blocks = 0; blocks < INSTANT_BLOCKS_MAX; blocks += 1) {
+      const { state, transactions: taken } = await this.#mine(1);
+      if (taken === 0 || state.poolSize === 0) break;
+    }
+    await this.#setAll();
+  }
+
+  async #mine(count: number): Promise<Mined> {
+    const { params } = this.#options;
+    const states = await this.#askAll({ op: 'state' });
+    let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
+    let lastSlot = state.tip.slot;
+    let [emptySlots, transactions] = [0, 0];
+    for (let mined = 0; mined < count && !this.#isStopped; mined += 1) {
+      const slot = Math.max(slotAtMs(this.nowMs(), params), lastSlot + 1);
+      lastSlot = slot;
+      if (slot > slotAtMs(this.nowMs(), params)) this.#moveTo(slotStartMs(slot, params));
+      // All know the time before anybody sees a block of it.
+      await this.#askAll({ op: 'set', setting: this.#setting, isHeld: true });
+      const answers = await this.#askAll({ op: 'forge' });
+      const forger = answers.find(({ forged }) => forged !== undefined);
+      if (forger?.forged === undefined) {
+        emptySlots += 1;
+        continue;
+      }
+      state = forger;
+      transactions = Number(forger.forged['numberOfTransactions'] ?? 0);
+      await this.#askAll({ op: 'take', blocks: [forger.forged] });
+    }
+    return { state, emptySlots, transactions };
+  }
+
+  #moveTo(atMs: number): void {
+    this.#setting =
+      this.#setting.kind === 'frozen'
+        ? { kind: 'frozen', atMs }
+        : { kind: 'running', aheadMs: atMs - this.#options.clock.nowMs() };
+  }
+
+  #setRequest(): AgentRequest {
+    return { op: 'set', setting: this.#setting, isHeld: this.isHeld };
+  }
+
+  async #setAll(): Promise<void> {
+    await this.#askAll(this.#setRequest());
+  }
+
+  /**
+   * Asks all nodes that run. One that does not answer is passed over: it is told where the others are when it comes back.
+   *
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when none answers
+   */
+  async #askAll(request: AgentRequest): Promise<readonly AgentState[]> {
+    const answers = await Promise.allSettled(this.#options.links().map((link) => link.ask(request)));
+    const states = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    if (states.length > 0) return states;
+    throw noneAnswers();
+  }
+
+  async #highest(): Promise<{ readonly link: AgentLink; readonly state: AgentState } | undefined> {
+    const answers = this.#options.links().map(async (link) => ({ link, state: await link.ask({ op: 'state' }) }));
+    const settled = await Promise.allSettled(answers);
+    return settled
+      .flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+      .sort((a, b) => b.state.tip.height - a.state.tip.height)[0];
+  }
+
+  #arm(): void {
+    const { intervalMs, clock } = this.#options;
+    this.#timer?.cancel();
+    const isTicking = this.#hasBegun && this.#mode === 'interval' && this.#setting.kind === 'running';
+    if (intervalMs === undefined || !isTicking || this.#isStopped) return;
+    this.#timer = clock.after(intervalMs, () => {
+      void this.#lane
+        .run(async () => {
+          const isStill = this.#mode === 'interval' && this.#setting.kind === 'running' && !this.#isStopped;
+          if (isStill) await this.#mine(1);
+        })
+        .catch((error: unknown) => this.#tellFailure(error))
+        .finally(() => this.#arm());
+    });
+  }
+
+  #tellFailure(error: unknown): void {
+    if (!this.#isStopped) this.#options.note(`no block could be mined: ${messageOf(error)}`);
+  }
+
+  #timeText(): string {
+    return new Date(this.nowMs()).toISOString();
+  }
+}
+
+function noneAnswers(): ProtocolError {
+  return new ProtocolError('DEVNET_NODE_SILENT', {}, 'no node of the devnet answers');
+}
+
+/** Where the time of a devnet stands, and when blocks come. */
+export interface TimeState {
+  readonly setting: ClockSetting;
+  readonly mode: MiningMode;
+}
+
+interface Mined {
+  /** Of the node that forged last, else of the one with the greatest height. */
+  readonly state: AgentState;
+  readonly emptySlots: number;
+  /** In the last block. */
+  readonly transactions: number;
+}

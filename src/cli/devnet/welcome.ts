@@ -1,0 +1,59 @@
+/** The first lines of a devnet: where it is, who has money in it, and what can be done next. */
+
+import type { Network } from '../../config/network.ts';
+import { readAccounts, type KnownAccount } from '../genesis/accounts-file.ts';
+import { DEVNET_HOST, type PlannedNode } from './plan.ts';
+import type { MiningMode } from './mining.ts';
+
+const ACCOUNTS_SHOWN = 10;
+
+export interface WelcomeFacts {
+  readonly network: Network;
+  readonly nodes: readonly PlannedNode[];
+  readonly directory: string;
+  readonly mode: MiningMode;
+  /** Seconds of the machine between two blocks. */
+  readonly blockTimeS: number;
+}
+
+const PACES: Readonly<Record<MiningMode, (blockTimeS: number) => string>> = {
+  interval: (blockTimeS) => `a block every ${blockTimeS} s`,
+  instant: () => 'a block when a transaction comes',
+  'on-demand': () => 'a block when one is asked for: bloomery devnet mine',
+};
+
+export function welcomeLines({ network, nodes, directory, mode, blockTimeS }: WelcomeFacts): readonly string[] {
+  const count = nodes.length === 1 ? 'one node' : `${nodes.length} nodes`;
+  const { activeDelegates } = network.params;
+  const [first] = nodes;
+  return [
+    `${count} of ${network.name}, ${activeDelegates} delegates, ${PACES[mode](blockTimeS)}; Ctrl-C ends them`,
+    `dashboard  http://${DEVNET_HOST}:${first?.httpPort ?? 0}/`,
+    ...nodes.map(({ index, httpPort, wsPort, delegates }) => {
+      const forging = delegates.length === 1 ? '1 delegate' : `${delegates.length} delegates`;
+      return `node ${index}     http://${DEVNET_HOST}:${httpPort}/api/docs, peers on port ${wsPort}, ${forging}`;
+    }),
+    `data       ${directory} (logs: node-<i>/node.log)`,
+    '',
+    ...accountLines(network),
+    'next       bloomery devnet list | mine 10 | warp 1h | freeze | kill 1 | stop (bloomery devnet --help has them all)',
+  ];
+}
+
+function accountLines(network: Network): readonly string[] {
+  let accounts: readonly KnownAccount[];
+  try {
+    accounts = readAccounts(network.directory);
+  } catch {
+    // A network of one's own need not tell its passphrases.
+    return [];
+  }
+  return [
+    'accounts   WORTHLESS: everybody knows these passphrases. Never use them on another network.',
+    ...accounts
+      .slice(0, ACCOUNTS_SHOWN)
+      .map(({ name, address, passphrase }) => `  ${name.padEnd(10)} ${address.padEnd(21)} ${passphrase}`),
+    '  all of them: bloomery devnet accounts',
+    '',
+  ];
+}

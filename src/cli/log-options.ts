@@ -1,0 +1,25 @@
+/** Where and how a node logs, as its configuration says. */
+
+import { resolve } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import type { ObserverOptions } from '../telemetry/logger.ts';
+
+export const MEGABYTE = 1_000_000;
+
+export function logOptionsOf({
+  level,
+  format,
+  rooms,
+  file,
+  fileSizeMax,
+  filesKept,
+}: Config['log']): Omit<ObserverOptions, 'metrics'> {
+  const rotation = { bytesMax: fileSizeMax * MEGABYTE, filesKept };
+  return {
+    level,
+    format,
+    colour: format === 'human' && file === '' && process.stderr.isTTY,
+    levelsByRoom: Object.fromEntries(rooms),
+    ...(file === '' ? {} : { target: { file: resolve(file), rotation } }),
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * A chain clock that can be stopped and set. Only a devnet's supervisor makes one (`cli/devnet/`): a node that
+ * `bloomery start` runs has the clock of the machine.
+ */
+
+import type { Clock, Timer } from '../ports/clock.ts';
+
+/** Where a movable clock stands. Two processes of one machine with the same setting show the same time. */
+export type ClockSetting =
+  /** It runs, ahead of the machine's clock by so much; less than 0 is behind. */
+  | { readonly kind: 'running'; readonly aheadMs: number }
+  /** It shows one moment, Unix time in milliseconds. */
+  | { readonly kind: 'frozen'; readonly atMs: number };
+
+/** Timers of a frozen clock fire no sooner: a moment that never comes would be waited for in a busy loop. */
+const FROZEN_DELAY_MS_MIN = 50;
+
+/** Unix time in milliseconds that a clock of this setting shows when the machine's shows `machineMs`. */
+export function timeOf(setting: ClockSetting, machineMs: number): number {
+  return setting.kind === 'frozen' ? setting.atMs : machineMs + setting.aheadMs;
+}
+
+export class MovableClock implements Clock {
+  readonly #machine: Clock;
+  #setting: ClockSetting;
+
+  constructor(machine: Clock, setting: ClockSetting) {
+    this.#machine = machine;
+    this.#setting = setting;
+  }
+
+  get setting(): ClockSetting {
+    return this.#setting;
+  }
+
+  set(setting: ClockSetting): void {
+    this.#setting = setting;
+  }
+
+  nowMs(): number {
+    return timeOf(this.#setting, this.#machine.nowMs());
+  }
+
+  /** Delays are of the machine's clock: a jump ends none. */
+  after(delayMs: number, work: () => void): Timer {
+    const leastMs = this.#setting.kind === 'frozen' && delayMs > 0 ? FROZEN_DELAY_MS_MIN : 0;
+    return this.#machine.after(Math.max(delayMs, leastMs), work);
+  }
+}
+
+/** Reads a setting from JSON; undefined for anything else. */
+export function clockSettingOf(value: unknown): ClockSetting | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { kind, aheadMs, atMs } = value as Readonly<Record<string, unknown>>;
+  if (kind === 'running' && Number.isSafeInteger(aheadMs)) return { kind, aheadMs: Number(aheadMs) };
+  if (kind === 'frozen' && Number.isSafeInteger(atMs)) return { kind, atMs: Number(atMs) };
+  return undefined;
+}

@@ -1,0 +1,34 @@
+import test from 'ava';
+import { momentOf } from '../../src/cli/devnet/moments.ts';
+
+const NOW_MS = Date.UTC(2026, 0, 1);
+
+test('durations count from now, dates are of UTC', (t) => {
+  t.is(momentOf('90s', NOW_MS), NOW_MS + 90_000);
+  t.is(momentOf('15m', NOW_MS), NOW_MS + 900_000);
+  t.is(momentOf('1h', NOW_MS), NOW_MS + 3_600_000);
+  t.is(momentOf('2d', NOW_MS), Date.UTC(2026, 0, 3));
+  t.is(momentOf('3w', NOW_MS), Date.UTC(2026, 0, 22));
+  t.is(momentOf('1y', NOW_MS), Date.UTC(2027, 0, 1));
+  t.is(momentOf('2027-01-01', NOW_MS), Date.UTC(2027, 0, 1));
+  t.is(momentOf('2027-01-01T12:30', NOW_MS), Date.UTC(2027, 0, 1, 12, 30));
+  t.is(momentOf('2027-01-01T12:30:05.5Z', NOW_MS), Date.UTC(2027, 0, 1, 12, 30, 5, 500));
+});
+
+test('anything else is refused, and what chain time cannot hold', (t) => {
+  for (const text of [
+    '',
+    'h',
+    '1',
+    '-1h',
+    '1.5h',
+    '1 h',
+    '2027',
+    '2027-13-01',
+    '2027-01-01T12',
+    '9999999999y',
+    '2150-01-02',
+  ]) {
+    t.throws(() => momentOf(text, NOW_MS), { code: 'USAGE', message: /is no time to come/ }, text);
+  }
+});

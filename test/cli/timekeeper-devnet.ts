@@ -1,0 +1,123 @@
+/** A devnet in one process: engines without peers, whose agents a timekeeper asks directly. */
+
+import { selectEd25519 } from '../../src/crypto/ed25519.ts';
+import { Engine } from '../../src/engine/engine.ts';
+import { NodeAgent } from '../../src/cli/devnet/node-agent.ts';
+import type { AgentLink } from '../../src/cli/devnet/messages.ts';
+import type { MiningMode } from '../../src/cli/devnet/mining.ts';
+import { Timekeeper } from '../../src/cli/devnet/timekeeper.ts';
+import { createLoneTransport } from '../../src/node/lone-transport.ts';
+import { systemClock, systemRandom } from '../../src/node/system.ts';
+import { partsOf } from '../../src/node/generations.ts';
+import { SILENT, type Observer } from '../../src/ports/observer.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import { createRules } from '../../src/protocol/generations.ts';
+import type { StoredChain } from '../../src/store/chain-store.ts';
+import { MemoryKeyValue } from '../../src/store/memory.ts';
+import { chainStoreOver } from '../../src/store/open.ts';
+import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
+import { makeNetwork, type TestNetwork } from '../support/chain-maker.ts';
+import { MemoryJournal } from '../sim/node.ts';
+
+export interface InProcessDevnet {
+  readonly network: TestNetwork;
+  readonly timekeeper: Timekeeper;
+  readonly nodes: readonly InProcessNode[];
+  /** Of the machine, as the test sets it. */
+  readonly machine: { nowMs: number };
+  readonly notes: readonly string[];
+  close(): Promise<void>;
+}
+
+export interface InProcessNode {
+  readonly engine: Engine;
+  readonly store: StoredChain;
+  readonly agent: NodeAgent;
+  /** Codes that it said. */
+  readonly codes: string[];
+  isRunning: boolean;
+}
+
+export interface InProcessOptions {
+  readonly nodes?: number;
+  readonly mode?: MiningMode;
+  readonly intervalMs?: number;
+  readonly delegates?: number;
+  readonly generation?: 2 | 3;
+  readonly blockTimeS?: number;
+}
+
+/** At rest: the first block comes when the timekeeper begins. */
+export async function inProcessDevnet({
+  nodes: count = 3,
+  mode = 'on-demand',
+  intervalMs,
+  delegates = 5,
+  generation = 3,
+  blockTimeS = 2,
+}: InProcessOptions = {}): Promise<InProcessDevnet> {
+  const network = makeNetwork({ delegates, activeDelegates: delegates, generation, blockTimeS });
+  const { params } = network;
+  const machine = { nowMs: params.epochMs + 1_000_000_000 };
+  const clock: Clock = { nowMs: () => machine.nowMs, after: (delayMs, work) => systemClock.after(delayMs, work) };
+  const notes: string[] = [];
+  const verifier = createInlineVerifier(selectEd25519(), 100_000);
+  const nodes: InProcessNode[] = [];
+  const links = (): readonly AgentLink[] =>
+    nodes.filter(({ isRunning }) => isRunning).map(({ agent }) => ({ ask: (request) => agent.handle(request) }));
+  const timekeeper = new Timekeeper({ params, clock, mode, intervalMs, links, note: (line) => void notes.push(line) });
+  for (let index = 0; index < count; index += 1) {
+    const agent = new NodeAgent({
+      clock,
+      setting: timekeeper.setting,
+      isHeld: true,
+      impersonated: [],
+      tell: (event) => {
+        if (event.event === 'transaction') timekeeper.transactionArrived(event.id, event.transaction);
+      },
+    });
+    const codes: string[] = [];
+    const observer: Observer = { ...SILENT, room: () => observer, log: (_level, code) => void codes.push(code) };
+    const rules = createRules(params);
+    const store = chainStoreOver(new MemoryKeyValue(), { codec: rules.codec, params }, 'test');
+    const engine = new Engine(
+      {
+        ...{ store, rules, verifier, clock: systemClock, chainClock: agent.chainClock, random: systemRandom, observer },
+        genesis: network.genesis,
+        isForgingHeld: () => agent.isForgingHeld(),
+        transport: createLoneTransport(),
+        journal: new MemoryJournal(),
+      },
+      {
+        identity: {
+          ...{ networkName: 'test', version: '3.0.2', protocolVersion: '2.0', build: '', commit: '' },
+          nonce: String(index).padStart(16, '0'),
+        },
+        os: 'test',
+        waitThresholdMs: 1000,
+        broadcastIntervalMs: 1000,
+        transactionsPerQueueMax: 1000,
+        riskDoubleForging: true,
+        customs: partsOf(params).customs,
+        peers: {
+          own: { ip: '127.0.0.1', wsPort: 5000 + index },
+          ...{ outboundMax: 20, gossipPeersMax: 10 },
+          ...{ fixedPeers: [], seedPeers: [], whitelistedPeers: [], blacklistedIps: [] },
+        },
+      },
+    );
+    agent.built({ engine, store });
+    await engine.start({ wsPort: 0, httpPort: 0 });
+    for (const [position, keyPair] of network.delegates.entries()) {
+      if (position % count === index) engine.forging.enable(keyPair);
+    }
+    nodes.push({ engine, store, agent, codes, isRunning: true });
+  }
+  return {
+    ...{ network, timekeeper, nodes, machine, notes },
+    close: async () => {
+      timekeeper.stop();
+      await Promise.all(nodes.map(({ engine }) => engine.stop()));
+    },
+  };
+}

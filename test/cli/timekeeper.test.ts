@@ -1,0 +1,188 @@
+/** Time and blocks of a devnet, with its nodes in this process. */
+
+import test, { type ExecutionContext } from 'ava';
+import { epochTimeS, slotAt, slotAtMs, slotStartMs } from '../../src/protocol/slots.ts';
+import { inProcessDevnet, type InProcessDevnet, type InProcessOptions } from './timekeeper-devnet.ts';
+import { createRules } from '../../src/protocol/generations.ts';
+import { addressOfPair, makeTransaction, type TestNetwork } from '../support/chain-maker.ts';
+
+const YEAR_MS = 365 * 24 * 3600 * 1000;
+
+async function devnetOf(t: ExecutionContext, options?: InProcessOptions): Promise<InProcessDevnet> {
+  const devnet = await inProcessDevnet(options);
+  t.teardown(() => devnet.close());
+  return devnet;
+}
+
+function tips({ nodes }: InProcessDevnet) {
+  return nodes.filter(({ isRunning }) => isRunning).map(({ engine }) => engine.chain.tip.header);
+}
+
+/** All running nodes have one tip and one state. */
+function isOne({ nodes }: InProcessDevnet): boolean {
+  const running = nodes.filter(({ isRunning }) => isRunning);
+  return new Set(running.map(({ store }) => `${store.tip()?.id} ${store.stateDigest()}`)).size === 1;
+}
+
+function transferOf({ params, accounts }: TestNetwork, amount: bigint, nowMs: number) {
+  const [sender, recipient] = accounts;
+  const payload = { kind: 'transfer', amount, recipientId: addressOfPair(recipient!) } as const;
+  const transaction = makeTransaction(params, sender!, payload, { timestamp: epochTimeS(nowMs, params) });
+  return createRules(params).codec.transactionToJson(transaction);
+}
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: the next slots are mined by their owners, on all nodes, without waiting`, async (t) => {
+    const devnet = await devnetOf(t, { generation });
+    const { timekeeper, network, nodes } = devnet;
+    await timekeeper.begin(undefined);
+    t.is(tips(devnet)[0]?.height, 1, 'nothing is mined that nobody asked for');
+    const mined = await timekeeper.mine(12);
+    t.is(mined.slots, 12);
+    t.is(mined.emptySlots, 0);
+    t.is(mined.height, 13);
+    t.true(isOne(devnet));
+    const { state, rules } = nodes[0]!.engine.chain;
+    const slots = Array.from({ length: 12 }, (_, index) => slotAt(state.header(index + 2)!.timestamp, network.params));
+    t.deepEqual(
+      slots,
+      slots.map((_, index) => slots[0]! + index),
+      'one slot after the other',
+    );
+    t.true(rules.finalizedHeight(state) > 1 || generation === 2);
+    t.deepEqual(devnet.notes, []);
+    for (const { codes } of nodes) t.false(codes.includes('FORGING_SLOT_SLEPT'));
+  });
+}
+
+test('a block that is asked for later is of the slot that the machine has reached', async (t) => {
+  const devnet = await devnetOf(t);
+  const { timekeeper, machine, network } = devnet;
+  await timekeeper.begin(undefined);
+  await timekeeper.mine(1);
+  machine.nowMs += 60_000;
+  await timekeeper.mine(1);
+  t.is(slotAt(tips(devnet)[0]!.timestamp, network.params), slotAtMs(machine.nowMs, network.params));
+});
+
+test('slots of a node that is down stay empty and are counted, and it catches up when it is told', async (t) => {
+  const devnet = await devnetOf(t);
+  const { timekeeper, nodes } = devnet;
+  await timekeeper.begin(undefined);
+  nodes[2]!.isRunning = false;
+  const mined = await timekeeper.mine(10);
+  t.true(mined.emptySlots > 0);
+  t.is(mined.height, 11 - mined.emptySlots);
+  t.true(isOne(devnet));
+  await timekeeper.mine(150);
+  nodes[2]!.isRunning = true;
+  t.false(isOne(devnet));
+  const { agent } = nodes[2]!;
+  await timekeeper.welcome({ ask: (request) => agent.handle(request) });
+  t.true(isOne(devnet));
+});
+
+test('a year of empty slots passes at once, and blocks go on behind it', async (t) => {
+  const devnet = await devnetOf(t);
+  const { timekeeper, nodes } = devnet;
+  await timekeeper.begin(undefined);
+  await timekeeper.mine(3);
+  const before = tips(devnet)[0]!;
+  const { time } = await timekeeper.warp(timekeeper.nowMs() + YEAR_MS);
+  t.is(Date.parse(time), timekeeper.nowMs());
+  t.is(tips(devnet)[0]!.id, before.id);
+  const mined = await timekeeper.mine(7);
+  t.is(mined.emptySlots, 0);
+  const after = tips(devnet)[0]!;
+  t.is(after.height, before.height + 7);
+  t.true(after.timestamp - before.timestamp >= YEAR_MS / 1000);
+  t.true(isOne(devnet));
+  for (const { agent } of nodes) t.is(agent.chainClock.nowMs(), timekeeper.nowMs());
+});
+
+test('time does not go back, and the refusal says what does', async (t) => {
+  const { timekeeper } = await devnetOf(t);
+  await timekeeper.begin(undefined);
+  const error = await t.throwsAsync(timekeeper.warp(timekeeper.nowMs() - 1000), { code: 'DEVNET_TIME_BACKWARDS' });
+  t.regex(error?.message ?? '', /snapshot/);
+});
+
+test('a frozen clock stands still on all nodes until it goes on, and mining moves it by slots', async (t) => {
+  const { timekeeper, machine, nodes, network } = await devnetOf(t);
+  await timekeeper.begin(undefined);
+  await timekeeper.freeze();
+  const frozenMs = timekeeper.nowMs();
+  machine.nowMs += 100_000;
+  t.is(timekeeper.nowMs(), frozenMs);
+  for (const { agent } of nodes) t.is(agent.chainClock.nowMs(), frozenMs);
+  await timekeeper.mine(3);
+  t.is(timekeeper.nowMs(), slotStartMs(slotAtMs(frozenMs, network.params) + 2, network.params));
+  const beforeMs = timekeeper.nowMs();
+  await timekeeper.resume();
+  t.is(timekeeper.nowMs(), beforeMs);
+  machine.nowMs += 5000;
+  t.is(timekeeper.nowMs(), beforeMs + 5000);
+});
+
+test('in the mode instant a transaction is in a block of all nodes at once, and nothing else is mined', async (t) => {
+  const devnet = await devnetOf(t, { mode: 'instant' });
+  const { timekeeper, nodes, network } = devnet;
+  await timekeeper.begin(undefined);
+  t.is(tips(devnet)[0]!.height, 1);
+  for (let sent = 1; sent <= 3; sent += 1) {
+    const json = transferOf(network, BigInt(sent), timekeeper.nowMs());
+    t.true(nodes[sent % 3]!.engine.pool.submit(json).accepted);
+    await timekeeper.exclusively(() => Promise.resolve());
+    t.deepEqual(
+      tips(devnet).map(({ height }) => height),
+      [1 + sent, 1 + sent, 1 + sent],
+    );
+    t.is(tips(devnet)[0]!.numberOfTransactions, 1);
+  }
+  t.true(isOne(devnet));
+  t.deepEqual(devnet.notes, []);
+});
+
+test('a block time below a slot mines at its own pace, and frozen it stops', async (t) => {
+  const devnet = await devnetOf(t, { mode: 'interval', intervalMs: 20 });
+  const { timekeeper } = devnet;
+  await timekeeper.begin(undefined);
+  t.true(timekeeper.isHeld);
+  while (tips(devnet)[0]!.height < 6) await new Promise((resolve) => setTimeout(resolve, 10));
+  await timekeeper.freeze();
+  const { height } = tips(devnet)[0]!;
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  t.is(tips(devnet)[0]!.height, height);
+  await timekeeper.resume();
+  while (tips(devnet)[0]!.height < height + 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  await timekeeper.setMode('on-demand');
+  t.true(isOne(devnet));
+});
+
+test('in the mode interval the first block comes at once and nodes fill their slots by themselves', async (t) => {
+  const devnet = await devnetOf(t, { mode: 'interval' });
+  await devnet.timekeeper.begin(undefined);
+  t.false(devnet.timekeeper.isHeld);
+  t.is(tips(devnet)[0]!.height, 2);
+  for (const { agent } of devnet.nodes) t.false(agent.isForgingHeld());
+  await devnet.timekeeper.setMode('on-demand');
+  for (const { agent } of devnet.nodes) t.true(agent.isForgingHeld());
+});
+
+test('a devnet that goes on begins where its clock was, and never before its newest block', async (t) => {
+  const devnet = await devnetOf(t);
+  const { timekeeper, machine } = devnet;
+  await timekeeper.begin({ kind: 'running', aheadMs: 3_600_000 });
+  t.is(timekeeper.nowMs(), machine.nowMs + 3_600_000);
+  await timekeeper.mine(2);
+  const tipMs = slotStartMs(slotAt(tips(devnet)[0]!.timestamp, devnet.network.params), devnet.network.params);
+  await timekeeper.begin({ kind: 'running', aheadMs: 0 });
+  t.is(timekeeper.nowMs(), tipMs);
+});
+
+test('when no node answers, mining says so', async (t) => {
+  const devnet = await devnetOf(t);
+  await devnet.timekeeper.begin(undefined);
+  for (const node of devnet.nodes) node.isRunning = false;
+  await t.throwsAsync(devnet.timekeeper.mine(1), { code: 'DEVNET_NODE_SILENT' });
+});

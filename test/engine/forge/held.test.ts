@@ -1,0 +1,55 @@
+/** Forging that waits to be told: how a devnet's supervisor mines. */
+
+import test from 'ava';
+import { ProtocolError } from '../../../src/primitives/errors.ts';
+import { slotAt } from '../../../src/protocol/slots.ts';
+import { scene } from './forging-scene.ts';
+
+test('while forging is held no slot is filled, and none is said to have been slept', async (t) => {
+  const { scheduler, chain, pass, hold, told } = scene();
+  hold(true);
+  scheduler.start();
+  await pass(30);
+  t.is(chain.tip.header.height, 1);
+  t.deepEqual(told, []);
+  hold(false);
+  await pass(30);
+  await scheduler.stop();
+  t.true(chain.tip.header.height > 1);
+  t.false(told.some(({ code }) => code === 'FORGING_SLOT_SLEPT'));
+});
+
+test('a block that is asked for fills the present slot if it is ours, and once', async (t) => {
+  const { scheduler, chain, pass, hold, ownSlots, currentSlot, told } = scene();
+  hold(true);
+  scheduler.start();
+  let forged = 0;
+  for (let turn = 0; turn < 12; turn += 1) {
+    await pass(1);
+    const isOurs = ownSlots(currentSlot(), currentSlot() + 1).length === 1;
+    const block = await scheduler.forgeNow();
+    t.is(block !== undefined, isOurs);
+    if (block === undefined) continue;
+    forged += 1;
+    t.is(slotAt(block.timestamp, chain.rules.params), currentSlot());
+    t.is(chain.tip.header.id, block.id);
+    t.is(await scheduler.forgeNow(), undefined, 'the slot is filled');
+  }
+  t.true(forged > 0);
+  t.is(told.filter(({ code }) => code === 'BLOCK_FORGED').length, forged);
+  await scheduler.stop();
+});
+
+test('a block that is asked for is in the journal before it is anywhere else, and is given up without it', async (t) => {
+  const { scheduler, chain, pass, hold, ownSlots, currentSlot, signed, breakJournal } = scene();
+  hold(true);
+  scheduler.start();
+  const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);
+  await pass(slot - currentSlot());
+  breakJournal(new ProtocolError('JOURNAL_UNWRITABLE', {}, 'the disk is full'));
+  t.is(await scheduler.forgeNow(), undefined);
+  t.is(chain.tip.header.height, 1);
+  t.is(signed.size, 0);
+  await scheduler.stop();
+  t.is(await scheduler.forgeNow(), undefined, 'a node that stops forges nothing');
+});
