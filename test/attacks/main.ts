@@ -4,11 +4,13 @@
  * interface is public, those with signatures on one without the native library. Prints a table; exit code 1 when the node did not stand one of them.
  */
 
+import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Arena } from './arena.ts';
 import { attacksOn, NO_ATTACK, SETTINGS, type Setting } from './attacks.ts';
-import { measure, type Measured } from './measure.ts';
+import { measure, type Attack, type Measured } from './measure.ts';
 
 const { values } = parseArgs({
   options: {
@@ -19,6 +21,7 @@ const { values } = parseArgs({
     part: { type: 'string', default: '1/1' },
     nodes: { type: 'string', default: '3' },
     tries: { type: 'string', default: '3' },
+    profile: { type: 'string' },
   },
 });
 
@@ -51,11 +54,14 @@ async function underFire(generation: 2 | 3, setting: Setting): Promise<number> {
     let failed = 0;
     for (const attack of [NO_ATTACK, ...chosen]) {
       const isNone = attack === NO_ATTACK;
+      const profile = values.profile === undefined ? undefined : await arena.profile();
       const measured = await measure(
         arena,
         attack,
         isNone ? { ...pace, seconds: Math.min(pace.seconds, CALM_S_MAX) } : pace,
       );
+      if (profile !== undefined)
+        writeFileSync(join(values.profile ?? '', fileNameOf(attack)), JSON.stringify(await profile()));
       print(measured, setting);
       if (!isNone && measured.faults.length > 0) failed += 1;
     }
@@ -63,6 +69,10 @@ async function underFire(generation: 2 | 3, setting: Setting): Promise<number> {
   } finally {
     await arena.close();
   }
+}
+
+function fileNameOf({ name }: Attack): string {
+  return `${name.replaceAll(/[^A-Za-z0-9]+/g, '-')}.cpuprofile`;
 }
 
 function print(measured: Measured, setting: Setting): void {

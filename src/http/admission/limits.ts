@@ -52,6 +52,8 @@ export const READING_TIMEOUT_MS = 60_000;
  */
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;
+/** Strangers' connections that end so at once: clients that send large bodies to where none is taken are few. */
+export const LINGERING_MAX = 64;
 
 /** Refusals of an address in a window before its connections are closed and new ones are not looked at. */
 export const REFUSALS_MAX = 100;
