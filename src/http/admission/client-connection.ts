@@ -57,6 +57,7 @@ export class ClientConnection implements Place, Holder {
   #phaseStartMs: number;
   /** Whether the socket is not read; so it comes from the listener. */
   #isPaused = true;
+  #isPassing = false;
   #lingeredBytes = 0;
   #parse: (piece: Buffer) => void = () => undefined;
 
@@ -125,9 +126,10 @@ export class ClientConnection implements Place, Holder {
     });
   }
 
-  /** The body of the request at work may be read. */
-  acceptBody(): void {
-    this.#gate.acceptBody();
+  /** The body of the request at work may be read. @param start begins the work, once the body is here or can be read on the way */
+  acceptBody(start: () => void): void {
+    this.#gate.acceptBody(start);
+    if (!this.#isPassing) this.#letThrough();
   }
 
   /** Sends a last answer. */
@@ -255,9 +257,13 @@ export class ClientConnection implements Place, Holder {
     this.#gate.add(chunk);
     if (this.#phase === 'idle') this.#enter('arriving');
     if (this.#gate.isOverfull) return this.#offend();
-    const mustWait = this.#phase === 'waiting' || (this.#gate.isBusy && !this.#gate.isBodyMissing);
-    if (mustWait) this.#settle();
+    if (this.#phase === 'waiting' || this.#isOnTop) this.#settle();
     else this.#letThroughInTurn();
+  }
+
+  /** Whether what is held comes on top of a request at work. */
+  get #isOnTop(): boolean {
+    return this.#gate.isBusy && !this.#gate.isBodyMissing;
   }
 
   #offend(): void {
@@ -285,11 +291,14 @@ export class ClientConnection implements Place, Holder {
 
   /** Gives the parser the rest of one request, as far as it is here and wanted. */
   #letThrough(): void {
+    this.#isPassing = true;
     while (!this.#socket.destroyed && !this.isLingering) {
+      this.#gate.takeStart()?.();
       const piece = this.#gate.next();
       if (piece === undefined) break;
       this.#parse(piece);
     }
+    this.#isPassing = false;
     if (this.#gate.isOverfull) return this.#offend();
     this.#settle();
   }
@@ -308,7 +317,7 @@ export class ClientConnection implements Place, Holder {
 
   /** Stops reading while what came waits: the rest waits in the kernel, and at the client. */
   #settle(): void {
-    const mustWait = this.#gate.heldBytes > 0 && (this.#phase === 'waiting' || this.#gate.isBusy);
+    const mustWait = this.#gate.heldBytes > 0 && (this.#phase === 'waiting' || this.#isOnTop);
     if (mustWait !== this.#isPaused && !this.isLingering) {
       this.#isPaused = mustWait;
       if (mustWait) this.#socket.pause();
@@ -344,8 +353,7 @@ export class ClientConnection implements Place, Holder {
   /** What this connection makes the node hold: bytes that came, a body that is read, an answer that is not read. */
   #account(): void {
     if (this.isTrusted) return;
-    const bodyBytes = this.#gate.isBodyMissing || this.#phase === 'answering' ? this.#gate.bodyBytes : 0;
     const { readableLength, writableLength } = this.#socket;
-    this.#host.buffers.hold(this, this.#gate.heldBytes + readableLength + bodyBytes + writableLength);
+    this.#host.buffers.hold(this, this.#gate.bytes + readableLength + writableLength);
   }
 }

@@ -11,18 +11,22 @@ interface Exchange {
   takesBody: boolean;
   /** Of a body with a stated length: what has not been let through yet. */
   bodyBytesLeft: number;
+  /** Begins the work on a request whose body is not here yet. */
+  start: (() => void) | undefined;
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-const NOTHING = Buffer.alloc(0);
+/** Pieces that are held side by side before they are joined: each has its cost, however small it is. */
+const PIECES_MAX = 64;
 
 export class RequestGate {
   #exchange: Exchange | undefined;
   /** Came, and is not let through yet. */
-  #held: Buffer = NOTHING;
+  #pieces: Buffer[] = [];
+  #heldBytes = 0;
 
   get heldBytes(): number {
-    return this.#held.length;
+    return this.#heldBytes;
   }
 
   /** Whether a request is at work, from the end of its head to the end of its answer. */
@@ -42,7 +46,7 @@ export class RequestGate {
 
   /** Whether more is held than a client sends that means well. */
   get isOverfull(): boolean {
-    const { length } = this.#held;
+    const length = this.#heldBytes;
     if (length > INPUT_BYTES_MAX) return true;
     if (this.#exchange === undefined || length <= PIPELINED_BYTES_MAX) return false;
     const { request, takesBody, bodyBytesLeft } = this.#exchange;
@@ -51,24 +55,44 @@ export class RequestGate {
     return !takesBody && !isChunked(request) && length - bodyBytesLeft > PIPELINED_BYTES_MAX;
   }
 
-  /** What the body of the request at work may have once it is here; 0 unless it is wanted. */
-  get bodyBytes(): number {
-    if (this.#exchange?.takesBody !== true) return 0;
-    const stated = this.#exchange.request.headers['content-length'];
-    return stated === undefined ? BODY_BYTES_MAX : Number(stated);
+  /** What is held, and what the body of the request at work may have besides, if it is wanted: here, on its way or passed on. */
+  get bytes(): number {
+    if (this.#exchange?.takesBody !== true) return this.#heldBytes;
+    const { request, bodyBytesLeft } = this.#exchange;
+    const stated = request.headers['content-length'];
+    if (stated === undefined) return BODY_BYTES_MAX + this.#heldBytes;
+    return Number(stated) + Math.max(0, this.#heldBytes - bodyBytesLeft);
   }
 
   add(chunk: Buffer): void {
-    this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    this.#pieces.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (this.#pieces.length > PIECES_MAX) this.#joined();
   }
 
   /** The head of a request was let through. */
   begin(request: IncomingMessage): void {
-    this.#exchange = { request, takesBody: false, bodyBytesLeft: Number(request.headers['content-length'] ?? 0) };
+    const bodyBytesLeft = Number(request.headers['content-length'] ?? 0);
+    this.#exchange = { request, takesBody: false, bodyBytesLeft, start: undefined };
   }
 
-  acceptBody(): void {
-    if (this.#exchange !== undefined) this.#exchange.takesBody = true;
+  /** @param start begins the work on the request at work; see `takeStart` */
+  acceptBody(start: () => void): void {
+    if (this.#exchange === undefined) return;
+    this.#exchange.takesBody = true;
+    this.#exchange.start = start;
+  }
+
+  /**
+   * What begins the work on a request with a body, once that body is here: one that does not end makes no work. A body in chunks
+   * is read by the work, as only the parser knows where it ends.
+   */
+  takeStart(): (() => void) | undefined {
+    if (this.#exchange?.start === undefined) return undefined;
+    const { request, start, bodyBytesLeft } = this.#exchange;
+    if (!isChunked(request) && this.#heldBytes < bodyBytesLeft) return undefined;
+    this.#exchange.start = undefined;
+    return start;
   }
 
   /** The answer of the request at work has left the process. */
@@ -78,28 +102,38 @@ export class RequestGate {
 
   /** Forgets everything. */
   clear(): void {
-    this.#held = NOTHING;
+    this.#pieces = [];
+    this.#heldBytes = 0;
     this.#exchange = undefined;
   }
 
   /** Takes what the parser may have now: never more than ends the head or the body of one request. */
   next(): Buffer | undefined {
-    const bytes = this.#bytesToPass();
+    const held = this.#held();
+    if (held === undefined) return undefined;
+    const bytes = this.#bytesToPass(held);
     if (bytes === 0) return undefined;
-    const isAll = bytes === this.#held.length;
-    const piece = isAll ? this.#held : this.#held.subarray(0, bytes);
-    this.#held = isAll ? NOTHING : this.#held.subarray(bytes);
+    this.#pieces = bytes === held.length ? [] : [held.subarray(bytes)];
+    this.#heldBytes -= bytes;
     if (this.#exchange !== undefined) this.#exchange.bodyBytesLeft -= bytes;
-    return piece;
+    return bytes === held.length ? held : held.subarray(0, bytes);
   }
 
-  #bytesToPass(): number {
-    if (this.#held.length === 0) return 0;
-    if (this.#exchange === undefined) return upToHeadEnd(this.#held);
-    if (!this.isBodyMissing) return 0;
+  /** What is held in one piece, unless nothing of it may be passed on. */
+  #held(): Buffer | undefined {
+    const mustWait = this.#exchange !== undefined && (!this.isBodyMissing || this.#exchange.start !== undefined);
+    return mustWait ? undefined : this.#joined();
+  }
+
+  #joined(): Buffer | undefined {
+    if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces)];
+    return this.#pieces[0];
+  }
+
+  #bytesToPass(held: Buffer): number {
+    if (this.#exchange === undefined) return upToHeadEnd(held);
     // The end of a body in chunks looks like the end of a head; within a chunk the same bytes do no harm.
-    if (isChunked(this.#exchange.request)) return upToHeadEnd(this.#held);
-    return Math.min(this.#held.length, this.#exchange.bodyBytesLeft);
+    return isChunked(this.#exchange.request) ? upToHeadEnd(held) : Math.min(held.length, this.#exchange.bodyBytesLeft);
   }
 }
 
