@@ -14,7 +14,7 @@ import { Buffers } from './buffers.ts';
 import { clientKey } from './client-address.ts';
 import { ClientConnection, type ConnectionHost } from './client-connection.ts';
 import { Connections } from './connections.ts';
-import { LINGERING_MAX, SWEEP_MS, WORK_BURST_MS, WORK_SHARE, type AdmissionLimits } from './limits.ts';
+import { ACCEPT_MS, LINGERING_MAX, SWEEP_MS, WORK_BURST_MS, WORK_SHARE, type AdmissionLimits } from './limits.ts';
 import { Penalties } from './penalties.ts';
 import { Refusals, type RefusalReason } from './refusals.ts';
 import { Turns } from './turns.ts';
@@ -67,7 +67,8 @@ export class Admission implements ConnectionHost {
       return undefined;
     }
     const isTrusted = this.#options.isTrusted(address);
-    this.turns.accepted(!isTrusted);
+    this.turns.accepted();
+    if (!isTrusted) this.turns.spend(ACCEPT_MS);
     const key = isTrusted ? `trusted ${address}` : clientKey(address);
     const obstacle =
       (isTrusted ? undefined : this.#penalties.arrive(key)) ?? this.#connections.obstacle(key, isTrusted);

@@ -13,7 +13,14 @@ import type { Socket } from 'node:net';
 import type { MonotonicClock } from '../monotonic-clock.ts';
 import type { Buffers, Holder } from './buffers.ts';
 import type { Place } from './connections.ts';
-import { LINGER_BYTES_MAX, LINGER_MS, READING_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from './limits.ts';
+import {
+  INPUT_WEIGHT,
+  LINGER_BYTES_MAX,
+  LINGER_MS,
+  READ_MS_PER_BYTE,
+  READING_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+} from './limits.ts';
 import type { RefusalReason } from './refusals.ts';
 import { REQUEST_TIMEOUT_ANSWER } from './refused-answers.ts';
 import { RequestGate } from './request-gate.ts';
@@ -236,13 +243,13 @@ export class ClientConnection implements Place, Holder {
       if (socket.destroyed) return;
       const chunk = socket.read() as Buffer | null;
       if (chunk !== null) {
-        this.#gate.add(chunk);
+        this.#take(chunk);
         return work();
       }
       this.#enter('arriving');
       socket.once('data', (late: Buffer) => {
         socket.pause();
-        this.#gate.add(late);
+        this.#take(late);
         this.#enter('waiting');
         this.#account();
         this.#takeTurn(work);
@@ -254,11 +261,16 @@ export class ClientConnection implements Place, Holder {
 
   #receive(chunk: Buffer): void {
     if (this.#phase === 'lingering') return this.#discard(chunk);
-    this.#gate.add(chunk);
+    this.#take(chunk);
     if (this.#phase === 'idle') this.#enter('arriving');
     if (this.#gate.isOverfull) return this.#offend();
     if (this.#phase === 'waiting' || this.#isOnTop) this.#settle();
     else this.#letThroughInTurn();
+  }
+
+  #take(chunk: Buffer): void {
+    this.#gate.add(chunk);
+    if (!this.isTrusted) this.#host.turns.spend(chunk.length * READ_MS_PER_BYTE);
   }
 
   /** Whether what is held comes on top of a request at work. */
@@ -342,6 +354,7 @@ export class ClientConnection implements Place, Holder {
   /** Reads on for a client that is still sending, within bounds; more than that it may keep. */
   #discard(chunk: Buffer): void {
     this.#lingeredBytes += chunk.length;
+    if (!this.isTrusted) this.#host.turns.spend(chunk.length * READ_MS_PER_BYTE);
     if (this.#lingeredBytes > LINGER_BYTES_MAX) this.#socket.pause();
   }
 
@@ -354,6 +367,6 @@ export class ClientConnection implements Place, Holder {
   #account(): void {
     if (this.isTrusted) return;
     const { readableLength, writableLength } = this.#socket;
-    this.#host.buffers.hold(this, this.#gate.bytes + readableLength + writableLength);
+    this.#host.buffers.hold(this, INPUT_WEIGHT * (this.#gate.bytes + readableLength) + writableLength);
   }
 }

@@ -24,12 +24,8 @@ export interface TurnsOptions {
 
 /** Turns that wait from which on there is no time for courtesies. */
 const PRESSED_FROM = 16;
-/** What a read costs that is charged to nobody else: the system's copy of 64 kB and a buffer for it. */
-const READ_MS = 0.05;
-/** What accepting a connection costs, and closing it again. */
-const ACCEPT_MS = 0.1;
-/** Connections make no larger debt, or a flood of them would outlast itself. */
-const ACCEPT_DEBT_MS_MAX = 50;
+/** What is done outside of turns makes no larger debt, or a flood of it would outlast itself. */
+const OUTSIDE_DEBT_MS_MAX = 50;
 
 export class Turns {
   readonly #options: TurnsOptions;
@@ -54,12 +50,15 @@ export class Turns {
     return this.#waitingCount >= PRESSED_FROM;
   }
 
-  /** A connection was accepted. Others that wait behind it come before all work. @param isStranger has it paid for by all strangers */
-  accepted(isStranger: boolean): void {
+  /** A connection was accepted. Others that wait behind it come before all work. */
+  accepted(): void {
     this.#accepting.accepted();
-    if (!isStranger) return;
+  }
+
+  /** Charges what was done for a stranger outside of a turn. */
+  spend(costMs: number): void {
     this.#credit();
-    if (this.#creditMs > -ACCEPT_DEBT_MS_MAX) this.#creditMs -= ACCEPT_MS;
+    if (this.#creditMs > -OUTSIDE_DEBT_MS_MAX) this.#creditMs -= costMs;
   }
 
   /**
@@ -108,7 +107,6 @@ export class Turns {
     // Work that is put off until the end of this turn of the event loop is charged, too.
     await settled();
     this.#charge(startMs);
-    if (read !== undefined) this.#creditMs -= READ_MS;
   }
 
   #next(): Turn | undefined {
