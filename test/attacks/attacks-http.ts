@@ -15,6 +15,7 @@ const NAMES: Readonly<Record<FloodKind, string>> = {
   bodies: 'HTTP bodies that do not end',
   silent: 'silent HTTP connections',
   events: 'HTTP event streams that nobody reads',
+  wave: 'HTTP requests on all connections at once',
   peerPort: 'pipelined HTTP requests to the peer port',
   junk: 'junk signatures of a group, flooded over HTTP',
 };
@@ -32,6 +33,7 @@ export const HTTP_ATTACKS: readonly Attack[] = [
   floodOf('silent', 5_200, 3),
   floodOf('silent', 5_200, 60),
   floodOf('events', 2_000),
+  floodOf('wave', 4_000, 60),
 ];
 
 /** Every flood from each of these numbers of connections. */

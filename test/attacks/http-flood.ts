@@ -25,10 +25,12 @@ export interface Flood {
  * - `bodies`: large bodies to where one is taken, each byte as late as possible
  * - `silent`: connections that say nothing
  * - `events`: streams of events that nobody reads
+ * - `wave`: connections that say nothing for two seconds, and then all at once 64 kB of requests
  * - `peerPort`: as `pipelined`, to where WebSockets are expected
  * - `junk`: the given bodies as transactions, the next one when the one before it is answered
  */
-export type FloodKind = 'pipelined' | 'unread' | 'bombs' | 'bodies' | 'silent' | 'events' | 'peerPort' | 'junk';
+export type FloodKind =
+  'pipelined' | 'unread' | 'bombs' | 'bodies' | 'silent' | 'events' | 'wave' | 'peerPort' | 'junk';
 
 /** What an attacker tells of itself at its end. */
 export interface FloodFigures {
@@ -40,6 +42,7 @@ export interface FloodFigures {
 const CHUNK_BYTES = 64 * 1024;
 const RECONNECT_MS = 2;
 const DRIP_MS = 500;
+const WAVE_MS = 2_000;
 
 process.once('message', (flood) => attack(flood as Flood));
 
@@ -65,6 +68,8 @@ function attack({ kind, port, sources, connections, durationMs, bodies }: Flood)
       if (kind === 'pipelined' || kind === 'bombs' || kind === 'peerPort') {
         socket.resume();
         send();
+      } else if (kind === 'wave') {
+        socket.resume();
       } else if (kind === 'junk') {
         let post = number;
         const next = (): void => {
@@ -96,6 +101,14 @@ function attack({ kind, port, sources, connections, durationMs, bodies }: Flood)
     for (const socket of open) socket.destroy();
     process.send?.({ opened, closed, sentBytes } satisfies FloodFigures, () => process.exit(0));
   };
+  const wave = (): void => {
+    for (const socket of open) {
+      if (!socket.writable || socket.connecting) continue;
+      sentBytes += chunk.length;
+      socket.write(chunk);
+    }
+  };
+  if (kind === 'wave') setInterval(wave, WAVE_MS);
   for (let number = 0; number < connections; number += 1) line(number);
   setTimeout(end, durationMs);
   process.on('disconnect', () => process.exit(0));
