@@ -287,6 +287,7 @@ export class Gossip {
     const payer = payerOf(peerId);
     if (clock.nowMs() < (this.#unreadUntilMs.get(peerId) ?? 0)) return;
     for (const signature of signatures) {
+      if (!payer.mayAsk()) return;
       const result = pool.addSignature(signature, payer);
       if (result.accepted) continue;
       observer.log('debug', result.code, 'did not take a signature', { peer: peerId, reason: result.message });

@@ -74,11 +74,16 @@ export function createHttpServer(
     const allowance = checks.admitClient(request, response);
     if (allowance === undefined) return;
     const goLong = (): void => {
-      if (!checks.admitTarget(request, response)) return;
+      const target = checks.admitTarget(request, response);
+      if (target === undefined) return;
+      const start = (): void => {
+        allowances.set(request, allowance);
+        void app(request, response);
+      };
+      if (!target.takesBody) return start();
       // The client waits to be told that its body is wanted.
       if (isExpected) response.writeContinue();
-      allowances.set(request, allowance);
-      void app(request, response);
+      admission.of(request.socket)?.acceptBody(start);
     };
     if (!takeShortWay(request, response, allowance, goLong)) goLong();
   };

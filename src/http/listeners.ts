@@ -41,10 +41,7 @@ export function createListeners(
     const address = socket.remoteAddress;
     if (address === undefined) return connection.destroy();
     if (!mayAsk(address)) return connection.refuseAll(socket, notListed, 'access');
-    connection.guardOnceItSpeaks(socket, () => {
-      parser.emit('connection', socket);
-      connection.guard(socket);
-    });
+    connection.serve(socket, (ready) => void parser.emit('connection', ready));
   };
 
   parser.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -84,9 +81,12 @@ export function createListeners(
   };
 }
 
-/** A client that has sent all it will may still read, so its connection is not ended with its last byte. */
+/**
+ * A client that has sent all it will may still read, so its connection is not ended with its last byte. Nothing is read of a
+ * connection before the admission says so.
+ */
 function listenerFor(accept: (socket: Socket) => void): Server {
-  return createServer({ allowHalfOpen: true, noDelay: true }, accept);
+  return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);
 }
 
 /** Its connections are admitted before anything is computed for their handshake. */

@@ -18,8 +18,8 @@ import { allRoutes } from './routes/all.ts';
 export interface RequestChecks {
   /** Whether the client may ask now. @returns undefined when the request was refused and answered */
   admitClient(request: IncomingMessage, response: ServerResponse): Allowance | undefined;
-  /** Whether there is such a path, and takes the body if one comes. @returns false when it was refused and answered */
-  admitTarget(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Whether there is such a path, and it takes the body if one comes. @returns undefined when it was refused and answered */
+  admitTarget(request: IncomingMessage, response: ServerResponse): { readonly takesBody: boolean } | undefined;
 }
 
 export interface RequestCheckParts {
@@ -60,30 +60,25 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
       const end = url.search(/[?#]/);
       const path = end < 0 ? url : url.slice(0, end);
       const known = table.find(path);
-      if (known === undefined && !isOtherPath(path)) {
-        refuse(request, response, PAGE_NOT_FOUND);
-        return false;
-      }
-      if (!bringsBody(request)) return true;
+      if (known === undefined && !isOtherPath(path)) return void refuse(request, response, PAGE_NOT_FOUND);
+      if (!bringsBody(request)) return WITHOUT_BODY;
       if (known?.takesBody(methodOf(request)) !== true) {
         // Answered as without it, but not read: the connection ends with the answer.
         response.setHeader('Connection', 'close');
-        return true;
+        return WITHOUT_BODY;
       }
       const encoding = headers['content-encoding'];
       if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-        refuse(request, response, COMPRESSED);
-        return false;
+        return void refuse(request, response, COMPRESSED);
       }
-      if (Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX) {
-        refuse(request, response, TOO_LARGE);
-        return false;
-      }
-      admission.of(request.socket)?.acceptBody();
-      return true;
+      if (Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX) return void refuse(request, response, TOO_LARGE);
+      return WITH_BODY;
     },
   };
 }
+
+const WITH_BODY = { takesBody: true };
+const WITHOUT_BODY = { takesBody: false };
 
 /** Clients that cannot send a PUT announce it on a POST. */
 export function methodOf({ method = '', headers }: IncomingMessage): string {

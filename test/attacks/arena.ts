@@ -220,6 +220,12 @@ export class Arena {
     return (await this.#collector?.usedBytes()) ?? 0;
   }
 
+  /** Has the attacked node record where its time goes. @returns ends it and gives the profile */
+  async profile(): Promise<() => Promise<unknown>> {
+    if (this.#collector === undefined) throw new Error('the arena is not open');
+    return this.#collector.profile();
+  }
+
   /** Takes everything of an attack away. */
   async cleanUp(): Promise<void> {
     for (const intruder of this.intruders) intruder.leave();

@@ -75,6 +75,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
   },
   {
     name: 'plain HTTP on the peer port',
+    isWatched: true,
     async run(arena, untilMs) {
       const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
       const upgrade = `GET ${arena.dialect.path} HTTP/1.1\r\nHost: x\r\n`;

@@ -34,7 +34,8 @@ const CUT_MS_MAX = 60_000;
 export const SIGNATURE_ATTACKS: readonly Attack[] = [
   {
     name: 'junk signatures of a group, from peers',
-    prepare: (arena) => registerGroup(arena),
+    isWatched: true,
+    prepare: registerGroup,
     async run(arena, untilMs) {
       const junk = new Junk(arena);
       const answers = (procedure: string): unknown => {
@@ -60,7 +61,8 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
   },
   {
     name: 'junk signatures of a group, over HTTP',
-    prepare: (arena) => registerGroup(arena),
+    isWatched: true,
+    prepare: registerGroup,
     async run(arena, untilMs) {
       const junk = new Junk(arena);
       const sources = arena.isPublic ? Array.from({ length: 20 }, () => arena.newIp()) : ['127.0.0.1'];
@@ -80,7 +82,7 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
 const GROUPS = new WeakMap<Arena, KeyPair>();
 
 /** Makes an account of the devnet a group that needs all its members, and waits until that is in a block. */
-async function registerGroup(arena: Arena): Promise<void> {
+export async function registerGroup(arena: Arena): Promise<void> {
   if (GROUPS.has(arena)) return;
   const sender = arena.keyPair('account_2');
   const keysgroup = MEMBERS.map((member) => `+${publicKeyOf(member)}`);
@@ -96,7 +98,7 @@ async function registerGroup(arena: Arena): Promise<void> {
 }
 
 /** Transactions of the group that no node may take. */
-class Junk {
+export class Junk {
   readonly #arena: Arena;
   readonly #sender: KeyPair;
   readonly #cheap: Transaction;

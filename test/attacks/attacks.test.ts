@@ -2,7 +2,8 @@ import test from 'ava';
 import { lastWords } from '../support/devnet.ts';
 import { Arena } from './arena.ts';
 import { attacksOn } from './attacks.ts';
-import { LATE, measure } from './measure.ts';
+import { measure } from './measure.ts';
+import { LATE } from './operator-watch.ts';
 
 /** All attacks, each for a moment; `npm run attacks` goes on with each for longer, and waits for the blocks after it. */
 const PACE = { seconds: 0.3, blocksAfter: 0, tries: 2 };

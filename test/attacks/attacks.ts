@@ -6,7 +6,7 @@ import { CHAIN_ATTACKS } from './attacks-chain.ts';
 import { CLAIMS_ATTACK } from './attacks-claims.ts';
 import { DOOR_ATTACKS } from './attacks-doors.ts';
 import { FRAME_ATTACKS } from './attacks-frames.ts';
-import { HTTP_ATTACKS } from './attacks-http.ts';
+import { floodsFrom, HTTP_ATTACKS } from './attacks-http.ts';
 import { PEER_LISTS_ATTACK } from './attacks-lists.ts';
 import { MEMBERS_ATTACK } from './attacks-members.ts';
 import { SIGNATURE_ATTACKS } from './attacks-signatures.ts';
@@ -40,4 +40,9 @@ export function attacksOn(generation: 2 | 3, setting: Setting = 'default'): read
     ...HTTP_ATTACKS,
   ];
   return all.filter((attack) => attack.generation === undefined || attack.generation === generation);
+}
+
+/** Every flood from each of these numbers of connections. */
+export function floodsOn(generation: 2 | 3, counts: readonly number[]): readonly Attack[] {
+  return floodsFrom(counts).filter((attack) => attack.generation === undefined || attack.generation === generation);
 }

@@ -1,6 +1,6 @@
 /**
- * An attacker of the HTTP interface in a process of its own, so that it takes no time from what measures: `node http-flood.js
- * JSON`, see `Flood`. It opens its connections, opens another one for each that is closed, and sends as fast as it is let.
+ * An attacker of the HTTP interface in a process of its own, so that it takes no time from what measures. Its parent
+ * sends it a `Flood`. It opens its connections, opens another one for each that is closed, and sends as fast as it is let.
  * Ends by itself, and with its parent.
  */
 
@@ -14,6 +14,8 @@ export interface Flood {
   readonly sources: readonly string[];
   readonly connections: number;
   readonly durationMs: number;
+  /** Of `junk`: bodies to send in turns. */
+  readonly bodies: readonly string[];
 }
 
 /**
@@ -23,8 +25,12 @@ export interface Flood {
  * - `bodies`: large bodies to where one is taken, each byte as late as possible
  * - `silent`: connections that say nothing
  * - `events`: streams of events that nobody reads
+ * - `wave`: connections that say nothing for two seconds, and then all at once 64 kB of requests
+ * - `peerPort`: as `pipelined`, to where WebSockets are expected
+ * - `junk`: the given bodies as transactions, the next one when the one before it is answered
  */
-export type FloodKind = 'pipelined' | 'unread' | 'bombs' | 'bodies' | 'silent' | 'events';
+export type FloodKind =
+  'pipelined' | 'unread' | 'bombs' | 'bodies' | 'silent' | 'events' | 'wave' | 'peerPort' | 'junk';
 
 /** What an attacker tells of itself at its end. */
 export interface FloodFigures {
@@ -36,12 +42,13 @@ export interface FloodFigures {
 const CHUNK_BYTES = 64 * 1024;
 const RECONNECT_MS = 2;
 const DRIP_MS = 500;
+const WAVE_MS = 2_000;
 
-const [text] = process.argv.slice(2);
-if (text !== undefined) attack(JSON.parse(text) as Flood);
+process.once('message', (flood) => attack(flood as Flood));
 
-function attack({ kind, port, sources, connections, durationMs }: Flood): void {
+function attack({ kind, port, sources, connections, durationMs, bodies }: Flood): void {
   const chunk = chunkOf(kind);
+  const posts = bodies.map(postOf);
   const open = new Set<Socket>();
   let [opened, closed, sentBytes, isOver] = [0, 0, 0, false];
 
@@ -58,9 +65,21 @@ function attack({ kind, port, sources, connections, durationMs }: Flood): void {
     socket.on('error', () => undefined);
     socket.on('connect', () => {
       opened += 1;
-      if (kind === 'pipelined' || kind === 'bombs') {
+      if (kind === 'pipelined' || kind === 'bombs' || kind === 'peerPort') {
         socket.resume();
         send();
+      } else if (kind === 'wave') {
+        socket.resume();
+      } else if (kind === 'junk') {
+        let post = number;
+        const next = (): void => {
+          const bytes = posts[(post += 1) % posts.length] ?? '';
+          sentBytes += bytes.length;
+          socket.write(bytes);
+        };
+        // An answer is short enough to come in one piece.
+        socket.on('data', next);
+        next();
       } else if (kind !== 'silent') {
         sentBytes += chunk.length;
         socket.write(chunk);
@@ -82,9 +101,22 @@ function attack({ kind, port, sources, connections, durationMs }: Flood): void {
     for (const socket of open) socket.destroy();
     process.send?.({ opened, closed, sentBytes } satisfies FloodFigures, () => process.exit(0));
   };
+  const wave = (): void => {
+    for (const socket of open) {
+      if (!socket.writable || socket.connecting) continue;
+      sentBytes += chunk.length;
+      socket.write(chunk);
+    }
+  };
+  if (kind === 'wave') setInterval(wave, WAVE_MS);
   for (let number = 0; number < connections; number += 1) line(number);
   setTimeout(end, durationMs);
   process.on('disconnect', () => process.exit(0));
+}
+
+function postOf(body: string): string {
+  const head = ['POST /api/transactions HTTP/1.1', 'Host: a', 'Content-Type: application/json'];
+  return [...head, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n');
 }
 
 function chunkOf(kind: FloodKind): Buffer {

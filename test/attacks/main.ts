@@ -1,14 +1,19 @@
 /**
- * `npm run attacks -- [--generation 2|3] [--setting default|public|portable] [--seconds 6] [--only TEXT] [--part 1/3] [--nodes 3]`:
- * attacks on the first node of a devnet of real processes, one after the other, those over HTTP once more on one whose HTTP
- * interface is public, those with signatures on one without the native library. Prints a table; exit code 1 when the node did not stand one of them.
+ * `npm run attacks -- [--generation 2|3] [--setting default|public|portable] [--seconds 6] [--only TEXT] [--part 1/3] [--nodes 3]
+ * [--tries 3] [--connections 1,50,2000] [--profile DIRECTORY]`: attacks on the first node of a devnet of real processes, one after
+ * the other. Prints a table with a verdict for each; exit code 1 when the node did not stand one of them.
+ *
+ * `--connections` runs every flood of HTTP instead, from each of these numbers of connections. `--only` and `--part` choose, so that
+ * a long run can be done in pieces. `--profile` writes where the node's time went during each attack.
  */
 
+import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Arena } from './arena.ts';
-import { attacksOn, NO_ATTACK, SETTINGS, type Setting } from './attacks.ts';
-import { measure, type Measured } from './measure.ts';
+import { attacksOn, floodsOn, NO_ATTACK, SETTINGS, type Setting } from './attacks.ts';
+import { measure, type Attack, type Measured } from './measure.ts';
 
 const { values } = parseArgs({
   options: {
@@ -19,6 +24,8 @@ const { values } = parseArgs({
     part: { type: 'string', default: '1/1' },
     nodes: { type: 'string', default: '3' },
     tries: { type: 'string', default: '3' },
+    connections: { type: 'string' },
+    profile: { type: 'string' },
   },
 });
 
@@ -40,9 +47,9 @@ process.exitCode = failures === 0 ? 0 : 1;
 async function underFire(generation: 2 | 3, setting: Setting): Promise<number> {
   const pace = { seconds: Number(values.seconds), blocksAfter: 1, tries: Number(values.tries) };
   const [part = 1, parts = 1] = values.part.split('/').map(Number);
-  const chosen = attacksOn(generation, setting).filter(
-    ({ name }, index) => name.includes(values.only) && index % parts === part - 1,
-  );
+  const counts = values.connections?.split(',').map(Number);
+  const all = counts === undefined ? attacksOn(generation, setting) : floodsOn(generation, counts);
+  const chosen = all.filter(({ name }, index) => name.includes(values.only) && index % parts === part - 1);
   if (chosen.length === 0) return 0;
   const arena = await Arena.open(generation, Number(values.nodes), chosen, setting);
   try {
@@ -51,11 +58,14 @@ async function underFire(generation: 2 | 3, setting: Setting): Promise<number> {
     let failed = 0;
     for (const attack of [NO_ATTACK, ...chosen]) {
       const isNone = attack === NO_ATTACK;
+      const profile = values.profile === undefined ? undefined : await arena.profile();
       const measured = await measure(
         arena,
         attack,
         isNone ? { ...pace, seconds: Math.min(pace.seconds, CALM_S_MAX) } : pace,
       );
+      if (profile !== undefined)
+        writeFileSync(join(values.profile ?? '', fileNameOf(attack)), JSON.stringify(await profile()));
       print(measured, setting);
       if (!isNone && measured.faults.length > 0) failed += 1;
     }
@@ -63,6 +73,10 @@ async function underFire(generation: 2 | 3, setting: Setting): Promise<number> {
   } finally {
     await arena.close();
   }
+}
+
+function fileNameOf({ name }: Attack): string {
+  return `${name.replaceAll(/[^A-Za-z0-9]+/g, '-')}.cpuprofile`;
 }
 
 function print(measured: Measured, setting: Setting): void {
@@ -82,5 +96,5 @@ function print(measured: Measured, setting: Setting): void {
 }
 
 function row(attack: string, did: string, missed: string, grown: string, seconds: string, verdict: string): string {
-  return `${attack.padEnd(54)}${did.padEnd(40)}${missed.padStart(7)}${grown.padStart(10)}${seconds.padStart(9)}  ${verdict}`;
+  return `${attack.padEnd(62)}${did.padEnd(56)}${missed.padStart(7)}${grown.padStart(10)}${seconds.padStart(9)}  ${verdict}`;
 }

@@ -4,11 +4,14 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitForAnswer, waitForCommonBlock } from '../support/devnet.ts';
 import type { Arena } from './arena.ts';
+import { KEPT, LATE, OperatorWatch } from './operator-watch.ts';
 
 export interface Attack {
   readonly name: string;
   /** The generation whose wire it needs; both unless told. */
   readonly generation?: 2 | 3;
+  /** Whether the operator looks on meanwhile: see `OperatorWatch`. */
+  readonly isWatched?: boolean;
   /** Done before the first of all attacks, for what the node takes up only in its own time. */
   prepare?(arena: Arena): Promise<void>;
   /** Attacks until the moment, as `performance.now` tells it. @throws Error naming what the node should not have done */
@@ -31,9 +34,9 @@ export interface Measured {
 
 /** How the connection of a banned peer ends. */
 export const BANNED = 4403;
-/** How the fault ends that probes took too long: on a busy machine they may. */
-export const LATE = 'came late';
 export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
+/** For the ends of connections to be told. */
+const SETTLE_MS_MIN = 300;
 /** For nodes of a busy machine to agree on a block again. */
 const SETTLE_MS_MAX = 150_000;
 /** For memory that is no longer used to be given back to the system, which happens beside other work. */
@@ -64,7 +67,7 @@ export async function measure(arena: Arena, attack: Attack, pace: Pace): Promise
 }
 
 function mayBeOfTheMachine({ faults, slotsMissed, grownBytes }: Measured): boolean {
-  const late = faults.filter((fault) => fault.endsWith(LATE)).length;
+  const late = faults.filter((fault) => fault.endsWith(LATE) || fault.startsWith(KEPT)).length;
   const excusable = Number(slotsMissed > 0) + Number(hasGrown(grownBytes)) + late;
   return excusable > 0 && faults.length === excusable;
 }
@@ -85,10 +88,13 @@ async function once(arena: Arena, attack: Attack, { seconds, blocksAfter }: Pace
   const guarded = async (work: () => Promise<void>): Promise<void> => {
     await work().catch((error: unknown) => faults.push(error instanceof Error ? error.message : String(error)));
   };
+  const watch = attack.isWatched ? await OperatorWatch.begin(arena) : undefined;
   await guarded(() => attack.run(arena, performance.now() + seconds * 1000));
-  await sleep(300);
+  if (watch !== undefined) faults.push(...(await watch.end()));
+  else await sleep(SETTLE_MS_MIN);
   if (attack.after !== undefined) await guarded(() => attack.after?.(arena) ?? Promise.resolve());
-  const did = arena.remark === '' ? deedsOf(arena) : arena.remark;
+  const ends = arena.remark === '' ? deedsOf(arena) : arena.remark;
+  const did = watch === undefined ? ends : `${ends}, ${watch.text}`;
   await arena.cleanUp();
 
   if (!arena.target.isRunning()) throw new Error(`${attack.name}: the node is gone`);

@@ -138,6 +138,14 @@ test('a client that asks before it sends a body is told to go on only where the 
   t.is(wanted.statuses[1], 400);
 });
 
+test('a body that comes through a proxy is read when its client has its turn', async (t) => {
+  const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, trustProxy: true });
+  // What comes with the connection itself has to wait for others that may be accepted first.
+  const client = await dial('127.0.0.1', requestBytes('POST /api/signatures', '{}', ['X-Forwarded-For: 192.0.2.1']));
+  await client.until(({ statuses }) => statuses.length === 1);
+  t.deepEqual(client.statuses, [400]);
+});
+
 test('a large body that is refused does not take the answer with it', async (t) => {
   const dial = await serveBytes(t, fakeNode(3), PUBLIC);
   for (const [line, status] of [

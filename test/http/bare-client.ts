@@ -47,7 +47,8 @@ export class BareClient {
   }
 }
 
-export type Dial = (from?: string) => Promise<BareClient>;
+/** @param first bytes that are sent as soon as the connection stands */
+export type Dial = (from?: string, first?: string) => Promise<BareClient>;
 
 /** Serves a node until the test ends. @returns opens connections to it, from a stranger unless told */
 export async function serveBytes(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}): Promise<Dial> {
@@ -58,8 +59,9 @@ export async function serveBytes(t: ExecutionContext, fake: Fake, options: Parti
     for (const { socket } of clients) socket.destroy();
     await server.close();
   });
-  return async (from = STRANGER) => {
+  return async (from = STRANGER, first = '') => {
     const socket = connect({ host: '127.0.0.1', port, localAddress: from });
+    if (first !== '') socket.write(first);
     const client = new BareClient(socket);
     clients.push(client);
     await new Promise<void>((resolve) => {

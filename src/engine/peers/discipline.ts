@@ -11,6 +11,9 @@ import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 /** What a banned peer is told. */
 export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
+/** No code of the reference means this; its nodes dial again after any that they do not know. */
+const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
+
 /** What nobody is forgiven: it endangers the node, whoever does it. */
 const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
   'MESSAGE_RATE',
@@ -64,6 +67,17 @@ export class Discipline {
       const fields = { peer: peerId, offence: code, detail };
       observer.log('warn', 'PEER_FORGIVEN', 'A peer that the operator named broke a rule', fields);
     }
+  }
+
+  /**
+   * Disconnects a peer whose signatures took its whole budget for nothing. It costs no points: transactions may share an id, and
+   * signatures of members are not part of it, so an honest peer may pass on what another made up. Peers that the operator named stay.
+   */
+  cutWasteful(peerId: PeerId): void {
+    const { named, observer, transport } = this.#dependencies;
+    if (named().includes(peerId)) return;
+    observer.log('warn', 'PEER_WASTEFUL', 'A peer brought signatures of nobody and nothing else', { peer: peerId });
+    transport.disconnect(peerId, WASTEFUL);
   }
 
   /** Disconnects every peer at an IP and refuses it for a time. */

@@ -6,9 +6,9 @@
 import { Closers } from '../closers.ts';
 import { inTurns } from '../serving-lane.ts';
 import { LruMap } from '../../primitives/bounded.ts';
-import { assert, messageOf } from '../../primitives/errors.ts';
-import type { Clock, Random, Timer } from '../../ports/clock.ts';
-import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
+import { assert } from '../../primitives/errors.ts';
+import type { Clock, Random } from '../../ports/clock.ts';
+import type { PeerVerdict } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { ChainStore } from '../../ports/store.ts';
 import type {
@@ -24,24 +24,17 @@ import type {
 import { ipOf, isSpecial, peerIdOf } from './addresses.ts';
 import { type Ban, PeerBook } from './book.ts';
 import { Discipline, FORBIDDEN } from './discipline.ts';
-import { Dialler, isOwnAddress, type PeerIntervals } from './dialler.ts';
+import { Dialler, type PeerIntervals } from './dialler.ts';
+import { NamedPeers, type NamedPeersOptions } from './named-peers.ts';
+import { SavedBook } from './saved-book.ts';
 import { selectToEvict, selectToList, selectToTell } from './selection.ts';
 import { type DroppedPeer, verdictsOf } from './verdicts.ts';
 
-export interface PeerManagerOptions {
-  /** Where this node listens, so that it does not dial itself. */
-  readonly own: PeerAddress;
+export interface PeerManagerOptions extends NamedPeersOptions {
   /** Connections that this node opens, fixed peers included. */
   readonly outboundMax: number;
   /** Peers that one message goes to when not everybody gets it. */
   readonly gossipPeersMax: number;
-  /** Always dialled, never let go; application penalties do not count. */
-  readonly fixedPeers: readonly PeerAddress[];
-  /** Asked for others; let go when no outbound connection is free. */
-  readonly seedPeers: readonly PeerAddress[];
-  /** Kept in the book and never evicted; application penalties do not count. */
-  readonly whitelistedPeers: readonly PeerAddress[];
-  readonly blacklistedIps: readonly string[];
   readonly intervals?: Partial<PeerIntervals>;
 }
 
@@ -62,60 +55,48 @@ export interface PeerHandlers {
   updated?(peerId: PeerId, info: PeerInfo): void;
 }
 
-/** No code of the reference means this; its nodes dial again after any that they do not know. */
-const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
-
 const INTERVALS: PeerIntervals = { populateMs: 10_000, seedMs: 30_000, shuffleMs: 300_000 };
-const NOTE = 'peers/book';
 const DROPPED_MAX = 200;
-/** Between a ban and its saving. */
-const SAVE_WAIT_MS = 1_000;
 
 export class PeerManager {
   readonly #transport: Transport;
-  readonly #store: PeerManagerDependencies['store'];
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #observer: Observer;
   readonly #options: PeerManagerOptions;
+  readonly #named: NamedPeers;
   readonly #book: PeerBook;
+  readonly #savedBook: SavedBook;
   readonly #dialler: Dialler;
-  readonly #fixed: ReadonlyMap<PeerId, PeerAddress>;
-  readonly #seeds: Map<PeerId, PeerAddress>;
-  readonly #pinned: ReadonlySet<PeerId>;
   readonly #discipline: Discipline;
   #dropped: DroppedPeer[] = [];
   /** Why the latest dial of an address failed. */
   readonly #unreached = new LruMap<PeerId, CloseReason>(DROPPED_MAX);
-  #saving: Timer | undefined;
   #stopped = true;
 
   constructor(dependencies: PeerManagerDependencies, options: PeerManagerOptions) {
     const { transport, store, clock, random, observer } = dependencies;
     this.#transport = transport;
-    this.#store = store;
     this.#clock = clock;
     this.#random = random;
     this.#observer = observer;
     this.#options = options;
-    const usable = (peers: readonly PeerAddress[]): Map<PeerId, PeerAddress> =>
-      new Map(peers.filter((peer) => this.#isUsable(peer)).map((peer) => [peerIdOf(peer), peer]));
-    this.#fixed = usable(options.fixedPeers);
-    this.#seeds = usable(options.seedPeers.filter((peer) => !this.#fixed.has(peerIdOf(peer))));
-    this.#pinned = new Set([...this.#fixed.keys(), ...usable(options.whitelistedPeers).keys()]);
+    this.#named = new NamedPeers(options);
+    const { fixed, seeds, pinned } = this.#named;
     this.#book = new PeerBook({
       random,
       nowMs: () => clock.nowMs(),
-      isPinned: (peerId) => this.#pinned.has(peerId),
+      isPinned: (peerId) => pinned.has(peerId),
     });
+    this.#savedBook = new SavedBook({ store, book: this.#book, clock, observer });
     this.#discipline = new Discipline({
       transport,
       book: this.#book,
       clock,
       observer,
-      named: () => [...this.#pinned, ...this.#seeds.keys()],
+      named: () => this.#named.all(),
       banned: () => {
-        this.#saveSoon();
+        this.#savedBook.saveSoon();
       },
     });
     this.#dialler = new Dialler(
@@ -123,9 +104,9 @@ export class PeerManager {
       {
         own: options.own,
         outboundMax: options.outboundMax,
-        fixed: this.#fixed,
-        seeds: this.#seeds,
-        pinned: this.#pinned,
+        fixed,
+        seeds,
+        pinned,
         intervals: { ...INTERVALS, ...options.intervals },
         admits: (ip) => this.#admits(ip),
         dialFailed: (peerId, reason, isFinal) => {
@@ -177,7 +158,7 @@ export class PeerManager {
     const wasRunning = !this.#stopped;
     this.#stopped = true;
     this.#dialler.stop();
-    this.#saving?.cancel();
+    this.#savedBook.cancel();
     const closers = new Closers();
     closers.add(() => this.#transport.close());
     if (wasRunning) closers.add(() => this.snapshot());
@@ -186,10 +167,7 @@ export class PeerManager {
 
   /** Adds a seed whose address has only now become known, and dials it when others are needed. */
   addSeed(seed: PeerAddress): void {
-    const peerId = peerIdOf(seed);
-    if (!this.#isUsable(seed) || this.#fixed.has(peerId) || this.#seeds.has(peerId)) return;
-    this.#seeds.set(peerId, seed);
-    this.#dialler.dialSeeds([[peerId, seed]]);
+    if (this.#named.addSeed(seed)) this.#dialler.dialSeeds([[peerIdOf(seed), seed]]);
   }
 
   // ---- what others ask -------------------------------------------------------------------------------------------------
@@ -214,11 +192,11 @@ export class PeerManager {
     const all = verdictsOf({
       connections: this.#transport.connections(),
       known: this.#book.peers(),
-      named: [...this.#pinned, ...this.#seeds.keys()],
+      named: this.#named.all(),
       bans: this.#book.bans(),
       dropped: this.#dropped,
       nowMs: this.#clock.nowMs(),
-      rolesOf: (peerId) => this.#rolesOf(peerId),
+      rolesOf: (peerId) => this.#named.rolesOf(peerId),
       reputationOf: (peerId) => this.#discipline.reputationOf(peerId),
       isDialling: (peerId) => this.#dialler.isDialling(peerId),
       dialDueMs: (peerId) => this.#dialler.dueMs(peerId),
@@ -237,7 +215,7 @@ export class PeerManager {
 
   /** Whether the operator named this peer: as a fixed, a seed or a whitelisted one. */
   isNamed(peerId: PeerId): boolean {
-    return this.#pinned.has(peerId) || this.#seeds.has(peerId);
+    return this.#named.includes(peerId);
   }
 
   /** A number that the peers of one netgroup share. */
@@ -247,7 +225,7 @@ export class PeerManager {
 
   /** Peers that are always dialled. */
   fixedPeers(): readonly PeerId[] {
-    return [...this.#fixed.keys()];
+    return [...this.#named.fixed.keys()];
   }
 
   /** Connections that ended lately, oldest first. */
@@ -268,16 +246,9 @@ export class PeerManager {
     this.#discipline.penalise(peerId, code, detail);
   }
 
-  /**
-   * Disconnects a peer whose signatures took its whole budget for nothing. It costs no points: transactions may share an id, and
-   * signatures of members are not part of it, so an honest peer may pass on what another made up. Named peers stay.
-   */
+  /** Disconnects a peer whose signatures took its whole budget for nothing. Named peers stay. */
   cutWasteful(peerId: PeerId): void {
-    if (this.isNamed(peerId)) return;
-    this.#observer.log('warn', 'PEER_WASTEFUL', 'A peer brought signatures of nobody and nothing else', {
-      peer: peerId,
-    });
-    this.#transport.disconnect(peerId, WASTEFUL);
+    this.#discipline.cutWasteful(peerId);
   }
 
   /** Disconnects every peer at an IP and refuses it for a time, a day unless told. */
@@ -293,27 +264,9 @@ export class PeerManager {
     this.#book.expireBans();
   }
 
-  /** A ban outlives a kill of the node; many at once are saved together. */
-  #saveSoon(): void {
-    this.#saving ??= this.#clock.after(SAVE_WAIT_MS, () => {
-      try {
-        this.snapshot();
-      } catch (error) {
-        // A full disk is no reason to end the node; the book is saved again at the next ban, and by the calendar.
-        const reason = messageOf(error);
-        this.#observer.log('error', 'PEER_BOOK_UNSAVED', 'The peer book could not be saved', { reason });
-      }
-    });
-  }
-
   /** Saves the book. */
   snapshot(): void {
-    this.#saving?.cancel();
-    this.#saving = undefined;
-    const note = this.#book.toNote();
-    this.#store.transact((writer) => {
-      writer.setNote(NOTE, note);
-    });
+    this.#savedBook.save();
   }
 
   // ---- what the transport reports ----------------------------------------------------------------------------------------
@@ -332,7 +285,7 @@ export class PeerManager {
     });
     this.#observer.gauge('peers_connected', this.#transport.connections().length);
     if (direction === 'outbound') {
-      if (!this.#seeds.has(peerId)) this.#book.promote(info);
+      if (!this.#named.seeds.has(peerId)) this.#book.promote(info);
       this.#dialler.connected(connection);
     } else if (this.#mayTell(info)) this.#book.add(info);
   }
@@ -350,13 +303,8 @@ export class PeerManager {
     if (this.#dropped.length > DROPPED_MAX) this.#dropped = this.#dropped.slice(-DROPPED_MAX);
   }
 
-  /** Whether a named peer can be one: not this node itself, nor shut out. */
-  #isUsable(peer: PeerAddress): boolean {
-    return !isOwnAddress(peer, this.#options.own) && !this.#options.blacklistedIps.includes(peer.ip);
-  }
-
   #admits(ip: string): boolean {
-    return !this.#options.blacklistedIps.includes(ip) && !this.#book.isBanned(ip);
+    return !this.#named.isBlacklisted(ip) && !this.#book.isBanned(ip);
   }
 
   /** Whether others may hear of an address: not where it means another machine, or none, to each of them. */
@@ -365,18 +313,8 @@ export class PeerManager {
   }
 
   #evict(inbound: readonly Connection[]): PeerId | undefined {
-    const candidates = inbound.filter(({ peerId }) => !this.#pinned.has(peerId));
+    const candidates = inbound.filter(({ peerId }) => !this.#named.pinned.has(peerId));
     return selectToEvict(candidates, (ip) => this.#book.netgroupOf(ip), this.#random);
-  }
-
-  #rolesOf(peerId: PeerId): readonly PeerRole[] {
-    const isFixed = this.#fixed.has(peerId);
-    const roles: PeerRole[] = [];
-    if (isFixed) roles.push('fixed');
-    if (this.#seeds.has(peerId)) roles.push('seed');
-    if (!isFixed && this.#pinned.has(peerId)) roles.push('whitelisted');
-    if (this.#options.blacklistedIps.includes(ipOf(peerId))) roles.push('blacklisted');
-    return roles;
   }
 
   #listed(): readonly PeerInfo[] {
@@ -391,12 +329,9 @@ export class PeerManager {
   }
 
   #loadBook(): void {
-    const note = this.#store.note(NOTE);
-    if (note !== undefined && !this.#book.load(note)) {
-      this.#observer.log('warn', 'PEER_BOOK_UNREADABLE', 'The saved peer book cannot be read; starting an empty one');
-    }
+    this.#savedBook.load();
     const named = [
-      ...this.#fixed.values(),
+      ...this.#named.fixed.values(),
       ...this.#options.whitelistedPeers.filter((peer) => !this.#dialler.isOwn(peer)),
     ];
     for (const address of named) {

@@ -8,9 +8,10 @@ import { LruMap } from '../../primitives/bounded.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { PoolEntry, PoolState, SubmitResult } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
+import { ITEM_COST_MS } from '../../ports/rates.ts';
 import type { Block, MemberSignature, Transaction, TransactionId } from '../../protocol/types.ts';
 import { transactionError, TransactionRejected, type TransactionError } from '../../protocol/verdict.ts';
-import { admitFromClient, admitFromPeer, isFaultOfSender } from './admission.ts';
+import { admitFromClient, admitFromPeer, isFaultOfSender, verificationLimit } from './admission.ts';
 import type { PoolContext } from './checks.ts';
 import { addMemberSignature, memberSignatureFromJson } from './member-signatures.ts';
 import { POOL_STATES, PoolQueues, type Pooled } from './queues.ts';
@@ -127,8 +128,14 @@ export class TransactionPool {
     const accepted: TransactionId[] = [];
     const refused: TransactionRejected[] = [];
     for (const json of jsons) {
+      // Others tell of it, too.
+      if (!payer.mayAsk()) {
+        refused.push(verificationLimit(''));
+        break;
+      }
       try {
-        const { transaction } = payer.charge(() => admitFromPeer(this.#context, this.#queues, payer, json));
+        const admit = (): Pooled => admitFromPeer(this.#context, this.#queues, payer, json);
+        const { transaction } = payer.charge(admit, ITEM_COST_MS.transaction);
         accepted.push(transaction.id);
         this.#events.received?.(transaction);
       } catch (error) {
@@ -288,7 +295,8 @@ export class TransactionPool {
   // ---- helpers ------------------------------------------------------------------------------------------------------
 
   #addSignature(signature: MemberSignature, payer: Payer): Pooled {
-    const pooled = payer.charge(() => addMemberSignature(this.#context, this.#queues, payer, signature));
+    const add = (): Pooled => addMemberSignature(this.#context, this.#queues, payer, signature);
+    const pooled = payer.charge(add, ITEM_COST_MS.signature);
     payer.wasUseful();
     this.#events.signatureAdded(signature);
     return pooled;

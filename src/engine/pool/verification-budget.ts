@@ -20,8 +20,12 @@ export type Crowd = 'peers' | 'namedPeers' | 'clients' | 'localClients';
 export interface Payer {
   /** Whether more may be checked for it at present. */
   mayAsk(): boolean;
-  /** Does work and charges the checks that it took. */
-  charge<T>(work: () => T): T;
+  /**
+   * Does work and charges the checks that it took.
+   *
+   * @param handlingMs charged besides. It is no waste, whatever comes of the work: honest peers bring what is here already.
+   */
+  charge<T>(work: () => T, handlingMs?: number): T;
   /** Notes that what it brought was of use. */
   wasUseful(): void;
 }
@@ -82,18 +86,12 @@ export class VerificationBudget {
     const { clock, spentMs } = this.#dependencies;
     return {
       mayAsk: () => this.#mayAsk(address, crowd),
-      charge: (work) => {
+      charge: (work, handlingMs = 0) => {
         const beforeMs = spentMs();
         try {
           return work();
         } finally {
-          const costMs = spentMs() - beforeMs;
-          const nowMs = clock.nowMs();
-          if (costMs > 0) {
-            const source = this.#source(address);
-            for (const bucket of [source.bucket, source.modest, source.waste]) bucket.take(costMs, nowMs);
-            this.#crowds[crowd].take(costMs, nowMs);
-          }
+          this.#take(address, crowd, spentMs() - beforeMs, handlingMs);
         }
       },
       wasUseful: () => {
@@ -106,6 +104,15 @@ export class VerificationBudget {
   isWasteful(address: string): boolean {
     const source = this.#sources.get(address);
     return source !== undefined && source.waste.level(this.#dependencies.clock.nowMs()) <= 0;
+  }
+
+  #take(address: string, crowd: Crowd, checksMs: number, handlingMs: number): void {
+    const costMs = checksMs + handlingMs;
+    if (costMs <= 0) return;
+    const nowMs = this.#dependencies.clock.nowMs();
+    const { bucket, modest, waste } = this.#source(address);
+    for (const each of [bucket, modest, this.#crowds[crowd]]) each.take(costMs, nowMs);
+    waste.take(checksMs, nowMs);
   }
 
   #mayAsk(address: string, crowd: Crowd): boolean {

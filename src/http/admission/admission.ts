@@ -14,7 +14,7 @@ import { Buffers } from './buffers.ts';
 import { clientKey } from './client-address.ts';
 import { ClientConnection, type ConnectionHost } from './client-connection.ts';
 import { Connections } from './connections.ts';
-import { SWEEP_MS, WORK_BURST_MS, WORK_SHARE, type AdmissionLimits } from './limits.ts';
+import { ACCEPT_MS, LINGERING_MAX, SWEEP_MS, WORK_BURST_MS, WORK_SHARE, type AdmissionLimits } from './limits.ts';
 import { Penalties } from './penalties.ts';
 import { Refusals, type RefusalReason } from './refusals.ts';
 import { Turns } from './turns.ts';
@@ -39,6 +39,8 @@ export class Admission implements ConnectionHost {
   readonly #connections: Connections<ClientConnection>;
   readonly #penalties: Penalties;
   readonly #refusals: Refusals;
+  /** Strangers whose connection ends behind its last answer. */
+  readonly #lingering = new Set<ClientConnection>();
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
   #sweptMs: number;
   #isClosed = false;
@@ -65,6 +67,8 @@ export class Admission implements ConnectionHost {
       return undefined;
     }
     const isTrusted = this.#options.isTrusted(address);
+    this.turns.accepted();
+    if (!isTrusted) this.turns.spend(ACCEPT_MS);
     const key = isTrusted ? `trusted ${address}` : clientKey(address);
     const obstacle =
       (isTrusted ? undefined : this.#penalties.arrive(key)) ?? this.#connections.obstacle(key, isTrusted);
@@ -78,6 +82,7 @@ export class Admission implements ConnectionHost {
     this.#bySocket.set(socket, connection);
     socket.on('close', () => {
       this.#connections.delete(connection);
+      this.#lingering.delete(connection);
       connection.closed();
     });
     return connection;
@@ -91,6 +96,13 @@ export class Admission implements ConnectionHost {
   /** The connection of a socket that was accepted. */
   of(socket: Socket): ClientConnection | undefined {
     return this.#bySocket.get(socket);
+  }
+
+  mayLinger(connection: ClientConnection): boolean {
+    if (connection.isTrusted) return true;
+    if (this.turns.isPressed || this.#lingering.size >= LINGERING_MAX) return false;
+    this.#lingering.add(connection);
+    return true;
   }
 
   /** Refuses a request at work; the caller answers it. */

@@ -9,9 +9,15 @@ export interface Holder {
   cutForBuffers(): void;
 }
 
+/** What one address holds. */
+interface Share {
+  bytes: number;
+  readonly holders: Set<Holder>;
+}
+
 export class Buffers {
   readonly #bytesMax: number;
-  readonly #holders = new Set<Holder>();
+  readonly #shares = new Map<string, Share>();
   #bytes = 0;
 
   constructor(bytesMax: number) {
@@ -25,10 +31,13 @@ export class Buffers {
   /** A connection holds so many bytes now. It, or another one, may be cut for that; a trusted one never is. */
   hold(holder: Holder, bytes: number): void {
     if (holder.isTrusted || bytes === holder.bufferedBytes) return;
+    const share = this.#shareOf(holder.key);
     this.#bytes += bytes - holder.bufferedBytes;
+    share.bytes += bytes - holder.bufferedBytes;
     holder.bufferedBytes = bytes;
-    if (bytes === 0) this.#holders.delete(holder);
-    else this.#holders.add(holder);
+    if (bytes === 0) share.holders.delete(holder);
+    else share.holders.add(holder);
+    if (share.holders.size === 0) this.#shares.delete(holder.key);
     while (this.#bytes > this.#bytesMax) {
       const largest = this.#largest();
       if (largest === undefined) return;
@@ -37,15 +46,18 @@ export class Buffers {
     }
   }
 
+  #shareOf(key: string): Share {
+    let share = this.#shares.get(key);
+    if (share === undefined) this.#shares.set(key, (share = { bytes: 0, holders: new Set() }));
+    return share;
+  }
+
   /** The largest connection of the stranger who holds most in all. */
   #largest(): Holder | undefined {
-    const sums = new Map<string, number>();
-    for (const { key, bufferedBytes } of this.#holders) sums.set(key, (sums.get(key) ?? 0) + bufferedBytes);
-    let most: string | undefined;
-    for (const [key, sum] of sums) if (most === undefined || sum > (sums.get(most) ?? 0)) most = key;
+    let most: Share | undefined;
+    for (const share of this.#shares.values()) if (most === undefined || share.bytes > most.bytes) most = share;
     let largest: Holder | undefined;
-    for (const holder of this.#holders) {
-      if (holder.key !== most) continue;
+    for (const holder of most?.holders ?? []) {
       if (largest === undefined || holder.bufferedBytes > largest.bufferedBytes) largest = holder;
     }
     return largest;

@@ -14,10 +14,16 @@ export interface AdmissionLimits {
 }
 
 /**
- * The sum of all buffers of HTTP connections. 2,000 connections with 16 kB each, or 250 bodies of the largest size: more than
+ * The sum of all buffers of HTTP connections. 2,000 connections with 16 kB each, or 125 bodies of the largest size: more than
  * honest clients need at a time, and a small share of what a node uses.
  */
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
+
+/**
+ * Bytes that came in count so many times: each read makes a buffer of up to 64 kB, and those that are let go live on until garbage
+ * is collected.
+ */
+export const INPUT_WEIGHT = 2;
 
 /** Share of all connections that only trusted clients get. */
 export const RESERVED_SHARE = 0.1;
@@ -52,6 +58,8 @@ export const READING_TIMEOUT_MS = 60_000;
  */
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;
+/** Strangers' connections that end so at once: clients that send large bodies to where none is taken are few. */
+export const LINGERING_MAX = 64;
 
 /** Refusals of an address in a window before its connections are closed and new ones are not looked at. */
 export const REFUSALS_MAX = 100;
@@ -68,3 +76,10 @@ export const SWEEP_MS = 500;
 export const WORK_SHARE = 0.5;
 /** Work in a row, in milliseconds; a small part of the shortest slot. */
 export const WORK_BURST_MS = 10;
+/** What accepting a connection of a stranger costs, and closing it again, in milliseconds. */
+export const ACCEPT_MS = 0.1;
+/**
+ * What reading costs, in milliseconds for a byte: for 64 kB the system's copy, a buffer of that size and, with buffers of many
+ * connections, above all a part of a collection of garbage.
+ */
+export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);

@@ -4,8 +4,15 @@
  */
 
 import type { MonotonicClock } from '../monotonic-clock.ts';
+import { AcceptPriority } from './accept-priority.ts';
 
 type Work = () => void;
+
+interface Turn {
+  readonly work: Work;
+  /** Begins to read what the work needs. */
+  readonly read: Work | undefined;
+}
 
 export interface TurnsOptions {
   readonly clock: MonotonicClock;
@@ -15,10 +22,17 @@ export interface TurnsOptions {
   readonly burstMs: number;
 }
 
+/** Turns that wait from which on there is no time for courtesies. */
+const PRESSED_FROM = 16;
+/** What is done outside of turns makes no larger debt, or a flood of it would outlast itself. */
+const OUTSIDE_DEBT_MS_MAX = 50;
+
 export class Turns {
   readonly #options: TurnsOptions;
+  readonly #accepting: AcceptPriority;
   /** Work that waits, by address; the next address is the first one. */
-  readonly #waiting = new Map<string, Work[]>();
+  readonly #waiting = new Map<string, Turn[]>();
+  #waitingCount = 0;
   /** Time that may be worked now; below zero after work that took long. */
   #creditMs: number;
   #creditedMs: number;
@@ -26,51 +40,84 @@ export class Turns {
 
   constructor(options: TurnsOptions) {
     this.#options = options;
+    this.#accepting = new AcceptPriority(options.clock);
     this.#creditMs = options.burstMs;
     this.#creditedMs = options.clock.nowMs();
   }
 
-  /** Does the work now, or when its address has its turn. How much waits is bounded by the connections that bring it. */
-  take(address: string, work: Work): void {
-    const nowMs = this.#credit();
-    if (this.#creditMs > 0 && this.#waiting.size === 0 && !this.#isServing) {
-      work();
-      // Work that is put off until the end of this turn of the event loop is charged, too.
-      void settled().then(() => this.#charge(nowMs));
-      return;
-    }
+  /** Whether more is asked for than there is time. */
+  get isPressed(): boolean {
+    return this.#waitingCount >= PRESSED_FROM;
+  }
+
+  /** A connection was accepted. Others that wait behind it come before all work. */
+  accepted(): void {
+    this.#accepting.accepted();
+  }
+
+  /** Charges what was done for a stranger outside of a turn. */
+  spend(costMs: number): void {
+    this.#credit();
+    if (this.#creditMs > -OUTSIDE_DEBT_MS_MAX) this.#creditMs -= costMs;
+  }
+
+  /**
+   * Does the work now, or when its address has its turn. How much waits is bounded by the connections that bring it.
+   *
+   * @param read begins to read what the work needs; the work follows after the event loop has looked once for what is there
+   */
+  take(address: string, work: Work, read?: Work): void {
+    this.#credit();
+    const turn = { work, read };
+    const isFree = this.#creditMs > 0 && this.#waiting.size === 0 && !this.#isServing;
+    if (isFree && !this.#accepting.isBusy) return void this.#do(turn);
     const queue = this.#waiting.get(address);
-    if (queue === undefined) this.#waiting.set(address, [work]);
-    else queue.push(work);
-    if (!this.#isServing) this.#serveLater();
+    if (queue === undefined) this.#waiting.set(address, [turn]);
+    else queue.push(turn);
+    this.#waitingCount += 1;
+    if (this.#isServing) return;
+    this.#isServing = true;
+    if (isFree) void this.#serve();
+    else this.#serveLater();
   }
 
   #serveLater(): void {
-    this.#isServing = true;
     const { clock, share } = this.#options;
     clock.after(Math.max(1, Math.ceil((1 - this.#creditMs) / share)), () => void this.#serve());
   }
 
   async #serve(): Promise<void> {
-    for (let work = this.#next(); work !== undefined; work = this.#next()) {
-      const startMs = this.#credit();
-      work();
-      await settled();
-      this.#charge(startMs);
-      if (this.#creditMs > 0) continue;
-      if (this.#waiting.size > 0) return this.#serveLater();
+    for (;;) {
+      await this.#accepting.over();
+      const turn = this.#next();
+      if (turn === undefined) break;
+      await this.#do(turn);
+      if (this.#creditMs <= 0 && this.#waiting.size > 0) return this.#serveLater();
     }
     this.#isServing = false;
   }
 
-  #next(): Work | undefined {
+  async #do({ work, read }: Turn): Promise<void> {
+    if (read !== undefined) {
+      read();
+      await polled();
+    }
+    const startMs = this.#credit();
+    work();
+    // Work that is put off until the end of this turn of the event loop is charged, too.
+    await settled();
+    this.#charge(startMs);
+  }
+
+  #next(): Turn | undefined {
     const [first] = this.#waiting;
     if (first === undefined) return undefined;
     const [address, queue] = first;
-    const work = queue.shift();
+    const turn = queue.shift();
+    this.#waitingCount -= 1;
     this.#waiting.delete(address);
     if (queue.length > 0) this.#waiting.set(address, queue);
-    return work;
+    return turn;
   }
 
   /** @returns now */
@@ -86,6 +133,11 @@ export class Turns {
     // The credit of the time that was worked comes with the next look at the clock.
     this.#creditMs -= this.#options.clock.nowMs() - startMs;
   }
+}
+
+/** Resolves when the event loop has looked for what there is to read. */
+function polled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Resolves after what follows at once from work that was just done: a few promises deep. */

@@ -1,11 +1,14 @@
 import test from 'ava';
-import { VerificationBudget } from '../../../src/engine/pool/verification-budget.ts';
+import { VerificationBudget, type Payer } from '../../../src/engine/pool/verification-budget.ts';
 import { pointsOf } from '../../../src/engine/peers/penalties.ts';
 import type { SubmitResult } from '../../../src/ports/node-api.ts';
+import { ITEM_COST_MS } from '../../../src/ports/rates.ts';
 import type { Rules } from '../../../src/protocol/rules.ts';
 import { person, PoolWorld, type Person } from '../../support/pool-world.ts';
 import { signedWithNonce } from '../../support/nonce-signatures.ts';
 
+/** Of an address, at once. */
+const OWN_BUDGET_MS = 200;
 const alice = person('alice');
 const stranger = person('stranger');
 const members = ['mary', 'mike', 'mia'].map((name) => person(name));
@@ -141,6 +144,24 @@ test('who brings signatures pays for their checks whatever comes of them, and be
   const named = budget.payer('3.3.3.3', 'namedPeers');
   t.deepEqual(world.pool.receive([spoilt(), { ...json, signatures: good }], named).accepted, [json['id']]);
   t.false(budget.isWasteful('3.3.3.3'));
+});
+
+test('what a peer brings costs it something even where nothing is checked, and is no waste', (t) => {
+  const { world, json, good } = fifteenWorld();
+  const budget = new VerificationBudget({ clock: { nowMs: () => world.nowMs }, spentMs: () => 0 });
+  world.pool.receive([{ ...json, signatures: good }]);
+  const brought = (payer: Payer, bring: () => unknown): number => {
+    let items = 0;
+    for (; payer.mayAsk() && items < 1_000_000; items += 1) bring();
+    return items;
+  };
+  const unknown = { ...world.signatureOf(mary, json), transactionId: '5' };
+  const [first, second] = [budget.payer('1.1.1.1', 'namedPeers'), budget.payer('2.2.2.2', 'peers')];
+  const signatures = brought(first, () => world.pool.addSignature(unknown, first));
+  const transactions = brought(second, () => world.pool.receive([json], second));
+  t.true(Math.abs(signatures - OWN_BUDGET_MS / ITEM_COST_MS.signature) <= 1, `${signatures} signatures`);
+  t.true(Math.abs(transactions - OWN_BUDGET_MS / ITEM_COST_MS.transaction) <= 1, `${transactions} transactions`);
+  for (const address of ['1.1.1.1', '2.2.2.2']) t.false(budget.isWasteful(address));
 });
 
 test('a client that used up its budget is told so, in a transaction and in a signature', (t) => {

@@ -1,0 +1,74 @@
+/** The peers that the operator named: which there are, and as what. */
+
+import type { PeerRole } from '../../ports/node-api.ts';
+import type { PeerAddress, PeerId } from '../../ports/transport.ts';
+import { ipOf, peerIdOf } from './addresses.ts';
+import { isOwnAddress } from './dialler.ts';
+
+export interface NamedPeersOptions {
+  /** Where this node listens. */
+  readonly own: PeerAddress;
+  /** Always dialled, never let go; application penalties do not count. */
+  readonly fixedPeers: readonly PeerAddress[];
+  /** Asked for others; let go when no outbound connection is free. */
+  readonly seedPeers: readonly PeerAddress[];
+  /** Kept in the book and never evicted; application penalties do not count. */
+  readonly whitelistedPeers: readonly PeerAddress[];
+  readonly blacklistedIps: readonly string[];
+}
+
+export class NamedPeers {
+  readonly #options: NamedPeersOptions;
+  readonly #seeds: Map<PeerId, PeerAddress>;
+  readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
+  /** Fixed and whitelisted ones. */
+  readonly pinned: ReadonlySet<PeerId>;
+
+  constructor(options: NamedPeersOptions) {
+    this.#options = options;
+    const usable = (peers: readonly PeerAddress[]): Map<PeerId, PeerAddress> =>
+      new Map(peers.filter((peer) => this.#isUsable(peer)).map((peer) => [peerIdOf(peer), peer]));
+    this.fixed = usable(options.fixedPeers);
+    this.#seeds = usable(options.seedPeers.filter((peer) => !this.fixed.has(peerIdOf(peer))));
+    this.pinned = new Set([...this.fixed.keys(), ...usable(options.whitelistedPeers).keys()]);
+  }
+
+  get seeds(): ReadonlyMap<PeerId, PeerAddress> {
+    return this.#seeds;
+  }
+
+  all(): readonly PeerId[] {
+    return [...this.pinned, ...this.#seeds.keys()];
+  }
+
+  includes(peerId: PeerId): boolean {
+    return this.pinned.has(peerId) || this.#seeds.has(peerId);
+  }
+
+  /** @returns whether the seed is a new one that can be used */
+  addSeed(seed: PeerAddress): boolean {
+    const peerId = peerIdOf(seed);
+    if (!this.#isUsable(seed) || this.fixed.has(peerId) || this.#seeds.has(peerId)) return false;
+    this.#seeds.set(peerId, seed);
+    return true;
+  }
+
+  rolesOf(peerId: PeerId): readonly PeerRole[] {
+    const isFixed = this.fixed.has(peerId);
+    const roles: PeerRole[] = [];
+    if (isFixed) roles.push('fixed');
+    if (this.#seeds.has(peerId)) roles.push('seed');
+    if (!isFixed && this.pinned.has(peerId)) roles.push('whitelisted');
+    if (this.isBlacklisted(ipOf(peerId))) roles.push('blacklisted');
+    return roles;
+  }
+
+  isBlacklisted(ip: string): boolean {
+    return this.#options.blacklistedIps.includes(ip);
+  }
+
+  /** Whether a named peer can be one: not this node itself, nor shut out. */
+  #isUsable(peer: PeerAddress): boolean {
+    return !isOwnAddress(peer, this.#options.own) && !this.isBlacklisted(peer.ip);
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * What the operator of an attacked node sees: a probe from this machine every 50 ms while the attack lasts, the memory of the
+ * node meanwhile, and whether ordinary questions are answered afterwards as they were before.
+ */
+
+import { readFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Arena } from './arena.ts';
+
+/** How the fault ends that probes took too long: on a busy machine they may. */
+export const LATE = 'came late';
+/** How the fault begins that memory is kept: a part of what is used once stays with the allocators. */
+export const KEPT = 'memory went from';
+
+/** A node at rest uses a third of it, and the least ceiling that can be configured is above it. */
+const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
+const GROWTH_MAX = 1.5;
+/** When a probe of the operator counts as late, and which share of them may be. */
+const PROBE_MS_MAX = 1_000;
+const LATE_SHARE_MAX = 0.01;
+const PROBE_INTERVAL_MS = 50;
+/** When one counts as not answered: on a busy machine much later. */
+const PROBE_TIMEOUT_MS = 60_000;
+/** After the end of an attack everything is as before. */
+const RECOVERY_MS_MAX = 10_000;
+const RECOVERY_LOOK_MS = 100;
+
+export class OperatorWatch {
+  readonly #arena: Arena;
+  readonly #before: string;
+  readonly #bytesBefore: number;
+  readonly #under = new Set<Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
+  #asked = 0;
+  #late = 0;
+  #slowestMs = 0;
+  #slowestRunMs = 0;
+  #peakBytes = 0;
+  #failure: string | undefined;
+
+  private constructor(arena: Arena, before: string, bytesBefore: number) {
+    this.#arena = arena;
+    this.#before = before;
+    this.#bytesBefore = bytesBefore;
+    this.#timer = setInterval(() => this.#probe(), PROBE_INTERVAL_MS);
+  }
+
+  /** Notes how things are, and begins to look. */
+  static async begin(arena: Arena): Promise<OperatorWatch> {
+    return new OperatorWatch(arena, await askedFrom(arena, '127.0.0.1'), await arena.residentBytes());
+  }
+
+  get text(): string {
+    const times = `${Math.round(this.#slowestMs)} ms (${Math.round(this.#slowestRunMs)} run)`;
+    return `probe ${times}, ${megabytes(this.#peakBytes)} MB`;
+  }
+
+  /** The attack is over. @returns what was not, or is not, as it must be */
+  async end(): Promise<readonly string[]> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#under);
+    const faults: string[] = [];
+    if (!(await this.#recovers())) faults.push('questions are not answered as before');
+    if (this.#failure !== undefined) faults.push(`a probe of the operator failed: ${this.#failure}`);
+    if (this.#peakBytes > RESIDENT_BYTES_MAX) faults.push(`memory rose to ${megabytes(this.#peakBytes)} MB`);
+    if (this.#late > LATE_SHARE_MAX * this.#asked) {
+      faults.push(`${this.#late} of ${this.#asked} probes of the operator ${LATE}`);
+    }
+    const bytesAfter = await this.#bytesAfter();
+    if (bytesAfter > GROWTH_MAX * this.#bytesBefore) {
+      faults.push(`${KEPT} ${megabytes(this.#bytesBefore)} to ${megabytes(bytesAfter)} MB`);
+    }
+    return faults;
+  }
+
+  async #recovers(): Promise<boolean> {
+    // A little longer, as looking takes time too.
+    const deadlineMs = performance.now() + RECOVERY_MS_MAX + PROBE_MS_MAX;
+    for (;;) {
+      const isWell =
+        (await askedFrom(this.#arena, '127.0.0.1')) === this.#before &&
+        (!this.#arena.isPublic || (await askedFrom(this.#arena, this.#arena.newIp())) === this.#before);
+      if (isWell) return true;
+      if (performance.now() > deadlineMs) return false;
+      await sleep(RECOVERY_LOOK_MS);
+    }
+  }
+
+  /** Memory is given back to the system beside other work. */
+  async #bytesAfter(): Promise<number> {
+    const deadlineMs = performance.now() + RECOVERY_MS_MAX;
+    for (;;) {
+      const bytes = await this.#arena.residentBytes();
+      if (bytes <= GROWTH_MAX * this.#bytesBefore || performance.now() > deadlineMs) return bytes;
+      await sleep(5 * RECOVERY_LOOK_MS);
+    }
+  }
+
+  #probe(): void {
+    this.#peakBytes = Math.max(this.#peakBytes, residentNow(this.#arena));
+    const startedMs = performance.now();
+    const waitedMs = this.#waitedMs();
+    const path = ['/healthz', '/metrics', '/readyz'][this.#asked % 3] ?? '';
+    this.#asked += 1;
+    const probe = ask(this.#arena, path, '127.0.0.1').then(
+      ({ status }) => {
+        const tookMs = performance.now() - startedMs;
+        const ranMs = Math.max(0, tookMs - (this.#waitedMs() - waitedMs));
+        this.#slowestMs = Math.max(this.#slowestMs, tookMs);
+        this.#slowestRunMs = Math.max(this.#slowestRunMs, ranMs);
+        if (ranMs > PROBE_MS_MAX) this.#late += 1;
+        if (status !== 200 && path !== '/readyz') this.#failure ??= `${path} answered ${status}`;
+      },
+      (error: unknown) => void (this.#failure ??= String(error)),
+    );
+    this.#under.add(probe);
+    void probe.finally(() => this.#under.delete(probe));
+  }
+
+  /**
+   * How long the node and this process have waited for a processor so far: attackers and other programs take it from them here,
+   * while an attacker of a real node computes elsewhere.
+   */
+  #waitedMs(): number {
+    return waitedMsOf(this.#arena.target.pid()) + waitedMsOf(process.pid);
+  }
+}
+
+/** Of the main thread of a process; 0 where the system does not tell. */
+function waitedMsOf(pid: number | undefined): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+/** What a client is told on some everyday paths: statuses, and of the first block which one it is. */
+async function askedFrom(arena: Arena, localAddress: string): Promise<string> {
+  const answers: string[] = [];
+  for (const path of ['/healthz', '/api/node/constants', FIRST_BLOCK, '/api/accounts?limit=2', '/nothing']) {
+    const { status, body } = await ask(arena, path, localAddress).catch(() => ({ status: 0, body: '' }));
+    answers.push(path === FIRST_BLOCK ? `${status} ${/"id":"[0-9]+"/.exec(body)?.[0]}` : String(status));
+  }
+  return answers.join('\n');
+}
+
+const FIRST_BLOCK = '/api/blocks?height=1';
+
+function ask(arena: Arena, path: string, localAddress: string): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const { httpPort: port } = arena.target.plan;
+    const options = { host: '127.0.0.1', port, path, localAddress, agent: false, timeout: PROBE_TIMEOUT_MS } as const;
+    const sent = get(options, (response) => {
+      let body = '';
+      response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+      response.on('error', reject);
+    });
+    sent.on('timeout', () => sent.destroy(new Error('no answer')));
+    sent.on('error', reject);
+  });
+}
+
+function residentNow(arena: Arena): number {
+  const status = readFileSync(`/proc/${String(arena.target.pid())}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024;
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 1024 / 1024);
+}
