@@ -1,7 +1,7 @@
 /** Has the questions of many searches for signers answered together, round by round. */
 
 import type { Verifier } from '../ports/verifier.ts';
-import type { SignatureSearch } from '../protocol/tx/signatures.ts';
+import type { SignatureSearch } from '../protocol/types.ts';
 
 /** Checks put to the verifier at once: as many as it still remembers by their content (`KEYED_CHECKS_MAX` of the pool). */
 const CHECKS_AT_ONCE_MAX = 200;
@@ -28,5 +28,5 @@ export async function answerSearches(
 }
 
 function stepOf(search: SignatureSearch, { done, value }: ReturnType<SignatureSearch['next']>) {
-  return done === true ? [] : [{ search, asked: value as NonNullable<typeof value> }];
+  return done === true ? [] : [{ search, asked: value }];
 }

@@ -6,7 +6,6 @@
 
 import type { ChainParams } from './params.ts';
 import type { StateReader, StateWriter } from './state.ts';
-import type { SignatureSearch } from './tx/signatures.ts';
 import type {
   Address,
   Block,
@@ -18,6 +17,7 @@ import type {
   PublicKey,
   SignatureCheck,
   SignatureOracle,
+  SignatureSearch,
   Transaction,
   TransactionId,
 } from './types.ts';

@@ -149,6 +149,9 @@ export interface SignatureCheck {
 /** Answers a check at once, from memory or by computing it. */
 export type SignatureOracle = (check: SignatureCheck) => boolean;
 
+/** Questions in rounds: each yields checks and takes their answers, in order. */
+export type SignatureSearch = Generator<readonly SignatureCheck[], void, readonly boolean[]>;
+
 /** Ed25519 key pair: 32-byte public key, 64-byte private key (seed followed by the public key). */
 export interface KeyPair {
   readonly publicKey: Uint8Array;

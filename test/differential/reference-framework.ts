@@ -132,7 +132,6 @@ function headerJudge2(parts: HeaderParts): JudgeHeader {
     blockReward: { calculateReward: (height: unknown) => calculateReward(height, rewards) },
     constants: { maxTransactionsPerBlock: transactionsMax, maxPayloadLength: payloadBytesMax },
   });
-  // eslint-disable-next-line @typescript-eslint/require-await -- what is thrown must reject
   return async (json, tip) => {
     requireMessage(parts, WSBlocksBroadcast, json);
     const received = addBlockProperties({ ...json });

@@ -2,7 +2,7 @@
 
 import { bytesEqual, bytesOfHex } from '../../primitives/bytes.ts';
 import type { Account } from '../state.ts';
-import type { PublicKey, Signature, SignatureCheck, SignatureOracle, Transaction } from '../types.ts';
+import type { PublicKey, Signature, SignatureCheck, SignatureOracle, SignatureSearch, Transaction } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
 import type { ApplyTransactionContext } from './apply-context.ts';
 import { membersOf } from './multisignature.ts';
@@ -166,9 +166,6 @@ function matchOf(
   }
   return undefined;
 }
-
-/** Questions in rounds: each yields checks and takes their answers, in order. */
-export type SignatureSearch = Generator<readonly SignatureCheck[], void, readonly boolean[]>;
 
 /**
  * Seeks the second key and the members whom the signatures of a transaction are of, so that the checks can be made elsewhere
