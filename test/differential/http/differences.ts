@@ -42,7 +42,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: /joined/,
-    matches: /: 200 here, 400 there|: both 400, .*(UNKNOWN_PARAM|broadhash|recipientPublicKey|forging|state)/,
+    matches:
+      /^GET \/api\/(delegates|peers|transactions|node\/transactions\/\w+)\/?: (200|400) here.*, 400 there \((UNKNOWN_PARAM|ENUM_MISMATCH|INVALID_TYPE)|^GET \/api\/(delegates|peers|transactions|node\/transactions\/\w+)\/?: both 400/i,
     reference: "the other generation's parameters, sorts and states are unknown",
     here: 'taken, unless `strictDialect` refuses them',
     reason: 'Scripts outlive networks: the interface joins both generations.',

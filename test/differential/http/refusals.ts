@@ -23,6 +23,11 @@ interface Fault {
   readonly errors?: readonly { readonly code: string }[];
 }
 
+/** Refusals of a path with several faults. */
+const SEVERAL_MAX = 2;
+/** Of each other status. */
+const OTHERS_MAX = 12;
+
 export class Refusals {
   readonly #kept = new Map<string, RecordedRefusal>();
 
@@ -50,6 +55,21 @@ export class Refusals {
 
   write(file: string): void {
     const sorted = [...this.#kept].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, refusal]) => refusal);
+    this.#writeSome(file, sorted);
+  }
+
+  /** A few of those with several faults show their order; the others would say it again. */
+  #writeSome(file: string, all: readonly RecordedRefusal[]): void {
+    const taken = new Map<string, number>();
+    const sorted = all.filter(({ request, status, body }) => {
+      const { errors = [] } = (body ?? {}) as { errors?: readonly Fault[] };
+      if (errors.length === 1) return true;
+      const group =
+        status === 400 ? `${request.method} ${request.target.split('?')[0]?.toLowerCase()}` : String(status);
+      const count = (taken.get(group) ?? 0) + 1;
+      taken.set(group, count);
+      return count <= (status === 400 ? SEVERAL_MAX : OTHERS_MAX);
+    });
     writeFileSync(file, `[\n${sorted.map((refusal) => JSON.stringify(refusal)).join(',\n')}\n]\n`);
   }
 }

@@ -51,7 +51,7 @@ export class Submissions {
 
   #posted(target: string, document: Untyped, below: Below): HttpRequest {
     const copy = structuredClone(document) as Record<string, unknown>;
-    if (below(10) > 0) mutate(copy, below);
+    if (below(4) > 0) mutate(copy, below);
     const extra = below(15) === 0 ? '?x=1&limit=' : '';
     return { method: 'POST', target: target + extra, body: textOf(copy, below) };
   }

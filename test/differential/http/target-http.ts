@@ -18,7 +18,7 @@ export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Prom
     target('http questions, strict dialect', lab.real, lab.strict, true, (below) => questions.next(below), refusals),
     target('http questions, joined dialect', lab.real, lab.joined, false, (below) => questions.next(below)),
     // Few: what both take fills their pools.
-    { ...target('http submissions', lab.real, lab.joined, false, (below) => submissions.next(below)), weight: 0.25 },
+    { ...target('http submissions', lab.real, lab.joined, false, (below) => submissions.next(below)), weight: 0.15 },
   ];
 }
 
