@@ -65,7 +65,15 @@ export async function inProcessDevnet({
   const nodes: InProcessNode[] = [];
   const links = (): readonly AgentLink[] =>
     nodes.filter(({ isRunning }) => isRunning).map(({ agent }) => ({ ask: (request) => agent.handle(request) }));
-  const timekeeper = new Timekeeper({ params, clock, mode, intervalMs, links, note: (line) => void notes.push(line) });
+  const timekeeper = new Timekeeper({
+    params,
+    clock,
+    mode,
+    intervalMs,
+    links,
+    peersWaitMs: 0,
+    note: (line) => void notes.push(line),
+  });
   for (let index = 0; index < count; index += 1) {
     const agent = new NodeAgent({
       clock,

@@ -111,6 +111,11 @@ const OWN_NETWORK: Runner = {
   title: 'delegates lives (',
 };
 
+const control = (title: string): Runner => ({ file: 'devnet/control.test.ts', title });
+const MINING = control('blocks that are asked for are on all nodes at once');
+const FREEZING = control('a frozen clock stands still, and goes on');
+const SNAPSHOTS = control('a snapshot brings back chains, pools and clock of all nodes');
+
 /** Commands that another test runs in a form of its own. */
 const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery start --network testnet': {
@@ -123,6 +128,20 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
     file: 'devnet/own-network.test.ts',
     title: 'start says what keeps a network of one’s own from forging',
   },
+  'bloomery devnet list': control('one more node follows the others'),
+  'bloomery devnet mine 10': MINING,
+  'bloomery devnet instant': control('in the mode instant, a transaction is in a block before anybody asks'),
+  'bloomery devnet warp 1h': control('a year passes at once, for clients too'),
+  'bloomery devnet freeze': FREEZING,
+  'bloomery devnet resume': FREEZING,
+  'bloomery devnet snapshot NAME': SNAPSHOTS,
+  'bloomery devnet revert NAME': SNAPSHOTS,
+  'bloomery devnet fund ADDRESS 12.5': control('an account is funded at once'),
+  'bloomery devnet impersonate ADDRESS': control('an impersonated account needs no signature'),
+  'bloomery devnet kill 1': control('a node that is killed is down until it is restarted'),
+  'bloomery devnet pause 1': control('a node that is paused answers nobody'),
+  'bloomery devnet add': control('one more node follows the others'),
+  'bloomery devnet stop': control('stop ends the devnet with all its nodes'),
   'npm ci && npm run devnet': NPM_RUNNERS['devnet']!,
   'npm ci && npm test': NPM_RUNNERS['test']!,
 };

@@ -35,6 +35,8 @@ export interface AgentState {
   readonly tip: { readonly id: string; readonly height: number; readonly slot: number };
   /** Of the state at the tip; told after `snapshot` and `open`. */
   readonly digest?: string;
+  /** Peers that are connected. */
+  readonly peers: number;
   /** Transactions that the next block may take. */
   readonly poolSize: number;
   /** The block of a `forge` that led to one. */

@@ -35,7 +35,7 @@ export interface AgentPlace {
   open(): Promise<void>;
 }
 
-const CLOSED: AgentState = { tip: { id: '', height: 0, slot: 0 }, poolSize: 0 };
+const CLOSED: AgentState = { tip: { id: '', height: 0, slot: 0 }, peers: 0, poolSize: 0 };
 
 export class NodeAgent implements NodeControl {
   readonly chainClock: MovableClock;
@@ -144,11 +144,12 @@ export class NodeAgent implements NodeControl {
   }
 
   state(): AgentState {
-    const { chain, pool } = this.#engine;
+    const { chain, pool, peers } = this.#engine;
     const { id, height, timestamp } = chain.tip.header;
     const { received, validated, verified, ready } = pool.sizes();
     return {
       tip: { id, height, slot: slotAt(timestamp, chain.rules.params) },
+      peers: peers.knownPeers().filter(({ state }) => state === 'connected').length,
       poolSize: received + validated + verified + ready,
     };
   }

@@ -26,6 +26,8 @@ export interface TimekeeperOptions {
   readonly intervalMs?: number | undefined;
   /** Nodes that run now. */
   readonly links: () => readonly AgentLink[];
+  /** Until when all nodes have their peers, before they forge by themselves; default 5000, 0 for nodes without peers. */
+  readonly peersWaitMs?: number;
   /** Says something to the user. */
   readonly note: (line: string) => void;
 }
@@ -42,6 +44,9 @@ export interface MinedSlots {
 
 /** Transactions that were handed on, so that each is handed on once. Several times what pools hold. */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
+/** Peers of this machine meet within a fraction of a second. */
+const PEERS_WAIT_MS = 5000;
+const PEERS_POLL_MS = 20;
 /** Blocks in a row for transactions that one event brought, as long as each block has some. */
 const INSTANT_BLOCKS_MAX = 1_000;
 
@@ -91,7 +96,11 @@ export class Timekeeper {
       this.#setting = earlier ?? this.#setting;
       if (this.nowMs() < tipMs) this.#moveTo(tipMs);
       this.#hasBegun = true;
-      if (this.#mode === 'interval' && this.#setting.kind === 'running') await this.#mine(1);
+      if (this.#mode === 'interval' && this.#setting.kind === 'running') {
+        // Whoever forges without peers that have its tip is told that it is paused.
+        await this.#peersMet();
+        await this.#mine(1);
+      }
       await this.#setAll();
       this.#arm();
     });
@@ -286,6 +295,17 @@ export class Timekeeper {
       await this.#askAll({ op: 'take', blocks: [forger.forged] });
     }
     return { state, emptySlots, transactions };
+  }
+
+  async #peersMet(): Promise<void> {
+    const { clock, peersWaitMs = PEERS_WAIT_MS } = this.#options;
+    const others = this.#options.links().length - 1;
+    const endMs = clock.nowMs() + peersWaitMs;
+    while (!this.#isStopped && clock.nowMs() < endMs) {
+      const states = await this.#askAll({ op: 'state' });
+      if (states.every(({ peers }) => peers >= others)) return;
+      await new Promise<void>((resolve) => void clock.after(PEERS_POLL_MS, resolve));
+    }
   }
 
   #moveTo(atMs: number): void {
