@@ -52,6 +52,15 @@ export function createListeners(
     return undefined;
   });
 
+  // No tunnels. From here on node:http listens to nothing of the socket.
+  parser.on('connect', (_request, socket: Socket) => {
+    socket.on('error', () => socket.destroy());
+    const connection = admission.of(socket);
+    if (connection === undefined) return socket.destroy();
+    connection.cut('malformed');
+    return undefined;
+  });
+
   const plain = listenerFor((socket) => {
     const connection = admission.accept(socket);
     if (connection !== undefined) serve(socket, connection);

@@ -125,6 +125,11 @@ export class Admission implements ConnectionHost {
     this.#closeAll(connection.key);
   }
 
+  failed(connection: ClientConnection, error: unknown): void {
+    this.#refusals.fail(error);
+    this.refused(connection, 'failed');
+  }
+
   /** Closes what waits for a request, and accepts nothing more. */
   closeIdle(): void {
     this.#isClosed = true;
