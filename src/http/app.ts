@@ -41,7 +41,13 @@ export function createHttpServer(
   const { limits, observer } = settings;
   const dialect: Dialect = { generation: api.params.generation, strict: settings.strictDialect };
   const isTrusted = createTrust(settings);
-  const admission = new Admission({ clock, limits: admissionLimits(limits), observer, isTrusted });
+  const admission = new Admission({
+    clock,
+    limits: admissionLimits(limits),
+    observer,
+    isTrusted,
+    workShare: settings.workShare,
+  });
   const limit = createRateLimit(limits, { clock, isTrusted });
   const dashboard = settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
   const isOtherPath = (path: string): boolean => dashboard !== undefined && isDashboardPath(path);
