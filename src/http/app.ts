@@ -53,7 +53,7 @@ export function createHttpServer(
   const isOtherPath = (path: string): boolean => dashboard !== undefined && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
-  const hub = createEventHub(api, dialect, { ...settings.events, observer });
+  const hub = createEventHub(api, dialect, { ...settings.events, observer, turns: admission.turns });
   const memory = createAnswerMemory(api, settings.keepAnswers);
   const allowances = new WeakMap<IncomingMessage, Allowance>();
   const takeShortWay = createShortWay(api, settings, { dialect, memory });
@@ -63,7 +63,11 @@ export function createHttpServer(
     allowances,
     memory,
     dashboard,
-    isTrusted: ({ socket }) => admission.of(socket)?.isTrusted === true,
+    clientOf: (request) => {
+      const [client = ''] = clientAddresses(request, settings.trustProxy);
+      const isOfReserve = admission.of(request.socket)?.isTrusted === true;
+      return { key: clientKey(client), isTrusted: isOfReserve && (!settings.trustProxy || isTrusted(client)) };
+    },
   });
 
   const answer = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {

@@ -89,10 +89,3 @@ export class WorkShare {
     return nowMs;
   }
 }
-
-/** Resolves after what follows at once from work that was just done, a few promises deep, so that it is charged, too. */
-export async function settled(): Promise<void> {
-  for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
-}
-
-const SETTLING_DEPTH = 6;

@@ -64,7 +64,8 @@ test('answers and what else is done for strangers share half of the time', async
     scene.share.whenFree(work);
   };
   scene.share.whenFree(work);
-  for (let step = 0; answers < 20; step += 1) {
+  const isDone = (): boolean => answers === 20;
+  for (let step = 0; !isDone(); step += 1) {
     if (step > 10_000) return t.fail('no more answers');
     await settle();
     await scene.timers.advance(1);

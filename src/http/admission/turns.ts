@@ -3,7 +3,7 @@
  * asked for than that, each address waits behind its own requests only. While there is time, work is done at once.
  */
 
-import { settled, type WorkShare } from '../../primitives/work-share.ts';
+import type { WorkShare } from '../../primitives/work-share.ts';
 import type { MonotonicClock } from '../monotonic-clock.ts';
 import { AcceptPriority } from './accept-priority.ts';
 
@@ -113,3 +113,10 @@ export class Turns {
 function polled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
+
+/** Resolves after what follows at once from work that was just done, a few promises deep, so that it is charged, too. */
+async function settled(): Promise<void> {
+  for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
+}
+
+const SETTLING_DEPTH = 4;
