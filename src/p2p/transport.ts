@@ -19,6 +19,7 @@ import type {
 } from '../ports/transport.ts';
 import { dial } from './client.ts';
 import { type ConnectionContext, PeerConnection } from './connection.ts';
+import { codeLabel } from './close-codes.ts';
 import { CLOSE, type WireDialect } from './dialect.ts';
 import type { Link } from './link.ts';
 import { peerIdOf } from './packets.ts';
@@ -127,6 +128,7 @@ class SocketTransport implements ListeningTransport {
       crowd: this.#crowd,
       on: {
         admits: (ip) => !this.#closed && handlers.admits(ip),
+        isNamed: (ip) => handlers.isNamed?.(ip) ?? false,
         accept: (link, info) => this.#accept(link, info),
         refused: (ip, close) => {
           this.#observer.count('p2p_refused_total', 1, { code: String(close.code) });
@@ -321,17 +323,4 @@ class SocketTransport implements ListeningTransport {
     this.#observer.count('p2p_disconnections_total', 1, { code: codeLabel(reason.code) });
     this.#context?.handlers.disconnected(connection.peerId, connection.direction, reason);
   }
-}
-
-/** Codes of WebSocket (RFC 6455, 7.4.1), and those that releases of the family and this node close with. */
-const CODES_TOLD: ReadonlySet<number> = new Set([
-  ...Array.from({ length: 16 }, (_, index) => 1000 + index),
-  ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((rest) => 4000 + rest),
-  ...Object.values(CLOSE).map(({ code }) => code),
-  ...[4100, 4102, 4103, 4418, 4420, 4429, 4500, 4501],
-]);
-
-/** A peer says any code that it likes: those that nobody means count together, or they would fill the series. */
-export function codeLabel(code: number): string {
-  return CODES_TOLD.has(code) ? String(code) : 'other';
 }

@@ -156,6 +156,7 @@ export class PeerManager {
       answer: (peerId, request) => lane.answer(peerId, request),
       message: handlers.message,
       admits: (ip) => this.#admits(ip),
+      isNamed: (ip) => [...this.#pinned, ...this.#seeds.keys()].some((peerId) => ipOf(peerId) === ip),
       evict: (inbound) => this.#evict(inbound),
       fault: (peerId, fault, detail) => {
         this.#discipline.report(peerId, fault, detail);
