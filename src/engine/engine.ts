@@ -7,6 +7,7 @@ import { Closers } from './closers.ts';
 import type { Rules } from '../protocol/rules.ts';
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
 import type { Block, Transaction } from '../protocol/types.ts';
+import type { WorkShare } from '../primitives/work-share.ts';
 import type { Clock, Random, Timer } from '../ports/clock.ts';
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
@@ -83,6 +84,8 @@ export interface EngineDependencies {
   readonly chainClock?: Clock | undefined;
   /** Whether delegates leave their slots empty until `forgeNow` is called; they fill them unless given. */
   readonly isForgingHeld?: (() => boolean) | undefined;
+  /** Time of the main thread that answers to peers may take, shared with other parts of the node; one of its own unless told. */
+  readonly workShare?: WorkShare;
   readonly random: Random;
   readonly journal: FolderJournal;
   /** Where they are kept, if anywhere. Asked only where delegates do not sign by the journal alone. */
@@ -131,7 +134,10 @@ export class Engine {
     this.chain = new Chain({ store, rules, verifier, clock: chainClock, observer: observer.room('chain') });
     this.clockOffset = new ClockOffset(chainClock, observer.room('peers'));
     this.branchChanges = new BranchChanges(clock);
-    this.peers = new PeerManager({ transport, store, clock, random, observer: observer.room('peers') }, options.peers);
+    this.peers = new PeerManager(
+      { transport, store, clock, random, observer: observer.room('peers'), workShare: dependencies.workShare },
+      options.peers,
+    );
     this.verificationBudget = new VerificationBudget({ clock, spentMs: () => verifier.spentMs });
     this.standing = new Standing({
       store,

@@ -1,6 +1,6 @@
 /** The HTTP interface of a node: opens the listeners, answers what is admitted, closes within a second. */
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { NodeApi } from '../ports/node-api.ts';
 import { SILENT } from '../ports/observer.ts';
 import { clientAddresses, createTrust, readAddressList } from './access.ts';
@@ -16,7 +16,7 @@ import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import { HTTP_DEFAULTS, type HttpLimits, type HttpOptions } from './options.ts';
 import { createApp } from './pipeline.ts';
 import { createRateLimit, type Allowance } from './rate-limit.ts';
-import { createRequestChecks } from './request-checks.ts';
+import { createRequestChecks, type Expectation } from './request-checks.ts';
 import { createShortWay } from './short-way.ts';
 
 export interface HttpServer {
@@ -41,14 +41,21 @@ export function createHttpServer(
   const { limits, observer } = settings;
   const dialect: Dialect = { generation: api.params.generation, strict: settings.strictDialect };
   const isTrusted = createTrust(settings);
-  const admission = new Admission({ clock, limits: admissionLimits(limits), observer, isTrusted });
+  const admission = new Admission({
+    clock,
+    limits: admissionLimits(limits),
+    observer,
+    isTrusted,
+    workShare: settings.workShare,
+  });
   const limit = createRateLimit(limits, { clock, isTrusted });
   const dashboard = settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
   const isOtherPath = (path: string): boolean => dashboard !== undefined && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
   // No node of the family has such a stream.
-  const hub = createEventHub(api, { ...dialect, strict: false }, { ...settings.events, observer });
+  const streamDialect = { ...dialect, strict: false };
+  const hub = createEventHub(api, streamDialect, { ...settings.events, observer, turns: admission.turns });
   const memory = createAnswerMemory(api, settings.keepAnswers);
   const allowances = new WeakMap<IncomingMessage, Allowance>();
   const takeShortWay = createShortWay(api, settings, { dialect, memory });
@@ -58,20 +65,26 @@ export function createHttpServer(
     allowances,
     memory,
     dashboard,
-    isTrusted: ({ socket }) => admission.of(socket)?.isTrusted === true,
+    clientOf: (request) => {
+      const [client = ''] = clientAddresses(request, settings.trustProxy);
+      const isOfReserve = admission.of(request.socket)?.isTrusted === true;
+      return { key: clientKey(client), isTrusted: isOfReserve && (!settings.trustProxy || isTrusted(client)) };
+    },
   });
 
-  const answer = (request: IncomingMessage, response: ServerResponse, isExpected: boolean): void => {
+  const answer = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
     const connection = admission.of(request.socket);
     connection?.begin(request, response);
     const [client = ''] = clientAddresses(request, settings.trustProxy);
     // A proxy may be trusted, but not those that it asks for: their requests take turns as on connections of their own.
     if (settings.trustProxy && connection?.isTrusted === true && !isTrusted(client)) {
-      admission.turns.take(clientKey(client), () => work(request, response, isExpected));
-    } else work(request, response, isExpected);
+      admission.turns.take(clientKey(client), () => {
+        connection.contain(() => work(request, response, expectation));
+      });
+    } else work(request, response, expectation);
   };
-  const work = (request: IncomingMessage, response: ServerResponse, isExpected: boolean): void => {
-    const allowance = checks.admitClient(request, response);
+  const work = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
+    const allowance = checks.admitClient(request, response, expectation);
     if (allowance === undefined) return;
     const goLong = (): void => {
       const target = checks.admitTarget(request, response);
@@ -82,13 +95,12 @@ export function createHttpServer(
       };
       if (!target.takesBody) return start();
       // The client waits to be told that its body is wanted.
-      if (isExpected) response.writeContinue();
+      if (expectation === 'continue') response.writeContinue();
       admission.of(request.socket)?.acceptBody(start);
     };
     if (!takeShortWay(request, response, allowance, goLong)) goLong();
   };
-  const parser = createServer((request, response) => answer(request, response, false));
-  parser.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => answer(request, response, true));
+  const parser = createParser(answer);
   parser.setTimeout(limits.idleTimeoutMs);
 
   const listed = readAddressList(settings.access.whiteList, SILENT);
@@ -102,6 +114,23 @@ export function createHttpServer(
       return listeners.close();
     },
   };
+}
+
+/**
+ * The server of node:http that parses requests. It answers none by itself: what it would refuse goes through the same checks as
+ * every request, so that it costs its client the same. Requests to upgrade are answered as if they did not ask for it.
+ */
+function createParser(
+  answer: (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void,
+): Server {
+  const parser = createServer({ requireHostHeader: false }, (request, response) => answer(request, response));
+  parser.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
+    answer(request, response, 'continue'),
+  );
+  parser.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+    answer(request, response, 'unknown'),
+  );
+  return parser;
 }
 
 /** Clients that open a connection for each request, twice as many as the rate limit has room for, and some more. */

@@ -52,6 +52,15 @@ export function createListeners(
     return undefined;
   });
 
+  // No tunnels. From here on node:http listens to nothing of the socket.
+  parser.on('connect', (_request, socket: Socket) => {
+    socket.on('error', () => socket.destroy());
+    const connection = admission.of(socket);
+    if (connection === undefined) return socket.destroy();
+    connection.cut('malformed');
+    return undefined;
+  });
+
   const plain = listenerFor((socket) => {
     const connection = admission.accept(socket);
     if (connection !== undefined) serve(socket, connection);
@@ -89,6 +98,9 @@ function listenerFor(accept: (socket: Socket) => void): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);
 }
 
+/** What a TLS handshake of a stranger costs once it goes on, in milliseconds: the signature of a key of 2,048 bits. */
+const TLS_HANDSHAKE_MS = 1.7;
+
 /** Its connections are admitted before anything is computed for their handshake. */
 function createSecureListener(
   tls: TlsOptions,
@@ -114,7 +126,14 @@ function createSecureListener(
     socket.on('close', () => {
       if (handshaking.get(name) === connection) handshaking.delete(name);
     });
-    handshakes.emit('connection', socket);
+    const begin = (): void => {
+      if (!socket.destroyed) handshakes.emit('connection', socket);
+    };
+    if (connection.isTrusted) return begin();
+    admission.turns.take(connection.key, () => {
+      admission.turns.spend(TLS_HANDSHAKE_MS);
+      begin();
+    });
   });
 }
 

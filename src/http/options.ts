@@ -1,5 +1,6 @@
 /** How the HTTP interface listens, whom it serves and what it bounds. */
 
+import type { WorkShare } from '../primitives/work-share.ts';
 import { SILENT, type Observer } from '../ports/observer.ts';
 
 export interface HttpOptions {
@@ -35,6 +36,8 @@ export interface HttpOptions {
   /** Folder of the page that is served at `/`; absent for none. */
   readonly dashboardDirectory?: string;
   readonly observer: Observer;
+  /** Time of the main thread that work for strangers may take, shared with other parts of the node; one of its own unless told. */
+  readonly workShare?: WorkShare;
 }
 
 export interface EventOptions {

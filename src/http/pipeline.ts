@@ -20,7 +20,7 @@ import { guardRoutes, type RouteGuard } from './access.ts';
 import { BODY_BYTES_MAX } from './admission/limits.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import type { Dialect } from './dialect.ts';
-import type { EventHub } from './events/hub.ts';
+import type { EventClient, EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
 import { internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
 import { parseQuery, queryTextOf } from './query.ts';
@@ -47,8 +47,8 @@ export interface AppParts {
   readonly allowances: Allowances;
   readonly memory: AnswerMemory;
   readonly dashboard: RequestHandler | undefined;
-  /** Whether a request comes from a client of the reserve. */
-  readonly isTrusted: (request: Request) => boolean;
+  /** The client that a stream of events belongs to. */
+  readonly clientOf: (request: Request) => EventClient;
 }
 
 export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): Express {
@@ -169,11 +169,11 @@ function openStream(
   request: Request,
   response: Response,
   guard: RouteGuard,
-  { hub, isTrusted }: AppParts,
+  { hub, clientOf }: AppParts,
 ): void {
   const { after, filter } = route.subscriptionOf(checked, request.get('Last-Event-ID'));
   const reader = { ...filter, maySeeForging: guard.maySeeForging(request) };
-  const isAdded = hub.add(response, reader, after, isTrusted(request));
+  const isAdded = hub.add(response, reader, after, clientOf(request));
   if (!isAdded) throw new Problem(503, { message: 'The node serves as many readers of events as it may' });
   response.status(200);
   response.setHeader('Content-Type', STREAM_TYPE);
@@ -191,11 +191,22 @@ function measureAnswers(route: string, { observer }: HttpOptions): RequestHandle
     const startedMs = performance.now();
     response.once('finish', () => {
       if (isStream(response)) return;
-      const labels = { route, method: request.method, status: `${Math.floor(response.statusCode / 100)}xx` };
+      const labels = {
+        route,
+        method: methodLabel(request.method),
+        status: `${Math.floor(response.statusCode / 100)}xx`,
+      };
       observer.observe('http_request_duration_seconds', (performance.now() - startedMs) / 1000, labels);
     });
     next();
   };
+}
+
+/** Methods that figures tell apart. A client may name any other: they count together, or they would fill the series. */
+const METHODS_TOLD: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
+
+function methodLabel(method: string): string {
+  return METHODS_TOLD.has(method) ? method : 'other';
 }
 
 function rawRequestOf(request: Request): RawRequest {

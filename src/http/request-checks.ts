@@ -16,11 +16,19 @@ import { createRouteTable } from './route-table.ts';
 import { allRoutes } from './routes/all.ts';
 
 export interface RequestChecks {
-  /** Whether the client may ask now. @returns undefined when the request was refused and answered */
-  admitClient(request: IncomingMessage, response: ServerResponse): Allowance | undefined;
+  /**
+   * Whether the client may ask now, and asks in a form that can be answered.
+   *
+   * @param expectation what the client waits for before it sends a body
+   * @returns undefined when the request was refused and answered
+   */
+  admitClient(request: IncomingMessage, response: ServerResponse, expectation?: Expectation): Allowance | undefined;
   /** Whether there is such a path, and it takes the body if one comes. @returns undefined when it was refused and answered */
   admitTarget(request: IncomingMessage, response: ServerResponse): { readonly takesBody: boolean } | undefined;
 }
+
+/** Of the header `Expect`: that the server says to go on, or something that no server knows. */
+export type Expectation = 'continue' | 'unknown';
 
 export interface RequestCheckParts {
   readonly admission: Admission;
@@ -43,14 +51,19 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
   };
 
   return {
-    admitClient(request, response) {
+    admitClient(request, response, expectation) {
       const denied = accessRule(request);
       if (denied !== undefined) {
         refuse(request, response, refusalOf(denied, 'access'));
         return undefined;
       }
       const allowance = limit.take(clientAddresses(request, options.trustProxy)[0], costOf(request));
-      if (!allowance.isRefused) return allowance;
+      if (!allowance.isRefused) {
+        const refusal = malformedHead(request, expectation);
+        if (refusal === undefined) return allowance;
+        refuse(request, response, refusal);
+        return undefined;
+      }
       const told = ['X-RateLimit-Limit', String(allowance.max), 'X-RateLimit-Remaining', String(allowance.remaining)];
       refuse(request, response, wantsJson(request) ? TOO_MANY_JSON : TOO_MANY_HTML, told);
       return undefined;
@@ -114,6 +127,15 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
   return { status, headers, body, reason };
 }
 
+/** What HTTP/1.1 has a server refuse. The answer is as short as the one of node:http, and ends the connection like it. */
+function malformedHead(
+  { headers, httpVersion }: IncomingMessage,
+  expectation: Expectation | undefined,
+): Refusal | undefined {
+  if (expectation === 'unknown') return EXPECTATION_FAILED;
+  return httpVersion === '1.1' && headers.host === undefined ? HOST_MISSING : undefined;
+}
+
 const made = new WeakMap<Problem, Refusal>();
 
 /** The same problem is turned into bytes once. */
@@ -122,6 +144,14 @@ function refusalOf(problem: Problem, reason: RefusalReason): Refusal {
   if (known === undefined)
     made.set(problem, (known = refusal(reason, problem.status, JSON_TYPE, JSON.stringify(problem.body))));
   return known;
+}
+
+const HOST_MISSING = malformed(400);
+const EXPECTATION_FAILED = malformed(417);
+
+function malformed(status: number): Refusal {
+  const headers = ['Connection', 'close', 'Content-Length', '0'];
+  return { status, headers, body: Buffer.alloc(0), reason: 'malformed' };
 }
 
 const TOO_MANY = 'Too many requests, please try again later.';

@@ -6,7 +6,7 @@
 import type { NodeApi } from '../ports/node-api.ts';
 import { assert } from '../primitives/errors.ts';
 import type { EventPlace } from './events/event.ts';
-import type { EventFilter } from './events/hub.ts';
+import type { EventFilter } from './events/filter.ts';
 import {
   contentTypeError,
   invalidRequest,

@@ -13,6 +13,8 @@ import { isOwnAddress } from '../engine/peers/dialler.ts';
 import { Engine } from '../engine/engine.ts';
 import { ForgingDelegates } from '../engine/forge/delegates.ts';
 import { createHttpServer } from '../http/app.ts';
+import { MONOTONIC_CLOCK } from '../http/monotonic-clock.ts';
+import { WorkShare } from '../primitives/work-share.ts';
 import { hexOf } from '../primitives/bytes.ts';
 import { Closers } from '../engine/closers.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -142,6 +144,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       nonce: hexOf(systemRandom.bytes(8)),
     };
     const transport = transportOf(options, identity);
+    const workShare = new WorkShare({ clock: MONOTONIC_CLOCK });
     const wantedPeers = wantedPeersOf(config.p2p);
     const engine = new Engine(
       {
@@ -153,6 +156,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         clock: systemClock,
         chainClock: control?.chainClock,
         isForgingHeld: control === undefined ? undefined : () => control.isForgingHeld(),
+        workShare,
         random: systemRandom,
         journal,
         watermarks: watermarksOf(options),
@@ -204,7 +208,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     }
     let httpPort = 0;
     if (config.http.enabled) {
-      const http = createHttpServer(api, httpOptionsOf(options));
+      const http = createHttpServer(api, { ...httpOptionsOf(options), workShare });
       closers.add(() => http.close());
       httpPort = (await http.start()).port;
     }

@@ -6,6 +6,7 @@
 
 import type { Socket } from 'node:net';
 import { LruMap } from '../primitives/bounded.ts';
+import { TokenBucket } from '../primitives/token-bucket.ts';
 import type { Clock } from '../ports/clock.ts';
 import { RateWindow } from './rate.ts';
 
@@ -17,6 +18,16 @@ export interface DoorstepOptions {
   readonly arrivalsPerIpMax: number;
 }
 
+/**
+ * WebSocket handshakes: one takes some 3 ms of the main thread, so that all strangers together get a tenth of it. The second half
+ * of what may come at once is for addresses that have just arrived: a few that connect again and again do not shut out others.
+ */
+export const HANDSHAKES_AT_ONCE_MAX = 60;
+export const HANDSHAKES_PER_SECOND = 40;
+/** The same for peers that the operator named, beside all strangers. */
+export const NAMED_HANDSHAKES_AT_ONCE_MAX = 20;
+const NAMED_HANDSHAKES_PER_SECOND = 10;
+
 const ARRIVALS_WINDOW_MS = 10_000;
 const ADDRESSES_MAX = 5_000;
 
@@ -25,6 +36,13 @@ export class Doorstep {
   /** In the order of their arrival. */
   readonly #strangers = new Map<Socket, string>();
   readonly #arrivals = new LruMap<string, RateWindow>(ADDRESSES_MAX);
+
+  /** Handshakes of all, and those that addresses which came before may take of them. */
+  readonly #handshakes = new TokenBucket(HANDSHAKES_AT_ONCE_MAX, 1_000 / HANDSHAKES_PER_SECOND);
+  readonly #handshakesAgain = new TokenBucket(HANDSHAKES_AT_ONCE_MAX / 2, 2_000 / HANDSHAKES_PER_SECOND);
+  readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
+  /** Addresses that took a handshake of late. */
+  readonly #greeted = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 
   constructor(options: DoorstepOptions) {
     this.#options = options;
@@ -45,6 +63,16 @@ export class Doorstep {
     this.#strangers.set(socket, ip);
     if (this.#strangers.size > this.#options.strangersMax) this.#makeRoom();
     return this.#strangers.has(socket);
+  }
+
+  /** A connection has asked for its WebSocket handshake. @returns whether there is time for one */
+  mayGreet(ip: string, isNamed: boolean): boolean {
+    const nowMs = this.#options.clock.nowMs();
+    if (isNamed && this.#handshakesNamed.take(nowMs)) return true;
+    let greeted = this.#greeted.get(ip);
+    if (greeted === undefined) this.#greeted.set(ip, (greeted = new RateWindow(ARRIVALS_WINDOW_MS)));
+    if (greeted.use(nowMs) > 1 && !this.#handshakesAgain.take(nowMs)) return false;
+    return this.#handshakes.take(nowMs);
   }
 
   /** The connection is a peer's now, or closed. */

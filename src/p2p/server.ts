@@ -41,6 +41,8 @@ export interface ListenOptions {
 
 export interface ListenerEvents {
   admits(ip: string): boolean;
+  /** Whether the operator named a peer at an IP. */
+  isNamed(ip: string): boolean;
   /**
    * A compatible peer: takes it or closes the link. The handshake is answered after this returns; a closed link ends it.
    *
@@ -108,8 +110,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       clock: options.clock,
       timeoutMs: options.handshakeTimeoutMs,
       passed: () => {
+        const ip = ipv4Of(socket.remoteAddress) ?? '';
+        if (!doorstep.mayGreet(ip, on.isNamed(ip))) return void socket.destroy();
         http.emit('connection', socket);
         socket.resume();
+        return undefined;
       },
     });
   });

@@ -19,6 +19,7 @@ import type {
 } from '../ports/transport.ts';
 import { dial } from './client.ts';
 import { type ConnectionContext, PeerConnection } from './connection.ts';
+import { codeLabel } from './close-codes.ts';
 import { CLOSE, type WireDialect } from './dialect.ts';
 import type { Link } from './link.ts';
 import { peerIdOf } from './packets.ts';
@@ -127,6 +128,7 @@ class SocketTransport implements ListeningTransport {
       crowd: this.#crowd,
       on: {
         admits: (ip) => !this.#closed && handlers.admits(ip),
+        isNamed: (ip) => handlers.isNamed?.(ip) ?? false,
         accept: (link, info) => this.#accept(link, info),
         refused: (ip, close) => {
           this.#observer.count('p2p_refused_total', 1, { code: String(close.code) });
@@ -318,7 +320,7 @@ class SocketTransport implements ListeningTransport {
     if (this.#peers.get(connection.peerId) === connection) this.#peers.delete(connection.peerId);
     if (!connection.announced) return;
     connection.announced = false;
-    this.#observer.count('p2p_disconnections_total', 1, { code: String(reason.code) });
+    this.#observer.count('p2p_disconnections_total', 1, { code: codeLabel(reason.code) });
     this.#context?.handlers.disconnected(connection.peerId, connection.direction, reason);
   }
 }

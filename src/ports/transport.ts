@@ -117,6 +117,8 @@ export interface TransportHandlers {
   fault(peerId: PeerId, fault: PeerFaultCode, detail: string): void;
   /** Whether an IP may connect now; the transport asks before any handshake. */
   admits(ip: string): boolean;
+  /** Whether the operator named a peer at an IP, for whom there is time while strangers come in crowds. Nobody unless given. */
+  isNamed?(ip: string): boolean;
   /** Called when the inbound limit is reached: the connection to close for the newcomer, if any. */
   evict(inbound: readonly Connection[]): PeerId | undefined;
 }

@@ -1,52 +1,112 @@
 import test from 'ava';
 
-import { inTurns } from '../../src/engine/serving-lane.ts';
-import type { PeerRequest } from '../../src/ports/transport.ts';
+import { QUESTIONS_WAITING_MAX, ServingLane } from '../../src/engine/serving-lane.ts';
+import { WorkShare } from '../../src/primitives/work-share.ts';
+import type { PeerRequest, TransportHandlers } from '../../src/ports/transport.ts';
 import { FakeClock, settle } from './peers/support.ts';
 
 const TIP = { kind: 'tip' } as const satisfies PeerRequest;
 
-test('peers take turns: who asks much waits behind nobody but itself', async (t) => {
+/** A clock that a test moves on while work is done, and a lane on it. */
+function laneOf(answer: TransportHandlers['answer'], isNamed: (peerId: string) => boolean = () => false) {
+  const timers = new FakeClock();
+  let workedMs = 0;
+  const clock = { nowMs: () => timers.nowMs() + workedMs, after: timers.after.bind(timers) };
+  const share = new WorkShare({ clock, share: 0.5, burstMs: 10 });
+  return {
+    lane: new ServingLane(answer, { share, isNamed }),
+    share,
+    timers,
+    spend: (ms: number) => (workedMs += ms),
+    nowMs: clock.nowMs,
+  };
+}
+
+/** An answer that takes as long as the test lets it take. */
+function gated() {
   const order: string[] = [];
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (open = resolve));
-  const answer = inTurns(async (peerId) => {
+  const answer = async (peerId: string): Promise<void> => {
     order.push(peerId);
     if (order.length === 1) await gate;
-  }, new FakeClock());
-  const all = [...Array.from({ length: 5 }, () => 'busy'), 'calm'].map((peerId) => answer(peerId, TIP));
+  };
+  return { order, answer, open: () => open() };
+}
+
+test('peers take turns: a busy peer waits behind its own questions, and a named one behind no stranger', async (t) => {
+  const { order, answer, open } = gated();
+  const { lane } = laneOf(answer, (peerId) => peerId === 'named');
+  const askers = [...Array.from({ length: 5 }, () => 'busy'), 'calm', 'named'];
+  const all = askers.map((peerId) => lane.answer(peerId, TIP));
   open();
   await Promise.all(all);
-  t.deepEqual(order, ['busy', 'busy', 'calm', 'busy', 'busy', 'busy']);
+  t.deepEqual(order, ['busy', 'named', 'busy', 'calm', 'busy', 'busy', 'busy']);
 });
 
-test('answers that take long leave as much time for everything else', async (t) => {
-  const clock = new FakeClock();
+test('answers and what else is done for strangers share half of the time', async (t) => {
   let answers = 0;
-  let nowMs = clock.nowMs();
-  const slow = { nowMs: () => nowMs, after: clock.after.bind(clock) };
-  const answer = inTurns(() => {
+  const scene = laneOf(() => {
     answers += 1;
-    nowMs += 10;
+    scene.spend(10);
     return Promise.resolve();
-  }, slow);
-  for (let index = 0; index < 10; index += 1) void answer('a', TIP);
-  await settle();
-  t.is(answers, 2, 'two answers of 10 ms fill a slice');
-  await clock.advance(19);
-  t.is(answers, 2);
-  await clock.advance(1);
-  t.is(answers, 4);
-  await clock.advance(100);
-  t.is(answers, 10);
+  });
+  const startMs = scene.nowMs();
+  for (const peerId of ['a', 'b', 'c', 'd', 'e']) {
+    for (let index = 0; index < 4; index += 1) void scene.lane.answer(peerId, TIP);
+  }
+  let others = 0;
+  const work = (): void => {
+    const charge = scene.share.begin();
+    others += 1;
+    scene.spend(10);
+    charge();
+    scene.share.whenFree(work);
+  };
+  scene.share.whenFree(work);
+  const isDone = (): boolean => answers === 20;
+  for (let step = 0; !isDone(); step += 1) {
+    if (step > 10_000) return t.fail('no more answers');
+    await settle();
+    await scene.timers.advance(1);
+  }
+  const spentMs = scene.nowMs() - startMs;
+  const workedMs = (answers + others) * 10;
+  t.true(others >= 15, `${others} others got their turn`);
+  t.true(workedMs <= spentMs / 2 + 30, `${workedMs} of ${spentMs} ms`);
+});
+
+test('the questions of a peer that leaves are dropped, and those of others are answered', async (t) => {
+  const { order, answer, open } = gated();
+  const { lane } = laneOf(answer);
+  const gone = Array.from({ length: 5 }, () => lane.answer('gone', TIP));
+  const stays = lane.answer('stays', TIP);
+  lane.leave('gone');
+  t.is(lane.waiting, 1);
+  open();
+  const results = await Promise.allSettled(gone);
+  t.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'rejected', 'rejected'],
+  );
+  await stays;
+  t.deepEqual(order, ['gone', 'stays']);
+});
+
+test('so many questions wait; a peer that waits for nothing may ask all the same', async (t) => {
+  const { answer, open } = gated();
+  const { lane } = laneOf(answer);
+  const asked = Array.from({ length: QUESTIONS_WAITING_MAX + 1 }, (_, index) => lane.answer(`peer ${index % 4}`, TIP));
+  t.is(lane.waiting, QUESTIONS_WAITING_MAX);
+  await t.throwsAsync(lane.answer('peer 1', TIP), { code: 'TOO_MANY_QUESTIONS' });
+  asked.push(lane.answer('newcomer', TIP));
+  open();
+  await Promise.all(asked);
 });
 
 test('an answer that fails fails for its asker alone', async (t) => {
-  const answer = inTurns(
-    (peerId) => (peerId === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve('yes')),
-    new FakeClock(),
-  );
-  const [bad, good] = [answer('bad', TIP), answer('good', TIP)];
+  const { lane } = laneOf((peerId) => (peerId === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve('yes')));
+  const [bad, good] = [lane.answer('bad', TIP), lane.answer('good', TIP)];
   await t.throwsAsync(bad, { message: 'no' });
   t.is(await good, 'yes');
 });

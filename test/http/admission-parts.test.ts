@@ -7,6 +7,7 @@ import { Penalties } from '../../src/http/admission/penalties.ts';
 import { Turns } from '../../src/http/admission/turns.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import { createRateLimit } from '../../src/http/rate-limit.ts';
+import { WorkShare } from '../../src/primitives/work-share.ts';
 import { ManualClock } from './manual-clock.ts';
 
 test('a client is an IPv4 address, however it is written, or a /64', (t) => {
@@ -116,7 +117,7 @@ test('an address opens a bounded number of connections in a window', (t) => {
 
 test('work is done at once while there is time for it', (t) => {
   const clock = new ManualClock();
-  const turns = new Turns({ clock, share: 0.5, burstMs: 10 });
+  const turns = new Turns({ clock, share: new WorkShare({ clock, share: 0.5, burstMs: 10 }) });
   let done = 0;
   for (let work = 0; work < 5; work += 1) turns.take('a', () => (done += 1));
   t.is(done, 5);
@@ -124,7 +125,7 @@ test('work is done at once while there is time for it', (t) => {
 
 test('work beyond its share of the time waits, and addresses take turns', async (t) => {
   const clock = new ManualClock();
-  const turns = new Turns({ clock, share: 0.5, burstMs: 10 });
+  const turns = new Turns({ clock, share: new WorkShare({ clock, share: 0.5, burstMs: 10 }) });
   const done: string[] = [];
   const ask = (address: string, name: string): void =>
     turns.take(address, () => {

@@ -210,6 +210,79 @@ test('what is no HTTP is answered with 400 and ends', async (t) => {
   t.deepEqual(await client.ended(), [431]);
 });
 
+test('requests that node:http would answer by itself are admitted and refused like all others, and end their connection', async (t) => {
+  for (const from of [STRANGER, '127.0.0.1']) {
+    const counted: string[] = [];
+    const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, observer: observerOf(counted) });
+    for (const [head, status] of [
+      ['GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n', 417],
+      ['GET /healthz HTTP/1.1\r\n\r\n', 400],
+    ] as const) {
+      const client = await dial(from);
+      client.write(head.repeat(200));
+      t.deepEqual(await client.ended(), [status], `${from} ${head}`);
+    }
+    const tunnel = await dial(from);
+    tunnel.write('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n');
+    t.deepEqual(await tunnel.ended(), []);
+    const other = await dial(from);
+    other.write('GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n');
+    other.write(requestBytes('GET /healthz', undefined, ['Connection: Upgrade', 'Upgrade: h2c']));
+    await other.until(({ statuses }) => statuses.length === 2);
+    t.deepEqual(other.statuses, [200, 200]);
+    await other.until(() => counted.filter((reason) => reason === 'malformed').length > 0);
+  }
+});
+
+test('what node:http would answer by itself is asked for access, and costs as much as any request', async (t) => {
+  const head = 'GET / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n';
+  const dialPrivate = await serveBytes(t, fakeNode(3), { limits, trustProxy: true });
+  const unlisted = await dialPrivate();
+  unlisted.write(head);
+  await unlisted.until(({ statuses }) => statuses.length === 1);
+  t.deepEqual(unlisted.statuses, [403]);
+  const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, limits: { ...limits, strangerMax: 2 } });
+  for (const status of [417, 417, 429]) {
+    const client = await dial();
+    client.write(head);
+    await client.until(({ statuses }) => statuses.length === 1);
+    t.deepEqual(client.statuses, [status]);
+  }
+});
+
+test('an error while a request is read ends its connection, is told once, and ends nothing else', async (t) => {
+  for (const [from, trustProxy] of [
+    [STRANGER, false],
+    ['127.0.0.1', false],
+    ['127.0.0.1', true],
+  ] as const) {
+    const codes: string[] = [];
+    const observer: Observer = {
+      ...SILENT,
+      log: (_level, code) => void codes.push(code),
+      count: (metric) => {
+        if (metric === 'http_kept_answers_total') throw new Error('broken');
+      },
+    };
+    const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, trustProxy, observer, keepAnswers: true });
+    const request = requestBytes('GET /api/blocks', undefined, ['X-Forwarded-For: 127.9.9.9']);
+    const first = await dial(from);
+    first.write(request);
+    await first.until(({ statuses }) => statuses.length === 1);
+    for (let count = 0; count < 2; count += 1) {
+      // Answered from what was kept, and that is where it fails.
+      const failing = await dial(from);
+      failing.write(request);
+      await failing.until(({ isClosed }) => isClosed);
+      t.deepEqual(failing.statuses, []);
+    }
+    first.write(requestBytes('GET /healthz'));
+    await first.until(({ statuses }) => statuses.length === 2);
+    t.deepEqual(first.statuses, [200, 200]);
+    t.deepEqual(codes, ['HTTP_CONNECTION_FAILED']);
+  }
+});
+
 test('some places of readers of events are for this machine and what is listed', async (t) => {
   const events = { ...HTTP_DEFAULTS.events, readersMax: 10 };
   const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, events });

@@ -34,6 +34,20 @@ test('an unknown path answers 404 whatever the method', async (t) => {
   }
 });
 
+test('figures tell few methods apart, whatever clients send', async (t) => {
+  const told = new Set<string>();
+  const observer: Observer = {
+    ...SILENT,
+    observe: (metric, _value, labels) => {
+      if (metric === 'http_request_duration_seconds') told.add(labels?.['method'] ?? '');
+    },
+  };
+  const ask = await serve(t, fakeNode(3), { observer });
+  const odd = ['ACL', 'BIND', 'COPY', 'DELETE', 'LINK', 'MKCOL', 'PATCH', 'PURGE', 'SEARCH', 'UNLOCK'];
+  for (const method of ['GET', 'POST', ...odd]) await ask('/api/peers', { method });
+  t.deepEqual([...told].sort(), ['GET', 'POST', 'other']);
+});
+
 test('a path that cannot be decoded is unknown', async (t) => {
   const ask = await serve(t, fakeNode(3));
   t.is((await ask('/api/accounts/%E0%A4%A/multisignature_groups')).status, 404);

@@ -1,7 +1,13 @@
 import type { Socket } from 'node:net';
 import test from 'ava';
 
-import { Doorstep } from '../../src/p2p/doorstep.ts';
+import {
+  Doorstep,
+  HANDSHAKES_AT_ONCE_MAX,
+  HANDSHAKES_PER_SECOND,
+  NAMED_HANDSHAKES_AT_ONCE_MAX,
+} from '../../src/p2p/doorstep.ts';
+import { codeLabel } from '../../src/p2p/close-codes.ts';
 import { greetedPeer, pause, rawPeer, startNode, until } from './support.ts';
 
 function stage(strangersMax: number, arrivalsPerIpMax = 1_000) {
@@ -39,6 +45,34 @@ test('an address that connects again and again is cut before anything is read, u
   t.deepEqual(cut, ['a4']);
   pass(10_000);
   t.true(enter('a5'));
+});
+
+test('handshakes are bounded in all: an address that comes again leaves half of them to newcomers, named peers have theirs', (t) => {
+  const { doorstep, pass } = stage(100);
+  const greet = (count: number, ipOf: (index: number) => string, isNamed = false): number =>
+    Array.from({ length: count }, (_, index) => doorstep.mayGreet(ipOf(index), isNamed)).filter(Boolean).length;
+  t.is(
+    greet(1_000, () => 'flood'),
+    HANDSHAKES_AT_ONCE_MAX / 2 + 1,
+  );
+  t.is(
+    greet(1_000, (index) => `newcomer ${index}`),
+    HANDSHAKES_AT_ONCE_MAX / 2 - 1,
+  );
+  t.is(
+    greet(1_000, () => 'named', true),
+    NAMED_HANDSHAKES_AT_ONCE_MAX,
+  );
+  pass(1_000);
+  t.is(
+    greet(1_000, (index) => `later ${index}`),
+    HANDSHAKES_PER_SECOND,
+  );
+});
+
+test('close codes that nobody means count as one', (t) => {
+  t.deepEqual([1000, 1006, 4104, 4403, 4429].map(codeLabel), ['1000', '1006', '4104', '4403', '4429']);
+  t.deepEqual(new Set([-1, 0, 3000, 4999, 70_000].map(codeLabel)), new Set(['other']));
 });
 
 test('slow strangers at one address do not shut the door for a peer', async (t) => {

@@ -4,9 +4,10 @@
  */
 
 import { Closers } from '../closers.ts';
-import { inTurns } from '../serving-lane.ts';
+import { ServingLane } from '../serving-lane.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 import { assert } from '../../primitives/errors.ts';
+import { WorkShare } from '../../primitives/work-share.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { PeerVerdict } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -44,6 +45,8 @@ export interface PeerManagerDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: Observer;
+  /** Time for the questions of peers; one of their own unless told. */
+  readonly workShare?: WorkShare | undefined;
 }
 
 /** What the rest of the engine does with peers. */
@@ -63,6 +66,7 @@ export class PeerManager {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #observer: Observer;
+  readonly #workShare: WorkShare;
   readonly #options: PeerManagerOptions;
   readonly #named: NamedPeers;
   readonly #book: PeerBook;
@@ -80,6 +84,7 @@ export class PeerManager {
     this.#clock = clock;
     this.#random = random;
     this.#observer = observer;
+    this.#workShare = dependencies.workShare ?? new WorkShare({ clock });
     this.#options = options;
     this.#named = new NamedPeers(options);
     const { fixed, seeds, pinned } = this.#named;
@@ -121,13 +126,18 @@ export class PeerManager {
   async start(handlers: PeerHandlers): Promise<void> {
     assert(this.#stopped, 'peers start once');
     this.#loadBook();
-    await this.#transport.start({
-      answer: inTurns((peerId, request) => {
+    const lane = new ServingLane(
+      (peerId, request) => {
         if (request.kind === 'peers') return Promise.resolve(this.#listed());
         return handlers.answer(peerId, request);
-      }, this.#clock),
+      },
+      { share: this.#workShare, isNamed: (peerId) => this.isNamed(peerId) },
+    );
+    await this.#transport.start({
+      answer: (peerId, request) => lane.answer(peerId, request),
       message: handlers.message,
       admits: (ip) => this.#admits(ip),
+      isNamed: (ip) => this.#named.all().some((peerId) => ipOf(peerId) === ip),
       evict: (inbound) => this.#evict(inbound),
       fault: (peerId, fault, detail) => {
         this.#discipline.report(peerId, fault, detail);
@@ -137,6 +147,7 @@ export class PeerManager {
         handlers.connected?.(connection);
       },
       disconnected: (peerId, direction, reason) => {
+        lane.leave(peerId);
         this.#disconnected(peerId, direction, reason);
         handlers.disconnected?.(peerId, reason);
       },

@@ -8,13 +8,14 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { WorkShare } from '../../primitives/work-share.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { MonotonicClock } from '../monotonic-clock.ts';
 import { Buffers } from './buffers.ts';
 import { clientKey } from './client-address.ts';
 import { ClientConnection, type ConnectionHost } from './client-connection.ts';
 import { Connections } from './connections.ts';
-import { ACCEPT_MS, LINGERING_MAX, SWEEP_MS, WORK_BURST_MS, WORK_SHARE, type AdmissionLimits } from './limits.ts';
+import { ACCEPT_MS, LINGERING_MAX, SWEEP_MS, type AdmissionLimits } from './limits.ts';
 import { Penalties } from './penalties.ts';
 import { Refusals, type RefusalReason } from './refusals.ts';
 import { Turns } from './turns.ts';
@@ -26,6 +27,8 @@ export interface AdmissionOptions {
   readonly clock: MonotonicClock;
   readonly limits: AdmissionLimits;
   readonly observer: Observer;
+  /** Time of the main thread for strangers; one of its own unless told. */
+  readonly workShare?: WorkShare | undefined;
   /** Clients of the reserve: this machine, and those that the operator named. */
   isTrusted(address: string): boolean;
 }
@@ -49,7 +52,7 @@ export class Admission implements ConnectionHost {
     const { clock, limits, observer } = options;
     this.#options = options;
     this.clock = clock;
-    this.turns = new Turns({ clock, share: WORK_SHARE, burstMs: WORK_BURST_MS });
+    this.turns = new Turns({ clock, share: options.workShare ?? new WorkShare({ clock }) });
     this.buffers = new Buffers(limits.bufferBytesMax);
     this.headersTimeoutMs = limits.headersTimeoutMs;
     this.#connections = new Connections(limits);
@@ -123,6 +126,11 @@ export class Admission implements ConnectionHost {
     if (connection.isTrusted) return;
     this.#penalties.shutOut(connection.key);
     this.#closeAll(connection.key);
+  }
+
+  failed(connection: ClientConnection, error: unknown): void {
+    this.#refusals.fail(error);
+    this.refused(connection, 'failed');
   }
 
   /** Closes what waits for a request, and accepts nothing more. */

@@ -38,6 +38,8 @@ export interface ConnectionHost {
   refused(connection: ClientConnection, reason: RefusalReason): void;
   /** Shuts the address out for what no client does that means well. */
   offended(connection: ClientConnection, reason: RefusalReason): void;
+  /** Tells of an error of the node while it read what a client sent, and counts it. */
+  failed(connection: ClientConnection, error: unknown): void;
 }
 
 /**
@@ -137,6 +139,16 @@ export class ClientConnection implements Place, Holder {
   acceptBody(start: () => void): void {
     this.#gate.acceptBody(start);
     if (!this.#isPassing) this.#letThrough();
+  }
+
+  /** Does what follows from a request. An error in it ends this connection: what a client sends never ends the node. */
+  contain(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.destroy();
+      this.#host.failed(this, error);
+    }
   }
 
   /** Sends a last answer. */
@@ -304,15 +316,27 @@ export class ClientConnection implements Place, Holder {
   /** Gives the parser the rest of one request, as far as it is here and wanted. */
   #letThrough(): void {
     this.#isPassing = true;
-    while (!this.#socket.destroyed && !this.isLingering) {
-      this.#gate.takeStart()?.();
-      const piece = this.#gate.next();
-      if (piece === undefined) break;
-      this.#parse(piece);
-    }
+    this.contain(() => this.#passOn());
     this.#isPassing = false;
     if (this.#gate.isOverfull) return this.#offend();
     this.#settle();
+  }
+
+  #passOn(): void {
+    while (!this.#socket.destroyed && !this.isLingering) {
+      this.#gate.takeStart()?.();
+      // The parser refuses to be given a request while an answer waits to be sent.
+      if (!this.#gate.isBusy && this.#socket.writableNeedDrain) return this.#passOnWhenSent();
+      const piece = this.#gate.next();
+      if (piece === undefined) return;
+      this.#parse(piece);
+    }
+  }
+
+  #passOnWhenSent(): void {
+    this.#socket.once('drain', () => {
+      if (this.#phase === 'arriving' && !this.#isPassing) this.#letThroughInTurn();
+    });
   }
 
   /** The answer has left the process. */

@@ -72,10 +72,6 @@ export const ADDRESSES_MAX = 20_000;
 /** How often time limits are looked at, in milliseconds. */
 export const SWEEP_MS = 500;
 
-/** Share of the main thread's time that all clients together get who are not trusted: blocks and forging have the rest. */
-export const WORK_SHARE = 0.5;
-/** Work in a row, in milliseconds; a small part of the shortest slot. */
-export const WORK_BURST_MS = 10;
 /** What accepting a connection of a stranger costs, and closing it again, in milliseconds. */
 export const ACCEPT_MS = 0.1;
 /**

@@ -1,5 +1,6 @@
 /** What is refused and why, counted. The log says it once in a while, however many there are. */
 
+import { messageOf } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { MonotonicClock } from '../monotonic-clock.ts';
 
@@ -9,7 +10,7 @@ export const REFUSAL_REASONS = {
   rate: 'the address asked more than the rate limit allows',
   route: 'there is no such path',
   body: 'the body is too large, compressed, or the path takes none',
-  malformed: 'what came is no HTTP',
+  malformed: 'what came is no HTTP, or expects what no server does',
   pipelined: 'the client sent more on top of a request under way than may wait',
   address_connections: 'the address has as many connections as one may have',
   connections: 'there are as many connections as may be',
@@ -19,6 +20,7 @@ export const REFUSAL_REASONS = {
   headers_time: 'the headers did not come in time',
   request_time: 'the request did not come in time',
   reading_time: 'the answer was not read in time',
+  failed: 'the node failed at what came, which is a fault of the node',
 } as const;
 
 export type RefusalReason = keyof typeof REFUSAL_REASONS;
@@ -34,6 +36,7 @@ export class Refusals {
   /** Since the log said something last. */
   #sinceLine: Record<string, number> = {};
   #nextLineMs = Number.NEGATIVE_INFINITY;
+  #nextFailureLineMs = Number.NEGATIVE_INFINITY;
 
   constructor(observer: Observer, clock: MonotonicClock) {
     this.#observer = observer;
@@ -42,6 +45,17 @@ export class Refusals {
 
   count(reason: RefusalReason): void {
     this.#untold.set(reason, (this.#untold.get(reason) ?? 0) + 1);
+  }
+
+  /** An error of the node at what a client sent. The log says the first one of a while: a client may cause them at will. */
+  fail(error: unknown): void {
+    const nowMs = this.#clock.nowMs();
+    if (nowMs < this.#nextFailureLineMs) return;
+    this.#nextFailureLineMs = nowMs + LINE_MS;
+    this.#observer.log('error', 'HTTP_CONNECTION_FAILED', 'An error of the node ended the connection of a client', {
+      error: messageOf(error),
+      stack: error instanceof Error ? error.stack : undefined,
+    });
   }
 
   /** Tells metrics and log. Called now and then: a refusal itself must cost next to nothing. */

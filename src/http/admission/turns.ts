@@ -3,6 +3,7 @@
  * asked for than that, each address waits behind its own requests only. While there is time, work is done at once.
  */
 
+import type { WorkShare } from '../../primitives/work-share.ts';
 import type { MonotonicClock } from '../monotonic-clock.ts';
 import { AcceptPriority } from './accept-priority.ts';
 
@@ -16,33 +17,23 @@ interface Turn {
 
 export interface TurnsOptions {
   readonly clock: MonotonicClock;
-  /** Share of the time, above 0 and at most 1. */
-  readonly share: number;
-  /** Work in a row before others get a turn, in milliseconds. */
-  readonly burstMs: number;
+  readonly share: WorkShare;
 }
 
 /** Turns that wait from which on there is no time for courtesies. */
 const PRESSED_FROM = 16;
-/** What is done outside of turns makes no larger debt, or a flood of it would outlast itself. */
-const OUTSIDE_DEBT_MS_MAX = 50;
 
 export class Turns {
-  readonly #options: TurnsOptions;
+  readonly #share: WorkShare;
   readonly #accepting: AcceptPriority;
   /** Work that waits, by address; the next address is the first one. */
   readonly #waiting = new Map<string, Turn[]>();
   #waitingCount = 0;
-  /** Time that may be worked now; below zero after work that took long. */
-  #creditMs: number;
-  #creditedMs: number;
   #isServing = false;
 
   constructor(options: TurnsOptions) {
-    this.#options = options;
+    this.#share = options.share;
     this.#accepting = new AcceptPriority(options.clock);
-    this.#creditMs = options.burstMs;
-    this.#creditedMs = options.clock.nowMs();
   }
 
   /** Whether more is asked for than there is time. */
@@ -57,8 +48,7 @@ export class Turns {
 
   /** Charges what was done for a stranger outside of a turn. */
   spend(costMs: number): void {
-    this.#credit();
-    if (this.#creditMs > -OUTSIDE_DEBT_MS_MAX) this.#creditMs -= costMs;
+    this.#share.spend(costMs);
   }
 
   /**
@@ -67,9 +57,8 @@ export class Turns {
    * @param read begins to read what the work needs; the work follows after the event loop has looked once for what is there
    */
   take(address: string, work: Work, read?: Work): void {
-    this.#credit();
     const turn = { work, read };
-    const isFree = this.#creditMs > 0 && this.#waiting.size === 0 && !this.#isServing;
+    const isFree = this.#waiting.size === 0 && !this.#isServing && this.#share.isFree;
     if (isFree && !this.#accepting.isBusy) return void this.#do(turn);
     const queue = this.#waiting.get(address);
     if (queue === undefined) this.#waiting.set(address, [turn]);
@@ -82,8 +71,7 @@ export class Turns {
   }
 
   #serveLater(): void {
-    const { clock, share } = this.#options;
-    clock.after(Math.max(1, Math.ceil((1 - this.#creditMs) / share)), () => void this.#serve());
+    this.#share.whenFree(() => void this.#serve());
   }
 
   async #serve(): Promise<void> {
@@ -92,7 +80,7 @@ export class Turns {
       const turn = this.#next();
       if (turn === undefined) break;
       await this.#do(turn);
-      if (this.#creditMs <= 0 && this.#waiting.size > 0) return this.#serveLater();
+      if (this.#waiting.size > 0 && !this.#share.isFree) return this.#serveLater();
     }
     this.#isServing = false;
   }
@@ -102,11 +90,11 @@ export class Turns {
       read();
       await polled();
     }
-    const startMs = this.#credit();
+    const charge = this.#share.begin();
     work();
     // Work that is put off until the end of this turn of the event loop is charged, too.
     await settled();
-    this.#charge(startMs);
+    charge();
   }
 
   #next(): Turn | undefined {
@@ -119,20 +107,6 @@ export class Turns {
     if (queue.length > 0) this.#waiting.set(address, queue);
     return turn;
   }
-
-  /** @returns now */
-  #credit(): number {
-    const { clock, share, burstMs } = this.#options;
-    const nowMs = clock.nowMs();
-    this.#creditMs = Math.min(burstMs, this.#creditMs + (nowMs - this.#creditedMs) * share);
-    this.#creditedMs = nowMs;
-    return nowMs;
-  }
-
-  #charge(startMs: number): void {
-    // The credit of the time that was worked comes with the next look at the clock.
-    this.#creditMs -= this.#options.clock.nowMs() - startMs;
-  }
 }
 
 /** Resolves when the event loop has looked for what there is to read. */
@@ -140,7 +114,7 @@ function polled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Resolves after what follows at once from work that was just done: a few promises deep. */
+/** Resolves after what follows at once from work that was just done, a few promises deep, so that it is charged, too. */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

@@ -25,7 +25,8 @@ export type EventName = (typeof EVENT_NAMES)[number];
 
 export interface NodeEvent {
   readonly name: EventName;
-  readonly data: unknown;
+  /** What it carries. Called when somebody wants it. */
+  data(): unknown;
   /** Accounts that it concerns; undefined when it concerns none in particular. */
   readonly addresses?: readonly string[];
   /** Delegates, by public key, likewise. */
@@ -45,9 +46,9 @@ export function placeOf(id: string): EventPlace | undefined {
 }
 
 /** @param place undefined for what is of the moment: it cannot be asked for again */
-export function eventText({ name, data }: NodeEvent, place: EventPlace | undefined): string {
+export function eventText(event: NodeEvent, place: EventPlace | undefined): string {
   const id = place === undefined ? '' : `id: ${place.sequence}.${place.index}\n`;
-  return `${id}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+  return `${id}event: ${event.name}\ndata: ${JSON.stringify(event.data())}\n\n`;
 }
 
 export function eventShapes(

@@ -1,4 +1,7 @@
-/** From records of the chain's log to events: always the same ones in the same order, so that their places are their ids. */
+/**
+ * From records of the chain's log to events: always the same ones in the same order, so that their places are their ids. What an
+ * event carries is made when the first reader wants it.
+ */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
@@ -22,7 +25,7 @@ export function eventsOf(
 ): readonly NodeEvent[] {
   const { finalizedBefore, finalizedAfter, height } = record;
   const finalized: readonly NodeEvent[] =
-    finalizedAfter > finalizedBefore ? [{ name: 'finalized/change', data: { height: finalizedAfter } }] : [];
+    finalizedAfter > finalizedBefore ? [{ name: 'finalized/change', data: () => ({ height: finalizedAfter }) }] : [];
   if (finality === 'final') return [...finalBlocks(api, record, dialect), ...finalized];
   const block = api.log.block(record);
   if (record.kind === 'applied') return [...appliedEvents(api, block, dialect), ...finalized];
@@ -53,7 +56,7 @@ function appliedEvents(api: NodeApi, block: Block | undefined, dialect: Dialect)
 function blockEvent(name: 'blocks/new' | 'blocks/delete', block: Block, dialect: Dialect): NodeEvent {
   const { generatorPublicKey } = block;
   // The tip as of the event is the block itself: it has one confirmation.
-  const data = blockView(block, block.height, dialect);
+  const data = (): unknown => blockView(block, block.height, dialect);
   return { name, data, addresses: [addressOf(generatorPublicKey)], delegates: [generatorPublicKey] };
 }
 
@@ -66,7 +69,8 @@ function transactionEvent(
 ): NodeEvent {
   const height = block?.height ?? 0;
   const entry = { transaction, blockId: block?.id ?? '', height };
-  const data = confirmedView(entry, height, { ready: api.readyOf(transaction), receivedAtMs: undefined }, dialect);
+  const data = (): unknown =>
+    confirmedView(entry, height, { ready: api.readyOf(transaction), receivedAtMs: undefined }, dialect);
   return { name, data, ...partiesOf(transaction) };
 }
 
@@ -82,5 +86,5 @@ export function partiesOf(transaction: Transaction): Required<Pick<NodeEvent, 'a
 }
 
 function roundEvent(number: number): NodeEvent {
-  return { name: 'rounds/change', data: { number } };
+  return { name: 'rounds/change', data: () => ({ number }) };
 }

@@ -1,26 +1,30 @@
 /**
  * Serves all readers of the stream. None has a queue: each has a place in the chain's log, and what comes next is read from
- * there when its connection takes more. Who takes nothing for a while is cut, and resumes at its place when it comes back.
+ * there when its connection takes more. A reader that takes nothing for a while is cut, and resumes at its place when it comes
+ * back. What is read for strangers draws on the time that all work for strangers gets.
  */
 
 import type { ServerResponse } from 'node:http';
 import { LruMap } from '../../primitives/bounded.ts';
-import type { ForgingDelegate, NodeApi, PeerEntry } from '../../ports/node-api.ts';
+import type { ForgingDelegate, NodeApi } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
+import type { Turns } from '../admission/turns.ts';
 import type { Dialect } from '../dialect.ts';
 import { peerView } from '../views/peer.ts';
 import { receivedView } from '../views/transaction.ts';
-import { eventText, type EventName, type EventPlace, type NodeEvent } from './event.ts';
-import { eventsOf, partiesOf, type Finality } from './expand.ts';
+import { eventText, type EventPlace, type NodeEvent } from './event.ts';
+import { eventsOf, partiesOf } from './expand.ts';
+import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
+import { Moments, type Moment } from './moments.ts';
+import { PeerChanges } from './peer-changes.ts';
+import { Replays } from './replays.ts';
 
-export interface EventFilter {
-  /** All when empty. */
-  readonly names: ReadonlySet<EventName>;
-  readonly address: string | undefined;
-  readonly delegate: string | undefined;
-  readonly finality: Finality;
-  /** Whether the reader may know who forges here. */
-  readonly maySeeForging: boolean;
+/** The client that a reader belongs to. */
+export interface EventClient {
+  /** What limits count as one client. */
+  readonly key: string;
+  /** Whether it may have one of the places that strangers cannot take, and waits for no turn. */
+  readonly isTrusted: boolean;
 }
 
 export interface EventHub {
@@ -28,10 +32,9 @@ export interface EventHub {
    * Serves a reader until it or the hub goes.
    *
    * @param after the last event that it has; undefined to begin with the next
-   * @param isTrusted whether it may have one of the places that strangers cannot take
-   * @returns false when there are as many readers as may be
+   * @returns false when there are as many readers as may be, or as many of the client that are given what was long before
    */
-  add(response: ServerResponse, filter: EventFilter, after: EventPlace | undefined, isTrusted: boolean): boolean;
+  add(response: ServerResponse, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean;
   /** Ends all streams. */
   close(): void;
 }
@@ -44,61 +47,78 @@ export interface EventHubOptions {
   readonly heartbeatMs: number;
   readonly lookMs: number;
   readonly observer: Observer;
+  /** Where readers that are not trusted wait. */
+  readonly turns: Pick<Turns, 'take' | 'spend'>;
 }
 
-/** Readers that are served, and records that each is given, before others have their turn: forging must not wait. */
-const READERS_PER_TURN = 25;
-const RECORDS_PER_TURN = 20;
+/** Readers of one client are served for so long before others have their turn: forging must not wait. */
+const TURN_MS = 5;
+/** Records that a reader is given before the next reader of the turn. */
+const RECORDS_PER_READER = 20;
 /** Share of the places that only trusted readers get. */
 const RESERVED_SHARE = 0.1;
-/** Records kept as text: readers mostly want the same ones. */
+/** Records kept with their texts: readers mostly want the same ones. A reader further back than that replays. */
 export const RECORDS_CACHED_MAX = 64;
+/** Under this key all trusted readers are served together. */
+const TRUSTED = '';
 
 interface Reader {
   readonly response: ServerResponse;
   readonly filter: EventFilter;
+  readonly client: EventClient;
   /** The last event that was sent or passed over. */
   place: EventPlace;
   /** What it asked to go on from is no place of this log: the log was begun anew. */
   isAstray: boolean;
+  /** Whether it is given what was long before. */
+  isReplaying: boolean;
   isFull: boolean;
   /** When it last took something, by a clock that nobody sets. */
   tookMs: number;
 }
 
-interface WrittenEvent {
+/** An event whose text is made when the first reader wants it. */
+interface LazyEvent {
   readonly event: NodeEvent;
-  readonly text: string;
+  text: string | undefined;
 }
 
 export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHubOptions): EventHub {
+  const { turns } = options;
   const readers = new Set<Reader>();
-  const written = new LruMap<string, readonly WrittenEvent[]>(RECORDS_CACHED_MAX);
-  let waiting = new Set<Reader>();
-  let isTurnDue = false;
+  const cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);
+  const replays = new Replays();
+  /** Readers for whom there may be something, by the client that waits for a turn. */
+  const waiting = new Map<string, Set<Reader>>();
   let timers: readonly NodeJS.Timeout[] = [];
   let stopListening: (() => void) | undefined;
-  let peers = new Map<string, PeerEntry>();
+  const peers = new PeerChanges();
   let forging = new Map<string, ForgingDelegate>();
   options.observer.gauge('http_event_readers', 0);
 
-  const textsOf = (sequence: number, finality: Finality): readonly WrittenEvent[] => {
-    const key = `${finality} ${sequence}`;
-    const known = written.get(key);
+  /** Events of a record, none where the reader cannot want any: its block is not read then. */
+  const eventsAt = (sequence: number, filter: EventFilter): readonly LazyEvent[] => {
+    const key = `${filter.finality} ${sequence}`;
+    const known = cached.get(key);
     if (known !== undefined) return known;
     const [record] = api.log.records(sequence, 1);
-    if (record?.sequence !== sequence) return [];
-    const events = eventsOf(api, record, finality, dialect);
-    const texts = events.map((event, index) => ({ event, text: eventText(event, { sequence, index }) }));
-    written.set(key, texts);
-    return texts;
+    if (record?.sequence !== sequence || !mayWant(filter, record, api.params)) return [];
+    const events = eventsOf(api, record, filter.finality, dialect).map((event) => ({ event, text: undefined }));
+    cached.set(key, events);
+    return events;
   };
 
   const drop = (reader: Reader): void => {
     if (!readers.delete(reader)) return;
-    waiting.delete(reader);
+    endReplay(reader);
+    waiting.get(waitingKeyOf(reader))?.delete(reader);
     if (readers.size === 0) rest();
     options.observer.gauge('http_event_readers', readers.size);
+  };
+
+  const endReplay = (reader: Reader): void => {
+    if (reader.isReplaying) replays.end(reader.client.key);
+    reader.isReplaying = false;
   };
 
   const send = (reader: Reader, text: string): void => {
@@ -107,75 +127,103 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
   };
 
   /** Gives a reader what comes next. @returns whether it wants another turn */
-  const feed = (reader: Reader): boolean => {
+  const feed = (reader: Reader, untilMs: number): boolean => {
     const floor = api.log.floor();
     if (reader.isAstray || reader.place.sequence < floor - 1) tellGap(reader, floor);
-    for (let records = 0; records < RECORDS_PER_TURN && !reader.isFull; records += 1) {
+    if (!wantsRecords(reader.filter)) reader.place = endOfLog();
+    for (let records = 0; records < RECORDS_PER_READER && !reader.isFull; records += 1) {
       const { sequence, index } = reader.place;
-      const texts = textsOf(sequence, reader.filter.finality).slice(index + 1);
-      for (const [offset, { event, text }] of texts.entries()) {
-        if (reader.isFull) break;
-        reader.place = { sequence, index: index + 1 + offset };
-        if (isWanted(event, reader.filter)) send(reader, text);
-      }
+      sendWanted(reader, sequence, index);
       if (reader.isFull) return false;
-      if (sequence >= api.log.last()) return false;
+      if (sequence >= api.log.last()) {
+        endReplay(reader);
+        return false;
+      }
       reader.place = { sequence: sequence + 1, index: -1 };
+      if (performance.now() > untilMs) break;
     }
     return !reader.isFull;
   };
+
+  /** Sends what a record has for the reader behind an event of it. */
+  const sendWanted = (reader: Reader, sequence: number, after: number): void => {
+    const events = eventsAt(sequence, reader.filter);
+    for (let index = after + 1; index < events.length && !reader.isFull; index += 1) {
+      const lazy = events[index];
+      reader.place = { sequence, index };
+      if (lazy === undefined || !isWanted(lazy.event, reader.filter)) continue;
+      lazy.text ??= eventText(lazy.event, reader.place);
+      send(reader, lazy.text);
+    }
+  };
+
+  const endOfLog = (): EventPlace => ({ sequence: api.log.last(), index: Number.MAX_SAFE_INTEGER });
 
   const tellGap = (reader: Reader, floor: number): void => {
     const [record] = api.log.records(floor, 1);
     const after = `${reader.place.sequence}.${reader.place.index}`;
     const tip = api.chain.tip();
-    const data = {
+    const data = (): unknown => ({
       after,
       next: floor,
       height: record?.height ?? tip?.height ?? 0,
       blockId: record?.blockId ?? tip?.id ?? '0',
-    };
+    });
     send(reader, eventText({ name: 'log/gap', data }, undefined));
     reader.place = { sequence: floor, index: -1 };
     reader.isAstray = false;
   };
 
   const wake = (reader: Reader): void => {
-    waiting.add(reader);
-    if (isTurnDue) return;
-    isTurnDue = true;
-    setImmediate(takeTurn);
+    const key = waitingKeyOf(reader);
+    const beside = waiting.get(key);
+    if (beside !== undefined) return void beside.add(reader);
+    waiting.set(key, new Set([reader]));
+    takeTurnLater(key);
   };
 
-  const takeTurn = (): void => {
-    isTurnDue = false;
-    const turn = [...waiting].slice(0, READERS_PER_TURN);
-    for (const reader of turn) waiting.delete(reader);
-    for (const reader of turn) if (readers.has(reader) && !reader.isFull && feed(reader)) waiting.add(reader);
-    const next = [...waiting][0];
-    if (next !== undefined) wake(next);
+  /** Nothing is sent within the event that gave rise to it: the beginning of an answer, or a change of the chain. */
+  const takeTurnLater = (key: string): void => {
+    setImmediate(() => {
+      if (key === TRUSTED) takeTurn(key);
+      else turns.take(key, () => takeTurn(key));
+    });
   };
 
-  /** Sends what is of the moment to everybody who takes it now. */
-  const tell = (event: NodeEvent): void => {
-    const text = eventText(event, undefined);
-    for (const reader of readers) if (!reader.isFull && isWanted(event, reader.filter)) send(reader, text);
+  const takeTurn = (key: string): void => {
+    const untilMs = performance.now() + TURN_MS;
+    const turn = waiting.get(key) ?? new Set();
+    // A set goes on with what is added behind: each reader that wants more comes again after the others.
+    for (const reader of turn) {
+      turn.delete(reader);
+      if (!reader.isFull && feed(reader, untilMs)) turn.add(reader);
+      if (performance.now() > untilMs) break;
+    }
+    if (turn.size > 0) takeTurnLater(key);
+    else waiting.delete(key);
   };
+
+  /** Sends what is of the moment to all readers that take it now. */
+  const moments = new Moments((gathered) => {
+    const startMs = performance.now();
+    for (const reader of readers) {
+      const text = reader.isFull ? '' : wantedText(gathered, reader.filter);
+      if (text !== '') send(reader, text);
+    }
+    turns.spend(performance.now() - startMs);
+  });
 
   const look = (): void => {
-    const isNow = new Map(api.peers().map((entry) => [`${entry.info.ip}:${entry.info.wsPort}`, entry]));
-    for (const [key, entry] of isNow)
-      if (entry.state === 'connected' && peers.get(key)?.state !== 'connected')
-        tell({ name: 'peers/connected', data: peerView(entry, dialect, api.params) });
-    for (const [key, entry] of peers)
-      if (entry.state === 'connected' && isNow.get(key)?.state !== 'connected')
-        tell({ name: 'peers/disconnected', data: peerView({ ...entry, state: 'disconnected' }, dialect, api.params) });
-    peers = isNow;
-    const forgingNow = new Map(api.forgingDelegates().map((delegate) => [delegate.publicKey, delegate]));
+    for (const entry of peers.look(api.peers()))
+      moments.add({
+        name: entry.state === 'connected' ? 'peers/connected' : 'peers/disconnected',
+        data: () => peerView(entry, dialect, api.params),
+      });
+    const forgingNow = forgingDelegates();
     for (const [publicKey, delegate] of forgingNow)
       if (forging.get(publicKey)?.forging !== delegate.forging) {
         const data = { publicKey, forging: delegate.forging };
-        tell({ name: 'forging/change', data, delegates: [publicKey] });
+        moments.add({ name: 'forging/change', data: () => data, delegates: [publicKey] });
       }
     forging = forgingNow;
     const nowMs = performance.now();
@@ -183,21 +231,25 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
       if (reader.isFull && nowMs - reader.tookMs > options.stallMs) reader.response.destroy();
   };
 
+  const forgingDelegates = (): Map<string, ForgingDelegate> =>
+    new Map(api.forgingDelegates().map((delegate) => [delegate.publicKey, delegate]));
+
   const beat = (): void => {
     for (const reader of readers) if (!reader.isFull) send(reader, ': alive\n\n');
   };
 
   /** Works only while somebody reads. */
   const begin = (): void => {
-    peers = new Map(api.peers().map((entry) => [`${entry.info.ip}:${entry.info.wsPort}`, entry]));
-    forging = new Map(api.forgingDelegates().map((delegate) => [delegate.publicKey, delegate]));
+    peers.begin(api.peers());
+    forging = forgingDelegates();
     timers = [setInterval(look, options.lookMs), setInterval(beat, options.heartbeatMs)];
     stopListening = api.listen({
       chainChanged: () => {
         for (const reader of readers) wake(reader);
       },
       transactionReceived: (transaction) => {
-        tell({ name: 'transactions/new', data: receivedView(transaction, api, dialect), ...partiesOf(transaction) });
+        const data = (): unknown => receivedView(transaction, api, dialect);
+        moments.add({ name: 'transactions/new', data, ...partiesOf(transaction) });
       },
     });
   };
@@ -207,30 +259,39 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
     timers = [];
     stopListening?.();
     stopListening = undefined;
+    moments.flush();
+  };
+
+  /** A reader that begins here. @returns undefined when its client replays as much as it may */
+  const readerOf = (
+    response: ServerResponse,
+    filter: EventFilter,
+    after: EventPlace | undefined,
+    client: EventClient,
+  ): Reader | undefined => {
+    // Nothing of a record that was told before: all of the last one has passed.
+    const last = endOfLog();
+    const isAstray = after !== undefined && after.sequence > last.sequence;
+    const place = after ?? last;
+    const isBehind = isAstray || place.sequence < last.sequence - RECORDS_CACHED_MAX;
+    const isReplaying = isBehind && !client.isTrusted && wantsRecords(filter);
+    if (isReplaying && !replays.begin(client.key)) return undefined;
+    return { response, filter, client, place, isAstray, isReplaying, isFull: false, tookMs: performance.now() };
   };
 
   return {
-    add(response, filter, after, isTrusted) {
-      const reserved = isTrusted ? 0 : Math.floor(options.readersMax * RESERVED_SHARE);
+    add(response, filter, after, client) {
+      const reserved = client.isTrusted ? 0 : Math.floor(options.readersMax * RESERVED_SHARE);
       if (readers.size >= options.readersMax - reserved) return false;
-      // Nothing of a record that was told before: all of the last one has passed.
-      const last = { sequence: api.log.last(), index: Number.MAX_SAFE_INTEGER };
-      const isAstray = after !== undefined && after.sequence > last.sequence;
-      const reader: Reader = {
-        response,
-        filter,
-        place: after ?? last,
-        isAstray,
-        isFull: false,
-        tookMs: performance.now(),
-      };
+      const reader = readerOf(response, filter, after, client);
+      if (reader === undefined) return false;
       if (readers.size === 0) begin();
       readers.add(reader);
       options.observer.gauge('http_event_readers', readers.size);
       response.on('drain', () => {
         reader.isFull = false;
         reader.tookMs = performance.now();
-        wake(reader);
+        if (readers.has(reader)) wake(reader);
       });
       response.on('close', () => drop(reader));
       wake(reader);
@@ -241,16 +302,15 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
         drop(reader);
         reader.response.end();
       }
-      waiting = new Set();
+      waiting.clear();
     },
   };
 }
 
-function isWanted({ name, addresses, delegates }: NodeEvent, filter: EventFilter): boolean {
-  return (
-    (filter.names.size === 0 || filter.names.has(name)) &&
-    (filter.address === undefined || addresses === undefined || addresses.includes(filter.address)) &&
-    (filter.delegate === undefined || delegates === undefined || delegates.includes(filter.delegate)) &&
-    (name !== 'forging/change' || filter.maySeeForging)
-  );
+function waitingKeyOf({ client }: Reader): string {
+  return client.isTrusted ? TRUSTED : client.key;
+}
+
+function wantedText(moments: readonly Moment[], filter: EventFilter): string {
+  return moments.flatMap(({ event, text }) => (isWanted(event, filter) ? [text] : [])).join('');
 }

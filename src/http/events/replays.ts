@@ -1,0 +1,26 @@
+/** Readers that are given what was long before: so many of one stranger, and of all strangers, at a time. */
+
+/** A client that was away goes on with one. */
+export const REPLAYS_PER_ADDRESS_MAX = 4;
+export const REPLAYS_MAX = 32;
+
+export class Replays {
+  readonly #byKey = new Map<string, number>();
+  #count = 0;
+
+  /** @returns false when there are as many as may be */
+  begin(key: string): boolean {
+    const own = this.#byKey.get(key) ?? 0;
+    if (own >= REPLAYS_PER_ADDRESS_MAX || this.#count >= REPLAYS_MAX) return false;
+    this.#byKey.set(key, own + 1);
+    this.#count += 1;
+    return true;
+  }
+
+  end(key: string): void {
+    const own = this.#byKey.get(key) ?? 0;
+    if (own > 1) this.#byKey.set(key, own - 1);
+    else this.#byKey.delete(key);
+    this.#count -= 1;
+  }
+}

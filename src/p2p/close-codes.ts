@@ -1,0 +1,16 @@
+/** Close codes as figures tell them. */
+
+import { CLOSE } from './dialect.ts';
+
+/** Codes of WebSocket (RFC 6455, 7.4.1), and those that releases of the family and this node close with. */
+const CODES_TOLD: ReadonlySet<number> = new Set([
+  ...Array.from({ length: 16 }, (_, index) => 1000 + index),
+  ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((rest) => 4000 + rest),
+  ...Object.values(CLOSE).map(({ code }) => code),
+  ...[4100, 4102, 4103, 4418, 4420, 4429, 4500, 4501],
+]);
+
+/** A peer says any code that it likes: those that nobody means count together, or they would fill the series. */
+export function codeLabel(code: number): string {
+  return CODES_TOLD.has(code) ? String(code) : 'other';
+}

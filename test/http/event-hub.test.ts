@@ -1,0 +1,164 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import test, { type ExecutionContext } from 'ava';
+import { Turns } from '../../src/http/admission/turns.ts';
+import type { EventFilter } from '../../src/http/events/filter.ts';
+import { createEventHub, RECORDS_CACHED_MAX, type EventHub } from '../../src/http/events/hub.ts';
+import { CHANGES_PER_LOOK_MAX } from '../../src/http/events/peer-changes.ts';
+import { REPLAYS_MAX, REPLAYS_PER_ADDRESS_MAX } from '../../src/http/events/replays.ts';
+import { HTTP_DEFAULTS } from '../../src/http/options.ts';
+import { WorkShare } from '../../src/primitives/work-share.ts';
+import { SILENT } from '../../src/ports/observer.ts';
+import type { ChainRecord } from '../../src/ports/chain-log.ts';
+import type { NodeApi, NodeListener, PeerEntry } from '../../src/ports/node-api.ts';
+import { until } from './event-readers.ts';
+import { fakeNode, TIP, transactionOf, TRANSFER } from './fake-node.ts';
+import { ManualClock } from './manual-clock.ts';
+
+const EVERYTHING: EventFilter = {
+  names: new Set(),
+  address: undefined,
+  delegate: undefined,
+  finality: 'any',
+  maySeeForging: false,
+};
+const STRANGER = { key: '192.0.2.1', isTrusted: false };
+const OPERATOR = { key: '127.0.0.1', isTrusted: true };
+const START = { sequence: 0, index: 0 };
+
+/** A response that takes whatever it is given. */
+class Sink extends EventEmitter {
+  writes = 0;
+  text = '';
+
+  write(text: string): boolean {
+    this.writes += 1;
+    this.text += text;
+    return true;
+  }
+
+  end(): void {
+    this.emit('close');
+  }
+
+  count(name: string): number {
+    return this.text.split(`event: ${name}\n`).length - 1;
+  }
+}
+
+/** A hub over a log of so many blocks, whose strangers have the time that a test gives them. */
+function stage(t: ExecutionContext, blocks: number) {
+  const clock = new ManualClock();
+  const share = new WorkShare({ clock });
+  const reads = { blocks: 0 };
+  const listeners = new Set<NodeListener>();
+  const peers: PeerEntry[] = [];
+  const recordAt = (sequence: number): ChainRecord => ({
+    sequence,
+    kind: 'applied',
+    height: sequence,
+    blockId: TIP.id,
+    finalizedBefore: 0,
+    finalizedAfter: 0,
+  });
+  const api: NodeApi = {
+    ...fakeNode(3).api,
+    peers: () => peers,
+    log: {
+      last: () => blocks,
+      floor: () => 1,
+      records: (from, limit) => {
+        const first = Math.max(1, from);
+        return Array.from({ length: Math.min(limit, blocks - first + 1) }, (_, index) => recordAt(first + index));
+      },
+      block: ({ height }) => {
+        reads.blocks += 1;
+        return { ...TIP, height, transactions: [] };
+      },
+    },
+    listen: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  const turns = new Turns({ clock, share });
+  const events = { ...HTTP_DEFAULTS.events, lookMs: 60, readersMax: 1_000 };
+  const hub = createEventHub(api, { generation: 3, strict: false }, { ...events, observer: SILENT, turns });
+  t.teardown(() => hub.close());
+  return { clock, share, reads, listeners, peers, hub };
+}
+
+function read(hub: EventHub, filter: Partial<EventFilter>, client = STRANGER, after?: typeof START): Sink | undefined {
+  const sink = new Sink();
+  const isAdded = hub.add(sink as unknown as ServerResponse, { ...EVERYTHING, ...filter }, after, client);
+  return isAdded ? sink : undefined;
+}
+
+test('blocks of the log are read only for readers that can want something of them', async (t) => {
+  const { hub, reads } = stage(t, 3_000);
+  const names = [
+    ['log/gap'],
+    ['peers/connected', 'transactions/new'],
+    ['blocks/delete'],
+    ['finalized/change'],
+  ] as const;
+  for (const wanted of names) read(hub, { names: new Set(wanted) }, OPERATOR, START);
+  read(hub, { finality: 'final' }, OPERATOR, START);
+  const rounds = read(hub, { names: new Set(['rounds/change']) }, OPERATOR, START);
+  await until(() => rounds?.count('rounds/change') === Math.floor(3_000 / 101), 'the rounds');
+  // The blocks that end a round.
+  t.is(reads.blocks, Math.floor(3_000 / 101));
+});
+
+test('what is read for strangers waits for the time of all their work; trusted readers do not', async (t) => {
+  const { hub, share, clock, reads } = stage(t, 30);
+  share.spend(40);
+  const stranger = read(hub, {}, STRANGER, START);
+  const operator = read(hub, {}, OPERATOR, START);
+  await until(() => operator?.count('blocks/new') === 30, 'all blocks');
+  t.is(stranger?.count('blocks/new'), 0);
+  clock.pass(100);
+  await until(() => stranger?.count('blocks/new') === 30, 'all blocks');
+  t.is(reads.blocks, 30, 'what was made for one reader is sent to the next');
+});
+
+test('an address has few readers of what was long before at a time, and so have all strangers', (t) => {
+  const { hub } = stage(t, RECORDS_CACHED_MAX + 1_000);
+  const own = Array.from({ length: REPLAYS_PER_ADDRESS_MAX + 1 }, () => read(hub, {}, STRANGER, START));
+  t.deepEqual(
+    own.map((sink) => sink !== undefined),
+    own.map((_, index) => index < REPLAYS_PER_ADDRESS_MAX),
+  );
+  t.truthy(read(hub, {}, STRANGER), 'who begins with the next event replays nothing');
+  t.truthy(read(hub, { names: new Set(['log/gap']) }, STRANGER, START));
+  const others = Array.from({ length: REPLAYS_MAX }, (_, index) =>
+    read(hub, {}, { key: `address ${index}`, isTrusted: false }, START),
+  );
+  t.is(others.filter((sink) => sink !== undefined).length, REPLAYS_MAX - REPLAYS_PER_ADDRESS_MAX);
+  t.truthy(read(hub, {}, OPERATOR, START));
+  own[0]?.end();
+  t.truthy(read(hub, {}, STRANGER, START), 'a place is free again');
+});
+
+test('events of the moment are written together, and not more than a line could carry', async (t) => {
+  const { hub, listeners } = stage(t, 0);
+  const sinks = Array.from({ length: 20 }, () => read(hub, {}));
+  for (let count = 0; count < 50_000; count += 1)
+    for (const listener of listeners) listener.transactionReceived?.(transactionOf(3, TRANSFER));
+  await until(() => (sinks[0]?.count('transactions/new') ?? 0) > 0, 'the transactions');
+  for (const sink of sinks) {
+    t.true((sink?.writes ?? 0) < 10, `${sink?.writes} writes`);
+    t.true((sink?.text.length ?? 0) < 1_000_000, `${sink?.text.length} characters`);
+  }
+});
+
+test('a crowd of peers that comes is told of in several looks, and of all of them', async (t) => {
+  const { hub, peers } = stage(t, 0);
+  const sink = read(hub, {});
+  for (let port = 1; port <= 3 * CHANGES_PER_LOOK_MAX; port += 1)
+    peers.push({ info: { ip: '192.0.2.9', wsPort: port }, state: 'connected' });
+  await until(() => sink?.count('peers/connected') === peers.length, 'the peers');
+  t.true((sink?.writes ?? 0) >= 3);
+  peers.length = 0;
+  await until(() => sink?.count('peers/disconnected') === 3 * CHANGES_PER_LOOK_MAX, 'their leaving');
+});
