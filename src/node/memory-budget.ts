@@ -13,7 +13,7 @@ import { REPUTATIONS_MAX } from '../engine/peers/discipline.ts';
 import { REMEMBERED_MAX } from '../engine/peers/dial-plan.ts';
 import { BATCHES_AHEAD_MAX } from '../engine/sync/download.ts';
 import { BRANCH_BYTES_MAX } from '../engine/sync/follow.ts';
-import * as answers from '../http/answer-memory.ts';
+import { KEPT_BYTES_MAX } from '../http/answer-memory.ts';
 import { HTTP_BUFFER_BYTES_MAX } from '../http/admission/limits.ts';
 import { RECORDS_CACHED_MAX } from '../http/events/hub.ts';
 import { CLIENTS_MAX } from '../http/rate-limit.ts';
@@ -163,8 +163,8 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     {
       name: 'kept HTTP answers',
       file: 'http/answer-memory.ts',
-      bytesMax: answers.ENTRIES_MAX * answers.BODY_BYTES_MAX * 1.25,
-      reckoning: 'plain, and compressed to a fourth',
+      bytesMax: KEPT_BYTES_MAX,
+      reckoning: 'all together, plain and compressed',
     },
     {
       name: 'HTTP connections',

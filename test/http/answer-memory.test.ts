@@ -1,6 +1,8 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request as ask } from 'node:http';
+import { randomBytes } from 'node:crypto';
 import test from 'ava';
+import { createAnswerMemory, KEPT_BYTES_MAX } from '../../src/http/answer-memory.ts';
 import { createHttpServer } from '../../src/http/app.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
@@ -157,4 +159,39 @@ test('who may not ask is not told what others were, and each request counts', as
   const other = await raw(t, fake);
   await other('/api/accounts');
   t.is((await other('/api/accounts', {}, 'PUT')).status, 405);
+});
+
+test('answers are kept up to so many bytes, and the one that was not asked for longest goes first', (t) => {
+  const fake = fakeNode(3);
+  const memory = createAnswerMemory(fake.api, true);
+  const body = Buffer.alloc(200_000);
+  const most = Math.floor(KEPT_BYTES_MAX / body.length);
+  memory.keep('/first', body);
+  for (let page = 1; page < most; page += 1) {
+    memory.keep(`/page?offset=${page}`, body);
+    t.truthy(memory.find('/first'));
+  }
+  for (let page = most; page < most + 3; page += 1) memory.keep(`/page?offset=${page}`, body);
+  t.truthy(memory.find('/first'));
+  t.is(memory.find('/page?offset=1'), undefined);
+  let kept = 0;
+  for (let page = 1; page < most + 3; page += 1) kept += memory.find(`/page?offset=${page}`) === undefined ? 0 : 1;
+  t.true(kept * body.length <= KEPT_BYTES_MAX && kept >= most - 3, String(kept));
+});
+
+test('what is compressed counts, too', (t) => {
+  const memory = createAnswerMemory(fakeNode(3).api, true);
+  const most = Math.floor(KEPT_BYTES_MAX / 200_500);
+  for (let page = 0; page < most; page += 1) memory.keep(`/${page}`, randomBytes(200_000));
+  const kept = Array.from({ length: most }, (_, page) => memory.find(`/${page}`)).filter(
+    (answer) => answer !== undefined,
+  );
+  t.is(kept.length, most);
+  for (let page = 0; page < most; page += 1) memory.find(`/${page}`)?.packed();
+  const left = Array.from({ length: most }, (_, page) => memory.find(`/${page}`)).filter(
+    (answer) => answer !== undefined,
+  );
+  // Noise does not get smaller.
+  t.true(left.length * 400_000 <= KEPT_BYTES_MAX, String(left.length));
+  t.true(left.length * 400_000 >= 0.9 * KEPT_BYTES_MAX, String(left.length));
 });
