@@ -21,8 +21,9 @@ export interface DoorstepOptions {
 /**
  * WebSocket handshakes: one takes some 3 ms of the main thread, so that all strangers together get a tenth of it. The second half
  * of what may come at once is for addresses that have just arrived: a few that connect again and again do not shut out others.
+ * What comes faster waits; the strangers that there may be bound how many do.
  */
-export const HANDSHAKES_AT_ONCE_MAX = 60;
+export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;
 /** The same for peers that the operator named, beside all strangers. */
 export const NAMED_HANDSHAKES_AT_ONCE_MAX = 20;
@@ -30,6 +31,13 @@ const NAMED_HANDSHAKES_PER_SECOND = 10;
 
 const ARRIVALS_WINDOW_MS = 10_000;
 const ADDRESSES_MAX = 5_000;
+
+interface Greeting {
+  readonly socket: Socket;
+  readonly ip: string;
+  readonly isNamed: boolean;
+  readonly begin: () => void;
+}
 
 export class Doorstep {
   readonly #options: DoorstepOptions;
@@ -43,6 +51,9 @@ export class Doorstep {
   readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
   /** Addresses that took a handshake of late. */
   readonly #greeted = new LruMap<string, RateWindow>(ADDRESSES_MAX);
+
+  /** Connections that wait for their handshake, oldest first. */
+  #waiting: Greeting[] = [];
 
   constructor(options: DoorstepOptions) {
     this.#options = options;
@@ -65,14 +76,34 @@ export class Doorstep {
     return this.#strangers.has(socket);
   }
 
-  /** A connection has asked for its WebSocket handshake. @returns whether there is time for one */
-  mayGreet(ip: string, isNamed: boolean): boolean {
+  /** A connection has asked for its WebSocket handshake: begins it, at once or when there is time. */
+  greet(socket: Socket, ip: string, isNamed: boolean, begin: () => void): void {
+    const isFirst = this.#waiting.length === 0;
+    if ((isFirst || isNamed) && this.#takeHandshake(ip, isNamed)) return begin();
+    this.#waiting.push({ socket, ip, isNamed, begin });
+    if (isFirst) this.#greetLater();
+  }
+
+  #greetLater(): void {
+    this.#options.clock.after(1_000 / HANDSHAKES_PER_SECOND, () => {
+      this.#waiting = this.#waiting.filter(({ socket, ip, isNamed, begin }) => {
+        if (!this.#strangers.has(socket)) return false;
+        if (!this.#takeHandshake(ip, isNamed)) return true;
+        begin();
+        return false;
+      });
+      if (this.#waiting.length > 0) this.#greetLater();
+    });
+  }
+
+  #takeHandshake(ip: string, isNamed: boolean): boolean {
     const nowMs = this.#options.clock.nowMs();
     if (isNamed && this.#handshakesNamed.take(nowMs)) return true;
+    if (this.#handshakes.waitMs(nowMs) > 0) return false;
     let greeted = this.#greeted.get(ip);
     if (greeted === undefined) this.#greeted.set(ip, (greeted = new RateWindow(ARRIVALS_WINDOW_MS)));
-    if (greeted.use(nowMs) > 1 && !this.#handshakesAgain.take(nowMs)) return false;
-    return this.#handshakes.take(nowMs);
+    const isAgain = greeted.use(nowMs) > 1;
+    return (!isAgain || this.#handshakesAgain.take(nowMs)) && this.#handshakes.take(nowMs);
   }
 
   /** The connection is a peer's now, or closed. */

@@ -111,10 +111,14 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       timeoutMs: options.handshakeTimeoutMs,
       passed: () => {
         const ip = ipv4Of(socket.remoteAddress) ?? '';
-        if (!doorstep.mayGreet(ip, on.isNamed(ip))) return void socket.destroy();
-        http.emit('connection', socket);
-        socket.resume();
-        return undefined;
+        // Nobody else listens while it waits, and an error that nobody hears would end the process.
+        const leave = (): void => void socket.destroy();
+        socket.on('error', leave);
+        doorstep.greet(socket, ip, on.isNamed(ip), () => {
+          socket.off('error', leave);
+          http.emit('connection', socket);
+          socket.resume();
+        });
       },
     });
   });

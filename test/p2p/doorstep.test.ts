@@ -8,6 +8,7 @@ import {
   NAMED_HANDSHAKES_AT_ONCE_MAX,
 } from '../../src/p2p/doorstep.ts';
 import { codeLabel } from '../../src/p2p/close-codes.ts';
+import { FakeClock } from '../engine/peers/support.ts';
 import { greetedPeer, pause, rawPeer, startNode, until } from './support.ts';
 
 function stage(strangersMax: number, arrivalsPerIpMax = 1_000) {
@@ -47,27 +48,46 @@ test('an address that connects again and again is cut before anything is read, u
   t.true(enter('a5'));
 });
 
-test('handshakes are bounded in all: an address that comes again leaves half of them to newcomers, named peers have theirs', (t) => {
-  const { doorstep, pass } = stage(100);
-  const greet = (count: number, ipOf: (index: number) => string, isNamed = false): number =>
-    Array.from({ length: count }, (_, index) => doorstep.mayGreet(ipOf(index), isNamed)).filter(Boolean).length;
-  t.is(
-    greet(1_000, () => 'flood'),
-    HANDSHAKES_AT_ONCE_MAX / 2 + 1,
-  );
-  t.is(
-    greet(1_000, (index) => `newcomer ${index}`),
-    HANDSHAKES_AT_ONCE_MAX / 2 - 1,
-  );
-  t.is(
-    greet(1_000, () => 'named', true),
-    NAMED_HANDSHAKES_AT_ONCE_MAX,
-  );
-  pass(1_000);
-  t.is(
-    greet(1_000, (index) => `later ${index}`),
-    HANDSHAKES_PER_SECOND,
-  );
+test('handshakes are bounded in all: an address that comes again leaves half to newcomers, named peers have theirs', async (t) => {
+  const clock = new FakeClock();
+  const doorstep = new Doorstep({ clock, strangersMax: 10_000, arrivalsPerIpMax: 10_000 });
+  let begun: string[] = [];
+  const greet = (count: number, name: string, isNamed = false): void => {
+    for (let index = 0; index < count; index += 1) {
+      const socket = { destroy: () => undefined } as unknown as Socket;
+      const ip = name.replace('#', String(index));
+      doorstep.enter(socket, ip);
+      doorstep.greet(socket, ip, isNamed, () => begun.push(name));
+    }
+  };
+  const count = (name: string): number => begun.filter((each) => each === name).length;
+  greet(1_000, 'flood');
+  t.is(count('flood'), HANDSHAKES_AT_ONCE_MAX / 2 + 1);
+  greet(NAMED_HANDSHAKES_AT_ONCE_MAX, 'named', true);
+  t.is(count('named'), NAMED_HANDSHAKES_AT_ONCE_MAX);
+  greet(10, 'newcomer #');
+  await clock.advance(100);
+  t.is(count('newcomer #'), 10, 'newcomers wait behind no flood');
+  begun = [];
+  await clock.advance(10_000);
+  t.true(count('flood') <= 10 * HANDSHAKES_PER_SECOND, `${count('flood')} in ten seconds`);
+  t.true(count('flood') >= 4 * HANDSHAKES_PER_SECOND, `${count('flood')} in ten seconds`);
+});
+
+test('a connection that is cut while it waits for its handshake gets none', async (t) => {
+  const clock = new FakeClock();
+  const doorstep = new Doorstep({ clock, strangersMax: 10_000, arrivalsPerIpMax: 10_000 });
+  const begun: number[] = [];
+  const sockets = Array.from({ length: HANDSHAKES_AT_ONCE_MAX }, () => ({}) as Socket);
+  for (const [index, socket] of sockets.entries()) {
+    doorstep.enter(socket, 'a');
+    doorstep.greet(socket, 'a', false, () => begun.push(index));
+  }
+  const last = sockets.at(-1);
+  if (last !== undefined) doorstep.leave(last);
+  await clock.advance(60_000);
+  t.is(begun.length, HANDSHAKES_AT_ONCE_MAX - 1);
+  t.is(clock.waiting, 0);
 });
 
 test('close codes that nobody means count as one', (t) => {
