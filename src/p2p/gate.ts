@@ -120,7 +120,7 @@ export class Gate {
 
   #parse(text: string): unknown {
     const bytes = containerBytes(text);
-    if (bytes > 0) this.unasked.take(bytes, this.#clock.nowMs());
+    if (bytes > 0) this.unasked.takeContainers(bytes, this.#clock.nowMs());
     return parseJson(text);
   }
 

@@ -19,6 +19,12 @@ export const UNASKED_BYTES_CUT = 16_000_000;
 /** Of all peers in a window; beyond, only those are read that have sent little of it. */
 export const CROWD_BYTES_MAX = 24_000_000;
 const CROWD_BYTES_FREE = 256_000;
+/**
+ * What containers count for a peer, times this, they count for all: an empty object takes 64 bytes of memory until garbage is
+ * collected, so two frames full of them at once are enough. A peer must not be cut for one, which may be a block that a delegate
+ * made so.
+ */
+const CONTAINERS_OF_CROWD = 4;
 
 /** What all peers together have sent unasked. */
 export class UnaskedCrowd {
@@ -52,6 +58,13 @@ export class UnaskedBytes {
   settled(answerBytes = FRAME_BYTES_MAX): void {
     this.#openRoom -= answerBytes;
     this.#answerRoom = Math.min(this.#answerRoom, this.#openRoom);
+  }
+
+  /** Counts what a frame counts for besides its bytes, for its arrays and objects. */
+  takeContainers(bytes: number, nowMs: number): void {
+    const before = this.#window.use(nowMs, 0);
+    const { total } = this.take(bytes, nowMs);
+    this.#crowd.take((CONTAINERS_OF_CROWD - 1) * (total - before), nowMs);
   }
 
   /** Counts a frame. @returns unasked bytes of the window before and with it */

@@ -1,7 +1,7 @@
 import test from 'ava';
 
 import { FRAME_BYTES_MAX } from '../../src/p2p/packets.ts';
-import { UNASKED_BYTES_FREE, UnaskedBytes, UnaskedCrowd } from '../../src/p2p/unasked.ts';
+import { UNASKED_BYTES_CHARGED, UNASKED_BYTES_FREE, UnaskedBytes, UnaskedCrowd } from '../../src/p2p/unasked.ts';
 
 const MB = 1_000_000;
 
@@ -58,4 +58,28 @@ test('where all peers together send too much, only those are read that sent litt
   t.true(loud.every((peer) => peer.isSpent(0)));
   t.false(modest.isSpent(0));
   t.false(loud.some((peer) => peer.isSpent(10_000)));
+});
+
+test('after one frame full of objects no other peer has a large one read, and its sender is not cut for it', (t) => {
+  const crowd = new UnaskedCrowd();
+  const [first, other, modest] = [new UnaskedBytes(crowd), new UnaskedBytes(crowd), new UnaskedBytes(crowd)];
+  // A million empty objects.
+  first.take(2.9 * MB, 0);
+  t.false(first.isSpent(0));
+  first.takeContainers(7.3 * MB, 0);
+  t.true(first.take(0, 0).total < UNASKED_BYTES_CHARGED);
+  other.take(2.9 * MB, 0);
+  t.true(other.isSpent(0));
+  modest.take(MB / 10, 0);
+  t.false(modest.isSpent(0));
+  t.false(other.isSpent(10_000));
+});
+
+test('containers of an answer count for nobody', (t) => {
+  const crowd = new UnaskedCrowd();
+  const [asked, other] = [new UnaskedBytes(crowd), new UnaskedBytes(crowd)];
+  for (let question = 0; question < 10; question += 1) asked.asked();
+  asked.takeContainers(8 * MB, 0);
+  other.take(2.9 * MB, 0);
+  t.false(other.isSpent(0));
 });
