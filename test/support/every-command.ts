@@ -208,7 +208,7 @@ const WELL_ANSWERS: Readonly<Record<string, unknown>> = {
   peers: [],
   transactions: [{ height: 5 }],
   signatures: {},
-  '/mine': { slots: 3, emptySlots: 0, height: 7, blockId: '17', time: '2026-01-01T00:00:00.000Z' },
+  mine: { slots: 3, emptySlots: 0, height: 7, blockId: '17', time: '2026-01-01T00:00:00.000Z' },
 };
 
 /** Blocks with a gap of one slot before the third. */
@@ -219,7 +219,7 @@ function wellBlock(height: number): unknown {
 /** The answer of a node that is well; undefined for a path that it does not know. */
 export function wellAnswer(url: string): unknown {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
-  const path = pathname.replace(/^\/api\//, '');
+  const path = pathname.replace(/^\/(?:api\/)?/, '');
   if (path === 'blocks')
     return searchParams.has('fromTimestamp') ? [] : [wellBlock(Number(searchParams.get('height') ?? 7))];
   return WELL_ANSWERS[path];
