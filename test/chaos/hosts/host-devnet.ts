@@ -20,7 +20,8 @@ export interface HostDevnet {
   readonly wires: DelaySwitch;
   /** Lines of a node's log, oldest first. */
   logOf(node: TestNode): readonly LogLine[];
-  close(): Promise<void>;
+  /** @param keepsLogs leaves the folder with the logs of all nodes, and says where it is */
+  close(keepsLogs?: boolean): Promise<string | undefined>;
 }
 
 export interface LogLine {
@@ -45,11 +46,13 @@ export async function startHostDevnet(hosts: number, generation: 2 | 3): Promise
   const plans = planDevnet({ nodes: hosts, httpPort: HTTP_PORT, wsPort: WS_PORT, directory, network });
   const ofHosts = plans.map((plan) => onHost(plan, plans));
   const nodes = ofHosts.map((plan) => nodeOn(namespaces.prefix(plan.index), plan, network));
-  const close = async (): Promise<void> => {
+  const close = async (keepsLogs = false): Promise<string | undefined> => {
     await Promise.all(nodes.map((node) => node.kill()));
     wires.close();
     await namespaces.close();
+    if (keepsLogs) return directory;
     rmSync(directory, { recursive: true, force: true });
+    return undefined;
   };
   try {
     writeDevnetFolder(directory, ofHosts, network, network);

@@ -6,6 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../../src/primitives/errors.ts';
 import {
   waitFor,
   waitForAnswer,
@@ -60,11 +61,28 @@ const GROWTH_MB_MAX = 3;
 /** @returns what was wrong, in words; empty when all is well */
 export async function runHosts(options: HostsOptions): Promise<readonly string[]> {
   const devnet = await startHostDevnet(options.hosts, options.generation);
+  let isWell = false;
   try {
-    return await runOn(devnet, options);
+    const wrongs = await runOn(devnet, options);
+    isWell = wrongs.length === 0;
+    return wrongs;
+  } catch (error) {
+    for (const line of await statesOf(devnet.nodes)) options.say(line);
+    throw error;
   } finally {
-    await devnet.close();
+    const directory = await devnet.close(!isWell);
+    if (directory !== undefined) options.say(`the logs are in ${directory}`);
   }
+}
+
+/** Where each node stands, in words. */
+function statesOf(nodes: readonly TestNode[]): Promise<readonly string[]> {
+  return Promise.all(
+    nodes.map(async ({ client, plan }) => {
+      const said = await client.status().catch((error: unknown) => messageOf(error));
+      return `node ${plan.index}: ${JSON.stringify(said)}`;
+    }),
+  );
 }
 
 async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonly string[]> {
