@@ -6,7 +6,7 @@ import { basicBytes, createGen2Codec, transactionBytes } from '../../../src/prot
 import { secondSigningDigest, signingDigest } from '../../../src/protocol/gen2/transaction-bytes.ts';
 import { NO_EXCEPTIONS, type ChainParams, type Exceptions } from '../../../src/protocol/params.ts';
 import { createGen2Rules } from '../../../src/protocol/gen2/rules.ts';
-import type { JsonObject, Transaction } from '../../../src/protocol/types.ts';
+import type { Block, Json, JsonObject, Transaction } from '../../../src/protocol/types.ts';
 import { BlockRejected, TransactionRejected } from '../../../src/protocol/verdict.ts';
 import { ChainMaker, LSK, makeNetwork, publicKeyOf, verify } from '../../support/chain-maker.ts';
 import { paramsWith } from '../../support/fixtures.ts';
@@ -257,6 +257,23 @@ test('a block may come with texts for totals, without defaults, with nulls, stra
   const { numberOfTransactions: _, reward: __, ...sparse } = json;
   t.deepEqual(maker.rules.codec.blockFromJson(sparse), block);
   t.is(maker.rules.codec.blockFromJson({ ...json, numberOfTransactions: 7 }).numberOfTransactions, 7);
+});
+
+test('totals in a list of one are read as the one, and nothing but a missing count is the number of transactions', (t) => {
+  const { codec: own } = maker.rules;
+  const json = own.blockToJson(block);
+  const totals = { totalAmount: ['1200000000'], totalFee: [['+1e7']], reward: [0] };
+  t.deepEqual(own.blockFromJson({ ...json, ...totals }), block);
+  for (const totalFee of [['1', '2'], [], {}, true, '1_0', [[]]]) {
+    const read = (): Block => own.blockFromJson({ ...json, totalFee: totalFee as Json });
+    t.throws(read, { code: 'BLOCK_MALFORMED' }, JSON.stringify(totalFee));
+  }
+  const { numberOfTransactions: _, transactions: __, ...bare } = json;
+  t.is(own.blockFromJson(bare).numberOfTransactions, 0);
+  t.is(own.blockFromJson({ ...bare, transactions: 0, numberOfTransactions: 0 }).transactions.length, 0);
+  for (const uncounted of [{ ...json, numberOfTransactions: null }, { ...bare, transactions: 0 }]) {
+    t.throws(() => own.blockFromJson(uncounted), { code: 'BLOCK_MALFORMED' });
+  }
 });
 
 test('totals that numbers cannot hold are sent as text, and taken from the transactions when they come as numbers', (t) => {
