@@ -95,12 +95,15 @@ test('the questions of a peer that leaves are dropped, and those of others are a
 
 test('so many questions wait; a peer that waits for nothing may ask all the same', async (t) => {
   const { answer, open } = gated();
-  const { lane } = laneOf(answer);
+  const { lane, share, timers } = laneOf(answer);
   const asked = Array.from({ length: QUESTIONS_WAITING_MAX + 1 }, (_, index) => lane.answer(`peer ${index % 4}`, TIP));
   t.is(lane.waiting, QUESTIONS_WAITING_MAX);
   await t.throwsAsync(lane.answer('peer 1', TIP), { code: 'TOO_MANY_QUESTIONS' });
+  for (let refusal = 0; refusal < 200; refusal += 1) await t.throwsAsync(lane.answer('peer 1', TIP));
+  t.false(share.isFree, 'refusals are charged, too');
   asked.push(lane.answer('newcomer', TIP));
   open();
+  await timers.advance(1_000);
   await Promise.all(asked);
 });
 
