@@ -271,7 +271,10 @@ test('totals in a list of one are read as the one, and nothing but a missing cou
   const { numberOfTransactions: _, transactions: __, ...bare } = json;
   t.is(own.blockFromJson(bare).numberOfTransactions, 0);
   t.is(own.blockFromJson({ ...bare, transactions: 0, numberOfTransactions: 0 }).transactions.length, 0);
-  for (const uncounted of [{ ...json, numberOfTransactions: null }, { ...bare, transactions: 0 }]) {
+  for (const uncounted of [
+    { ...json, numberOfTransactions: null },
+    { ...bare, transactions: 0 },
+  ]) {
     t.throws(() => own.blockFromJson(uncounted), { code: 'BLOCK_MALFORMED' });
   }
 });
