@@ -13,7 +13,9 @@ import type { Attack } from './measure.ts';
 const LENGTHS = [1_000, 1_000, 30_000, 30_000];
 const ENTRIES_MAX = 1_000;
 /** A node dials who connected to it and left, but not before ten seconds, and then with the next round. */
-const ASKED_MS_MAX = 60_000;
+const ASKED_MS_MAX = 120_000;
+/** The fakes of one list share a bucket of the peer book with the other liars and may crowd them out: they come again then. */
+const INTRODUCED_AGAIN_MS = 20_000;
 
 export const PEER_LISTS_ATTACK: Attack = {
   name: 'false peer lists, of 1,000 and 30,000 fakes',
@@ -22,8 +24,11 @@ export const PEER_LISTS_ATTACK: Attack = {
   },
   async run(arena, untilMs) {
     const liars = LIARS.get(arena) ?? [];
-    const haveTold = (): boolean => liars.every(({ hasTold }) => hasTold);
-    await waitFor('the node asks for peers', () => Promise.resolve(haveTold()), ASKED_MS_MAX);
+    const haveTold = async (): Promise<boolean> => {
+      for (const liar of liars) if (!liar.hasTold) await liar.introduce(INTRODUCED_AGAIN_MS);
+      return liars.every(({ hasTold }) => hasTold);
+    };
+    await waitFor('the node asks for peers', haveTold, ASKED_MS_MAX);
     arena.intruders.push(...liars);
     await sleep(Math.max(0, untilMs - performance.now()));
     for (const liar of liars) {
@@ -39,12 +44,18 @@ const LIARS = new WeakMap<Arena, readonly Liar[]>();
 class Liar implements Presence {
   readonly length: number;
   hasTold = false;
+  readonly #arena: Arena;
   readonly #server: WebSocketServer;
+  readonly #address: Address;
+  #introducedMs = Number.NEGATIVE_INFINITY;
   #end: End | undefined;
 
-  private constructor(arena: Arena, server: WebSocketServer, port: number, length: number) {
+  private constructor(arena: Arena, server: WebSocketServer, address: Address, length: number) {
+    const { port } = address;
     this.length = length;
+    this.#arena = arena;
     this.#server = server;
+    this.#address = address;
     const peers = JSON.stringify(fakes(arena, length));
     const info = arena.dialect.packInfo(arena.info(port));
     server.on('connection', (webSocket) => this.#serve(webSocket, peers, info));
@@ -55,11 +66,19 @@ class Liar implements Presence {
     const server = new WebSocketServer({ host: ip, port: 0, perMessageDeflate: false });
     await new Promise<void>((settle) => server.once('listening', () => settle()));
     const { port } = server.address() as { port: number };
-    const liar = new Liar(arena, server, port, length);
+    const liar = new Liar(arena, server, { ip, port }, length);
     arena.lasting.push(() => liar.close());
-    const introduction = await arena.peer({ ip, query: arena.query(port) });
-    introduction.leave();
+    await liar.introduce(0);
     return liar;
+  }
+
+  /** Connects as a peer does and leaves, unless it did less than so long ago. */
+  async introduce(pauseMs: number): Promise<void> {
+    if (performance.now() - this.#introducedMs < pauseMs) return;
+    this.#introducedMs = performance.now();
+    const { ip, port } = this.#address;
+    const introduction = await this.#arena.peer({ ip, query: this.#arena.query(port) });
+    introduction.leave();
   }
 
   /** How the first connection ended after its list was told. */
@@ -98,6 +117,11 @@ class Liar implements Presence {
       }
     });
   }
+}
+
+interface Address {
+  readonly ip: string;
+  readonly port: number;
 }
 
 interface Asked {
