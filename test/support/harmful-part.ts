@@ -7,13 +7,15 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
-const { HARM_FILE: file, HARM_IN: place = '' } = process.env;
+const { HARM_FILE: file, HARM_IN: place } = process.env;
 const LOOK_INTERVAL_MS = 100;
 /** Eight megabytes of V8's heap. */
 const PIECE = 1_000_000;
 const BUFFER_BYTES = 20_000_000;
 
-const isMeant = process.argv.includes('start') && process.argv.some((word) => word.endsWith(place));
+/** A node of a devnet runs another program than `start`, which its data folder tells. */
+const isMeant =
+  place === undefined ? process.argv.includes('start') : process.argv.some((word) => word.endsWith(place));
 if (isMainThread && isMeant && file !== undefined) {
   setInterval(() => {
     const harm = readIfThere(file);

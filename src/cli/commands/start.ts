@@ -8,22 +8,14 @@ import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { chainDirectory } from '../../node/chain-tool.ts';
 import { checkCeiling } from '../../node/memory-budget.ts';
 import { startNode } from '../../node/node.ts';
-import { startWatchdog } from '../../node/watchdog/watchdog.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
-import { createObserver } from '../../telemetry/logger.ts';
-import { MetricsRegistry } from '../../telemetry/metrics.ts';
-import { logOptionsOf, MEGABYTE } from '../log-options.ts';
+import { beginNodeProgram } from '../node-program.ts';
 import { checkPortsFree } from '../ports.ts';
-import { EXIT, problemOf } from '../problems.ts';
 import type { StartFlags } from '../flags.ts';
 import { overStore } from '../over-store.ts';
-import { stopRequest } from '../stop-request.ts';
-import { note, printLine } from '../output.ts';
+import { printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
-
-/** Longest that a graceful stop may take; the data on disk is whole at any moment. */
-const STOP_MS_MAX = 10_000;
 
 /** @throws ProtocolError for what is wrong with the flags or in the way of the node; then nothing was written */
 export async function start(flags: StartFlags): Promise<void> {
@@ -39,31 +31,13 @@ export async function start(flags: StartFlags): Promise<void> {
   await checkForgingKeys(config.forging);
   await checkPortsFree(listeners(config));
 
-  const metrics = new MetricsRegistry({ isOfProcess: true });
-  const observer = createObserver({
-    metrics,
-    ...logOptionsOf(config.log),
-  });
-  const stop = stopRequest((signal) => observer.log('warn', 'NODE_ENDED', 'the node is ended at once', { by: signal }));
-  process.on('uncaughtException', (error) => {
-    observer.log('error', 'NODE_FAILED', 'the node stops at a defect of its own', { stack: error.stack });
-    note(problemOf(error).line);
-    process.exit(EXIT.failed);
-  });
-  const watchdog = startWatchdog({
-    limits: {
-      ceilingBytes: config.memory.ceilingMb * MEGABYTE,
-      blockedMsMax: config.watchdog.blockedMaxS * 1000,
-    },
-    exitCode: EXIT.unhealthy,
-    log: { format: config.log.format, ...(config.log.file === '' ? {} : { file: resolve(config.log.file) }) },
-    observer: observer.room('watchdog'),
-  });
+  const program = beginNodeProgram(config);
+  const { metrics, observer } = program;
   const dataDirectory = join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name);
   const node = await overStore(chainDirectory({ dataDirectory }), () =>
     startNode({ network, dataDirectory, config, observer, metrics }),
   );
-  watchdog.arm();
+  program.started();
   const systemd = systemdNotifier(process.env, observer.room('systemd'));
   systemd.ready();
   const lack = forgingLack(network, config);
@@ -74,23 +48,11 @@ export async function start(flags: StartFlags): Promise<void> {
     await node.close();
     throw error;
   }
-  const damage = node.damaged.then((error) => ({ by: error.code, exitCode: EXIT.failed, error }));
-  const ending = await Promise.race([stop, damage]);
-  const { by, exitCode } = ending;
-  systemd.stopping();
-  observer.log('info', 'NODE_STOPPING', 'the node stops', { by });
-  const patience = setTimeout(() => {
-    observer.log('error', 'NODE_STOP_LATE', 'the node did not stop in time and was ended', { by });
-    note('bloomery: the node did not stop in time and was ended');
-    process.exit(EXIT.failed);
-  }, STOP_MS_MAX);
-  await node.close();
-  clearTimeout(patience);
-  await watchdog.stop();
-  observer.log('info', 'NODE_STOPPED', 'the node stopped', { by });
-  observer.close();
-  process.exitCode = exitCode;
-  if ('error' in ending) throw ending.error;
+  await program.untilEnd({
+    damaged: node.damaged,
+    close: () => node.close(),
+    stopping: () => systemd.stopping(),
+  });
 }
 
 /** What keeps a network of one's own from forging, as nobody else will: undefined where somebody may. */

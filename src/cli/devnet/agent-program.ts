@@ -11,22 +11,11 @@ import { loadNetwork } from '../../config/network.ts';
 import { startNode, type RunningNode } from '../../node/node.ts';
 import { systemClock } from '../../node/system.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
-import { createObserver } from '../../telemetry/logger.ts';
-import { MetricsRegistry } from '../../telemetry/metrics.ts';
-import { logOptionsOf } from '../log-options.ts';
+import { beginNodeProgram } from '../node-program.ts';
 import { note, printLine } from '../output.ts';
 import { EXIT, problemOf, usageError } from '../problems.ts';
-import { stopRequest, type StopRequest } from '../stop-request.ts';
 import type { AgentEvent, AgentStart, NumberedAnswer, NumberedRequest } from './messages.ts';
 import { NodeAgent } from './node-agent.ts';
-
-/** Longest that a graceful stop may take; the data on disk is whole at any moment. */
-const STOP_MS_MAX = 10_000;
-
-/** Why the program ends. */
-interface Ending extends StopRequest {
-  readonly error: ProtocolError;
-}
 
 try {
   await run(process.argv.slice(2));
@@ -45,21 +34,15 @@ async function run([networkDirectory, directory, configFile]: readonly string[])
   const network = loadNetwork(networkDirectory);
   const file = configFile === undefined ? {} : { file: configFile };
   const config = loadConfig({ network, environment: process.env, flags: new Map(), ...file });
-  const metrics = new MetricsRegistry({ isOfProcess: true });
-  const observer = createObserver({ metrics, ...logOptionsOf(config.log) });
-  const stop = stopRequest((signal) => observer.log('warn', 'NODE_ENDED', 'the node is ended at once', { by: signal }));
-  process.on('uncaughtException', (error) => {
-    observer.log('error', 'NODE_FAILED', 'the node stops at a defect of its own', { stack: error.stack });
-    note(problemOf(error).line);
-    process.exit(EXIT.failed);
-  });
+  const program = beginNodeProgram(config);
+  const { metrics, observer } = program;
   const dataDirectory = join(directory, network.name);
   let node: RunningNode | undefined;
-  let damage: (ending: Ending) => void = () => undefined;
-  const damaged = new Promise<Ending>((resolve) => (damage = resolve));
+  let damage: (error: ProtocolError) => void = () => undefined;
+  const damaged = new Promise<ProtocolError>((resolve) => (damage = resolve));
   const open = async (): Promise<void> => {
     node = await startNode({ network, dataDirectory, config, observer, metrics, control: agent });
-    void node.damaged.then((error) => damage({ by: error.code, exitCode: EXIT.failed, error }));
+    void node.damaged.then(damage);
   };
   const close = async (): Promise<void> => {
     await node?.close();
@@ -71,21 +54,11 @@ async function run([networkDirectory, directory, configFile]: readonly string[])
     void answer(agent, message);
   });
   await open();
+  program.started();
   printLine(`${network.name}: a node of a devnet, data in ${dataDirectory}`);
   agent.ready();
 
-  const ending = await Promise.race([stop, damaged]);
-  observer.log('info', 'NODE_STOPPING', 'the node stops', { by: ending.by });
-  const patience = setTimeout(() => {
-    note('bloomery: the node did not stop in time and was ended');
-    process.exit(EXIT.failed);
-  }, STOP_MS_MAX);
-  await close();
-  clearTimeout(patience);
-  observer.log('info', 'NODE_STOPPED', 'the node stopped', { by: ending.by });
-  observer.close();
-  process.exitCode = ending.exitCode;
-  if ('error' in ending) throw ending.error;
+  await program.untilEnd({ damaged, close });
 }
 
 async function answer(agent: NodeAgent, { number, request }: NumberedRequest): Promise<void> {

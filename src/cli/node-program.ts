@@ -1,0 +1,82 @@
+/** What every program that runs a node has around it: its log, a watchdog, a word at a defect, signals and an orderly end. */
+
+import { resolve } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import { startWatchdog } from '../node/watchdog/watchdog.ts';
+import type { Observer } from '../ports/observer.ts';
+import type { ProtocolError } from '../primitives/errors.ts';
+import { createObserver } from '../telemetry/logger.ts';
+import { MetricsRegistry } from '../telemetry/metrics.ts';
+import { logOptionsOf, MEGABYTE } from './log-options.ts';
+import { note } from './output.ts';
+import { EXIT, problemOf } from './problems.ts';
+import { stopRequest } from './stop-request.ts';
+
+/** Longest that a graceful stop may take; the data on disk is whole at any moment. */
+const STOP_MS_MAX = 10_000;
+
+export interface NodeProgram {
+  readonly metrics: MetricsRegistry;
+  readonly observer: Observer;
+  /** The node runs: from now on the watchdog ends a main thread that stands still. */
+  started(): void;
+  /**
+   * Waits for a signal, the end of the supervisor or damage, then closes the node and sets the exit code of the process.
+   *
+   * @throws ProtocolError the damage that ended the node, after it was closed
+   */
+  untilEnd(node: RunningInProgram): Promise<void>;
+}
+
+export interface RunningInProgram {
+  /** Resolves when the node cannot go on. */
+  readonly damaged: Promise<ProtocolError>;
+  close(): Promise<void>;
+  /** Called once when the end begins. */
+  stopping?(): void;
+}
+
+/** Begins the log and the watch. Signals are heard from now on. */
+export function beginNodeProgram(config: Config): NodeProgram {
+  const metrics = new MetricsRegistry({ isOfProcess: true });
+  const observer = createObserver({ metrics, ...logOptionsOf(config.log) });
+  const stop = stopRequest((signal) => observer.log('warn', 'NODE_ENDED', 'the node is ended at once', { by: signal }));
+  process.on('uncaughtException', (error) => {
+    observer.log('error', 'NODE_FAILED', 'the node stops at a defect of its own', { stack: error.stack });
+    note(problemOf(error).line);
+    process.exit(EXIT.failed);
+  });
+  const watchdog = startWatchdog({
+    limits: {
+      ceilingBytes: config.memory.ceilingMb * MEGABYTE,
+      blockedMsMax: config.watchdog.blockedMaxS * 1000,
+    },
+    exitCode: EXIT.unhealthy,
+    log: { format: config.log.format, ...(config.log.file === '' ? {} : { file: resolve(config.log.file) }) },
+    observer: observer.room('watchdog'),
+  });
+  return {
+    metrics,
+    observer,
+    started: () => watchdog.arm(),
+    async untilEnd({ damaged, close, stopping }) {
+      const damage = damaged.then((error) => ({ by: error.code, exitCode: EXIT.failed, error }));
+      const ending = await Promise.race([stop, damage]);
+      const { by, exitCode } = ending;
+      stopping?.();
+      observer.log('info', 'NODE_STOPPING', 'the node stops', { by });
+      const patience = setTimeout(() => {
+        observer.log('error', 'NODE_STOP_LATE', 'the node did not stop in time and was ended', { by });
+        note('bloomery: the node did not stop in time and was ended');
+        process.exit(EXIT.failed);
+      }, STOP_MS_MAX);
+      await close();
+      clearTimeout(patience);
+      await watchdog.stop();
+      observer.log('info', 'NODE_STOPPED', 'the node stopped', { by });
+      observer.close();
+      process.exitCode = exitCode;
+      if ('error' in ending) throw ending.error;
+    },
+  };
+}
