@@ -28,6 +28,10 @@ test('every link of the documentation leads to a file, and to a heading where it
   t.true(links > 40);
 });
 
+test('no page keeps the marks of a merge', (t) => {
+  for (const page of PAGES) t.notRegex(readFileSync(join(ROOT, page), 'utf8'), /^(<{7} |>{7} |={7}$)/m, page);
+});
+
 test('every page of the documentation can be reached from the README', (t) => {
   const reached = new Set(['README.md']);
   for (const page of reached) {
