@@ -178,7 +178,7 @@ export const FULL_STATUS = members({
   transactions: totals,
 });
 export const NODE_CLOCK = members({ secondsSinceEpoch: uint32 });
-export const NODE_IDENTITY = members({ version: text, nethash: text });
+export const NODE_IDENTITY = members({ version: text, build: optional(text), nethash: text });
 export const NODE_PROTOCOL = members({ protocolVersion: text });
 
 /**

@@ -29,6 +29,10 @@ interface Answer {
   readonly reasons: readonly string[];
 }
 
+/** An IPv6 address in brackets, an IPv4 address, or a name; a port; a path. */
+const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(:[0-9]{1,5})?(\/\S*)?$/;
+/** Of networks of the family. */
+const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
 /** Unlocking a passphrase takes a second or two of the node's time. */
 const SEND_TIMEOUT_MS = 30_000;
@@ -48,7 +52,7 @@ export interface AskerOptions {
 }
 
 /**
- * @param url base address, with or without `/api`
+ * @param url base address, with or without `http://` and `/api`; port 4000 unless it says another or has a scheme
  * @throws ProtocolError `USAGE` when it is no http(s) address
  */
 export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
@@ -172,15 +176,23 @@ async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promi
   }
 }
 
-function baseOf(url: string): string {
-  if (!/^https?:\/\/[^/\s]+/.test(url) || !URL.canParse(url)) {
+/** `HOST`, `HOST:PORT` and `[IPV6]:PORT` are enough of an address. */
+function baseOf(text: string): string {
+  const url = withScheme(text);
+  if (url === undefined || !/^https?:\/\/[^/\s]+/.test(url) || !URL.canParse(url)) {
     throw new ProtocolError(
       'USAGE',
-      { url },
-      `\`${url}\` is no address of a node: give one such as http://127.0.0.1:4000`,
+      { url: text },
+      `\`${text}\` is no address of a node: give one such as http://127.0.0.1:4000 or 127.0.0.1:4000`,
     );
   }
   return url.replace(/\/+$/, '').replace(/\/api$/, '');
+}
+
+function withScheme(text: string): string | undefined {
+  if (text.includes('://')) return text;
+  const [, host, port = `:${DEFAULT_PORT}`, path = ''] = BARE_ADDRESS.exec(text) ?? [];
+  return host === undefined ? undefined : `http://${host}${port}${path}`;
 }
 
 /** What `fetch` hides behind "fetch failed". */

@@ -1,8 +1,10 @@
 /** What all commands have in common: how they describe themselves, read numbers and report a wrong use. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ProtocolError } from '../primitives/errors.ts';
 import { printText } from './output.ts';
 import { usageError } from './problems.ts';
+import { similarTo } from './similar.ts';
 
 export const EXIT_CODES = `
 Exit codes: 0 done; 1 failed; 2 wrong flag, configuration or network folder.
@@ -18,9 +20,35 @@ export function onlyCommands(parent: Command): void {
   parent.addHelpText('after', EXIT_CODES);
   parent.allowExcessArguments().action(() => {
     const [name] = parent.args;
-    if (name !== undefined) throw usageError(`unknown command \`${name}\`: see \`${pathOf(parent)} --help\``);
+    if (name !== undefined) throw unknownCommand(parent, name);
     parent.outputHelp();
   });
+}
+
+/** The error for a command that there is not, with the one that may have been meant. */
+function unknownCommand(parent: Command, name: string): ProtocolError {
+  const similar = similarTo(
+    name,
+    parent.commands.map((each) => each.name()),
+  );
+  const meant = similar === undefined ? '' : `did you mean \`${pathOf(parent)} ${similar}\`? `;
+  return usageError(`unknown command \`${name}\`: ${meant}see \`${pathOf(parent)} --help\``);
+}
+
+/** `help COMMAND`: what `COMMAND --help` prints. */
+export function addHelpCommand(program: Command): void {
+  command(program, 'help', 'describe a command')
+    .argument('[command...]', 'command, for example: forging export')
+    .addHelpText('after', EXIT_CODES)
+    .action((names: readonly string[]) => {
+      let described = program;
+      for (const name of names) {
+        const below = described.commands.find((each) => each.name() === name);
+        if (below === undefined) throw unknownCommand(described, name);
+        described = below;
+      }
+      described.outputHelp();
+    });
 }
 
 /**
@@ -32,11 +60,15 @@ export function quiet(program: Command): Command {
     .enablePositionalOptions()
     .allowExcessArguments(false)
     .exitOverride((error) => {
-      if (error.exitCode !== 0)
-        error.message = `${error.message.replace(/\.$/, '')}: see \`${pathOf(program)} --help\``;
+      const [first] = program.args;
+      const isCommandMeant = error.code === 'commander.excessArguments' && program.commands.length > 0;
+      if (isCommandMeant && first !== undefined) throw unknownCommand(program, first);
+      if (error.exitCode !== 0) {
+        const message = error.message.replace(/\n\(Did you mean (.*)\?\)$/, ': did you mean $1?').replace(/\.$/, '');
+        error.message = `${message}${message.endsWith('?') ? ' see' : ': see'} \`${pathOf(program)} --help\``;
+      }
       throw error;
     })
-    .showSuggestionAfterError(false)
     .configureOutput({ outputError: () => undefined, writeOut: printText });
 }
 

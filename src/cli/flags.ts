@@ -77,6 +77,7 @@ export interface ExportFlags {
   readonly dataDir?: string;
   readonly from?: number;
   readonly to?: number;
+  readonly force?: true;
 }
 
 export interface ImportFlags {
@@ -93,6 +94,7 @@ export interface RollbackFlags {
   readonly network?: string;
   readonly dataDir?: string;
   readonly to: number;
+  readonly yes?: true;
 }
 
 export interface NetworkImportFlags {
@@ -101,6 +103,11 @@ export interface NetworkImportFlags {
   readonly out?: string;
   readonly protocolVersion?: string;
   readonly force?: true;
+}
+
+/** Whether a passphrase may be one that BIP-39 does not know. */
+export interface AnyPassphraseFlags {
+  readonly anyPassphrase?: true;
 }
 
 /** Where a passphrase comes from. */
@@ -138,7 +145,7 @@ export interface SendingFlags {
 }
 
 /** Of every command that signs a transaction. */
-export interface TransactionFlags extends PassphraseFlags, NetworkChoiceFlags, SendingFlags {
+export interface TransactionFlags extends PassphraseFlags, AnyPassphraseFlags, NetworkChoiceFlags, SendingFlags {
   readonly secondPassphraseFile?: string;
 }
 
@@ -152,7 +159,7 @@ export interface MultisigRegisterFlags extends TransactionFlags {
   readonly member: readonly string[];
 }
 
-export interface MultisigSignFlags extends PassphraseFlags, NetworkChoiceFlags, SendingFlags {}
+export interface MultisigSignFlags extends PassphraseFlags, AnyPassphraseFlags, NetworkChoiceFlags, SendingFlags {}
 
 export interface BroadcastFlags extends SendingFlags, Pick<NetworkChoiceFlags, 'node' | 'network'> {}
 
@@ -199,6 +206,7 @@ export interface BackupFlags {
 export interface SnapshotCreateFlags {
   readonly network?: string;
   readonly dataDir?: string;
+  readonly force?: true;
 }
 
 export interface SnapshotRestoreFlags {

@@ -39,7 +39,8 @@ export interface DelegateCounts {
 
 export interface NodeClient {
   status(): Promise<NodeState>;
-  constants(): Promise<{ readonly version: string; readonly nethash: string }>;
+  /** `version` is that of the protocol's software, as peers are told; `build` that of this one, from nodes that tell it. */
+  constants(): Promise<{ readonly version: string; readonly build?: string; readonly nethash: string }>;
   connectedPeers(): Promise<number>;
   /** Undefined when the node has no block at that height. */
   blockId(height: number): Promise<string | undefined>;

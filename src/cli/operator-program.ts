@@ -93,6 +93,7 @@ ${EXIT_CODES}`,
   onlyCommands(snapshot);
   withPlace(command(snapshot, 'create', 'write the chain and its state to one compressed file'))
     .argument('<file>', 'file to write')
+    .option('--force', 'replace a file that is there')
     .addHelpText(
       'after',
       `

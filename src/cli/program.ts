@@ -16,6 +16,7 @@ import type {
   VerifyFlags,
 } from './flags.ts';
 import {
+  addHelpCommand,
   collect,
   command,
   EXIT_CODES,
@@ -152,6 +153,7 @@ ${EXIT_CODES}`,
       else printLine(version);
     });
 
+  addHelpCommand(program);
   return program;
 }
 
@@ -188,6 +190,7 @@ function addChainCommands(program: Command): void {
     .argument('[file]', 'file to write, compressed when it ends in .gz; - for the standard output', '-')
     .option('--from <height>', 'first block (default: the genesis block)', integerFrom(1, HEIGHT_MAX))
     .option('--to <height>', 'last block (default: the tip)', integerFrom(1, HEIGHT_MAX))
+    .option('--force', 'replace a file that is there')
     .addHelpText(
       'after',
       `
@@ -231,10 +234,12 @@ ${EXIT_CODES}`,
 
   chainCommand(program, 'rollback', 'take blocks back from the tip of a node that does not run')
     .requiredOption('--to <height>', 'height of the new tip, not below the finalized one', integerFrom(1, HEIGHT_MAX))
+    .option('--yes', 'remove the blocks without asking')
     .addHelpText(
       'after',
       `
-What the node's delegates signed stays in its journal, so that they do not contradict it.
+The blocks and transactions that go are counted and asked for first. What the node's delegates signed stays in its journal, so
+that they do not contradict it.
 ${WHICH_CHAIN}
 ${PLACES}
 ${EXIT_CODES}`,

@@ -37,3 +37,20 @@ test('an answer that is no JSON, or lacks its data, is not taken for one', async
     );
   }
 });
+
+test('an address of a node needs no scheme, and has port 4000 unless it says another', (t) => {
+  for (const [given, base] of [
+    ['127.0.0.1:4001', 'http://127.0.0.1:4001'],
+    ['10.0.0.7', 'http://10.0.0.7:4000'],
+    ['localhost:4001/api/', 'http://localhost:4001'],
+    ['node.example.org', 'http://node.example.org:4000'],
+    ['[::1]:4001', 'http://[::1]:4001'],
+    ['https://node.example.org', 'https://node.example.org'],
+    ['http://node.example.org:80/api', 'http://node.example.org:80'],
+  ] as const) {
+    t.is(nodeAsker(given).base, base);
+  }
+  for (const wrong of ['somewhere', '4000', 'ftp://127.0.0.1', '127.0.0.1:99999', '::1', '', 'a b:1', 'http://']) {
+    t.is(t.throws(() => nodeAsker(wrong), { instanceOf: ProtocolError })?.code, 'USAGE', wrong);
+  }
+});

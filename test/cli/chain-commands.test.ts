@@ -69,8 +69,15 @@ test.serial('a chain is imported, verified, exported, rolled back and imported a
   const part = await run('export', '--from', '199', '--to', '200');
   t.is(part.stdout, text.split('\n').slice(198).join('\n'));
 
-  const back = await run('rollback', '--to', '190');
-  t.is(back.stdout, `${NETWORK_NAME}: 10 blocks taken back; height 190, block ${blocks[189]?.id}\n`);
+  const asked = await run('rollback', '--to', '190');
+  t.is(asked.code, 2);
+  t.is(
+    asked.stderr,
+    `${NETWORK_NAME}: 10 blocks, heights 191 to 200, with 3 transactions\n` +
+      'bloomery: there is no terminal to ask on: say --yes to go on without\n',
+  );
+  const back = await run('rollback', '--to', '190', '--yes');
+  t.is(back.stdout, `${NETWORK_NAME}: 10 blocks removed; height 190, block ${blocks[189]?.id}\n`);
   t.regex((await run('verify')).stdout, /^made: 190 blocks /);
   t.regex((await run('import', file)).stdout, /: 10 blocks and 3 transactions taken over; height 200, /);
   t.is((await run('verify')).stdout, verified.stdout);
@@ -167,7 +174,7 @@ test.serial('a store is read while a node holds it, and changed by nobody else',
   t.regex((await run('verify')).stdout, /^made: 200 blocks /);
   t.is(sha256((await run('export')).stdout), sha256(text));
   for (const command of [
-    ['rollback', '--to', '199'],
+    ['rollback', '--to', '199', '--yes'],
     ['import', file],
   ] as const) {
     const [name, ...rest] = command;
@@ -177,6 +184,24 @@ test.serial('a store is read while a node holds it, and changed by nobody else',
   }
   node.kill('SIGTERM');
   t.deepEqual(await once(node, 'exit'), [0, null]);
+});
+
+test.serial('a file that is there is replaced by nobody unless --force says so', async (t) => {
+  const { run, file, data, network: networkFolder } = scene(t);
+  await run('import', file);
+  const mine = `${file}.mine`;
+  const place = ['--data-dir', data, '--network', networkFolder];
+  for (const command of [['export'], ['snapshot', 'create']]) {
+    writeFileSync(mine, 'precious');
+    const refused = await runCli([...command, mine, ...place]);
+    t.is(refused.code, 2);
+    t.is(refused.stderr, `bloomery: ${mine} is there already: name another file, or replace it with --force\n`);
+    t.is(readFileSync(mine, 'utf8'), 'precious');
+    const forced = await runCli([...command, mine, '--force', ...place]);
+    t.is(forced.code, 0, forced.stderr);
+    t.not(readFileSync(mine, 'utf8'), 'precious');
+  }
+  t.is((await runCli(['export', '/dev/null', ...place])).code, 0);
 });
 
 function sha256(content: string): string {

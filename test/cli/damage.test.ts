@@ -70,7 +70,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   doctor: ['doctor', '--node', 'http://127.0.0.1:1'],
   verify: ['verify'],
   export: ['export', '/dev/null'],
-  rollback: ['rollback', '--to', '299'],
+  rollback: ['rollback', '--to', '299', '--yes'],
   start: ['start', '--no-peers', '--no-forging'],
 };
 

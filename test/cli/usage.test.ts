@@ -33,6 +33,8 @@ for (const args of [
   ['forging'],
   ['forging', 'export', '--help'],
   ['config', 'show', '--help'],
+  ['help'],
+  ['help', 'forging', 'export'],
   [],
 ]) {
   test.serial(`bloomery ${args.join(' ')} describes itself with its exit codes and succeeds`, async (t) => {
@@ -45,7 +47,15 @@ for (const args of [
 }
 
 const wrongUses: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-  [['frobnicate'], /frobnicate/],
+  [['frobnicate'], /unknown command `frobnicate`: see `bloomery --help`/],
+  [['stauts'], /unknown command `stauts`: did you mean `bloomery status`\? see `bloomery --help`/],
+  [['help', 'forging', 'exprot'], /unknown command `exprot`: did you mean `bloomery forging export`\?/],
+  [['devnet', 'mnie'], /unknown command `mnie`: did you mean `bloomery devnet mine`\?/],
+  [['why', 'mised', '5'], /unknown command `mised`: did you mean `bloomery why missed`\?/],
+  [
+    ['start', '--netwrok', 'x', '--network', 'y'],
+    /unknown option '--netwrok': did you mean --network\? see `bloomery start/,
+  ],
   [['--frobnicate'], /unknown option '--frobnicate': see `bloomery --help`/],
   [['start'], /required option '--network <name\|dir>' not specified: see `bloomery start --help`/],
   [['start', '--network'], /argument missing/],

@@ -14,7 +14,7 @@ import {
 } from 'lisk-cryptography-2';
 import * as gen2 from 'lisk-transactions-2';
 import * as gen3 from 'lisk-transactions-3';
-import { confirmed, readSecret, type Terminal } from '../../src/cli/wallet/secrets.ts';
+import { confirmed, readPassphrase, readSecret, type Terminal } from '../../src/cli/wallet/secrets.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { isProblemLine, runCli } from '../support/cli.ts';
 import { SIGNERS } from '../support/reference-transactions.ts';
@@ -26,6 +26,13 @@ const [SENDER, SECOND, OTHER, MEMBER] = SIGNERS as [Signer, Signer, Signer, Sign
 type Signer = (typeof SIGNERS)[number];
 
 const ENV = { BLOOMERY_PASSPHRASE: SENDER.passphrase };
+
+/** The accounts that the reference is asked about have passphrases of other words than those of BIP-39. */
+function spend(args: readonly string[], options?: Parameters<typeof runCli>[1]): ReturnType<typeof runCli> {
+  return runCli([...args, '--any-passphrase'], options);
+}
+
+const MNEMONIC = `${'abandon '.repeat(11)}about`;
 
 function temporaryFolder(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-wallet-'));
@@ -101,7 +108,7 @@ for (const [args, hasSecond, make2, make3] of CASES) {
         ['devnet-gen2', make2],
         ['devnet', make3],
       ] as const) {
-        const { code, stdout, stderr } = await runCli([...args, '--offline', '--network', network], { env });
+        const { code, stdout, stderr } = await spend([...args, '--offline', '--network', network], { env });
         t.is(code, 0, stderr);
         const ours = JSON.parse(stdout);
         const reference = make({
@@ -141,7 +148,7 @@ const CLASSES_3 = {
 } as Untyped;
 
 test.serial('a second passphrase is registered by its public key', async (t) => {
-  const { stdout, stderr } = await runCli(['second-signature', 'register', '--offline', '--network', 'devnet'], {
+  const { stdout, stderr } = await spend(['second-signature', 'register', '--offline', '--network', 'devnet'], {
     env: { ...ENV, BLOOMERY_NEW_SECOND_PASSPHRASE: SECOND.passphrase },
   });
   t.deepEqual(JSON.parse(stdout).asset, { publicKey: SECOND.publicKey }, stderr);
@@ -157,7 +164,7 @@ test.serial('a member signs a transaction of a file as the reference does', asyn
     networkIdentifier,
   });
   writeFileSync(file, JSON.stringify(transaction));
-  const { stdout, stderr } = await runCli(['multisig', 'sign', file, '--offline', '--network', 'devnet'], {
+  const { stdout, stderr } = await spend(['multisig', 'sign', file, '--offline', '--network', 'devnet'], {
     env: { BLOOMERY_PASSPHRASE: MEMBER.passphrase },
   });
   t.deepEqual(
@@ -236,7 +243,8 @@ const REFUSED: readonly (readonly [args: readonly string[], message: RegExp])[] 
 
 for (const [args, message] of REFUSED) {
   test.serial(`bloomery ${args.map((each) => each.slice(0, 12)).join(' ')} is refused as wrong`, async (t) => {
-    const { code, stdout, stderr } = await runCli(args, { env: ENV });
+    const isSpending = !['keys', 'broadcast'].includes(args[0] ?? '');
+    const { code, stdout, stderr } = await (isSpending ? spend : runCli)(args, { env: ENV });
     t.is(code, 2, stderr);
     t.is(stdout, '');
     t.true(isProblemLine(stderr.replace(/^.*warning.*\n/, '')), stderr);
@@ -254,7 +262,7 @@ test.serial(
 );
 
 test.serial('content that no node takes is refused with the words of a node', async (t) => {
-  const { code, stderr } = await runCli(['delegate', 'register', 'Smith', '--offline', '--network', 'devnet'], {
+  const { code, stderr } = await spend(['delegate', 'register', 'Smith', '--offline', '--network', 'devnet'], {
     env: ENV,
   });
   t.is(code, 1);
@@ -300,7 +308,7 @@ const ACCEPTED = [200, { data: { message: 'Transaction(s) accepted' } }] as cons
 
 test.serial('names of delegates are looked up, and what is sent waits for its block', async (t) => {
   const { url, posted } = await fakeNode(t, { balance: '1000000000' }, ACCEPTED);
-  const { code, stdout, stderr } = await runCli(['vote', '+smith', '--node', url, '--yes', '--wait'], { env: ENV });
+  const { code, stdout, stderr } = await spend(['vote', '+smith', '--node', url, '--yes', '--wait'], { env: ENV });
   t.is(code, 0, stderr);
   t.is(posted.length, 1);
   t.deepEqual(posted[0]?.body.asset, { votes: [`+${OTHER.publicKey}`] });
@@ -313,7 +321,7 @@ test.serial(
   async (t) => {
     const { url, posted } = await fakeNode(t, { balance: '1000000000', secondPublicKey: SECOND.publicKey }, ACCEPTED);
     const send = (amount: string, more: readonly string[], env: Readonly<Record<string, string>>) =>
-      runCli(['transfer', OTHER.address, amount, '--node', url, ...more], { env: { ...ENV, ...env } });
+      spend(['transfer', OTHER.address, amount, '--node', url, ...more], { env: { ...ENV, ...env } });
     const second = { BLOOMERY_SECOND_PASSPHRASE: SECOND.passphrase };
     t.regex((await send('1', [], second)).stderr, /say --yes/);
     t.regex((await send('1', ['--yes'], {})).stderr, /second passphrase: give it with --second-passphrase-file/);
@@ -332,7 +340,7 @@ test.serial(
 test.serial('a refusal of the node is told with its reasons', async (t) => {
   const body = { message: 'Transaction was rejected with errors', errors: [{ message: 'Username is not unique.' }] };
   const { url } = await fakeNode(t, { balance: '100000000000' }, [409, body]);
-  const { code, stderr } = await runCli(['delegate', 'register', 'smith', '--node', url, '--yes'], { env: ENV });
+  const { code, stderr } = await spend(['delegate', 'register', 'smith', '--node', url, '--yes'], { env: ENV });
   t.is(code, 1);
   t.is(stderr.split('\n').at(-2), `bloomery: ${url} refused: Username is not unique.`);
 });
@@ -342,7 +350,7 @@ test.serial(
   async (t) => {
     const { url, posted } = await fakeNode(t, {}, ACCEPTED);
     const file = join(temporaryFolder(t), 'signed.jsonl');
-    const offline = await runCli(['transfer', OTHER.address, '1', '--offline', '--network', 'devnet'], { env: ENV });
+    const offline = await spend(['transfer', OTHER.address, '1', '--offline', '--network', 'devnet'], { env: ENV });
     const signature = { transactionId: '5', publicKey: MEMBER.publicKey, signature: 'ab'.repeat(64) };
     writeFileSync(file, `${offline.stdout}${JSON.stringify(signature)}\n`);
     const { code, stdout, stderr } = await runCli(['broadcast', file, '--node', url, '--yes']);
@@ -386,6 +394,46 @@ test.serial('what is typed at a prompt does not appear, and must be the same twi
   t.false(same.shown().includes('a secret'));
   const different = typing(['a secret', 'another']);
   await t.throwsAsync(readSecret(PASSWORD, different.terminal), { message: /differ/ });
+});
+
+test.serial('of a passphrase file the first line counts, without white space around it', async (t) => {
+  const file = join(temporaryFolder(t), 'passphrase');
+  const source = { ...PASSWORD, file, ifMisspelt: 'refuse' } as const;
+  for (const content of [MNEMONIC, `${MNEMONIC}\n`, `\n  \r\n  ${MNEMONIC} \t\r\n\nanother line\n`]) {
+    writeFileSync(file, content);
+    t.is(await readPassphrase(source), MNEMONIC);
+  }
+  writeFileSync(file, ' \n\n');
+  await t.throwsAsync(readPassphrase(source), { message: /must have 1 to 1024 characters/ });
+});
+
+test.serial('a misspelt passphrase is refused, warned of or taken as it is', async (t) => {
+  const file = join(temporaryFolder(t), 'passphrase');
+  const misspelt = ` ${MNEMONIC} x`;
+  writeFileSync(file, `${misspelt}\n`);
+  const { terminal, shown } = typing([]);
+  const read = (ifMisspelt: 'refuse' | 'warn' | 'accept') =>
+    readPassphrase({ ...PASSWORD, file, ifMisspelt }, terminal);
+  await t.throwsAsync(read('refuse'), { message: /is not one of BIP-39: is a word misspelt\? .*--any-passphrase/ });
+  t.is(await read('warn'), misspelt.trim());
+  t.regex(shown(), /warning: .* is not one of BIP-39/);
+  t.is(await read('accept'), misspelt);
+});
+
+test.serial('no command that spends or registers takes a misspelt passphrase unless told to', async (t) => {
+  const file = join(temporaryFolder(t), 'passphrase');
+  writeFileSync(file, 'a word misspelt\n');
+  const offline = ['--offline', '--network', 'devnet', '--passphrase-file', file];
+  for (const command of [
+    ['transfer', '1L', '1'],
+    ['delegate', 'register', 'smith'],
+  ]) {
+    const { code, stdout, stderr } = await runCli([...command, ...offline]);
+    t.is(code, 2);
+    t.is(stdout, '');
+    t.regex(stderr, /^bloomery: the passphrase is not one of BIP-39/);
+    t.is((await runCli([...command, ...offline, '--any-passphrase'])).code, 0);
+  }
 });
 
 test.serial('only a yes is a yes', async (t) => {

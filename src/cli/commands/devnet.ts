@@ -74,6 +74,8 @@ async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
     if (result !== undefined && flags.json === true) printJson(result);
     else if (result !== undefined) say(`all nodes hold block ${result.nodes[0]?.blockId} at height ${untilHeight}`);
     else if (untilHeight !== undefined) process.exitCode = EXIT.failed;
+    else
+      note(`devnet stopped; its chain is kept in ${directory}: the same command goes on with it, --fresh begins anew`);
   } finally {
     lock.release();
   }

@@ -5,14 +5,16 @@ import { exportChain } from '../../node/export-chain.ts';
 import { chainDirectory, openSnapshot, type ChainPlace } from '../../node/chain-tool.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { ExportFlags } from '../flags.ts';
+import { checkNotReplaced } from '../given-file.ts';
 import { usageError } from '../problems.ts';
 import { createProgress } from '../progress.ts';
 import { printDocuments, printLine } from '../output.ts';
 import { overStore } from '../over-store.ts';
 
 /** @throws ProtocolError for a range that the chain does not have, a store that cannot be read or a file that cannot be written */
-export function exportCommand(file: string, flags: ExportFlags): Promise<void> {
+export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
   const place = placeOfData(flags);
+  if (file !== STANDARD_STREAM) checkNotReplaced(file, flags);
   return overStore(chainDirectory(place), () => exportFrom(place, file, flags));
 }
 

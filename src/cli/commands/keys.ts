@@ -80,6 +80,7 @@ function passphraseOf({ passphraseFile }: PassphraseFlags): Promise<string> {
     file: passphraseFile,
     flag: '--passphrase-file',
     variable: 'BLOOMERY_PASSPHRASE',
+    ifMisspelt: 'warn',
   });
 }
 

@@ -9,7 +9,7 @@ import { usageError } from '../problems.ts';
 import { documentsIn } from '../wallet/documents.ts';
 import { walletNetwork, type WalletNetwork } from '../wallet/network.ts';
 import { heightOfTransaction } from '../wallet/node-accounts.ts';
-import { readPassphrase } from '../wallet/secrets.ts';
+import { misspeltBy, readPassphrase } from '../wallet/secrets.ts';
 import { askFirst } from '../wallet/send.ts';
 import { printJson, printLine, report } from '../output.ts';
 
@@ -23,6 +23,7 @@ export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): 
     file: flags.passphraseFile,
     flag: '--passphrase-file',
     variable: 'BLOOMERY_PASSPHRASE',
+    ifMisspelt: misspeltBy(flags),
   });
   const signature = signer.signAsMember(transaction, keyPairOfPassphrase(passphrase));
   const { node } = network;

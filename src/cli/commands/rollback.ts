@@ -1,10 +1,13 @@
 /** `bloomery rollback`: takes blocks back from the tip of a node that does not run. */
 
 import { chainDirectory, openChain, type ChainPlace } from '../../node/chain-tool.ts';
+import type { ChainReader } from '../../ports/store.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { RollbackFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
-import { printLine, report } from '../output.ts';
+import { note, printLine, report } from '../output.ts';
+import { confirmed } from '../wallet/secrets.ts';
 import { overStore } from '../over-store.ts';
 
 /** @throws ProtocolError for a height above the tip or below the finalized one, and for a store in use */
@@ -14,7 +17,7 @@ export function rollback(flags: RollbackFlags): Promise<void> {
 }
 
 async function rollbackAt(place: ChainPlace, flags: RollbackFlags): Promise<void> {
-  const { chain, close } = await openChain(place, false);
+  const { chain, store, close } = await openChain(place, false);
   try {
     const { height } = chain.tip.header;
     if (flags.to > height) throw usageError(`--to ${flags.to} is above the tip: the chain ends at height ${height}`);
@@ -23,13 +26,33 @@ async function rollbackAt(place: ChainPlace, flags: RollbackFlags): Promise<void
         `--to ${flags.to} is below the finalized height ${chain.finalizedHeight}: blocks up to it are final`,
       );
     }
+    await askBefore(flags, `${place.network.name}: ${whatGoes(store, flags.to, height)}`);
     await chain.rollback(flags.to);
     const { header } = chain.tip;
-    const took = `${height - header.height} blocks taken back`;
-    report('the blocks were taken back', () =>
+    const took = `${countText(height - header.height, 'block')} removed`;
+    report('the blocks were removed', () =>
       printLine(`${place.network.name}: ${took}; height ${header.height}, block ${header.id}`),
     );
   } finally {
     await close();
   }
+}
+
+/** Says what goes and asks, unless `--yes` was said. @throws ProtocolError `CANCELLED` */
+async function askBefore({ yes }: RollbackFlags, what: string): Promise<void> {
+  if (yes === true) return;
+  note(what);
+  if (!(await confirmed('Remove them?'))) throw new ProtocolError('CANCELLED', {}, 'nothing was removed');
+}
+
+/** Heights that go, with their transactions: those may come back in other blocks. */
+function whatGoes(chain: ChainReader, to: number, tip: number): string {
+  let transactions = 0;
+  for (let height = to + 1; height <= tip; height += 1) transactions += chain.block(height)?.numberOfTransactions ?? 0;
+  const heights = tip === to ? '' : `, heights ${to + 1} to ${tip}`;
+  return `${countText(tip - to, 'block')}${heights}, with ${countText(transactions, 'transaction')}`;
+}
+
+function countText(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

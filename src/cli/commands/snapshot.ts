@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { createSnapshot, restoreSnapshot } from '../../node/backup.ts';
 import { placeOfData, placeOfNetwork } from '../chain-place.ts';
 import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
+import { checkNotReplaced } from '../given-file.ts';
 import { createProgress } from '../progress.ts';
 import { printLine, report } from '../output.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
@@ -12,6 +13,7 @@ import { removeDraftsAtStop } from '../stop-request.ts';
 export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): Promise<void> {
   removeDraftsAtStop();
   const place = placeOfData(flags);
+  checkNotReplaced(file, flags);
   const { height, blockId, digest } = await createSnapshot(place, resolve(file));
   report('the snapshot was written', () =>
     printLine(`${file}: ${place.network.name}, height ${height}, block ${blockId}, digest ${digest}`),

@@ -1,5 +1,6 @@
 /** `bloomery status`: how a running node does, read over HTTP. */
 
+import { softwareVersionOf } from '../../primitives/software-version.ts';
 import { nodeClient, type NodeState } from '../node-client.ts';
 import type { StatusFlags } from '../flags.ts';
 import { durationText } from '../progress.ts';
@@ -12,14 +13,23 @@ export async function status(flags: StatusFlags): Promise<void> {
   const digest = flags.digest === true ? await client.digest() : undefined;
   if (flags.json === true) {
     const { node } = flags;
-    const parts = { node, ...state, connectedPeers: peers, version: constants.version, nethash: constants.nethash };
+    const { version, nethash } = constants;
+    const softwareVersion = softwareVersionOf(constants.build);
+    const parts = {
+      node,
+      ...state,
+      connectedPeers: peers,
+      version,
+      ...(softwareVersion === undefined ? {} : { softwareVersion }),
+      nethash,
+    };
     const answer = digest === undefined ? parts : { ...parts, digest };
     printJson(answer);
     return;
   }
   const rows: [string, string][] = [
     ['node', flags.node],
-    ['version', constants.version],
+    ['version', versionText(constants)],
     ['network', constants.nethash],
     ['height', `${state.height}${catchingUp(state)}`],
     ['finalized', `${state.chainMaxHeightFinalized}`],
@@ -30,6 +40,12 @@ export async function status(flags: StatusFlags): Promise<void> {
   if (digest !== undefined)
     rows.push(['digest', `${digest.digest} (height ${digest.height}, block ${digest.blockId})`]);
   for (const [label, value] of rows) printLine(`${label.padEnd(16)}${value}`);
+}
+
+/** The version of the software, and that of the protocol beside it. */
+function versionText({ version, build }: { readonly version: string; readonly build?: string }): string {
+  const softwareVersion = softwareVersionOf(build);
+  return softwareVersion === undefined ? version : `Bloomery ${softwareVersion}, protocol ${version}`;
 }
 
 /** Where the node stands among its peers; one that wants none has nothing to compare itself with. */

@@ -8,7 +8,7 @@ import type { MultisigRegisterFlags, TransactionFlags, TransferFlags } from '../
 import { usageError } from '../problems.ts';
 import { delegateKey } from '../wallet/node-accounts.ts';
 import type { WalletNetwork } from '../wallet/network.ts';
-import { readPassphrase } from '../wallet/secrets.ts';
+import { misspeltBy, readPassphrase } from '../wallet/secrets.ts';
 import { makeTransaction } from '../wallet/send.ts';
 
 /** @throws ProtocolError `USAGE` for a malformed address or amount, and what `makeTransaction` throws; so do all here */
@@ -54,6 +54,7 @@ export async function secondSignatureRegister(
       flag: '--new-passphrase-file',
       variable: 'BLOOMERY_NEW_SECOND_PASSPHRASE',
       twice: true,
+      ifMisspelt: misspeltBy(flags),
     });
     return { kind: 'secondSignature', publicKey: hexOf(keyPairOfPassphrase(second).publicKey) };
   });

@@ -112,9 +112,7 @@ function addMultisigCommands(program: Command): void {
     .action(async (options: MultisigRegisterFlags) =>
       (await import('../commands/transactions.ts')).multisigRegister(options),
     );
-  networkOptions(
-    sendingOptions(passphraseOption(command(multisig, 'sign', 'sign a transaction of a group as a member'))),
-  )
+  networkOptions(sendingOptions(spendingOption(command(multisig, 'sign', 'sign a transaction of a group as a member'))))
     .argument(
       '<id|file>',
       'id of a transaction that waits at the node, or a file that holds one; - for the standard input',
@@ -127,13 +125,21 @@ function addMultisigCommands(program: Command): void {
 
 /** A command that signs a transaction and sends it. */
 function transactionCommand(parent: Command, name: string, description: string): Command {
-  return networkOptions(sendingOptions(passphraseOption(command(parent, name, description))))
+  return networkOptions(sendingOptions(spendingOption(command(parent, name, description))))
     .option('--second-passphrase-file <file>', 'file with the second passphrase (else BLOOMERY_SECOND_PASSPHRASE)')
     .addHelpText('after', `${SECRETS}\n${SENDING}\n${EXIT_CODES}`);
 }
 
 function passphraseOption(to: Command): Command {
   return to.option('--passphrase-file <file>', 'file with the passphrase (else BLOOMERY_PASSPHRASE, else a prompt)');
+}
+
+/** Of commands that spend or register. */
+function spendingOption(to: Command): Command {
+  return passphraseOption(to).option(
+    '--any-passphrase',
+    'take a passphrase that is not one of BIP-39, white space included',
+  );
 }
 
 function nodeOption(to: Command): Command {

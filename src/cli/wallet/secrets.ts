@@ -9,6 +9,7 @@ import { validateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
+import type { AnyPassphraseFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 
 export interface SecretSource {
@@ -34,7 +35,7 @@ const SECRET_CHARACTERS_MAX = 1024;
 const SECRET_FILE_BYTES_MAX = 4 * SECRET_CHARACTERS_MAX + 2;
 
 /**
- * The secret as given, without the line break at the end of a file.
+ * The secret as given; of a file the first line that is not empty.
  *
  * @throws ProtocolError `USAGE` when there is no way to ask, `SECRET_UNREADABLE` naming the file
  */
@@ -46,13 +47,39 @@ export async function readSecret(source: SecretSource, terminal: Terminal = PROC
   return secret;
 }
 
-/** As `readSecret`, with a warning when it is no passphrase of the usual kind: a misspelt one opens another account. */
-export async function readPassphrase(source: SecretSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
-  const passphrase = await readSecret(source, terminal);
-  if (!validateMnemonic(passphrase, wordlist)) {
-    terminal.output.write(`bloomery: warning: the ${source.name} is not one of BIP-39; is a word misspelt?\n`);
+export interface PassphraseSource extends SecretSource {
+  /**
+   * What is done with a passphrase whose BIP-39 checksum does not hold. A misspelt one opens another account, so commands that
+   * spend or register refuse it. What is accepted is taken as it is given, white space included.
+   */
+  readonly ifMisspelt: 'refuse' | 'warn' | 'accept';
+}
+
+/** What commands that spend or register do: see `--any-passphrase`. */
+export function misspeltBy({ anyPassphrase }: AnyPassphraseFlags): PassphraseSource['ifMisspelt'] {
+  return anyPassphrase === true ? 'accept' : 'refuse';
+}
+
+/**
+ * As `readSecret`, without white space around it: no passphrase of BIP-39 begins or ends with any.
+ *
+ * @throws ProtocolError `PASSPHRASE_MISSPELT` where such are refused
+ */
+export async function readPassphrase(source: PassphraseSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
+  const given = await readSecret(source, terminal);
+  if (source.ifMisspelt === 'accept') return given;
+  const passphrase = given.trim();
+  if (validateMnemonic(passphrase, wordlist)) return passphrase;
+  const { name } = source;
+  if (source.ifMisspelt === 'warn') {
+    terminal.output.write(`bloomery: warning: the ${name} is not one of BIP-39; is a word misspelt?\n`);
+    return passphrase;
   }
-  return passphrase;
+  throw new ProtocolError(
+    'PASSPHRASE_MISSPELT',
+    { name },
+    `the ${name} is not one of BIP-39: is a word misspelt? If it is right all the same, add --any-passphrase`,
+  );
 }
 
 /** Asks for a yes. Anything else is a no. @throws ProtocolError `USAGE` without a terminal */
@@ -83,7 +110,12 @@ function secretInFile(file: string, { name, flag }: SecretSource): string {
       file === '-'
         ? readStandardInput(SECRET_FILE_BYTES_MAX)
         : readBounded(file, { bytesMax: SECRET_FILE_BYTES_MAX, allowPipe: true });
-    return bytes.toString('utf8').replace(/\r?\n$/, '');
+    return (
+      bytes
+        .toString('utf8')
+        .split(/\r?\n/)
+        .find((line) => line.trim() !== '') ?? ''
+    );
   } catch (error) {
     const from = file === '-' ? 'the standard input' : file;
     const reason = whyUnreadable(error, `correct ${flag}`);

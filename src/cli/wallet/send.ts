@@ -10,7 +10,7 @@ import type { KeyPair, Payload, Transaction } from '../../protocol/types.ts';
 import type { NodeAsker } from '../ask-node.ts';
 import type { SendingFlags, TransactionFlags } from '../flags.ts';
 import { accountFacts, heightOfTransaction } from './node-accounts.ts';
-import { confirmed, readPassphrase } from './secrets.ts';
+import { confirmed, misspeltBy, readPassphrase } from './secrets.ts';
 import { describe } from './describe.ts';
 import { walletNetwork, type WalletNetwork } from './network.ts';
 import { noteLines, printJson, printLines, report } from '../output.ts';
@@ -31,6 +31,7 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
       file: flags.passphraseFile,
       flag: '--passphrase-file',
       variable: 'BLOOMERY_PASSPHRASE',
+      ifMisspelt: misspeltBy(flags),
     }),
   );
   const payload = await payloadOf(network, keyPair);
@@ -108,6 +109,7 @@ async function secondKeyPairOf(
     file: flags.secondPassphraseFile,
     flag: '--second-passphrase-file',
     variable: 'BLOOMERY_SECOND_PASSPHRASE',
+    ifMisspelt: misspeltBy(flags),
   };
   const address = addressOf(hexOf(keyPair.publicKey));
   if (node === undefined) {

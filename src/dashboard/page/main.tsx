@@ -2,6 +2,7 @@
 
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { softwareVersionOf } from '../../primitives/software-version.ts';
 import { hashOf, type Place, type View } from '../place.ts';
 import { shortText, timeText } from '../format.ts';
 import { Accounts, AccountView, Delegates, DelegateView } from './accounts.tsx';
@@ -151,10 +152,12 @@ function Connection() {
 function Footer() {
   const { constants } = useLive();
   if (constants === undefined) return null;
+  const softwareVersion = softwareVersionOf(constants.build);
   return (
     <footer>
       <span>
-        version {constants.version}, protocol {constants.protocolVersion}
+        {softwareVersion === undefined ? '' : `Bloomery ${softwareVersion}, `}protocol of {constants.version}, peers{' '}
+        {constants.protocolVersion}
       </span>
       <span>
         network <code title={constants.nethash}>{shortText(constants.nethash, 8)}</code>

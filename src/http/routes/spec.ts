@@ -1,5 +1,7 @@
 /** The interface's description of itself: for machines and for people. */
 
+import type { NodeApi } from '../../ports/node-api.ts';
+import { softwareVersionOf } from '../../primitives/software-version.ts';
 import type { Dialect } from '../dialect.ts';
 import { docsPage } from '../docs-page.ts';
 import { openApiOf } from '../openapi.ts';
@@ -20,7 +22,7 @@ export function specRoutes(routes: readonly Route[], dialect: Dialect): readonly
     summary: 'Describes the interface as OpenAPI 3.1.',
     contentType: 'application/json',
     answers: { 200: { type: 'object' } },
-    respond: (api) => ({ status: 200, body: openApiOf(described, dialect, api.identity.version) }),
+    respond: (api) => ({ status: 200, body: openApiOf(described, dialect, versionOf(api)) }),
   };
   const docs: PlainRoute = {
     ...common,
@@ -28,8 +30,13 @@ export function specRoutes(routes: readonly Route[], dialect: Dialect): readonly
     summary: 'Shows the description to people, without anything from elsewhere.',
     contentType: 'text/html; charset=utf-8',
     answers: { 200: { type: 'string' } },
-    respond: (api) => ({ status: 200, body: docsPage(openApiOf(described, dialect, api.identity.version)) }),
+    respond: (api) => ({ status: 200, body: docsPage(openApiOf(described, dialect, versionOf(api))) }),
   };
   const described: readonly Route[] = [...routes, spec, docs];
   return [spec, docs];
+}
+
+/** Of the software; `version` in answers is that of the protocol. */
+function versionOf({ identity }: NodeApi): string {
+  return softwareVersionOf(identity.build) ?? identity.version;
 }

@@ -1,0 +1,44 @@
+/** The word that somebody may have meant. */
+
+/** Letters that may differ, at most this share of the longer word. */
+const DIFFERENT_SHARE_MAX = 0.4;
+const DIFFERENT_MAX = 3;
+
+/** The known word nearest to one that is not known; undefined when none is near. Of equally near ones the first counts. */
+export function similarTo(word: string, known: readonly string[]): string | undefined {
+  let nearest: string | undefined;
+  let least = DIFFERENT_MAX + 1;
+  for (const candidate of known) {
+    const edits = editDistance(word, candidate);
+    if (edits >= least || edits > DIFFERENT_SHARE_MAX * Math.max(word.length, candidate.length)) continue;
+    nearest = candidate;
+    least = edits;
+  }
+  return nearest;
+}
+
+/**
+ * Letters that must be added, removed, changed or swapped with their neighbour to make one word of the other (optimal string
+ * alignment distance).
+ */
+export function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column += 1) {
+      const isSame = a[row - 1] === b[column - 1];
+      let edits = Math.min(at(last, column) + 1, at(current, column - 1) + 1, at(last, column - 1) + (isSame ? 0 : 1));
+      const isSwapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (isSwapped) edits = Math.min(edits, at(beforeLast, column - 2) + 1);
+      current.push(edits);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return at(last, b.length);
+}
+
+function at(list: readonly number[], index: number): number {
+  return list[index] ?? Number.POSITIVE_INFINITY;
+}
