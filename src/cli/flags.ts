@@ -51,6 +51,20 @@ export interface StatusFlags {
   readonly json?: true;
 }
 
+/** Of commands that ask a node one thing. */
+export interface QuestionFlags {
+  readonly node: string;
+  readonly json?: true;
+}
+
+export interface PoolFlags extends QuestionFlags {
+  readonly limit: number;
+}
+
+export interface ListFlags extends PoolFlags {
+  readonly offset: number;
+}
+
 export interface GenesisFlags {
   readonly generation: Generation;
   readonly name: string;

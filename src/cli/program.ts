@@ -27,6 +27,7 @@ import {
   quiet,
 } from './command.ts';
 import { addDevnetCommands } from './devnet-program.ts';
+import { addExploreCommands } from './explore-program.ts';
 import { addForgingCommands } from './forging-program.ts';
 import { addOperatorCommands } from './operator-program.ts';
 import { printJson, printLine, printText } from './output.ts';
@@ -107,6 +108,7 @@ ${EXIT_CODES}`,
     .addHelpText('after', `\nWhat is wrong with the configuration is told as bloomery start tells it.\n${EXIT_CODES}`)
     .action(async (options: ConfigShowFlags) => (await import('./commands/config-show.ts')).configShow(options));
 
+  addExploreCommands(program);
   addChainCommands(program);
   addOperatorCommands(program);
 

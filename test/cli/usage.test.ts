@@ -33,6 +33,8 @@ for (const args of [
   ['forging'],
   ['forging', 'export', '--help'],
   ['config', 'show', '--help'],
+  ['block', '--help'],
+  ['pool', '--help'],
   ['help'],
   ['help', 'forging', 'export'],
   [],
@@ -88,6 +90,9 @@ const wrongUses: readonly (readonly [args: readonly string[], message: RegExp])[
   [['genesis', 'create', '--name', 'a'], /required option '--out <dir>' not specified/],
   [['genesis', 'create', '--name', 'A b', '--out', '/tmp/none'], /--name `A b` must be lower-case letters/],
   [['genesis', 'create', '--name', 'a', '--out', '/tmp/none', '--delegates', '102'], /--delegates .*from 1 to 101/],
+  [['block', 'first'], /must be a height, the id of a block, or latest/],
+  [['tx', 'abc'], /must be the id of a transaction/],
+  [['delegates', '--limit', '102'], /--limit .*must be an integer from 1 to 101/],
   [['status', '--node', 'somewhere'], /`somewhere` is no address of a node/],
 ];
 

@@ -108,6 +108,11 @@ export function argumentsOf(
     start: () => [...empty, '--no-peers', '--no-forging', ...listening],
     status: () => at,
     peers: () => at,
+    block: () => ['3', ...at],
+    tx: () => ['17', ...at],
+    account: () => ['1L', ...at],
+    delegates: () => at,
+    pool: () => at,
     'config show': () => ['--network', network],
     export: () => ['-', ...data],
     import: () => [join(folder, 'chain.ndjson'), ...empty],
@@ -204,17 +209,53 @@ const WELL_ANSWERS: Readonly<Record<string, unknown>> = {
   'node/slots': { since: '2016-05-24T17:00:00.000Z', slots: [{ slot: 3, facts: [] }], switches: [] },
   'node/digest': { height: 7, blockId: '17', digest: '22'.repeat(32) },
   'delegates/forgers': [{ username: 'smith', publicKey: DELEGATE, nextSlot: 101 }],
-  delegates: [{ account: { publicKey: DELEGATE }, producedBlocks: 1, missedBlocks: 0 }],
-  accounts: [{ balance: '100000000000' }],
+  delegates: [
+    {
+      username: 'smith',
+      rank: 1,
+      vote: '5',
+      productivity: 99.5,
+      account: { publicKey: DELEGATE, address: '1L' },
+      producedBlocks: 1,
+      missedBlocks: 0,
+    },
+  ],
+  accounts: [{ address: '1L', balance: '100000000000' }],
   peers: [],
-  transactions: [{ height: 5 }],
+  transactions: [
+    {
+      id: '17',
+      type: 8,
+      senderId: '1L',
+      fee: '10000000',
+      height: 5,
+      blockId: '17',
+      asset: { amount: '7', recipientId: '2L' },
+      confirmations: 3,
+      timestamp: 50,
+    },
+  ],
+  'node/transactions/ready': [],
+  'node/transactions/verified': [],
+  'node/transactions/pending': [],
+  'node/transactions/validated': [],
+  'node/transactions/received': [],
   signatures: {},
   mine: { slots: 3, emptySlots: 0, height: 7, blockId: '17', time: '2026-01-01T00:00:00.000Z' },
 };
 
 /** Blocks with a gap of one slot before the third. */
 function wellBlock(height: number): unknown {
-  return { id: `${height}`, height, timestamp: height * 10 + (height > 2 ? 10 : 0) };
+  return {
+    id: `${height}`,
+    height,
+    timestamp: height * 10 + (height > 2 ? 10 : 0),
+    generatorPublicKey: DELEGATE,
+    numberOfTransactions: 1,
+    totalAmount: '7',
+    totalFee: '10000000',
+    reward: '0',
+  };
 }
 
 /** The answer of a node that is well; undefined for a path that it does not know. */

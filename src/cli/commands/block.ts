@@ -1,0 +1,63 @@
+/** `bloomery block`: a block of a node's chain, with its transactions. */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import { nodeAsker, type NodeAsker } from '../ask-node.ts';
+import { epochMsOf } from '../explore/epoch.ts';
+import {
+  BLOCKS,
+  DELEGATES,
+  TRANSACTIONS,
+  type BlockJson,
+  type DelegateJson,
+  type TransactionJson,
+} from '../explore/shapes.ts';
+import { deedOf, isSet, lsk, rowLines, timeText } from '../explore/words.ts';
+import type { QuestionFlags } from '../flags.ts';
+import { printJson, printLines } from '../output.ts';
+
+const HEIGHT_MAX = 4_294_967_295;
+const TRANSACTIONS_SHOWN_MAX = 100;
+
+/**
+ * @param which a height, an id or `latest`
+ * @throws ProtocolError `BLOCK_UNKNOWN`, and what asking throws
+ */
+export async function block(which: string, flags: QuestionFlags): Promise<void> {
+  const node = nodeAsker(flags.node);
+  const found = await findBlock(node, which);
+  const path = `transactions?blockId=${found.id}&limit=${TRANSACTIONS_SHOWN_MAX}`;
+  const transactions =
+    found.numberOfTransactions === 0 ? [] : await node.ask<readonly TransactionJson[]>(path, TRANSACTIONS);
+  if (flags.json === true) {
+    printJson({ block: found, transactions });
+    return;
+  }
+  const { confirmations, previousBlockId, generatorPublicKey } = found;
+  const [delegate] = await node.ask<readonly DelegateJson[]>(`delegates?publicKey=${generatorPublicKey}`, DELEGATES);
+  const time = timeText(found.timestamp, await epochMsOf(node));
+  printLines([
+    ...rowLines([
+      ['block', found.id],
+      ['height', `${found.height}${confirmations === undefined ? '' : `, ${confirmations} confirmations`}`],
+      ['time', time],
+      ['forged by', delegate === undefined ? generatorPublicKey : `${delegate.username}, ${generatorPublicKey}`],
+      ...(isSet(previousBlockId) ? [['after block', previousBlockId] as const] : []),
+      ['reward', lsk(found.reward)],
+      ['fees', lsk(found.totalFee)],
+      ['transactions', `${found.numberOfTransactions}, ${lsk(found.totalAmount)}`],
+    ]),
+    ...transactions.map((each) => `  ${each.id.padEnd(20)}  ${each.senderId} ${deedOf(each)}`),
+  ]);
+}
+
+/** Numbers that may be heights are taken for heights first. */
+async function findBlock(node: NodeAsker, which: string): Promise<BlockJson> {
+  const isHeight = /^[0-9]{1,10}$/.test(which) && Number(which) >= 1 && Number(which) <= HEIGHT_MAX;
+  const questions =
+    which === 'latest' ? ['limit=1'] : [...(isHeight ? [`height=${Number(which)}`] : []), `blockId=${which}`];
+  for (const question of questions) {
+    const [found] = await node.ask<readonly BlockJson[]>(`blocks?${question}`, BLOCKS);
+    if (found !== undefined) return found;
+  }
+  throw new ProtocolError('BLOCK_UNKNOWN', { which }, `${node.base} has no block ${which}`);
+}

@@ -1,0 +1,49 @@
+/** `bloomery tx`: a transaction of a node's chain, or one that waits in its pool. */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import { nodeAsker, type NodeAsker } from '../ask-node.ts';
+import { epochMsOf } from '../explore/epoch.ts';
+import { POOL_STATES } from '../explore/pool-states.ts';
+import { POOLED_TRANSACTIONS, TRANSACTIONS, type TransactionJson } from '../explore/shapes.ts';
+import { deedOf, lsk, rowLines, timeText, typeName } from '../explore/words.ts';
+import type { QuestionFlags } from '../flags.ts';
+import { printJson, printLines } from '../output.ts';
+
+/** @throws ProtocolError `TRANSACTION_UNKNOWN`, and what asking throws */
+export async function showTransaction(id: string, flags: QuestionFlags): Promise<void> {
+  const node = nodeAsker(flags.node);
+  const { transaction, state } = await findTransaction(node, id);
+  if (flags.json === true) {
+    printJson({ transaction, state });
+    return;
+  }
+  const { type, senderId, fee, height, blockId, confirmations, timestamp, signatures = [] } = transaction;
+  const place = height === undefined ? `waits in the pool (${state})` : `block ${blockId} at height ${height}`;
+  printLines(
+    rowLines([
+      ['transaction', id],
+      ['type', `${type}, ${typeName(type)}`],
+      ['sender', `${senderId} ${deedOf(transaction)}`],
+      ['fee', lsk(fee)],
+      ...(timestamp === undefined ? [] : [['time', timeText(timestamp, await epochMsOf(node))] as const]),
+      ...(signatures.length === 0 ? [] : [['signatures', `${signatures.length} of members`] as const]),
+      ['place', `${place}${confirmations === undefined ? '' : `, ${confirmations} confirmations`}`],
+    ]),
+  );
+}
+
+async function findTransaction(
+  node: NodeAsker,
+  id: string,
+): Promise<{ readonly transaction: TransactionJson; readonly state: string }> {
+  const [confirmed] = await node.ask<readonly TransactionJson[]>(`transactions?id=${id}`, TRANSACTIONS);
+  if (confirmed !== undefined) return { transaction: confirmed, state: 'confirmed' };
+  for (const state of POOL_STATES) {
+    const [waiting] = await node.ask<readonly TransactionJson[]>(
+      `node/transactions/${state}?id=${id}`,
+      POOLED_TRANSACTIONS,
+    );
+    if (waiting !== undefined) return { transaction: waiting, state };
+  }
+  throw new ProtocolError('TRANSACTION_UNKNOWN', { id }, `${node.base} knows no transaction ${id}`);
+}

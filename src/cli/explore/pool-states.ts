@@ -1,0 +1,13 @@
+/** The queues of a node's pool, the ones nearest to a block first. */
+export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'received'] as const;
+
+export type PoolStateName = (typeof POOL_STATES)[number];
+
+/** Why a transaction of the queue is in no block yet. */
+export const WAITS_FOR: Readonly<Record<PoolStateName, string>> = {
+  ready: 'for a block',
+  verified: 'for a block',
+  pending: 'for signatures of its group',
+  validated: 'to be held against the state',
+  received: 'to be checked',
+};

@@ -1,0 +1,122 @@
+/** What nodes of the family answer of blocks, transactions, accounts and delegates, as far as commands read it. */
+
+import { listOf, members, optional, text, uint32, type Shape } from '../answer-shapes.ts';
+
+export interface BlockJson {
+  readonly id: string;
+  readonly height: number;
+  /** Seconds since the epoch of the network. */
+  readonly timestamp: number;
+  readonly generatorPublicKey: string;
+  readonly numberOfTransactions: number;
+  /** Beddows, as the amounts below. */
+  readonly totalAmount: string;
+  readonly totalFee: string;
+  readonly reward: string;
+  readonly confirmations?: number;
+  readonly previousBlockId?: string | null;
+}
+
+export interface TransactionJson {
+  readonly id: string;
+  readonly type: number;
+  readonly senderId: string;
+  readonly fee: string;
+  /** Generation 2, as the recipient. */
+  readonly amount?: string;
+  readonly recipientId?: string | null;
+  readonly asset?: unknown;
+  readonly signatures?: readonly string[];
+  /** Of transactions in a block. */
+  readonly height?: number;
+  readonly blockId?: string;
+  readonly confirmations?: number;
+  readonly timestamp?: number;
+}
+
+export interface DelegateJson {
+  readonly username: string;
+  readonly rank: number;
+  /** Beddows. */
+  readonly vote: string;
+  readonly producedBlocks: number;
+  readonly missedBlocks: number;
+  /** Percent. */
+  readonly productivity: number;
+  readonly account: { readonly address: string };
+}
+
+export interface AccountJson {
+  readonly address: string;
+  /** Empty before the account has sent anything. */
+  readonly publicKey?: string | null;
+  readonly balance: string;
+  readonly secondPublicKey?: string | null;
+  readonly delegate?: Omit<DelegateJson, 'account'> | null;
+}
+
+// These go into further questions.
+const id: Shape = matching(/^[0-9]{1,20}$/, 'an id');
+const address: Shape = matching(/^[0-9]{1,21}L$/, 'an address');
+const publicKey: Shape = matching(/^[0-9a-f]{64}$/, 'a public key');
+
+function matching(pattern: RegExp, expected: string): Shape {
+  return (value) => (typeof value === 'string' && pattern.test(value) ? undefined : ` must be ${expected}`);
+}
+
+const amount: Shape = (value) =>
+  typeof value === 'string' && /^[0-9]{1,30}$/.test(value) ? undefined : ' must be a text of digits';
+const percent: Shape = (value) => (Number.isFinite(value) ? undefined : ' must be a number');
+const textOrNothing: Shape = (value) => (value === null ? undefined : optional(text)(value));
+
+const DELEGATE = {
+  username: text,
+  rank: uint32,
+  vote: amount,
+  producedBlocks: uint32,
+  missedBlocks: uint32,
+  productivity: percent,
+};
+
+export const BLOCKS = listOf(
+  members({
+    id,
+    height: uint32,
+    timestamp: uint32,
+    generatorPublicKey: publicKey,
+    numberOfTransactions: uint32,
+    totalAmount: amount,
+    totalFee: amount,
+    reward: amount,
+    confirmations: optional(uint32),
+    previousBlockId: textOrNothing,
+  }),
+);
+
+const TRANSACTION = {
+  id,
+  type: uint32,
+  senderId: text,
+  fee: amount,
+  amount: optional(amount),
+  recipientId: textOrNothing,
+  signatures: optional(listOf(text)),
+  timestamp: optional(uint32),
+  confirmations: optional(uint32),
+};
+
+export const POOLED_TRANSACTIONS = listOf(members(TRANSACTION));
+export const TRANSACTIONS = listOf(members({ ...TRANSACTION, height: uint32, blockId: text }));
+
+export const DELEGATES = listOf(members({ ...DELEGATE, account: members({ address: text }) }));
+
+const nothing: Shape = (value) => (value === null || value === undefined ? undefined : members(DELEGATE)(value));
+export const ACCOUNTS = listOf(
+  members({
+    address,
+    publicKey: textOrNothing,
+    balance: amount,
+    secondPublicKey: textOrNothing,
+    delegate: nothing,
+  }),
+);

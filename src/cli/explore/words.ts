@@ -1,0 +1,105 @@
+/** Blocks and transactions as lines for people. */
+
+import { amountOfDigits, lskText } from '../../primitives/amount.ts';
+import type { TransactionJson } from './shapes.ts';
+
+export type Row = readonly [label: string, value: string];
+
+const LABEL_CHARACTERS = 16;
+const NAMES: Readonly<Record<number, string>> = {
+  0: 'transfer',
+  1: 'second signature',
+  2: 'delegate registration',
+  3: 'vote',
+  4: 'multisignature registration',
+};
+/** Generation 3 numbers the same types from here on. */
+const FIRST_TYPE_GEN3 = 8;
+
+export function rowLines(rows: readonly Row[]): readonly string[] {
+  return rows.map(([label, value]) => `${label.padEnd(LABEL_CHARACTERS)}${value}`);
+}
+
+/** Nodes say null or an empty text for what is not there. */
+export function isSet(text: string | null | undefined): text is string {
+  return typeof text === 'string' && text !== '';
+}
+
+/** @param digits beddows as nodes tell them */
+export function lsk(digits: string): string {
+  return `${lskText(amountOfDigits(digits) ?? 0n)} LSK`;
+}
+
+/** Date and time in UTC. @param epochMs start of the network's time */
+export function timeText(timestampS: number, epochMs: number): string {
+  const date = new Date(epochMs + timestampS * 1000);
+  if (Number.isNaN(date.valueOf())) return `${timestampS} s after the epoch of the network`;
+  return `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** What a transaction does, in a few words: `sends 12.5 LSK to 17L`. */
+export function deedOf({ type, amount, recipientId, asset }: TransactionJson): string {
+  const content = isRecord(asset) ? asset : {};
+  switch (kindOf(type)) {
+    case 0: {
+      const sent = lsk(amount ?? textOf(content['amount']));
+      return `sends ${sent} to ${recipientId ?? textOf(content['recipientId'])}${dataOf(content)}`;
+    }
+    case 1:
+      return 'registers a second passphrase';
+    case 2:
+      return `registers the delegate ${textOf(content['username'] ?? recordOf(content['delegate'])['username'])}`;
+    case 3:
+      return votesOf(content['votes']);
+    case 4: {
+      const group = isRecord(content['multisignature']) ? content['multisignature'] : content;
+      const { min, keysgroup } = group;
+      return `registers a group of ${listOf(keysgroup).length}, of whom ${textOf(min)} must sign`;
+    }
+    default:
+      return `is of type ${type}`;
+  }
+}
+
+/** For example `transfer`. */
+export function typeName(type: number): string {
+  return NAMES[kindOf(type)] ?? `type ${type}`;
+}
+
+function kindOf(type: number): number {
+  return type >= FIRST_TYPE_GEN3 ? type - FIRST_TYPE_GEN3 : type;
+}
+
+function dataOf({ data }: Readonly<Record<string, unknown>>): string {
+  return typeof data === 'string' && data !== '' ? ` with the text ${JSON.stringify(data)}` : '';
+}
+
+function votesOf(votes: unknown): string {
+  const all = listOf(votes).map(textOf);
+  const parts = [
+    ['votes for', all.filter((vote) => vote.startsWith('+'))],
+    ['takes its vote back from', all.filter((vote) => vote.startsWith('-'))],
+  ] as const;
+  const told = parts.flatMap(([words, list]) => (list.length === 0 ? [] : [`${words} ${list.map(keyOf).join(', ')}`]));
+  return told.length === 0 ? 'votes for nobody' : told.join('; ');
+}
+
+function keyOf(vote: string): string {
+  return vote.slice(1);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '?';
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

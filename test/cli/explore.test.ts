@@ -1,0 +1,181 @@
+import test from 'ava';
+import { deedOf } from '../../src/cli/explore/words.ts';
+import { isProblemLine, runCli } from '../support/cli.ts';
+import { nodeAnswering } from '../support/node-answering.ts';
+
+const KEY = 'ab'.repeat(32);
+const BLOCK = {
+  id: '123',
+  height: 7,
+  timestamp: 60,
+  generatorPublicKey: KEY,
+  numberOfTransactions: 1,
+  totalAmount: '350000000',
+  totalFee: '10000000',
+  reward: '500000000',
+  confirmations: 2,
+  previousBlockId: '122',
+};
+const TRANSFER = {
+  id: '17',
+  type: 0,
+  senderId: '1L',
+  recipientId: '2L',
+  amount: '350000000',
+  fee: '10000000',
+  asset: { data: 'rent\u001B[31m' },
+  height: 7,
+  blockId: '123',
+  timestamp: 55,
+  confirmations: 2,
+};
+const DELEGATE = {
+  username: 'smith',
+  rank: 3,
+  vote: '9900000000000000',
+  producedBlocks: 5,
+  missedBlocks: 1,
+  productivity: 83.33,
+  account: { address: '9L', publicKey: KEY },
+};
+const CONSTANTS = { '/api/node/constants': { data: { epoch: '2016-05-24T17:00:00.000Z' } } };
+
+test.serial('a block is shown by its height, by its id and as the latest', async (t) => {
+  const node = await nodeAnswering(t, {
+    ...CONSTANTS,
+    '/api/blocks?limit=1': { data: [BLOCK] },
+    '/api/blocks?height=7': { data: [BLOCK] },
+    // A number that may be a height, and is an id.
+    '/api/blocks?height=123': { data: [] },
+    '/api/blocks?blockId=123': { data: [BLOCK] },
+    [`/api/delegates?publicKey=${KEY}`]: { data: [DELEGATE] },
+    '/api/transactions?blockId=123&limit=100': { data: [TRANSFER] },
+  });
+  for (const which of [[], ['latest'], ['7'], ['123']]) {
+    const { code, stdout, stderr } = await runCli(['block', ...which, '--node', node]);
+    t.is(stderr, '');
+    t.is(code, 0);
+    t.is(
+      stdout,
+      [
+        'block           123',
+        'height          7, 2 confirmations',
+        'time            2016-05-24 17:01:00 UTC',
+        `forged by       smith, ${KEY}`,
+        'after block     122',
+        'reward          5 LSK',
+        'fees            0.1 LSK',
+        'transactions    1, 3.5 LSK',
+        '  17                    1L sends 3.5 LSK to 2L with the text "rent\\u001b[31m"',
+        '',
+      ].join('\n'),
+    );
+  }
+  const { stdout } = await runCli(['block', '7', '--json', '--node', node]);
+  t.deepEqual(JSON.parse(stdout), { block: BLOCK, transactions: [TRANSFER] });
+});
+
+test.serial('what a node does not have is a problem in one line', async (t) => {
+  const empty = { data: [] };
+  const node = await nodeAnswering(t, {
+    '/api/blocks?height=8': empty,
+    '/api/blocks?blockId=8': empty,
+    '/api/transactions?id=8': empty,
+    ...Object.fromEntries(
+      ['ready', 'verified', 'pending', 'validated', 'received'].map((state) => [
+        `/api/node/transactions/${state}?id=8`,
+        empty,
+      ]),
+    ),
+    '/api/accounts?username=nobody': empty,
+  });
+  for (const [args, message] of [
+    [['block', '8'], /has no block 8/],
+    [['tx', '8'], /knows no transaction 8/],
+    [['account', 'nobody'], /knows no account nobody/],
+  ] as const) {
+    const { code, stdout, stderr } = await runCli([...args, '--node', node]);
+    t.is(code, 1);
+    t.is(stdout, '');
+    t.true(isProblemLine(stderr), stderr);
+    t.regex(stderr, message);
+  }
+});
+
+test.serial('a transaction is shown in its block, or in the pool with its signatures', async (t) => {
+  const node = await nodeAnswering(t, {
+    ...CONSTANTS,
+    '/api/transactions?id=17': { data: [TRANSFER] },
+    '/api/transactions?id=18': { data: [] },
+    '/api/node/transactions/ready?id=18': { data: [] },
+    '/api/node/transactions/verified?id=18': { data: [] },
+    '/api/node/transactions/pending?id=18': {
+      data: [
+        { id: '18', type: 10, senderId: '1L', fee: '2500000000', asset: { username: 'smith' }, signatures: [KEY] },
+      ],
+    },
+  });
+  const confirmed = await runCli(['tx', '17', '--node', node]);
+  t.regex(confirmed.stdout, /^place {11}block 123 at height 7, 2 confirmations$/m);
+  t.regex(confirmed.stdout, /^type {12}0, transfer$/m);
+  const pending = await runCli(['tx', '18', '--node', node]);
+  t.is(pending.stderr, '');
+  t.regex(pending.stdout, /^sender {10}1L registers the delegate smith$/m);
+  t.regex(pending.stdout, /^signatures {6}1 of members$/m);
+  t.regex(pending.stdout, /^place {11}waits in the pool \(pending\)$/m);
+});
+
+test.serial('an account is found by address, by public key and by the name of its delegate', async (t) => {
+  const account = { address: '9L', publicKey: KEY, balance: '123', secondPublicKey: '', delegate: DELEGATE };
+  const answer = { data: [account] };
+  const node = await nodeAnswering(t, {
+    '/api/accounts?address=9L': answer,
+    [`/api/accounts?publicKey=${KEY}`]: answer,
+    '/api/accounts?username=sm%26ith': answer,
+    '/api/transactions?senderIdOrRecipientId=9L&sort=timestamp:desc&limit=10': { data: [TRANSFER] },
+  });
+  for (const which of ['9L', KEY, 'sm&ith']) {
+    const { stdout, stderr } = await runCli(['account', which, '--node', node]);
+    t.is(stderr, '');
+    t.regex(stdout, /^balance {9}0\.00000123 LSK$/m);
+    t.regex(stdout, /^delegate {8}smith, rank 3$/m);
+    t.regex(stdout, /^blocks {10}5 forged, 1 missed, productivity 83\.33 %$/m);
+    t.regex(stdout, /^ {2}17 {20}height 7: 1L sends 3\.5 LSK to 2L/m);
+  }
+});
+
+test.serial('delegates are listed by rank, and the pool by what its transactions wait for', async (t) => {
+  const empty = { data: [] };
+  const node = await nodeAnswering(t, {
+    '/api/delegates?sort=rank:asc&limit=2&offset=2': { data: [DELEGATE] },
+    '/api/node/transactions/ready?sort=timestamp:asc&limit=100': { data: [TRANSFER] },
+    '/api/node/transactions/verified?sort=timestamp:asc&limit=100': { data: [TRANSFER] },
+    '/api/node/transactions/pending?sort=timestamp:asc&limit=100': {
+      data: [{ ...TRANSFER, id: '18', signatures: [KEY] }],
+    },
+    '/api/node/transactions/validated?sort=timestamp:asc&limit=100': empty,
+    '/api/node/transactions/received?sort=timestamp:asc&limit=100': empty,
+  });
+  const listed = await runCli(['delegates', '--limit', '2', '--offset', '2', '--node', node]);
+  t.regex(listed.stdout, /^ {4}3 {2}smith +9L +99000000 LSK +5 +1\n$/m);
+  const { stdout } = await runCli(['pool', '--node', node]);
+  const lines = stdout.split('\n');
+  t.is(lines.length, 3);
+  t.regex(lines[0] ?? '', /^17 .*; waits for a block$/);
+  t.regex(lines[1] ?? '', /^18 .*; waits for signatures of its group, has 1$/);
+});
+
+for (const [type, asset, words] of [
+  [8, { amount: '1', recipientId: '2L' }, 'sends 0.00000001 LSK to 2L'],
+  [1, { signature: { publicKey: KEY } }, 'registers a second passphrase'],
+  [2, { delegate: { username: 'smith' } }, 'registers the delegate smith'],
+  [11, { votes: ['+aa', '+bb', '-cc'] }, 'votes for aa, bb; takes its vote back from cc'],
+  [4, { multisignature: { min: 2, keysgroup: ['+a', '+b', '+c'] } }, 'registers a group of 3, of whom 2 must sign'],
+  [12, { min: 1, keysgroup: ['+a'] }, 'registers a group of 1, of whom 1 must sign'],
+  [5, {}, 'is of type 5'],
+  [11, null, 'votes for nobody'],
+] as const) {
+  test(`a transaction of type ${type} with ${JSON.stringify(asset).slice(0, 40)} ${words}`, (t) => {
+    t.is(deedOf({ id: '1', type, senderId: '1L', fee: '1', asset }), words);
+  });
+}
