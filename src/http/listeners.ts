@@ -62,7 +62,7 @@ export function createListeners(
   });
 
   const plain = listenerFor((socket) => {
-    const connection = admission.accept(socket);
+    const connection = admission.accept(socket, true);
     if (connection !== undefined) serve(socket, connection);
   });
   const { tls } = options;
@@ -119,7 +119,7 @@ function createSecureListener(
   });
   handshakes.on('tlsClientError', (_error, secured) => secured.destroy());
   return listenerFor((socket) => {
-    const connection = admission.accept(socket);
+    const connection = admission.accept(socket, false);
     if (connection === undefined) return;
     const name = nameOf(socket);
     handshaking.set(name, connection);

@@ -21,6 +21,8 @@ export interface Allowance {
   readonly remaining: number;
   readonly isRefused: boolean;
   readonly delayMs: number;
+  /** Until the window ends; undefined without a limit. */
+  readonly resetMs: number | undefined;
 }
 
 /** Addresses counted at once: the least recent is forgotten beyond, so a flood of addresses cannot fill the memory. */
@@ -65,12 +67,13 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
         remaining: Math.max(0, max - count),
         isRefused: isTooMuch || isTooMuchInAll,
         delayMs: Math.min(delayed * limits.delayMs, DELAY_MAX_MS),
+        resetMs: windowEndsMs - nowMs,
       };
     },
   };
 }
 
-const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, delayMs: 0 };
+const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, delayMs: 0, resetMs: undefined };
 
 /** What was allowed to the requests that are at work. */
 export type Allowances = WeakMap<IncomingMessage, Allowance>;

@@ -64,7 +64,9 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
         refuse(request, response, refusal);
         return undefined;
       }
-      const told = ['X-RateLimit-Limit', String(allowance.max), 'X-RateLimit-Remaining', String(allowance.remaining)];
+      const { max, remaining, resetMs = 0 } = allowance;
+      const told = ['X-RateLimit-Limit', String(max), 'X-RateLimit-Remaining', String(remaining)];
+      told.push('Retry-After', String(Math.max(1, Math.ceil(resetMs / 1000))));
       refuse(request, response, wantsJson(request) ? TOO_MANY_JSON : TOO_MANY_HTML, told);
       return undefined;
     },

@@ -1,8 +1,10 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { BODY_BYTES_MAX, REFUSALS_MAX } from '../../src/http/admission/limits.ts';
+import { MONOTONIC_CLOCK } from '../../src/http/monotonic-clock.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import { SILENT, type Observer } from '../../src/ports/observer.ts';
+import { WorkShare } from '../../src/primitives/work-share.ts';
 import { BareClient, requestBytes, serveBytes, STRANGER } from './bare-client.ts';
 import { fakeNode } from './fake-node.ts';
 
@@ -165,6 +167,12 @@ test('one address has so many connections, and others have theirs', async (t) =>
   const isCut = (client: BareClient): boolean => client.isClosed || client.isEnded;
   await clients[4]?.until(() => clients.filter(isCut).length === 2);
   t.deepEqual(clients.map(isCut), [false, false, false, true, true]);
+  // The client is told why, and when to come again.
+  const told = clients[4]?.received ?? '';
+  t.regex(
+    told,
+    /^HTTP\/1\.1 503 .*\r\nRetry-After: 5\r\n.*at most 3 of one address \(http\.connectionsPerAddressMax\)/s,
+  );
   for (const from of ['127.0.0.3', '127.0.0.1']) {
     const client = await dial(from);
     client.write(requestBytes('GET /healthz'));
@@ -178,6 +186,22 @@ test('one address has so many connections, and others have theirs', async (t) =>
     await again.until(({ statuses, isClosed, isEnded }) => statuses.length === 1 || isClosed || isEnded);
     isIn = again.statuses[0] === 200;
   }
+});
+
+test('a request on a connection that was kept alive waits for its turn as one on a new connection does', async (t) => {
+  let offsetMs = 0;
+  const clock = { ...MONOTONIC_CLOCK, nowMs: () => MONOTONIC_CLOCK.nowMs() + offsetMs };
+  const workShare = new WorkShare({ clock });
+  const client = await (await serveBytes(t, fakeNode(3), { ...PUBLIC, workShare }))();
+  client.write(requestBytes('GET /healthz'));
+  await client.until(({ statuses }) => statuses.length === 1);
+  // What strangers may take of the time is used up for longer than node:http keeps an idle connection.
+  const spent = workShare.begin();
+  offsetMs += 8_000;
+  spent();
+  client.write(requestBytes('GET /healthz'));
+  await client.until(({ statuses, isClosed }) => statuses.length === 2 || isClosed);
+  t.deepEqual(client.statuses, [200, 200]);
 });
 
 test('connections that say nothing, or half of something, are ended in time; one that rests between requests is not', async (t) => {

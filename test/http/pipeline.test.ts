@@ -333,6 +333,8 @@ test('past the limit of a window a client gets 429, shared by all routes and cou
   t.is(refused.status, 429);
   t.deepEqual(refused.body, { message: 'Too many requests, please try again later.' });
   t.is(refused.headers.get('x-ratelimit-limit'), '3');
+  const seconds = Number(refused.headers.get('retry-after'));
+  t.true(Number.isInteger(seconds) && seconds >= 1 && seconds <= Math.ceil(limits.windowMs / 1000), `${seconds}`);
   t.is(refused.headers.get('access-control-allow-origin'), null);
   const page = await ask('/blocks');
   t.is(page.status, 429);

@@ -18,6 +18,7 @@ import { Connections } from './connections.ts';
 import { ACCEPT_MS, LINGERING_MAX, SWEEP_MS, type AdmissionLimits } from './limits.ts';
 import { Penalties } from './penalties.ts';
 import { Refusals, type RefusalReason } from './refusals.ts';
+import { tooManyConnectionsAnswer } from './refused-answers.ts';
 import { Turns } from './turns.ts';
 
 /** Between two looks at the time limits: more says that the process could do nothing meanwhile. */
@@ -45,6 +46,8 @@ export class Admission implements ConnectionHost {
   /** Strangers whose connection ends behind its last answer. */
   readonly #lingering = new Set<ClientConnection>();
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
+  /** For clients that are not shut out. */
+  readonly #fullAnswers: Readonly<Partial<Record<RefusalReason, Buffer>>>;
   #sweptMs: number;
   #isClosed = false;
 
@@ -59,11 +62,21 @@ export class Admission implements ConnectionHost {
     this.#penalties = new Penalties(clock, limits.arrivalsPerAddressMax);
     this.#refusals = new Refusals(observer, clock);
     this.#sweptMs = clock.nowMs();
+    const ofAddress = `at most ${limits.connectionsPerAddressMax} of one address (http.connectionsPerAddressMax)`;
+    this.#fullAnswers = {
+      address_connections: tooManyConnectionsAnswer(`Too many connections: ${ofAddress}.`),
+      connections: tooManyConnectionsAnswer('Too many connections: the node serves no more at once.'),
+    };
     this.#sweepLater();
   }
 
-  /** A connection was accepted. @returns undefined when it was closed at once */
-  accept(socket: Socket): ClientConnection | undefined {
+  /**
+   * A connection was accepted.
+   *
+   * @param canTell whether the client reads HTTP as it comes, without TLS
+   * @returns undefined when it was closed at once
+   */
+  accept(socket: Socket, canTell: boolean): ClientConnection | undefined {
     const address = socket.remoteAddress;
     if (address === undefined || this.#isClosed) {
       socket.destroy();
@@ -77,7 +90,9 @@ export class Admission implements ConnectionHost {
       (isTrusted ? undefined : this.#penalties.arrive(key)) ?? this.#connections.obstacle(key, isTrusted);
     if (obstacle !== undefined) {
       this.#refusals.count(obstacle);
-      socket.destroy();
+      const answer = canTell && !this.turns.isPressed ? this.#fullAnswers[obstacle] : undefined;
+      if (answer === undefined) socket.destroy();
+      else closeWith(socket, answer);
       return undefined;
     }
     const connection = new ClientConnection(socket, key, isTrusted, this);
@@ -173,4 +188,10 @@ export class Admission implements ConnectionHost {
     observer.gauge('http_connections', this.#connections.size - this.#connections.strangers, { client: 'trusted' });
     observer.gauge('http_buffered_bytes', this.buffers.bytes);
   }
+}
+
+/** The system may reset a connection whose client has sent something already; most clients read the answer all the same. */
+function closeWith(socket: Socket, answer: Buffer): void {
+  socket.on('error', () => socket.destroy());
+  socket.write(answer, () => socket.destroy());
 }

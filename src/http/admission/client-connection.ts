@@ -299,11 +299,23 @@ export class ClientConnection implements Place, Holder {
     if (this.isTrusted) return this.#letThrough();
     const before = this.#phase;
     this.#phase = 'waiting';
+    const restoreTimeout = this.#stopTimeout();
     this.#takeTurn(() => {
       this.#phase = before;
+      restoreTimeout();
       this.#letThrough();
     });
     this.#settle();
+  }
+
+  /**
+   * While what came waits for its turn, the parser takes the connection for an idle one and would close it: `checkTime` bounds
+   * the wait.
+   */
+  #stopTimeout(): () => void {
+    const { timeout = 0 } = this.#socket;
+    this.#socket.setTimeout(0);
+    return () => this.#socket.setTimeout(timeout);
   }
 
   #takeTurn(work: () => void): void {

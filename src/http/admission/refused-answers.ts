@@ -2,19 +2,32 @@
 
 import { STATUS_CODES } from 'node:http';
 
-/** A whole answer that ends its connection. */
-export function lastAnswer(status: number, body: object | undefined = undefined): Buffer {
+/** A whole answer that ends its connection. @param headers lines */
+export function lastAnswer(
+  status: number,
+  body: object | undefined = undefined,
+  headers: readonly string[] = [],
+): Buffer {
   const text = body === undefined ? '' : JSON.stringify(body);
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     ...(body === undefined ? [] : ['Content-Type: application/json; charset=utf-8']),
     `Content-Length: ${Buffer.byteLength(text)}`,
+    ...headers,
     'Connection: close',
   ];
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${text}`, 'utf8');
 }
 
 export const REQUEST_TIMEOUT_ANSWER = lastAnswer(408);
+
+/** What a client is told that has too many connections, before it has asked anything. */
+export function tooManyConnectionsAnswer(message: string): Buffer {
+  return lastAnswer(503, { message }, [`Retry-After: ${RETRY_AFTER_S}`]);
+}
+
+/** By then a client that closes what it no longer needs has room again. */
+const RETRY_AFTER_S = 5;
 
 /** What a request that cannot be parsed is told, by the code of the parser's error. */
 export function malformedAnswer(code: string | undefined): Buffer {
