@@ -48,11 +48,16 @@ export const OPTIONS = {
       100,
       100_000,
     ),
-    connectionsPerAddressMax: integer('Connections of one address that is neither; a /64 with IPv6.', 100, 1, 100_000),
+    connectionsPerAddressMax: integer(
+      'Connections of one address, unless it is this machine or in `accessWhitelist`. With IPv6 a /64 counts as one address.',
+      100,
+      1,
+      100_000,
+    ),
     rateLimitMax: integer('Requests of one address in a window; 0 for no limit.', 0, 0, 1_000_000_000),
     rateLimitWindowMs: integer('Length of that window.', 60_000, 1, 86_400_000, { unit: 'ms' }),
     rateLimitStrangersMax: integer(
-      'The same for addresses of other machines while `rateLimitMax` is 0; 0 for no limit.',
+      'Requests of one address of another machine in a window, while `rateLimitMax` is 0; 0 for no limit.',
       1200,
       0,
       1_000_000_000,
@@ -81,7 +86,13 @@ export const OPTIONS = {
     tlsKeyFile: text('Private key of that listener, a PEM file.', '', 'a path', () => true),
     tlsCertificateFile: text('Certificate of that listener and those above it, a PEM file.', '', 'a path', () => true),
     headersTimeoutMs: integer('Time that a client has to send its headers.', 5000, 1, 40_000, { unit: 'ms' }),
-    socketTimeoutMs: integer('Idle time after which a connection is closed.', 20_000, 1, 120_000, { unit: 'ms' }),
+    socketTimeoutMs: integer(
+      'Time within a request in which no byte moves, after which its connection is closed; between requests it is 5 s.',
+      20_000,
+      1,
+      120_000,
+      { unit: 'ms' },
+    ),
   },
   p2p: {
     enabled: flag('Whether the node has peers; without, it neither listens nor dials.', true),

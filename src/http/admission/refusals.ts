@@ -74,7 +74,7 @@ export class Refusals {
   }
 }
 
-/** An unknown path or a slow client is everyday; the others tell of somebody who should not be there or asks too much. */
+/** Reasons that are worth a line: the client may not ask, or asks too much. Unknown paths and slow clients are everyday. */
 const LINE_REASONS: readonly RefusalReason[] = [
   'access',
   'rate',
