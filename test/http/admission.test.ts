@@ -161,12 +161,16 @@ test('a large body that is refused does not take the answer with it', async (t) 
 });
 
 test('one address has so many connections, and others have theirs', async (t) => {
-  const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, limits: { ...limits, connectionsPerAddressMax: 3 } });
+  const reasons: string[] = [];
+  const few = { ...limits, connectionsPerAddressMax: 3 };
+  const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, observer: observerOf(reasons), limits: few });
   const clients: BareClient[] = [];
   for (let count = 0; count < 5; count += 1) clients.push(await dial());
   const isCut = (client: BareClient): boolean => client.isClosed || client.isEnded;
   await clients[4]?.until(() => clients.filter(isCut).length === 2);
   t.deepEqual(clients.map(isCut), [false, false, false, true, true]);
+  await clients[0]?.until(() => reasons.includes('address_connections'));
+  t.deepEqual([...new Set(reasons)], ['address_connections']);
   // The client is told why, and when to come again.
   const told = clients[4]?.received ?? '';
   t.regex(
