@@ -322,6 +322,14 @@ test.serial('every fault of the catalogue has been induced', (t) => {
   t.true(induced.size >= 20);
 });
 
+test('a ceiling of memory that is too low for the configuration is found, as start finds it', async (t) => {
+  const its = await scene(t);
+  writeFileSync(its.config, JSON.stringify({ memory: { ceilingMb: 1300 }, pool: { transactionsPerQueueMax: 5000 } }));
+  const [first] = await examine(its);
+  t.is(first?.code, 'CONFIG_WRONG');
+  t.regex(first?.evidence ?? '', /memory\.ceilingMb must be at least \d+/);
+});
+
 test('docs/troubleshooting.md has every fault with its cause and remedy', (t) => {
   const file = join(packageDirectory(), 'docs', 'troubleshooting.md');
   const rows = Object.entries(FAULTS).map(
