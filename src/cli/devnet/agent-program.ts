@@ -16,6 +16,7 @@ import { MetricsRegistry } from '../../telemetry/metrics.ts';
 import { logOptionsOf } from '../log-options.ts';
 import { note, printLine } from '../output.ts';
 import { EXIT, problemOf, usageError } from '../problems.ts';
+import { nameSourcesInTraces } from '../stack-traces.ts';
 import { stopRequest, type StopRequest } from '../stop-request.ts';
 import type { AgentEvent, AgentStart, NumberedAnswer, NumberedRequest } from './messages.ts';
 import { NodeAgent } from './node-agent.ts';
@@ -28,6 +29,7 @@ interface Ending extends StopRequest {
   readonly error: ProtocolError;
 }
 
+nameSourcesInTraces();
 try {
   await run(process.argv.slice(2));
   process.exit(process.exitCode ?? EXIT.ok);
