@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 
 const NODE_MIN = [20, 19];
-const MAIN = new URL('../dist/src/cli/main.js', import.meta.url);
+const MAIN = new URL('../dist/src/bundle/main.js', import.meta.url);
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {

@@ -17,6 +17,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { bundleDashboard } from './bundle.js';
 import { compileSources } from './compile.js';
+import { areProgramsThere, bundlePrograms } from './programs.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = path.join(ROOT, 'dist');
@@ -33,10 +34,13 @@ const SETTINGS = [
   'bin/build.js',
   'bin/bundle.js',
   'bin/compile.js',
+  'bin/programs.js',
 ];
 /** The page that browsers run is not compiled for Node but bundled. */
 const PAGE = path.join(ROOT, 'src', 'dashboard', 'page');
 const BUNDLE = path.join(DIST, 'src', 'dashboard', 'bundle');
+/** The programs of the product, each in one file: what `bin/bloomery.js` runs. */
+const PROGRAMS = path.join(DIST, 'src', 'bundle');
 
 const PAGE_FILES = ['.tsx', '.css', '.html', '.svg', '.json'];
 
@@ -68,6 +72,7 @@ async function build() {
     });
     removeOrphans();
     await bundleDashboard(PAGE, BUNDLE);
+    await bundlePrograms({ root: ROOT, target: PROGRAMS });
     writeRecord({ version: packageVersion(), time: `${new Date().toISOString().slice(0, 19)}Z`, commit: commit() });
     writeFileSync(STAMP, wanted);
     return 0;
@@ -85,7 +90,8 @@ function stamped() {
 }
 
 function outputIsThere() {
-  return SOURCES.every((folder) => existsSync(path.join(DIST, folder))) && existsSync(RECORD) && existsSync(BUNDLE);
+  const isCompiled = SOURCES.every((folder) => existsSync(path.join(DIST, folder)));
+  return isCompiled && existsSync(RECORD) && existsSync(BUNDLE) && areProgramsThere(PROGRAMS);
 }
 
 /** A commit may change without any source: the record of an older build then names the wrong one. */
@@ -171,7 +177,7 @@ function reasonOf(error) {
 function removeOrphans() {
   for (const folder of SOURCES) {
     for (const file of filesIn(path.join(DIST, folder), '.js')) {
-      if (file.startsWith(`${BUNDLE}${path.sep}`)) continue;
+      if ([BUNDLE, PROGRAMS].some((folder) => file.startsWith(`${folder}${path.sep}`))) continue;
       const source = path.join(ROOT, path.relative(DIST, file)).replace(/\.js$/, '.ts');
       if (existsSync(source)) continue;
       rmSync(file);

@@ -4,7 +4,9 @@ import { CommanderError } from 'commander';
 import { note, noteText } from './output.ts';
 import { EXIT, problemOf } from './problems.ts';
 import { createProgram } from './program.ts';
+import { nameSourcesInTraces } from './stack-traces.ts';
 
+nameSourcesInTraces();
 process.on('uncaughtException', fail);
 
 try {

@@ -3,16 +3,20 @@
  * measured right beside it, because machines are noisy.
  *
  * `--long` imports 10,000 and 100,000 blocks (some minutes), `--import` measures nothing else, `--http` the HTTP interface,
- * `--readers` a node that forges beside readers of its events, `--slots` how soon blocks come in their slots.
+ * `--readers` a node that forges beside readers of its events, `--slots` how soon blocks come in their slots. `--start`
+ * measures how soon a devnet forges, 20 times (`--runs N`); with a folder after it (`--start DIR`) the build there as well, in
+ * turns, and the ratio.
  */
 
 import { performance } from 'node:perf_hooks';
+import { packageDirectory } from '../../src/config/package.ts';
 import { createNoble, loadSodium, selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';
 import { sha256 } from '../../src/crypto/hash.ts';
 import { utf8 } from '../../src/primitives/bytes.ts';
 import { createInlineVerifier, createVerifierPool } from '../../src/workers/verifier-pool.ts';
 import { applyChain, figure, makeChain, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
 import { measureDevnet } from './devnet.ts';
+import { measureDevnetStart, type StartFigures } from './devnet-start.ts';
 import { measureEventReaders } from './event-readers.ts';
 import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
@@ -23,6 +27,7 @@ const EMPTY_BLOCKS = 3000;
 const EVENT_READERS = 1000;
 const READER_BLOCKS = 20;
 const SLOTS = 1000;
+const START_RUNS = 20;
 /** Room for every answer of a run, so that none is computed twice and none is remembered from another run. */
 const ANSWERS_MAX = 100_000;
 
@@ -50,6 +55,11 @@ if (process.argv.includes('--readers')) {
 
 if (process.argv.includes('--slots')) {
   await benchSlots();
+  process.exit();
+}
+
+if (process.argv.includes('--start')) {
+  await benchStart();
   process.exit();
 }
 
@@ -122,6 +132,36 @@ async function benchSlots(): Promise<void> {
     ['worst', `${figure(worstMs)} ms`],
     ['own slots that passed unused', String(missed)],
   ]);
+}
+
+async function benchStart(): Promise<void> {
+  const other = process.argv[process.argv.indexOf('--start') + 1];
+  const runs = process.argv.includes('--runs') ? Number(process.argv[process.argv.indexOf('--runs') + 1]) : START_RUNS;
+  const roots = [packageDirectory(), ...(other === undefined || other.startsWith('--') ? [] : [other])];
+  const figures = new Map(roots.map((root) => [root, [] as StartFigures[]]));
+  for (let run = 0; run < runs; run += 1)
+    for (const root of roots) figures.get(root)?.push(await measureDevnetStart(root));
+  const rows = roots.map((root) => {
+    const all = figures.get(root) ?? [];
+    const seconds = all.map((each) => each.seconds).sort((a, b) => a - b);
+    const processor = all.map((each) => each.processorSeconds).sort((a, b) => a - b);
+    return { root, median: middle(seconds), worst: seconds.at(-1) ?? 0, processor: middle(processor) };
+  });
+  const [own] = rows;
+  printTable(`From bloomery devnet to a forged block on four nodes, ${runs} runs`, [
+    ['build', 'median', 'longest', 'processor time, median', 'time for one of ours'],
+    ...rows.map(({ root, median, worst, processor }) => [
+      root === packageDirectory() ? 'this one' : root,
+      `${figure(median, 2)} s`,
+      `${figure(worst, 2)} s`,
+      `${figure(processor, 2)} s`,
+      figure(median / (own?.median ?? 1), 2),
+    ]),
+  ]);
+}
+
+function middle(sorted: readonly number[]): number {
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
 /** Different keys and messages, as a chain has them. */

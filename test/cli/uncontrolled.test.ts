@@ -2,7 +2,7 @@
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
@@ -19,7 +19,8 @@ const YEAR_MS = 365 * 24 * 3600 * 1000;
 
 /** Files of the build that a file loads, itself included. */
 function loadedBy(file: string, found = new Set<string>()): ReadonlySet<string> {
-  if (found.has(file)) return found;
+  // A package that is bundled has paths in its comments.
+  if (found.has(file) || !existsSync(file)) return found;
   found.add(file);
   const text = readFileSync(file, 'utf8');
   for (const [, path = ''] of text.matchAll(/(?:\bfrom |\bimport |\bimport\()["'](\.{1,2}\/[^"'\n]*)["']/g)) {
@@ -38,6 +39,28 @@ test('what bloomery start loads cannot move a clock, answer an agent or pass a s
   );
   const agent = [...loadedBy(resolve(SOURCES, 'cli/devnet/agent-program.js'))];
   t.true(agent.includes(resolve(SOURCES, 'node/movable-clock.js')), 'the agent does');
+});
+
+test('the programs that are shipped keep that apart, too', (t) => {
+  const bundle = resolve(SOURCES, 'bundle');
+  const sourcesOf = (files: Iterable<string>): readonly string[] =>
+    [...files].flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/^\/\/ (src\/.*)$/gm)].map(([, name = '']) => name),
+    );
+  const entry = readdirSync(bundle).find((name) => {
+    return (
+      name.endsWith('.js') && readFileSync(resolve(bundle, name), 'utf8').includes('\n// src/cli/commands/start.ts\n')
+    );
+  });
+  const loaded = sourcesOf(loadedBy(resolve(bundle, entry ?? 'none')));
+  t.true(loaded.length > 200, 'the sources were read');
+  t.true(loaded.includes('src/node/node.ts'));
+  t.deepEqual(
+    loaded.filter((name) => name.startsWith('src/cli/devnet/') || name === 'src/node/movable-clock.ts'),
+    [],
+  );
+  const agent = sourcesOf(loadedBy(resolve(bundle, 'agent-program.js')));
+  t.true(agent.includes('src/node/movable-clock.ts'), 'the agent does');
 });
 
 test('a node that bloomery start runs takes no word over the channel of a parent, nor at its port', async (t) => {

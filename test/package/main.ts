@@ -37,7 +37,9 @@ try {
   );
   if (strays.length > 0) throw new Error(`the package holds ${strays.join(', ')}`);
   for (const needed of [
-    'dist/src/cli/main.js',
+    'dist/src/bundle/main.js',
+    'dist/src/bundle/agent-program.js',
+    'dist/src/bundle/LICENSES.txt',
     'dist/src/build.json',
     'dist/src/dashboard/bundle/index.html',
     'networks/devnet/network.json',

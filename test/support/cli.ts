@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 
-/** What the executable loads, as compiled beside this file. */
-export const CLI_ENTRY = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
+/** What the executable loads: the program in one file, beside what was compiled of this one. */
+export const CLI_ENTRY = fileURLToPath(new URL('../../src/bundle/main.js', import.meta.url));
 
 export interface CliResult {
   readonly code: number | null;

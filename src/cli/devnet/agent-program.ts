@@ -14,9 +14,11 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { beginNodeProgram } from '../node-program.ts';
 import { note, printLine } from '../output.ts';
 import { EXIT, problemOf, usageError } from '../problems.ts';
+import { nameSourcesInTraces } from '../stack-traces.ts';
 import type { AgentEvent, AgentStart, NumberedAnswer, NumberedRequest } from './messages.ts';
 import { NodeAgent } from './node-agent.ts';
 
+nameSourcesInTraces();
 try {
   await run(process.argv.slice(2));
   process.exit(process.exitCode ?? EXIT.ok);

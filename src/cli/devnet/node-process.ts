@@ -3,10 +3,11 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { programBeside } from '../../workers/job-threads.ts';
 import { ProcessLink, type LinkOptions } from './agent-link.ts';
 import { agentArguments, startArguments, type PlannedNode } from './plan.ts';
 
-const AGENT_PROGRAM = fileURLToPath(new URL(import.meta.url.replace(/node-process(\.[a-z]+)$/, 'agent-program$1')));
+const AGENT_PROGRAM = fileURLToPath(programBeside(import.meta.url, 'agent-program'));
 
 /** How a process ended. */
 export interface NodeEnd {

@@ -165,7 +165,8 @@ interface Look {
 function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Look): readonly Promise<NodeRow>[] {
   const running = nodes.filter(({ stateName }) => stateName === 'running');
   // The chain's own counters: one node's word is enough, and the first that answers gives it.
-  const delegates = firstAnswer(running.map(({ client }) => client));
+  const asked = running.filter(({ process }) => isStarted || process?.link?.isUsable !== false);
+  const delegates = firstAnswer(asked.map(({ client }) => client));
   return nodes.map(async ({ node, client, process, stateName }) => {
     const ports = { index: node.index, httpPort: node.httpPort, wsPort: node.wsPort };
     const without = (absence: NodeRow['absence']): NodeRow => ({
@@ -176,6 +177,8 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Loo
     if (process === undefined || stateName === 'paused') {
       return without(stateName === 'running' ? 'ended' : stateName);
     }
+    // Its agent says when it is up; until then every question would only cost it time.
+    if (!isStarted && process.link?.isUsable === false) return without('starting');
     try {
       const [status, peers, counts] = await Promise.all([client.status(), client.connectedPeers(), delegates]);
       const own = new Set(node.delegates.map(({ publicKey }) => publicKey));

@@ -10,6 +10,7 @@ import { runInNewContext } from 'node:vm';
 import { Worker } from 'node:worker_threads';
 import type { Observer } from '../../ports/observer.ts';
 import { messageOf } from '../../primitives/errors.ts';
+import { programBeside } from '../../workers/job-threads.ts';
 import { SAMPLE_INTERVAL_MS, type HealthLimits } from './health.ts';
 import { Pulse } from './pulse.ts';
 
@@ -49,7 +50,7 @@ export const THREAD_BYTES_MAX =
 export function startWatchdog({ limits, exitCode, log, observer }: WatchdogOptions): Watchdog {
   const pulse = new Pulse();
   const data: WatchdogData = { memory: pulse.memory, limits, log };
-  const program = new URL(import.meta.url.replace(/watchdog(\.[a-z]+)$/, 'watchdog-worker$1'));
+  const program = programBeside(import.meta.url, 'watchdog-worker');
   const worker = new Worker(program, { name: 'watchdog', workerData: data, resourceLimits: THREAD_LIMITS });
   let isStopped = false;
   const lost = (reason: string): void => {

@@ -31,7 +31,8 @@ export function createShapeCompiler(
   isId: (text: string) => boolean = isLooseId,
 ): ShapeCompiler {
   const makeAjv = (): Ajv.Ajv => {
-    const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false });
+    // The schemas are our own: to compile the schema of schemas for them takes longer than all else here.
+    const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false, meta: false, validateSchema: false });
     ajv.addFormat('id', isId);
     ajv.addFormat('address', (text: string) => addressFault(text) === undefined);
     ajv.addFormat('amount', (text: string) => canonicalDigits(text) !== undefined);

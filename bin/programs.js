@@ -1,0 +1,77 @@
+/**
+ * Bundles each program of the product into one file with all that it loads, beside the files that the compiler leaves. A node
+ * that reads its 760 modules one by one spends two thirds of its start on that.
+ *
+ * What one program alone uses stays in its file and what several use is in chunks, so that `bloomery start` loads nothing that
+ * is for a devnet. `import()` stays what it is: a part that is loaded when it is needed.
+ */
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** Below `src`. A program finds another one beside itself by its name (`programBeside`). */
+export const PROGRAMS = [
+  'cli/main.ts',
+  'cli/devnet/agent-program.ts',
+  'node/watchdog/watchdog-worker.ts',
+  'workers/line-worker.ts',
+  'workers/verify-worker.ts',
+];
+
+/** Packages with compiled parts: they look for them beside their own files. */
+const NATIVE = ['lmdb', 'sodium-native'];
+
+/** Packages in the CommonJS form ask for Node's modules at run time. */
+const REQUIRE =
+  "import { createRequire as requireBeside } from 'node:module'; const require = requireBeside(import.meta.url);";
+
+/**
+ * @param {{ root: string, target: string }} parts `target` is made anew
+ * @throws an error with `errors` when a source cannot be compiled, after it was told on standard error
+ */
+export async function bundlePrograms({ root, target }) {
+  // A development package: a person who only runs what was built has none.
+  const { build } = await import('esbuild');
+  const { outputFiles, metafile } = await build({
+    entryPoints: PROGRAMS.map((file) => path.join(root, 'src', file)),
+    absWorkingDir: path.resolve(root),
+    outdir: target,
+    entryNames: '[name]',
+    chunkNames: 'chunk-[hash]',
+    bundle: true,
+    splitting: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    external: NATIVE,
+    banner: { js: REQUIRE },
+    sourcemap: true,
+    sourcesContent: false,
+    legalComments: 'none',
+    tsconfig: path.join(root, 'tsconfig.json'),
+    logLevel: 'warning',
+  });
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+  for (const file of outputFiles) writeFileSync(file.path, file.contents);
+  writeFileSync(path.join(target, 'LICENSES.txt'), licencesOf(root, Object.keys(metafile.inputs)));
+}
+
+/** The licences of the packages whose files are in the bundle, as they ask for. */
+function licencesOf(root, inputs) {
+  const folders = new Set(inputs.flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
+  const texts = [...folders].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(path.join(root, folder, 'package.json'), 'utf8'));
+    const file = readdirSync(path.join(root, folder)).find((each) => /^(licen[cs]e|copying)/i.test(each));
+    const text = file === undefined ? '' : readFileSync(path.join(root, folder, file), 'utf8').trim();
+    return `${name} ${version}: ${license ?? 'see its licence'}\n\n${text}\n`;
+  });
+  return texts.join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** Whether all programs were bundled into the folder. */
+export function areProgramsThere(target) {
+  return PROGRAMS.every((file) => existsSync(path.join(target, `${path.basename(file, '.ts')}.js`)));
+}

@@ -1,0 +1,94 @@
+/**
+ * Stack traces that name the sources. The programs are bundled into a few files, and a place in those tells nobody anything.
+ *
+ * Node can read source maps itself, but it does so for every file that it loads, which costs a tenth of a start. Here a map
+ * is read when a trace is, and only for the places of that trace.
+ */
+
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packageDirectory } from '../config/package.ts';
+import { LruMap } from '../primitives/bounded.ts';
+
+/** Line and column of a place, from 1 on, as traces have them. */
+interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Places of traces that were looked up: the same fault leaves the same trace every time. */
+const PLACES_MAX = 1000;
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+const CONTINUES = 0b100000;
+
+/** From now on `stack` of an error tells places of sources, where the file of the program has a source map beside it. */
+export function nameSourcesInTraces(): void {
+  const known = new LruMap<string, string>(PLACES_MAX);
+  Error.prepareStackTrace = (error, sites) => {
+    const lines = sites.map((site) => `\n    at ${String(site)}`);
+    try {
+      return `${String(error)}${lines.map((line) => withSource(line, known)).join('')}`;
+    } catch {
+      // A trace in the words of the bundle is better than none.
+      return `${String(error)}${lines.join('')}`;
+    }
+  };
+}
+
+function withSource(line: string, known: LruMap<string, string>): string {
+  return line.replace(/(file:\/\/[^\s()]+\.js):(\d+):(\d+)/, (text, url: string, row: string, column: string) => {
+    const found = known.get(text) ?? sourceOf(url, { line: Number(row), column: Number(column) }) ?? text;
+    known.set(text, found);
+    return found;
+  });
+}
+
+function sourceOf(url: string, place: Place): string | undefined {
+  let map: { readonly mappings: string; readonly sources: readonly string[] };
+  try {
+    map = JSON.parse(readFileSync(new URL(`${url}.map`), 'utf8')) as typeof map;
+  } catch {
+    return undefined;
+  }
+  const found = originalPlace(map.mappings, place);
+  const source = found === undefined ? undefined : map.sources[found.source];
+  if (found === undefined || source === undefined) return undefined;
+  return `${relative(packageDirectory(), fileURLToPath(new URL(source, url)))}:${found.line}:${found.column}`;
+}
+
+/**
+ * The place in the sources that a place of the compiled file came from: of the last mapping in its line that begins no later.
+ *
+ * @param mappings of a source map of version 3: `;` ends a line, `,` a mapping, whose fields are differences in base 64
+ */
+export function originalPlace(mappings: string, { line, column }: Place): (Place & { source: number }) | undefined {
+  let row = 1;
+  let found: (Place & { source: number }) | undefined;
+  // Column in the compiled line; index of the source, line and column there, each from 0 on.
+  const state = [0, 0, 0, 0];
+  let [field, value, shift] = [0, 0, 0];
+  for (let at = 0; at < mappings.length; at += 1) {
+    const character = mappings[at] ?? '';
+    if (character === ';' || character === ',') {
+      field = 0;
+      if (character === ',') continue;
+      if (row === line) break;
+      row += 1;
+      state[0] = 0;
+      continue;
+    }
+    const digit = DIGITS.indexOf(character);
+    value += (digit & ~CONTINUES) << shift;
+    shift += 5;
+    if ((digit & CONTINUES) !== 0) continue;
+    if (field < state.length) state[field] = (state[field] ?? 0) + (value & 1 ? -(value >> 1) : value >> 1);
+    [value, shift] = [0, 0];
+    field += 1;
+    const [begins = 0, source = 0, sourceLine = 0, sourceColumn = 0] = state;
+    if (row !== line || field !== state.length) continue;
+    if (begins >= column) break;
+    found = { source, line: sourceLine + 1, column: sourceColumn + 1 };
+  }
+  return found;
+}

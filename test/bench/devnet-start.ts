@@ -1,0 +1,67 @@
+/** From the command to a forged block on four nodes: time, and time of the processor in all processes of the devnet. */
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePortRanges } from '../support/ports.ts';
+
+const NODES = 4;
+const DEADLINE_MS = 300_000;
+const POLL_MS = 20;
+/** Linux counts processor time in hundredths of a second. */
+const TICK_S = 0.01;
+
+export interface StartFigures {
+  /** Until each of the nodes answers with a forged block. */
+  readonly seconds: number;
+  /** Of supervisor and nodes until then; 0 where the system does not tell. */
+  readonly processorSeconds: number;
+}
+
+/** @param root folder of the package whose devnet is started, built */
+export async function measureDevnetStart(root: string): Promise<StartFigures> {
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-bench-start-'));
+  const { http, ws } = await freePortRanges(NODES);
+  const startedMs = performance.now();
+  const flags = ['--data-dir', directory, '--http-port', `${http}`, '--ws-port', `${ws}`];
+  const supervisor = spawn(process.execPath, [join(root, 'bin/bloomery.js'), 'devnet', ...flags], { stdio: 'ignore' });
+  const ended = new Promise((resolve) => supervisor.once('exit', resolve));
+  try {
+    for (let node = 0; node < NODES; node += 1) await forged(http + node, startedMs + DEADLINE_MS);
+    const seconds = (performance.now() - startedMs) / 1000;
+    return { seconds, processorSeconds: processorSecondsOf(supervisor.pid ?? 0) };
+  } finally {
+    supervisor.kill('SIGTERM');
+    await ended;
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function forged(port: number, deadlineMs: number): Promise<void> {
+  while (performance.now() < deadlineMs) {
+    const height = await fetch(`http://127.0.0.1:${port}/api/node/status`)
+      .then(async (response) => ((await response.json()) as { data: { height: number } }).data.height)
+      .catch(() => 0);
+    if (height >= 2) return;
+    await sleep(POLL_MS);
+  }
+  throw new Error(`the node on port ${port} has no forged block after ${DEADLINE_MS / 1000} s`);
+}
+
+/** Of a process and its children. */
+function processorSecondsOf(pid: number): number {
+  let seconds = 0;
+  for (const name of readdirSync('/proc').filter((each) => /^[0-9]+$/.test(each))) {
+    try {
+      const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+      if (Number(name) !== pid && Number(fields[1]) !== pid) continue;
+      seconds += (Number(fields[11]) + Number(fields[12])) * TICK_S;
+    } catch {
+      // It has ended, or there is no such folder here.
+    }
+  }
+  return seconds;
+}
