@@ -136,7 +136,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: QUESTIONS,
     input: /__proto__/,
     matches:
-      /: 400 here \((UNKNOWN_PARAM|INVALID_TYPE).*, 200 there|: both 400, added body\.errors\[\] \(UNKNOWN_PARAM/,
+      /: 400 here \((UNKNOWN_PARAM|INVALID_TYPE).*, (200|404) there|: both 400, added body\.errors\[\] \(UNKNOWN_PARAM/,
     reference: 'a parameter named `__proto__`, and what stands in brackets of that name, is passed over',
     here: 'unknown parameters, and values of a wrong type, like others',
     reason: 'They are. A filter that is passed over answers what nobody asked for.',
@@ -144,7 +144,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     target: QUESTIONS,
     input: /hasOwnProperty|toString/,
-    matches: /: 400 here \((UNKNOWN_PARAM|INVALID_TYPE).*, 500 there/,
+    matches: /: 400 here \((UNKNOWN_PARAM|INVALID_TYPE).*, 500 there|: 404 here \(.*not found\), 500 there/,
     reference: 'a parameter or its brackets named `hasOwnProperty`, and brackets named `toString`: 500',
     here: 'unknown parameters, and values of a wrong type, like others',
     reason: 'They are.',
