@@ -214,9 +214,13 @@ function rawRequestOf(request: Request): RawRequest {
     query: parseQuery(queryTextOf(request.url)),
     path: request.params as Readonly<Record<string, string>>,
     body: request.body as unknown,
-    contentType: request.headers['content-type']?.split(';')[0]?.trim().toLowerCase(),
+    contentType: mediaTypeOf(request.headers['content-type']),
     client: request.ip,
   };
+}
+
+function mediaTypeOf(header: string | undefined): string | undefined {
+  return header ? header.split(';')[0]?.trim().toLowerCase() : undefined;
 }
 
 function refuseOtherMethods(routes: readonly Route[]): RequestHandler {
@@ -239,7 +243,7 @@ function methodNotAllowed(): Problem {
   return new Problem(405, { message: 'Method not allowed' });
 }
 
-/** Clients that cannot send a PUT announce it on a POST. */
+/** Clients that cannot send other methods announce them on a POST. */
 function overrideMethod(request: Request, response: Response, next: NextFunction): void {
   if (request.method === 'POST') {
     response.vary('X-HTTP-Method-Override');

@@ -19,13 +19,14 @@ export type Query = ReadonlyMap<string, QueryValue>;
  */
 export function parseQuery(text: string): Query {
   const query = new Map<string, QueryValue>();
+  let nameless = 0;
   for (const part of text.split('&')) {
     if (part === '') continue;
     const bracketed = part.indexOf(']=');
     const end = bracketed < 0 ? part.indexOf('=') : bracketed + 1;
     const key = decode(end < 0 ? part : part.slice(0, end));
     const value = end < 0 ? '' : decode(part.slice(end + 1));
-    const { name, kind } = placeOf(key);
+    const { name, kind } = key === '[]' ? { name: String(nameless++), kind: 'plain' } : placeOf(key);
     if (query.has(name) || kind === 'object') query.set(name, undefined);
     else query.set(name, kind === 'list' ? { element: value } : value);
   }
@@ -40,13 +41,16 @@ interface Place {
 /** Larger ones name a member of an object. */
 const LIST_INDEX_MAX = 20;
 
-/** What a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`; without a name before them, the first pair names it: `[a]`. */
+/**
+ * What a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`; without a name before them, the first pair names it: `[a]`. An empty
+ * first pair is a place in a list, where names are numbers.
+ */
 function placeOf(key: string): Place {
   const brackets = [...key.matchAll(/\[([^[\]]*)\]/g)];
   const start = brackets[0]?.index;
   if (start === undefined) return { name: key, kind: 'plain' };
   const inside = brackets.map(([, content = '']) => content);
-  const name = start > 0 ? key.slice(0, start) : (inside.shift() ?? '');
+  const name = start > 0 ? key.slice(0, start) : inside.shift() || '0';
   if (inside.length === 0) return { name, kind: 'plain' };
   const isList = inside.every(
     (index) => index === '' || (/^(?:0|[1-9][0-9]?)$/.test(index) && Number(index) <= LIST_INDEX_MAX),
@@ -64,10 +68,11 @@ function decode(text: string): string {
   }
 }
 
-/** The part of a request target after the first `?`; empty without one. */
+/** The part of a request target after the first `?` and before a `#`; empty without one. */
 export function queryTextOf(target: string): string {
-  const start = target.indexOf('?');
-  return start < 0 ? '' : target.slice(start + 1).replace(/#.*$/s, '');
+  const [withoutFragment = ''] = target.split('#', 1);
+  const start = withoutFragment.indexOf('?');
+  return start < 0 ? '' : withoutFragment.slice(start + 1);
 }
 
 export type Converted =

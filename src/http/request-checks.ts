@@ -3,7 +3,7 @@
  * asks for something that there is, and brings a body that somebody wants. Refusals are answered here, from bytes made once.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
 import { clientAddresses, createAccessRule } from './access.ts';
 import type { Admission } from './admission/admission.ts';
 import { BODY_BYTES_MAX, BODY_BYTES_PER_REQUEST } from './admission/limits.ts';
@@ -83,7 +83,7 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
         return WITHOUT_BODY;
       }
       const encoding = headers['content-encoding'];
-      if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      if (encoding && encoding.toLowerCase() !== 'identity') {
         return void refuse(request, response, COMPRESSED);
       }
       if (Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX) return void refuse(request, response, TOO_LARGE);
@@ -95,10 +95,13 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
 const WITH_BODY = { takesBody: true };
 const WITHOUT_BODY = { takesBody: false };
 
-/** Clients that cannot send a PUT announce it on a POST. */
+/** Clients that cannot send other methods announce them on a POST. Of several the first counts. */
 export function methodOf({ method = '', headers }: IncomingMessage): string {
   const said = headers['x-http-method-override'];
-  return method === 'POST' && typeof said === 'string' && said.toUpperCase() === 'PUT' ? 'PUT' : method;
+  if (method !== 'POST' || typeof said !== 'string') return method;
+  const [first = ''] = said.split(',', 1);
+  const announced = first.trim().toUpperCase();
+  return METHODS.includes(announced) ? announced : method;
 }
 
 export function bringsBody({ headers }: IncomingMessage): boolean {

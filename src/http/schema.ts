@@ -84,11 +84,12 @@ function reportKeys(schema: Schema, value: object, report: Report): void {
 }
 
 function reportLength(schema: Schema, value: string, report: Report): void {
-  const length = [...value].length;
-  if (schema.maxLength !== undefined && length > schema.maxLength)
-    report('MAX_LENGTH', `String is too long (${length} chars), maximum ${schema.maxLength}`);
-  if (schema.minLength !== undefined && length < schema.minLength)
-    report('MIN_LENGTH', `String is too short (${length} chars), minimum ${schema.minLength}`);
+  const characters = [...value].length;
+  // Clients are told UTF-16 units.
+  if (schema.maxLength !== undefined && characters > schema.maxLength)
+    report('MAX_LENGTH', `String is too long (${value.length} chars), maximum ${schema.maxLength}`);
+  if (schema.minLength !== undefined && characters < schema.minLength)
+    report('MIN_LENGTH', `String is too short (${value.length} chars), minimum ${schema.minLength}`);
 }
 
 function reportBounds(schema: Schema, value: number, report: Report): void {

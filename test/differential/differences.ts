@@ -10,6 +10,8 @@ export interface KnownDifference {
   readonly matches?: RegExp;
   /** Meets the names of targets; all by default. */
   readonly target?: RegExp;
+  /** Meets the inputs; all by default. Without it, one difference could hide another of the same name. */
+  readonly input?: RegExp;
   readonly reference: string;
   readonly here: string;
   readonly reason: string;
@@ -107,8 +109,9 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
 ];
 
-export function knownDifference(target: string, difference: string): KnownDifference | undefined {
+export function knownDifference(target: string, difference: string, example: string): KnownDifference | undefined {
   return [...KNOWN_DIFFERENCES, ...HTTP_DIFFERENCES].find(
-    (known) => known.matches?.test(difference) === true && (known.target?.test(target) ?? true),
+    ({ matches, target: targets, input }) =>
+      matches?.test(difference) === true && (targets?.test(target) ?? true) && (input?.test(example) ?? true),
   );
 }

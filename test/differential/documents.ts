@@ -3,7 +3,7 @@
 import { idOf } from '../../src/crypto/hash.ts';
 import type { Below } from '../fuzz/mutate.ts';
 import { pick } from './mutations.ts';
-import { anyAsset, inGeneration2, PEOPLE, signatureOf, type Person } from './people.ts';
+import { anyAsset, DELEGATES, inGeneration2, PEOPLE, signatureOf, type Person } from './people.ts';
 import { referenceTransaction, type ReferencePackage } from './reference.ts';
 
 export const NETWORK_IDENTIFIER = '11'.repeat(32);
@@ -140,6 +140,8 @@ export function namedMembers(document: Document): readonly Person[] {
   const keysgroup = asset?.keysgroup ?? asset?.multisignature?.keysgroup;
   if (!Array.isArray(keysgroup)) return [];
   return keysgroup.flatMap((key: unknown) =>
-    PEOPLE.filter(({ publicKey }) => typeof key === 'string' && key.slice(1).toLowerCase() === publicKey),
+    [...PEOPLE, ...DELEGATES].filter(
+      ({ publicKey }) => typeof key === 'string' && key.slice(1).toLowerCase() === publicKey,
+    ),
   );
 }

@@ -99,10 +99,12 @@ export function mutate(document: Record<string, unknown>, below: Below): void {
   for (let round = 1 + (below(4) === 0 ? below(3) : 0); round > 0; round -= 1) mutateOnce(document, below);
 }
 
-/** JSON of a document, sometimes with a member given twice; the last one counts. */
+/** JSON of a document, sometimes with a member given twice (the last one counts) or a number written otherwise. */
 export function textOf(document: unknown, below: Below): string {
   const text = JSON.stringify(document) ?? 'null';
-  if (below(12) !== 0) return text;
+  const kind = below(16);
+  if (kind === 0) return numberOtherwise(text, below);
+  if (kind > 2) return text;
   const brace = text.indexOf('{', below(text.length));
   if (brace < 0 || text[brace + 1] === '}') return text;
   const names = typeof document === 'object' && document !== null ? Object.keys(document) : [];
@@ -111,6 +113,16 @@ export function textOf(document: unknown, below: Below): string {
   // At the end of the document it is the one that counts.
   if (below(3) === 0) return `${text.slice(0, -1)},${member}}`;
   return `${text.slice(0, brace + 1)}${member},${text.slice(brace + 1)}`;
+}
+
+/** The one zero that is not the other, and numbers with points and exponents. */
+function numberOtherwise(text: string, below: Below): string {
+  const numbers = [...text.matchAll(/(?<=[:[,])-?[0-9]+(?=[\]},])/g)];
+  if (numbers.length === 0) return text;
+  const { 0: number, index } = pick(numbers, below);
+  const other =
+    number === '0' && below(2) === 0 ? '-0' : number + pick(['.0', 'e0', 'E+0', '.00000000000000000001'], below);
+  return text.slice(0, index) + other + text.slice(index + number.length);
 }
 
 /** Another letter case of a hexadecimal text or of another. */

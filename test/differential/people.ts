@@ -17,11 +17,18 @@ export interface Person {
 const ed25519 = defaultEd25519();
 
 /** Few, so that they meet again and again. */
-export const PEOPLE: readonly Person[] = Array.from({ length: 9 }, (_, index) => {
-  const keyPair = ed25519.keyPairOfSeed(sha256(utf8(`person ${index}`)));
-  const publicKey = hexOf(keyPair.publicKey);
-  return { keyPair, publicKey, address: addressOf(publicKey) };
-});
+export const PEOPLE = personsNamed('person', 9);
+
+/** More delegates than an account may vote for. */
+export const DELEGATES = personsNamed('delegate', 104);
+
+function personsNamed(name: string, length: number): readonly Person[] {
+  return Array.from({ length }, (_, index) => {
+    const keyPair = ed25519.keyPairOfSeed(sha256(utf8(`${name} ${index}`)));
+    const publicKey = hexOf(keyPair.publicKey);
+    return { keyPair, publicKey, address: addressOf(publicKey) };
+  });
+}
 
 export function signatureOf(message: Uint8Array, { keyPair }: Person): string {
   return hexOf(ed25519.sign(sha256(message), keyPair.privateKey));

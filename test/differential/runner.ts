@@ -56,10 +56,12 @@ export async function runTarget(target: Target, cases: number, seed: number): Pr
 
   function note(kept: Map<string, DifferenceClass>, name: string | undefined, example: string): void {
     if (name === undefined) return;
-    const found = kept.get(name);
+    const known = knownDifference(target.name, name, example);
+    const key = `${known?.reference ?? ''} ${name}`;
+    const found = kept.get(key);
     if (found === undefined) {
       if (kept.size >= CLASSES_MAX) return;
-      kept.set(name, { target: target.name, name, known: knownDifference(target.name, name), count: 1, example });
+      kept.set(key, { target: target.name, name, known, count: 1, example });
       return;
     }
     found.count += 1;

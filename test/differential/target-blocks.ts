@@ -21,9 +21,8 @@ import { NOW_S, type Handlers, type RoundEntry } from './reference-node.ts';
 import { AccountTable, fullRow, requireStorable, type Columns } from '../support/reference-tables.ts';
 import { referenceTransaction, type ReferencePackage, type ReferenceTransaction } from './reference.ts';
 import type { Target } from './target.ts';
+import { anySequence, type Account, type BlockContent } from './sequences.ts';
 import { anyAccounts, fill } from './world.ts';
-
-type Account = Parameters<typeof fullRow>[0];
 
 /** A case as it is printed: the accounts before, and the block. */
 interface Case {
@@ -33,21 +32,16 @@ interface Case {
 
 const COUNT_MAX = 5;
 
+/** Transactions of one moment, each by itself, by any accounts. */
 export function blockTarget(reference: ReferencePackage, handlers: Handlers): Target {
-  const { generation } = reference;
-  const ours = oursOf(generation);
-  const bytes = generation === 2 ? gen2Bytes : gen3Bytes;
-  const format: BlockFormat = { headerBytes, transactionBytes: bytes.transactionBytes };
-  return { name: `generation ${generation}, blocks`, compare: (below) => compareText(anyCase(below)), compareText };
+  return targetOf(`generation ${reference.generation}, blocks`, reference, handlers, anyContent);
 
-  function anyCase(below: Below): string {
+  function anyContent(below: Below): BlockContent {
     const accounts = anyAccounts(below);
     const count = below(2) === 0 ? 1 : 1 + below(COUNT_MAX);
     const transactions = Array.from({ length: count }, () => anyTransaction(accounts.map(fullRow), below));
     if (below(20) === 0) transactions.push(structuredClone(pick(transactions, below)));
-    // What the documents come to as JSON is what both sides get.
-    const block = JSON.parse(JSON.stringify(headerFor(transactions, below))) as JsonObject;
-    return JSON.stringify({ accounts, block });
+    return { accounts, transactions };
   }
 
   function anyTransaction(accounts: readonly Columns[], below: Below): Document {
@@ -95,6 +89,35 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     if (below(4) === 0) asset['amount'] ??= structuredClone(pick(AMOUNTS, below));
     if (below(12) === 0) addUnknown(asset, below);
     if (below(30) === 0) mutate(document, below);
+  }
+}
+
+/** Transactions that build on each other. */
+export function sequenceTarget(reference: ReferencePackage, handlers: Handlers): Target {
+  const target = targetOf(`generation ${reference.generation}, sequences`, reference, handlers, (below) =>
+    anySequence(reference, below),
+  );
+  // Each takes as long as three others.
+  return { ...target, weight: 0.4 };
+}
+
+function targetOf(
+  name: string,
+  reference: ReferencePackage,
+  handlers: Handlers,
+  anyContent: (below: Below) => BlockContent,
+): Target {
+  const { generation } = reference;
+  const ours = oursOf(generation);
+  const bytes = generation === 2 ? gen2Bytes : gen3Bytes;
+  const format: BlockFormat = { headerBytes, transactionBytes: bytes.transactionBytes };
+  return { name, compare: (below) => compareText(anyCase(below)), compareText };
+
+  function anyCase(below: Below): string {
+    const { accounts, transactions } = anyContent(below);
+    // What the documents come to as JSON is what both sides get.
+    const block = JSON.parse(JSON.stringify(headerFor(transactions, below))) as JsonObject;
+    return JSON.stringify({ accounts, block });
   }
 
   function headerFor(transactions: readonly Document[], below: Below): JsonObject {

@@ -2,7 +2,7 @@
 
 import type { ReferencePackage } from './reference.ts';
 import type { Handlers } from './reference-node.ts';
-import { blockTarget } from './target-blocks.ts';
+import { blockTarget, sequenceTarget } from './target-blocks.ts';
 import { headerTarget } from './target-headers.ts';
 import { signatureTarget } from './target-signatures.ts';
 import { olderTransactionTarget, transactionTarget } from './target-transactions.ts';
@@ -18,6 +18,7 @@ export function targetsOf({ package: reference, handlers }: Reference): readonly
   return [
     transactionTarget(reference),
     blockTarget(reference, handlers),
+    sequenceTarget(reference, handlers),
     signatureTarget(reference, handlers),
     headerTarget(reference, handlers),
     ...(reference.generation === 2 ? [olderTransactionTarget(reference)] : []),

@@ -121,6 +121,30 @@ test('a POST may ask to be treated as a PUT', async (t) => {
   t.is(answer.headers.get('vary'), 'X-HTTP-Method-Override, Accept-Encoding');
 });
 
+test('a POST may ask to be treated as any method, and the first of several counts', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  const as = (method: string) => ({ method: 'POST', headers: { 'X-HTTP-Method-Override': method } });
+  t.is((await ask('/api/transactions', as('get'))).status, 200);
+  const other = await ask('/api/transactions', as('DELETE'));
+  t.is(other.status, 405);
+  t.is(other.headers.get('allow'), 'GET, POST');
+  const forging = withBody({ publicKey: '', password: 'elephant', forging: true });
+  const headers = { ...(forging.headers as object), 'X-HTTP-Method-Override': ' put , GET' };
+  t.is((await ask('/api/node/status/forging', { ...forging, headers })).status, 200);
+  // What is no method changes nothing.
+  t.is((await ask('/api/node/status', as('nothing'))).status, 405);
+});
+
+test('an empty content type is none, and an empty encoding of the content is no encoding', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  const untyped = await ask('/api/transactions', { method: 'POST', headers: { 'content-type': '' }, body: '{}' });
+  t.is(untyped.status, 400);
+  const { errors } = untyped.body as { errors: readonly { readonly message: string }[] };
+  t.regex(errors[0]?.message ?? '', /^Invalid Content-Type \(application\/octet-stream\)/);
+  const headers = { 'content-type': 'application/json', 'content-encoding': '' };
+  t.is((await ask('/api/transactions', { method: 'POST', headers, body: '{}' })).status, 400);
+});
+
 test('a body that is no JSON object or list answers 400 where a body is taken, and is not read elsewhere', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const [path, status] of [

@@ -81,9 +81,10 @@ test('elements of a list are named by their index, last first', (t) => {
   );
 });
 
-test('lengths count characters, not UTF-16 units', (t) => {
+test('lengths count characters, and are told in UTF-16 units', (t) => {
   t.deepEqual(faultsOf({ type: 'string', maxLength: 2 }, '💣💣'), []);
-  t.is(faultsOf({ type: 'string', maxLength: 1 }, '💣💣')[0]?.message, 'String is too long (2 chars), maximum 1');
+  t.is(faultsOf({ type: 'string', maxLength: 1 }, '💣💣')[0]?.message, 'String is too long (4 chars), maximum 1');
+  t.is(faultsOf({ type: 'string', minLength: 2 }, '💣')[0]?.message, 'String is too short (2 chars), minimum 2');
 });
 
 test('members that every object inherits are not read as sent', (t) => {
@@ -139,6 +140,19 @@ test('the query text starts after the first question mark', (t) => {
   t.is(queryTextOf('/a?b=1?2'), 'b=1?2');
   t.is(queryTextOf('/a'), '');
   t.is(queryTextOf('/a?b#c'), 'b');
+  t.is(queryTextOf('/a?b#c?d'), 'b');
+  t.is(queryTextOf('/a#c?b=1'), '');
+});
+
+test('brackets without a name before them and nothing in them are counted', (t) => {
+  t.deepEqual(
+    [...parseQuery('[]=1&a=2&[]=3&[][x]=4')],
+    [
+      ['0', undefined],
+      ['a', '2'],
+      ['1', '3'],
+    ],
+  );
 });
 
 test('texts become integers as leniently as clients expect', (t) => {

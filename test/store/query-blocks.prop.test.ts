@@ -2,10 +2,12 @@ import test from 'ava';
 import { fc } from '../support/fast-check.ts';
 
 import type { BlockQuery } from '../../src/ports/queries.ts';
-import { BACKENDS } from './backends.ts';
+import { createQueries } from '../../src/store/queries.ts';
+import { paramsWith } from '../support/fixtures.ts';
+import { BACKENDS, withStore } from './backends.ts';
 import { eachWorld } from './made-worlds.ts';
-import { direction, page, isSameByCursor, person, request, seconds, some } from './model.ts';
-import { PEOPLE } from './world.ts';
+import { build, direction, page, isSameByCursor, person, request, seconds, some } from './model.ts';
+import { Dice, PEOPLE } from './world.ts';
 
 const filters = some({
   height: fc.integer({ min: 0, max: 20 }),
@@ -72,6 +74,21 @@ for (const backend of BACKENDS) {
         }),
         { items: tip === undefined ? [] : [tip], total: 1 },
       );
+    });
+  });
+
+  test(`${backend}: a round pays a delegate for each block that it forged in it`, async (t) => {
+    await withStore(backend, async (store) => {
+      const { blocks } = build(store, new Dice(5), 20);
+      const params = paramsWith({ generation: 2, activeDelegates: 5 });
+      const chain = createQueries(store, params);
+      const finished = blocks.slice(0, blocks.length - (blocks.length % 5));
+      for (const generator of PEOPLE) {
+        const { blocks: payments } = await chain.roundForgingStatistics(generator, -1, 2 ** 31);
+        t.is(payments, finished.filter(({ generatorPublicKey }) => generatorPublicKey === generator).length);
+      }
+      const places = finished.map(({ height, generatorPublicKey }) => `${Math.ceil(height / 5)} ${generatorPublicKey}`);
+      t.true(new Set(places).size < places.length, 'somebody forged twice in a round');
     });
   });
 }

@@ -85,7 +85,9 @@ function dappOf({ name, type, category, ...optional }: DappDescription): DappDes
   const texts = Object.entries({ description, tags, link, icon }).flatMap(([key, text]) =>
     text === undefined || text === '' ? [] : [[key, storableText(text)]],
   );
-  return { ...(Object.fromEntries(texts) as Partial<DappDescription>), name: storableText(name), type, category };
+  // JSON has a minus zero, bytes have not.
+  const numbers = { type: type || 0, category: category || 0 };
+  return { ...(Object.fromEntries(texts) as Partial<DappDescription>), name: storableText(name), ...numbers };
 }
 
 function endsWithAny(text: string, suffixes: readonly string[]): boolean {

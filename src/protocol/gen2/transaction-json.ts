@@ -6,7 +6,7 @@ import { isU64Decimal } from '../../primitives/bytes.ts';
 import type { Exceptions } from '../params.ts';
 import { GEN2_DIALECT } from '../tx/apply-context.ts';
 import { isExcepted } from '../tx/exceptions.ts';
-import { boundedList, canonicalDigits, member } from '../tx/json.ts';
+import { boundedList, canonicalDigits, member, numberIn } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES, isPlainlyWritten } from '../tx/schema.ts';
 import { assetOf, keyAsWritten, writtenKey } from '../tx/written.ts';
 import type { JsonObject, Payload, Transaction, Written } from '../types.ts';
@@ -226,7 +226,6 @@ function typeFor(json: unknown, types: Types): Gen2Type {
 }
 
 function documentOf(json: unknown, type: Gen2Type): Document {
-  const timestamp = member(json, 'timestamp');
   const senderPublicKey = member(json, 'senderPublicKey') || '';
   return {
     id: member(json, 'id'),
@@ -236,7 +235,7 @@ function documentOf(json: unknown, type: Gen2Type): Document {
     amount: numberText(member(json, 'amount')) ?? '0',
     fee: numberText(member(json, 'fee')) ?? STATIC_FEES[type.type] ?? '0',
     type: type.type,
-    timestamp: typeof timestamp === 'number' ? timestamp : 0,
+    timestamp: numberIn(json, 'timestamp'),
     senderId: member(json, 'senderId') || (addressOfHex(senderPublicKey) ?? ''),
     senderPublicKey,
     recipientId: member(json, 'recipientId') || '',

@@ -5,7 +5,7 @@ import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';
 import type { Exceptions } from '../params.ts';
 import { GEN3_DIALECT } from '../tx/apply-context.ts';
 import { isExcepted } from '../tx/exceptions.ts';
-import { boundedList, member } from '../tx/json.ts';
+import { boundedList, member, numberIn } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES, isPlainlyWritten, type SharedMembers } from '../tx/schema.ts';
 import type { TransactionType } from '../tx/transaction-type.ts';
 import { assetOf, keyAsWritten, writtenKey } from '../tx/written.ts';
@@ -105,14 +105,13 @@ function typeFor(json: unknown, types: Types): TransactionType {
 }
 
 function baseMembers(json: unknown, type: TransactionType): BaseMembers {
-  const timestamp = member(json, 'timestamp');
   return {
     id: member(json, 'id'),
     blockId: member(json, 'blockId'),
     height: member(json, 'height'),
     confirmations: member(json, 'confirmations'),
     type: type.type,
-    timestamp: typeof timestamp === 'number' ? timestamp : 0,
+    timestamp: numberIn(json, 'timestamp'),
     senderPublicKey: member(json, 'senderPublicKey') || '',
     signature: member(json, 'signature'),
     signSignature: member(json, 'signSignature') || undefined,

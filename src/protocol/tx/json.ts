@@ -6,6 +6,12 @@ export function member(value: unknown, name: string): unknown {
   return Object.getOwnPropertyDescriptor(value, name)?.value as unknown;
 }
 
+/** A member that is a number, and 0 for anything else. Minus zero, which JSON has and bytes have not, is 0 too. */
+export function numberIn(value: unknown, name: string): number {
+  const number = member(value, name);
+  return typeof number === 'number' && number !== 0 ? number : 0;
+}
+
 /**
  * Longest list that is looked at. The largest list that any rule allows has 101 entries (a genesis vote), so what lies
  * beyond cannot make a refused list right, and a list of a million entries costs no more than a list of this length.

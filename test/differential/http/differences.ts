@@ -42,6 +42,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: /joined/,
+    input: /after|broadhash|recipientPublicKey|rank|voteWeight|state|networkId|node\/transactions/i,
     matches:
       /^GET \/api\/(delegates|peers|transactions|node\/transactions\/\w+)\/?: (200|400) here.*, 400 there \((UNKNOWN_PARAM|ENUM_MISMATCH|INVALID_TYPE)|^GET \/api\/(delegates|peers|transactions|node\/transactions\/\w+)\/?: both 400/i,
     reference: "the other generation's parameters, sorts and states are unknown",
@@ -50,6 +51,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: /joined/,
+    input: /[?&]forging/,
     matches: /^GET \/api\/node\/status\/forging: (400 here|both 200)/i,
     reference: 'generation 2 passes over `forging` at the status of forging',
     here: 'a filter as in generation 3, unless the dialect is strict',
@@ -57,21 +59,23 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: QUESTIONS,
-    matches: /(: both 200, changed body\.data\[\]\.nextSlot|\/forgers: )/i,
+    input: /offset/i,
+    matches: /\/forgers\/?: both 200, changed body\.data\[\]\.nextSlot/i,
     reference: 'forgers with an offset: slot numbers too small by the offset',
     here: 'the true slots',
     reason: 'The next slot of a delegate is a fact.',
   },
   {
     target: ANY,
-    matches:
-      /Cannot convert object to primitive value|: both 400, changed body\.errors\[\]\.message \(INVALID_TYPE\+INVALID_FORMAT/,
+    input: /toString/,
+    matches: /Cannot convert object to primitive value|: both 400, changed body\.errors\[\]\.message \(INVALID_TYPE/,
     reference: 'an object with a member `toString` in place of a text: the text of a failure of the engine',
     here: 'wrong type and wrong format, as for any object',
     reason: 'The failure says nothing of the request.',
   },
   {
     target: SUBMISSIONS,
+    input: /APPLICATION/,
     matches:
       /^\w+ \/api\/(transactions|signatures|node\/status\/forging): (both 400, changed body\.errors\[\]\.code|\d+ here.*INVALID_CONTENT_TYPE)/,
     reference: 'a content type in capitals is refused',
@@ -80,6 +84,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: SUBMISSIONS,
+    // Its escape stands in a text of JSON within a text of JSON.
+    input: /\\\\ud[89a-f]/i,
     matches: /both 400, changed body\.errors\[\]\.errors\[\]\.message/,
     reference: 'half of a surrogate pair in a refused value is repeated as U+FFFD',
     here: 'repeated as the escape that it came as',
@@ -124,5 +130,81 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       'generation 2: a signature object with an id, key or signature that is none, or with a further member: 500',
     here: '400 with what is wrong, and further members are passed over, as in generation 3',
     reason: 'The real node fails where it wants to punish a peer that there is not.',
+  },
+  {
+    target: QUESTIONS,
+    input: /__proto__/,
+    matches:
+      /: 400 here \((UNKNOWN_PARAM|INVALID_TYPE).*, (200|404) there|: both 400, (added|changed) body\.errors\[\](\.name)? \(UNKNOWN_PARAM/,
+    reference: 'a parameter named `__proto__`, and what stands in brackets of that name, is passed over',
+    here: 'unknown parameters, and values of a wrong type, like others',
+    reason: 'They are. A filter that is passed over answers what nobody asked for.',
+  },
+  {
+    target: QUESTIONS,
+    input: /hasOwnProperty|toString/,
+    matches: /: 40[04] here \(.*, 500 there/,
+    reference: 'a parameter or its brackets named `hasOwnProperty`, and brackets named `toString`: 500',
+    here: 'unknown parameters, and values of a wrong type, like others',
+    reason: 'They are.',
+  },
+  {
+    target: QUESTIONS,
+    input: /(&[^&]*){1000}/,
+    matches: /: 40[04] here \(.*, 200 there|: both 400, added body\.errors\[\]|: both 200, changed body\.meta/,
+    reference: 'of more than 1,000 parameters those behind the thousandth are passed over',
+    here: 'all are looked at',
+    reason:
+      'A filter that is passed over answers what nobody asked for, and a request of 16 kB has no more than 8,000.',
+  },
+  {
+    target: QUESTIONS,
+    input: /%(?![0-9a-f]{2})|%[89a-f]/i,
+    matches: /: 404 here \(Page not found\)?, 500 there|: 404 here, 500 there/,
+    reference: 'a path that cannot be decoded (`/accounts/%zz/multisignature_groups`): 500',
+    here: '404 like other paths that name nothing',
+    reason: 'The client is at fault, not the node.',
+  },
+  {
+    target: QUESTIONS,
+    input: /\\/,
+    matches: /: 404 here.*, (200|400) there/,
+    reference: 'a backslash in a path counts as a slash',
+    here: '404',
+    reason: 'No RFC says so, and proxies that look at paths do not take it for one.',
+  },
+  {
+    target: SUBMISSIONS,
+    input: /"content-type"/,
+    matches: /: both 400, changed body\.errors\[\]\.errors\[\]\.(code|message) \(INVALID_CONTENT_TYPE/,
+    reference:
+      'a body of a content type that is refused is read as a form or as JSON all the same, and its faults are told too',
+    here: 'it is not read, and has the faults of an empty object',
+    reason: 'A body that is refused unread costs nothing. Both name the content type first.',
+  },
+  {
+    target: SUBMISSIONS,
+    input: /charset=/,
+    matches: /: (400|415) here.*, 500 there/,
+    reference: 'a body in a charset that the real node does not know, among them UTF-32, and a form in any: 500',
+    here: '415, or 400 for a form, which is not read; UTF-32 is known',
+    reason: 'The client is at fault, not the node.',
+  },
+  {
+    target: SUBMISSIONS,
+    input: /application\/json;"/,
+    matches: /^\w+ \/api\/(transactions|signatures|node\/status\/forging): /,
+    reference: 'a body of type `application/json;` is taken for an empty one',
+    here: 'it is read',
+    reason: 'A semicolon without a parameter says nothing else than the type.',
+  },
+  {
+    target: SUBMISSIONS,
+    input: /"body":"\s*\[+(-?[0-9]|true|false)/,
+    matches: /: both 400, changed body\.errors\[\]\.errors\[\]\.message \(INVALID_TYPE/,
+    reference:
+      'generation 2: a list of one number in place of an object is told as a number, one of a boolean as a boolean',
+    here: 'told as a list, as in generation 3',
+    reason: 'It is one.',
   },
 ];

@@ -163,12 +163,56 @@ const NAMES = [
     'length',
     '_',
   ],
-  ...['data', 'address', 'publickey', 'ip', 'id', 'blockId', 'search', 'transactionId', 'lisk', 'x y', 'é'],
+  ...[
+    '__proto__',
+    'hasOwnProperty',
+    'valueOf',
+    'data',
+    'address',
+    'publickey',
+    'ip',
+    'id',
+    'blockId',
+    'search',
+    'transactionId',
+    'lisk',
+    'x y',
+    'é',
+  ],
 ];
 const NUMBERS = [
   ...['007', '+5', '1e1', '1E2', '0x10', '1.0', '1.5', '-1', '-0', ' 5', '5 ', '', ' ', 'abc', 'null', 'true', 'NaN'],
   ...['Infinity', '-Infinity', '1e400', '101', '102', '3000000000', '9007199254740993', '٣', '1_0', '1,0', '5n', '0'],
 ];
+const ODD_PAIRS = [
+  ...[
+    '=1',
+    '=',
+    '&',
+    '?',
+    '%zz=1',
+    'a=%ff',
+    '[]=1',
+    '[]=1&[]=2',
+    '[0]=1',
+    '[][x]=1',
+    '[limit]=1',
+    '#x?limit=1',
+    '%00=1',
+  ],
+  ...['a;limit=2', 'a.limit=2', 'limit%00=1', '%6cimit=2', 'utf8=%E2%9C%93', '&'.repeat(1000)],
+];
+/** Headers of GETs that no answer depends on, and of POSTs that stand for other methods. */
+const HEADERS: readonly Readonly<Record<string, string>>[] = [
+  ...['text/html', '*/*;q=0', 'x', ''].map((accept) => ({ accept })),
+  ...[{ 'if-none-match': '*' }, { 'if-modified-since': 'Thu, 01 Jan 2099 00:00:00 GMT' }, { range: 'bytes=0-1' }],
+  ...[
+    { 'content-type': 'application/xml' },
+    { 'x-http-method-override': 'POST' },
+    { 'accept-encoding': 'identity;q=0' },
+  ],
+];
+const OVERRIDES = ['GET', 'get', 'PUT', 'put, GET', ' DELETE', 'PATCH', 'nothing', ','];
 const TEXTS = [
   ...[
     '',
@@ -238,10 +282,12 @@ export class Questions {
       const [name = anyName, value = '1'] = (texts[0] ?? '').split('=');
       texts.push(`${name || anyName}=${value}`);
     } else if (kind === 10) {
-      const brackets = pick(['[]', '[0]', '[1]', '[x]', '[][]', '[', ']', '[x][y]', '[25]', '%5B%5D'], below);
+      const brackets = pick(
+        ['[]', '[0]', '[1]', '[x]', '[][]', '[', ']', '[x][y]', '[25]', '%5B%5D', '[__proto__]', '[toString]'],
+        below,
+      );
       add(`${anyName}${brackets}`, pick([...NUMBERS, '1', '1', 'a'], below));
-    } else if (kind === 11)
-      texts.splice(below(texts.length + 1), 0, pick(['=1', '=', '&', '?', '%zz=1', 'a=%ff'], below));
+    } else if (kind === 11) texts.splice(below(texts.length + 1), 0, pick(ODD_PAIRS, below));
     else if (kind === 12 && texts.length > 0) {
       const at = below(texts.length);
       texts[at] = otherCase(texts[at] ?? '', below);
@@ -254,7 +300,12 @@ export class Questions {
           texts,
         ),
       };
+    else if (kind === 15 && below(3) === 0)
+      return { method: 'GET', target: targetOf(path, texts), headers: pick(HEADERS, below) };
     else if (kind === 15 && below(3) === 0) {
+      const headers = { 'x-http-method-override': pick(OVERRIDES, below) };
+      return { method: 'POST', target: targetOf(path, texts), headers };
+    } else if (kind === 15 && below(3) === 0) {
       const method = pick(['POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'], below);
       return { method, target: targetOf(path, texts) };
     } else {
@@ -286,6 +337,13 @@ function oddPath(target: string, below: Below): string {
       (text) => text.replace('a', '%61'),
       (text) => text.replace('/api/', '/api/v1/'),
       (text) => `${text}%20`,
+      (text) => `${text}%00`,
+      (text) => `${text};a=1`,
+      (text) => text.replace('/api/', '/api\\\\'),
+      (text) => text.replace('/api/', '/api/./'),
+      (text) => text.replace('/api/', '//api/'),
+      (text) => text.replace('/api/', '/api%2F'),
+      (text) => text.replace(/[^/]+L(?=\/)/, pick(['%zz', '%', '%ff', '%31L', '1%4C', '1L%00'], below)),
     ],
     below,
   );

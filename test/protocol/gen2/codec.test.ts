@@ -370,3 +370,14 @@ test('a genesis block is written as its file has it', (t) => {
   t.is(vote?.['senderPublicKey'], publicKeyOf(network.funder));
   t.is(vote?.['recipientId'], vote?.['senderId']);
 });
+
+test('minus zero is zero in a document: JSON has both, and bytes have one', (t) => {
+  const members = { amount: '123', fee: '10000000', recipientId: '18141291412139607230L', asset: {} };
+  const json = json2Of(signedReference2({ type: 0, timestamp: 0, sender: alice, members }));
+  const transaction = codec.transactionFromJson({ ...json, timestamp: -0 });
+  t.is(transaction.timestamp, 0);
+  t.deepEqual(codec.decodeTransaction(Buffer.from(codec.encodeTransaction(transaction))), transaction);
+  const application = documentOf(5, { asset: { dapp: { ...dappAsset.dapp, type: -0, category: -0 } } });
+  const { payload } = oldCodec.transactionFromJson(application);
+  t.deepEqual(payload.kind === 'dapp' && [payload.dapp.type, payload.dapp.category], [0, 0]);
+});

@@ -336,3 +336,10 @@ test('a genesis block may exceed limits, costs no fees and survives storing', (t
   const broken = blockJson({ transactions: [{ ...WORKED, asset: { amount: '0', recipientId: '1L' } }] });
   t.throws(() => codec.genesisFromJson(broken), { instanceOf: BlockRejected });
 });
+
+test('a timestamp of minus zero is zero: JSON has both, and bytes have one', (t) => {
+  const document = JSON.parse(JSON.stringify(WORKED).replace('"timestamp":100', '"timestamp":-0')) as object;
+  const transaction = codec.transactionFromJson(document);
+  t.is(transaction.timestamp, 0);
+  t.deepEqual(codec.decodeTransaction(Buffer.from(codec.encodeTransaction(transaction))), transaction);
+});
