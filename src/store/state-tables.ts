@@ -123,7 +123,7 @@ export class StateTables {
     let newAccounts = 0;
     const balances: Buffer[] = [];
     for (const [address, { value, stored }] of this.#accounts.takeChanged()) {
-      keys.put(textKey('accounts', address), encodeAccount(value));
+      keys.put(textKey('accounts', address), encodeAccount(value), stored === undefined);
       const { removed, added } = accountEntryChanges(stored, value);
       for (const key of removed) keys.remove(key, true);
       for (const key of added) {
@@ -196,7 +196,7 @@ export class StateTables {
     const before = this.delegate(publicKey);
     if (before !== undefined && (before === delegate || sameDelegates(before, delegate))) return;
     delegates.push({ publicKey, before });
-    if (before === undefined) keys.put(publicKeyKey('delegates', publicKey), encodeDelegate(delegate));
+    if (before === undefined) keys.put(publicKeyKey('delegates', publicKey), encodeDelegate(delegate), true);
     else this.#unsavedDelegates.set(publicKey, delegate);
     if (before?.username !== delegate.username) {
       if (before !== undefined) keys.remove(textKey('usernames', before.username));
