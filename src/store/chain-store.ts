@@ -13,11 +13,11 @@ import type { Codec } from '../protocol/rules.ts';
 import { StateOverlay, type Account, type Delegate, type StateWriter } from '../protocol/state.ts';
 import type { Address, Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
 import { BlockTables } from './block-tables.ts';
-import type { CountedKeyValue, CountedWriter } from './counted.ts';
+import type { CountedKeyValue } from './counted.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
 import type { CatchUpLimits } from './late-indexes.ts';
 import { heightKey, STATE_TABLES, tablePrefix, textKey } from './layout.ts';
-import { KeptChecksum, type StateCheck } from './kept-checksum.ts';
+import { KeptChecksum, type StateCheck, type StateKeys } from './kept-checksum.ts';
 import { heightAtEnd, isU32 } from './ordered-bytes.ts';
 import { StateTables } from './state-tables.ts';
 import { decodeUndo, encodeUndo, type Overwritten, type OverwrittenValues } from './undo.ts';
@@ -231,7 +231,7 @@ export class KeyValueChainStore implements StoredChain {
 
   // ---- writing --------------------------------------------------------------------------------------------------------
 
-  #writer(keys: CountedWriter): ChainWriter {
+  #writer(keys: StateKeys): ChainWriter {
     const applied = (): StateWriter => {
       assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be taken back');
       return this.#overlay;
@@ -283,7 +283,7 @@ export class KeyValueChainStore implements StoredChain {
     this.#tip = header;
   }
 
-  #revert(keys: CountedWriter): Block {
+  #revert(keys: StateKeys): Block {
     assert(this.#overlay === undefined, 'nothing is reverted while a block is applied');
     const tip = this.#tip;
     if (tip === undefined || tip.height === 1) {

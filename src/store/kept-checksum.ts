@@ -25,6 +25,16 @@ export interface StateCheck {
   finish(): boolean;
 }
 
+/** Counts what is written to state. */
+export interface StateKeys extends CountedWriter {
+  /**
+   * A put of state whose caller knows what stands there, so that it need not be read.
+   *
+   * @param before undefined for no entry
+   */
+  replace(key: Uint8Array, before: Uint8Array | undefined, value: Uint8Array): void;
+}
+
 const CHECKSUM_KEY = textKey('meta', META_STATE_CHECKSUM);
 const NO_STATE = new StateChecksum().bytes();
 const LAYOUT_KEY = textKey('meta', META_LAYOUT);
@@ -46,15 +56,15 @@ export class KeptChecksum {
   }
 
   /** A writer for the running transaction that counts what it writes to state. */
-  over(writer: CountedWriter): CountedWriter {
-    const [before, saved] = [this.#checksum, this.#saved];
-    const undo = before?.mark();
+  over(writer: CountedWriter): StateKeys {
+    const [counted, saved] = [this.#checksum, this.#saved];
+    const undo = counted?.mark();
     this.#undo = () => {
       undo?.();
-      this.#checksum = before;
+      this.#checksum = counted;
       this.#saved = saved;
     };
-    const checksum = before ?? this.#begin(writer);
+    const checksum = counted ?? this.#begin(writer);
     return {
       get: (key) => writer.get(key),
       entries: (range) => writer.entries(range),
@@ -64,6 +74,10 @@ export class KeptChecksum {
       put: (key, value, isNew) => {
         if (isStateKey(key)) checksum.replace(key, isNew === true ? undefined : writer.get(key), value);
         writer.put(key, value, isNew);
+      },
+      replace: (key, before, value) => {
+        checksum.replace(key, before, value);
+        writer.put(key, value, before === undefined);
       },
       remove: (key, isThere) => {
         if (isStateKey(key)) checksum.replace(key, writer.get(key), undefined);
