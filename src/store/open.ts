@@ -95,7 +95,7 @@ export async function openChainSnapshot(
 }
 
 /**
- * Compares the whole state with its checksum: a second and a half for a million accounts.
+ * Compares the whole state with its checksum: a second for a million accounts.
  *
  * @param directory names the place in the refusal
  * @throws ProtocolError `STORE_DAMAGED` for a state that is not what was written

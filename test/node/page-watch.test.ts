@@ -33,14 +33,14 @@ test('a watch compares the state with its checksum, a few pages at a time, while
   t.teardown(close);
   await chain.append(blocks.slice(1, 150));
   const clock = handClock();
-  let finished = 0;
+  const rounds = { finished: 0 };
   const state = {
     checkState: () => {
       const check = store.checkState();
       return {
         readTo: (key: Uint8Array) => check.readTo(key),
         finish: () => {
-          finished += 1;
+          rounds.finished += 1;
           return check.finish();
         },
       };
@@ -53,7 +53,7 @@ test('a watch compares the state with its checksum, a few pages at a time, while
     clock.next();
     await chain.append([block]);
   }
-  while (finished < 2) clock.next();
+  while (rounds.finished < 2) clock.next();
   await nextTurn();
   t.is(found, undefined, 'nothing is wrong');
   t.true(clock.waits.filter((ms) => ms === 1000).length > 10, 'many looks');
@@ -65,8 +65,8 @@ test('a watch compares the state with its checksum, a few pages at a time, while
   const file = openSync(path, 'r+');
   writeSync(file, Buffer.from([(bytes[at] ?? 0) ^ 1]), 0, 1, at);
   closeSync(file);
-  const before = finished;
-  while (finished < before + 2) clock.next();
+  const until = rounds.finished + 2;
+  while (rounds.finished < until) clock.next();
   const error = await watch.damaged;
   t.is(error.code, 'STORE_DAMAGED');
   t.regex(error.message, /its state is not what was written.*Restore it from a backup/);
