@@ -8,10 +8,12 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { checkRegularFile } from '../config/bounded-file.ts';
 import type { Network } from '../config/network.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import type { StoredChain } from '../store/chain-store.ts';
 import { copyStore } from '../store/copy.ts';
 import { dumpStore, restoreDump } from '../store/dump.ts';
 import { makeFolder } from '../store/folder.ts';
-import { LAYOUT_VERSION } from '../store/layout.ts';
+import { isLayoutRead, LAYOUT_VERSION } from '../store/layout.ts';
+import { refuseChangedState } from '../store/open.ts';
 import { chainDirectory, openIndexedSnapshot, openScratchChain, openSnapshot, type ChainPlace } from './chain-tool.ts';
 import { withDrafts } from './drafts.ts';
 import { systemClock } from './system.ts';
@@ -57,7 +59,7 @@ export async function backUp(place: ChainPlace, folder: string): Promise<CopiedC
   return withDrafts([draft], async () => {
     const copy = { ...place, dataDirectory: draft };
     await copyStore(chainDirectory(place), chainDirectory(copy), systemClock);
-    const copied = await describe(copy);
+    const copied = await describeWhole(copy, place);
     writeFileSync(join(draft, 'backup.json'), `${JSON.stringify({ network: place.network.name, ...copied })}\n`);
     renameSync(draft, target);
     return copied;
@@ -80,7 +82,7 @@ export async function createSnapshot(place: ChainPlace, file: string): Promise<C
     // Of one moment: what is described is what is written.
     const copy = { ...place, dataDirectory: copyFolder };
     await copyStore(chainDirectory(place), chainDirectory(copy), systemClock);
-    const copied = await describe(copy);
+    const copied = await describeWhole(copy, place);
     const { name, params } = place.network;
     const manifest: Manifest = {
       format: FORMAT,
@@ -187,7 +189,7 @@ function manifestOf(line: string, network: Pick<Network, 'name' | 'params'>): Ma
   }
   if (manifest?.format !== FORMAT) throw new Error('it does not begin as a snapshot does');
   if (manifest.nethash !== network.params.nethash) throw new Error(`it is of another network (${manifest.network})`);
-  if (manifest.layout !== LAYOUT_VERSION) {
+  if (manifest.layout === undefined || !isLayoutRead(manifest.layout)) {
     throw new Error(`its layout is ${manifest.layout}, and this version of the node reads layout ${LAYOUT_VERSION}`);
   }
   return manifest as Manifest;
@@ -202,7 +204,7 @@ async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOpti
       throw new Error(`it says ${member} ${manifest[member]}, but holds ${restored[member]}`);
   }
   if (trustedDigest !== undefined) {
-    if (trustedDigest === restored.digest) return restored;
+    if (trustedDigest === restored.digest) return describeWhole(draft, draft);
     throw new Error(`its state has the digest ${restored.digest}, not ${trustedDigest}`);
   }
   const { store } = await openIndexedSnapshot(draft);
@@ -221,9 +223,23 @@ async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOpti
   return restored;
 }
 
-async function describe(place: ChainPlace): Promise<CopiedChain> {
+/**
+ * What a copy holds whose state is what was written: a damaged one must not take the place of a whole one.
+ *
+ * @param original is named where it is not
+ * @throws ProtocolError `STORE_DAMAGED`
+ */
+async function describeWhole(copy: ChainPlace, original: ChainPlace): Promise<CopiedChain> {
+  return describe(copy, (store) => refuseChangedState(store, chainDirectory(original)));
+}
+
+async function describe(
+  place: ChainPlace,
+  check: (store: StoredChain) => void = () => undefined,
+): Promise<CopiedChain> {
   const { store } = await openSnapshot(place);
   try {
+    check(store);
     const tip = store.tip();
     return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
   } finally {

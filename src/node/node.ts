@@ -236,7 +236,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       observer,
     );
     closers.add(() => housekeeping.stop());
-    const pages = watchPages(join(dataDirectory, 'chain'), { clock, observer: observer.room('store') });
+    const pages = watchPages(join(dataDirectory, 'chain'), { clock, observer: observer.room('store'), state: chain });
     closers.add(() => pages.stop());
     observer.log('info', 'NODE_STARTED', 'the node runs', {
       network: network.name,

@@ -175,6 +175,7 @@ function delegating(
     },
     postponeIndexes: () => inner.postponeIndexes(),
     catchUp: (limits) => inner.catchUp(limits),
+    checkState: () => inner.checkState(),
     account: (address) => inner.account(address),
     delegate: (publicKey) => inner.delegate(publicKey),
     delegateKeyByUsername: (username) => inner.delegateKeyByUsername(username),

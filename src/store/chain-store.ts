@@ -13,10 +13,11 @@ import type { Codec } from '../protocol/rules.ts';
 import { StateOverlay, type Account, type Delegate, type StateWriter } from '../protocol/state.ts';
 import type { Address, Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
 import { BlockTables } from './block-tables.ts';
-import type { CountedKeyValue, CountedWriter } from './counted.ts';
+import type { CountedKeyValue } from './counted.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
 import type { CatchUpLimits } from './late-indexes.ts';
 import { heightKey, STATE_TABLES, tablePrefix, textKey } from './layout.ts';
+import { KeptChecksum, type StateCheck, type StateKeys } from './kept-checksum.ts';
 import { heightAtEnd, isU32 } from './ordered-bytes.ts';
 import { StateTables } from './state-tables.ts';
 import { decodeUndo, encodeUndo, type Overwritten, type OverwrittenValues } from './undo.ts';
@@ -46,6 +47,8 @@ export interface StoredChain extends ChainStore {
    * @param limits as many as memory has room for unless told
    */
   catchUp(limits?: CatchUpLimits): Iterable<void>;
+  /** Begins to compare the state with its checksum. One check at a time: who begins another leaves the one before. */
+  checkState(): StateCheck;
 }
 
 export class KeyValueChainStore implements StoredChain {
@@ -55,6 +58,7 @@ export class KeyValueChainStore implements StoredChain {
   readonly #keyValue: CountedKeyValue;
   readonly #state: StateTables;
   readonly #blocks: BlockTables;
+  readonly #checksum: KeptChecksum;
   readonly #headers = new LruMap<number, BlockHeader>(HEADERS_CACHED_MAX);
   #tip: BlockHeader | undefined;
   /** Writes of the block that is being applied. */
@@ -69,6 +73,7 @@ export class KeyValueChainStore implements StoredChain {
     this.shortListMax = shortListMax;
     this.#state = new StateTables(keyValue);
     this.#blocks = new BlockTables(keyValue, codec, shortListMax);
+    this.#checksum = new KeptChecksum(keyValue);
     this.#tip = this.#lastHeader();
   }
 
@@ -146,10 +151,12 @@ export class KeyValueChainStore implements StoredChain {
     const tip = this.#tip;
     const ledger = this.#state.ledger();
     try {
-      return this.#keyValue.transact((writer) => {
+      return this.#keyValue.transact((plain) => {
+        const writer = this.#checksum.over(plain);
         const result = work(this.#writer(writer));
         assert(!isThenable(result), 'a transaction of the store is synchronous');
         this.#state.flush(writer);
+        this.#checksum.save(plain);
         this.#blocks.flush(writer);
         for (const [height, overwritten] of this.#unsavedUndo) {
           writer.put(heightKey('undo', height), encodeUndo(overwritten));
@@ -164,6 +171,7 @@ export class KeyValueChainStore implements StoredChain {
       this.#state.forget(ledger);
       this.#unsavedUndo.clear();
       this.#blocks.forget();
+      this.#checksum.forget();
       throw error;
     }
   }
@@ -213,13 +221,17 @@ export class KeyValueChainStore implements StoredChain {
     return this.#blocks.indexes.catchUp(this.#keyValue, limits);
   }
 
+  checkState(): StateCheck {
+    return this.#checksum.check();
+  }
+
   close(): Promise<void> {
     return this.#keyValue.close();
   }
 
   // ---- writing --------------------------------------------------------------------------------------------------------
 
-  #writer(keys: CountedWriter): ChainWriter {
+  #writer(keys: StateKeys): ChainWriter {
     const applied = (): StateWriter => {
       assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be taken back');
       return this.#overlay;
@@ -271,7 +283,7 @@ export class KeyValueChainStore implements StoredChain {
     this.#tip = header;
   }
 
-  #revert(keys: CountedWriter): Block {
+  #revert(keys: StateKeys): Block {
     assert(this.#overlay === undefined, 'nothing is reverted while a block is applied');
     const tip = this.#tip;
     if (tip === undefined || tip.height === 1) {

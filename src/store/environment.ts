@@ -12,7 +12,7 @@ import type { Clock } from '../ports/clock.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import { DATA_FILE, examineDataFile, type DataFile } from './data-file.ts';
 import { checkRoom, makeFolder } from './folder.ts';
-import { TABLES } from './layout.ts';
+import { STATE_RANGE } from './layout.ts';
 import { checkPages } from './page-check.ts';
 import { ownerElsewhere, ownerOf, takeLock, type ProcessLock } from './process-lock.ts';
 import { inTurn } from './turns.ts';
@@ -24,8 +24,6 @@ const MAP_BYTES = 64 * 2 ** 30;
 const PAGES_CHECKED_BEFORE_WRITING = 25_000;
 /** Some 20 s, a small part of what reading so much takes: 16 GB in the usual pages. */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
-/** Numbers of the tables that hold the state (`layout.ts`). */
-const STATE_TABLES = { from: Buffer.from([TABLES.accounts.number]), to: Buffer.from([TABLES.blockIds.number]) };
 /** What the system says where a disk, a user's share of it or a file is full. */
 const ROOM_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
@@ -279,7 +277,7 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
 function refuseDamagedPages(directory: string, pagesMax: number): void {
   const path = join(directory, DATA_FILE);
   const damage =
-    checkPages(path, { from: STATE_TABLES.from, to: STATE_TABLES.to, pagesMax }).damage ??
+    checkPages(path, { from: STATE_RANGE.gte, to: STATE_RANGE.lt, pagesMax }).damage ??
     checkPages(path, { pagesMax }).damage;
   if (damage !== undefined) throw storeDamaged(directory, damage);
 }

@@ -22,7 +22,14 @@ import {
   writeU32,
 } from './ordered-bytes.ts';
 
-export const LAYOUT_VERSION = 4;
+export const LAYOUT_VERSION = 5;
+/** Lacks the checksum of state alone: it is given one by the first transaction, which makes it one of this layout. */
+const LAYOUT_WITHOUT_CHECKSUM = 4;
+
+/** Whether this version reads a layout. */
+export function isLayoutRead(layout: number): boolean {
+  return layout === LAYOUT_VERSION || layout === LAYOUT_WITHOUT_CHECKSUM;
+}
 
 /**
  * What a table is for. `state` is consensus state: it goes into the digest and into undo records. `chain` is blocks as they
@@ -43,7 +50,8 @@ export const TABLES = {
     role: 'local',
     key: 'name',
     value:
-      'text: layout (and the height that indexes are behind above), generation, network; u64: accounts (their number)',
+      'text: layout (and the height that indexes are behind above), generation, network; u64: accounts (their number); ' +
+      'checksum of state: two u32 (state-checksum.ts)',
   },
   headers: { number: 2, role: 'chain', key: 'height', value: 'header as the codec encodes it: the signed bytes first' },
   undo: { number: 4, role: 'local', key: 'height', value: 'what the block overwrote (undo.ts)' },
@@ -125,6 +133,7 @@ export const META_GENERATION = 'generation';
 export const META_NETWORK = 'network';
 export const META_PARAMS = 'params';
 export const META_ACCOUNTS = 'accounts';
+export const META_STATE_CHECKSUM = 'stateChecksum';
 
 /**
  * Text under `META_LAYOUT`. While indexes of transactions are behind it says so, in a form that no version knows which can not
@@ -155,6 +164,18 @@ export function tablePrefix(table: TableName): Buffer {
 export const STATE_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[])
   .filter((name) => TABLES[name].role === 'state')
   .sort((a, b) => TABLES[a].number - TABLES[b].number);
+
+/** All keys of consensus state: its tables stand side by side. */
+export const STATE_RANGE = {
+  gte: Buffer.from([TABLES.accounts.number]),
+  lt: Buffer.from([TABLES.facts.number + 1]),
+} as const;
+
+/** Whether a key is of consensus state. */
+export function isStateKey(key: Uint8Array): boolean {
+  const table = key[0] ?? 0;
+  return table >= TABLES.accounts.number && table <= TABLES.facts.number;
+}
 
 // ---- keys -----------------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import { KeyValueChainStore, type StoredChain } from './chain-store.ts';
 import { CountedKeyValue } from './counted.ts';
 import type { KeyValue } from './key-value.ts';
 import {
+  isLayoutRead,
   layoutOf,
   layoutText,
   LAYOUT_VERSION,
@@ -18,6 +19,7 @@ import {
   META_PARAMS,
   textKey,
 } from './layout.ts';
+import { storeDamaged } from './environment.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 import { SHORT_LIST_ITEMS_MAX } from './transaction-lists.ts';
 import { MemoryKeyValue } from './memory.ts';
@@ -46,7 +48,7 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
  * takes some seconds at most.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_NOT_ALLOWED`, `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`,
- *   `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`, `STORE_PARAMS_MISMATCH`, each with a message that says what to do
+ *   `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`, `STORE_PARAMS_MISMATCH`, each with a message that says what to do
  */
 export async function openChainStore({
   codec,
@@ -60,6 +62,9 @@ export async function openChainStore({
   const keyValue = openLmdb(directory, create ?? true, durable, clock);
   try {
     const store = chainStoreOver(keyValue, { codec, params, ...options }, directory);
+    refuseChangedState(store, directory);
+    // A store of the layout before is given its checksum now, and not when a block waits for it.
+    store.transact(() => undefined);
     for (const _ of store.catchUp()) continue;
     return store;
   } catch (error) {
@@ -88,6 +93,21 @@ export async function openChainSnapshot(
     throw error;
   }
 }
+
+/**
+ * Compares the whole state with its checksum: a second for a million accounts.
+ *
+ * @param directory names the place in the refusal
+ * @throws ProtocolError `STORE_DAMAGED` for a state that is not what was written
+ */
+export function refuseChangedState(store: StoredChain, directory: string): void {
+  if (!store.checkState().finish()) throw storeDamaged(directory, STATE_CHANGED);
+}
+
+/** Why a store is damaged whose state has another checksum. */
+export const STATE_CHANGED =
+  'its state is not what was written, as the checksum shows: bytes of an account, a delegate, a round or of finality were changed ' +
+  'on the disk (`bloomery verify` names the first)';
 
 /** A store that lives as long as its object. */
 export function openMemoryChainStore(options: MemoryChainStoreOptions): StoredChain {
@@ -132,7 +152,7 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
     return;
   }
   const { layout } = layoutOf(text);
-  if (layout !== String(LAYOUT_VERSION)) {
+  if (!isLayoutRead(Number(layout))) {
     throw new ProtocolError(
       'STORE_LAYOUT_MISMATCH',
       { directory, found: layout, expected: LAYOUT_VERSION },

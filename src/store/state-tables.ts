@@ -8,8 +8,8 @@ import { LruMap } from '../primitives/bounded.ts';
 import type { Account, Delegate, StateChanges } from '../protocol/state.ts';
 import type { Address, PublicKey } from '../protocol/types.ts';
 import { AccountCache } from './account-cache.ts';
-import type { CountedWriter } from './counted.ts';
 import { accountEntryChanges, sameTexts } from './indexes.ts';
+import type { StateKeys } from './kept-checksum.ts';
 import { compareKeys, KeyRun } from './key-run.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
 import { heightKey, ledgerKey, META_ACCOUNTS, publicKeyKey, tablePrefix, TABLES, textKey } from './layout.ts';
@@ -119,11 +119,11 @@ export class StateTables {
   }
 
   /** Writes what the blocks of a transaction have left behind. */
-  flush(keys: CountedWriter): void {
+  flush(keys: StateKeys): void {
     let newAccounts = 0;
     const balances: Buffer[] = [];
     for (const [address, { value, stored }] of this.#accounts.takeChanged()) {
-      keys.put(textKey('accounts', address), encodeAccount(value));
+      keys.replace(textKey('accounts', address), stored && encodeAccount(stored), encodeAccount(value));
       const { removed, added } = accountEntryChanges(stored, value);
       for (const key of removed) keys.remove(key, true);
       for (const key of added) {
@@ -143,7 +143,7 @@ export class StateTables {
   }
 
   /** Plays an undo record back, index entries included. */
-  restore(keys: CountedWriter, overwritten: readonly Overwritten[]): void {
+  restore(keys: StateKeys, overwritten: readonly Overwritten[]): void {
     this.flush(keys);
     const accounts = new Map<Address, Account | undefined>();
     for (const { key } of overwritten) {
@@ -196,7 +196,7 @@ export class StateTables {
     const before = this.delegate(publicKey);
     if (before !== undefined && (before === delegate || sameDelegates(before, delegate))) return;
     delegates.push({ publicKey, before });
-    if (before === undefined) keys.put(publicKeyKey('delegates', publicKey), encodeDelegate(delegate));
+    if (before === undefined) keys.put(publicKeyKey('delegates', publicKey), encodeDelegate(delegate), true);
     else this.#unsavedDelegates.set(publicKey, delegate);
     if (before?.username !== delegate.username) {
       if (before !== undefined) keys.remove(textKey('usernames', before.username));

@@ -1,7 +1,7 @@
 /**
  * `npm run chaos -- [--kills 20] [--late-blocks 100] [--cut-blocks 60] [--forger-kills 100] [--kept 30]
- * [--hosts 5] [--minutes 5] [--load-seconds 600] [--generation 3] [--seed N]`: the long forms of the tests in which nodes are
- * killed, cut off and put under load. 0 kills, blocks, hosts or seconds leave that form out.
+ * [--doctor-looks 100] [--hosts 5] [--minutes 5] [--load-seconds 600] [--generation 3] [--seed N]`: the long forms of the tests in which nodes are
+ * killed, cut off and put under load. 0 kills, blocks, looks, hosts or seconds leave that form out.
  */
 
 import { spawn } from 'node:child_process';
@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { killForger } from './kill-forger.ts';
 import { runCutOff } from './cut-off.ts';
+import { runDoctorLooks } from './doctor-looks.ts';
 import { runKept } from './kept.ts';
 import { runLoad } from './steady-load.ts';
 import { RESTART_MS_MAX, chanceOf, runChaos } from './scenario.ts';
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     'cut-blocks': { type: 'string', default: '60' },
     'forger-kills': { type: 'string', default: '100' },
     kept: { type: 'string', default: '30' },
+    'doctor-looks': { type: 'string', default: '100' },
     hosts: { type: 'string', default: '5' },
     minutes: { type: 'string', default: '5' },
     'load-seconds': { type: 'string', default: '600' },
@@ -38,6 +40,7 @@ try {
   if (values.kills !== '0') await killNodes();
   if (values['cut-blocks'] !== '0') await cutNodeOff();
   if (values.kept !== '0') await killAfterAccepting();
+  if (values['doctor-looks'] !== '0') await lookAtHealthy();
   if (values.hosts !== '0') await runOnHosts();
   if (values['load-seconds'] !== '0') await putUnderLoad();
   if (values['forger-kills'] !== '0') await killForgerOften();
@@ -86,6 +89,18 @@ async function killAfterAccepting(): Promise<void> {
   say(`${accepted} transactions accepted, ${restored} taken back after kills, ${lost.length} lost`);
   for (const id of lost) say(`lost: ${id}`);
   if (lost.length > 0) process.exitCode = 1;
+}
+
+async function lookAtHealthy(): Promise<void> {
+  const generation = values.generation === '2' ? 2 : 3;
+  say(`${values['doctor-looks']} looks of the doctor at a healthy network one of whose nodes caught up twice`);
+  const { looks, alarms, ofMachine } = await runDoctorLooks({
+    looks: Number(values['doctor-looks']),
+    generation,
+    say,
+  });
+  say(`${looks} looks, ${alarms.length} alarms, ${ofMachine.length} more by the other work of the machine`);
+  if (alarms.length > 0) process.exitCode = 1;
 }
 
 /** Needs the right to make network namespaces, and a kernel with VXLAN. */

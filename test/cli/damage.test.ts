@@ -139,23 +139,31 @@ for (let index = 0; index < FOLDERS / 2; index += 1) {
   });
 }
 
-test.serial('a flipped byte in an account is named by verify, with the remedy', async (t) => {
-  const [account] = network.accounts;
-  const name = Buffer.from(addressOf(hexOf(account?.publicKey ?? new Uint8Array())));
-  // With its length before it: records of undoing hold it too.
-  const key = Buffer.from([name.length + 1, 0, TABLES.accounts.number, ...name]);
-  const found = pages
-    .filter(({ kind }) => kind === 'leaf')
-    .map(({ number }) => {
-      const at = whole.subarray(number * PAGE_BYTES, (number + 1) * PAGE_BYTES).indexOf(key);
-      return at < 0 ? -1 : number * PAGE_BYTES + at + key.length;
+test.serial(
+  'a flipped byte in an account is told by all that go by the state, and named by verify, with the remedy',
+  async (t) => {
+    const [account] = network.accounts;
+    const name = Buffer.from(addressOf(hexOf(account?.publicKey ?? new Uint8Array())));
+    // With its length before it: records of undoing hold it too.
+    const key = Buffer.from([name.length + 1, 0, TABLES.accounts.number, ...name]);
+    const found = pages
+      .filter(({ kind }) => kind === 'leaf')
+      .map(({ number }) => {
+        const at = whole.subarray(number * PAGE_BYTES, (number + 1) * PAGE_BYTES).indexOf(key);
+        return at < 0 ? -1 : number * PAGE_BYTES + at + key.length;
+      });
+    const at = Math.max(...found);
+    t.true(at > 0);
+    const all = await endings('account', (bytes) => {
+      bytes[at + 3] = (bytes[at + 3] ?? 0) ^ 1;
+      return undefined;
     });
-  const at = Math.max(...found);
-  t.true(at > 0);
-  const all = await endings('account', (bytes) => {
-    bytes[at + 3] = (bytes[at + 3] ?? 0) ^ 1;
-    return undefined;
-  });
-  t.is(all['verify']?.code, 1);
-  t.regex(all['verify']?.text ?? '', /restore the folder from a backup|Restore it from a backup/);
-});
+    for (const command of ['start', 'doctor', 'rollback'] as const) {
+      t.is(all[command]?.code, 1, command);
+      t.regex(all[command]?.text ?? '', /its state is not what was written.*bloomery verify.*Restore it from a backup/);
+    }
+    t.is(all['verify']?.code, 1);
+    t.regex(all['verify']?.text ?? '', /table accounts holds a wrong value .*restore the folder from a backup/);
+    t.is(all['export']?.code, 0, 'its blocks are whole');
+  },
+);

@@ -5,9 +5,18 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { backUp, createSnapshot, restoreSnapshot } from '../../src/node/backup.ts';
-import { chainDirectory, openChain, openSnapshot } from '../../src/node/chain-tool.ts';
+import { chainDirectory, openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { hexOf } from '../../src/primitives/bytes.ts';
-import { LAYOUT_VERSION, TABLES } from '../../src/store/layout.ts';
+import type { KeyValueWriter } from '../../src/store/key-value.ts';
+import {
+  LAYOUT_VERSION,
+  META_LAYOUT,
+  META_STATE_CHECKSUM,
+  STATE_RANGE,
+  TABLES,
+  textKey,
+} from '../../src/store/layout.ts';
+import { openLmdb } from '../../src/store/lmdb.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -65,6 +74,54 @@ test('a snapshot carries the chain and its state, which the restorer verifies', 
     await restored.close();
   }
   await t.throwsAsync(restoreSnapshot(file, placeIn(join(folder, 'all'), network)), { code: 'RESTORE_EXISTS' });
+});
+
+/** Writes to a store behind its back. */
+async function rewrite(place: ChainPlace, work: (writer: KeyValueWriter) => void): Promise<void> {
+  const keys = openLmdb(chainDirectory(place), false);
+  keys.transact(work);
+  await keys.close();
+}
+
+test('a snapshot of the layout before is taken over', async (t) => {
+  const folder = temporaryFolder(t);
+  const place = placeIn(join(folder, 'data'), network);
+  await storeChain(place, blocks.slice(0, HEIGHT));
+  await rewrite(place, (writer) => {
+    writer.put(textKey('meta', META_LAYOUT), Buffer.from('4'));
+    writer.remove(textKey('meta', META_STATE_CHECKSUM));
+  });
+  const file = join(folder, 'chain.snapshot');
+  await createSnapshot(place, file);
+  const older = gunzipSync(readFileSync(file)).toString('latin1').replace(`"layout":${LAYOUT_VERSION}`, '"layout":4');
+  writeFileSync(file, gzipSync(Buffer.from(older, 'latin1')));
+  const target = placeIn(join(folder, 'restored'), network);
+  await restoreSnapshot(file, target);
+  const restored = await openChain(target, false);
+  await restored.chain.append(blocks.slice(HEIGHT));
+  t.true(restored.store.checkState().finish());
+  await restored.close();
+});
+
+test('no copy is made of a state with a flipped byte, and nothing is left behind', async (t) => {
+  const folder = temporaryFolder(t);
+  const place = placeIn(join(folder, 'data'), network);
+  await storeChain(place, blocks.slice(0, 20));
+  await rewrite(place, (writer) => {
+    const [entry] = writer.entries({ ...STATE_RANGE, limit: 1 });
+    if (entry === undefined) throw new Error('there is no state');
+    const value = Buffer.from(entry.value);
+    value[1] = (value[1] ?? 0) ^ 1;
+    writer.put(entry.key, value);
+  });
+  const damaged = { code: 'STORE_DAMAGED', message: new RegExp(`in ${chainDirectory(place)} is damaged: its state`) };
+  await t.throwsAsync(backUp(place, join(folder, 'copy')), damaged);
+  await t.throwsAsync(createSnapshot(place, join(folder, 'chain.snapshot')), damaged);
+  t.deepEqual(
+    readdirSync(folder).filter((name) => name !== 'copy'),
+    ['data'],
+  );
+  t.deepEqual(existsSync(join(folder, 'copy')) ? readdirSync(join(folder, 'copy')) : [], []);
 });
 
 test('a snapshot does not take the place of a device, a pipe or a folder', async (t) => {

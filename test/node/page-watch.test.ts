@@ -1,13 +1,91 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { chainDirectory } from '../../src/node/chain-tool.ts';
+import { chainDirectory, openChain } from '../../src/node/chain-tool.ts';
 import { watchPages } from '../../src/node/page-watch.ts';
+import { nextTurn } from '../../src/node/system.ts';
+import type { ProtocolError } from '../../src/primitives/errors.ts';
 import { DATA_FILE } from '../../src/store/data-file.ts';
+import { TABLES } from '../../src/store/layout.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { pagesInUse } from '../support/damaged-pages.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
+
+const NO_CHECK = { checkState: () => ({ readTo: () => undefined, finish: () => true }) };
+
+/** A clock whose timers are run by hand. */
+function handClock() {
+  const waits: number[] = [];
+  let due: (() => void) | undefined;
+  const after = (ms: number, work: () => void) => {
+    waits.push(ms);
+    due = work;
+    return { cancel: () => (due = undefined) };
+  };
+  return { nowMs: () => 0, after, waits, next: () => due?.() };
+}
+
+test('a watch compares the state with its checksum, a few pages at a time, while blocks come', async (t) => {
+  const { network, blocks } = madeChain(300);
+  const place = placeIn(temporaryFolder(t), network);
+  const { chain, store, close } = await openChain(place, true);
+  t.teardown(close);
+  await chain.append(blocks.slice(1, 150));
+  const clock = handClock();
+  const rounds = { finished: 0 };
+  const state = {
+    checkState: () => {
+      const check = store.checkState();
+      return {
+        readTo: (key: Uint8Array) => check.readTo(key),
+        finish: () => {
+          rounds.finished += 1;
+          return check.finish();
+        },
+      };
+    },
+  };
+  const watch = watchPages(chainDirectory(place), { clock, observer: SILENT, state, statePagesPerLook: 1 });
+  let found: ProtocolError | undefined;
+  void watch.damaged.then((error) => (found = error));
+  for (const block of blocks.slice(150, 250)) {
+    clock.next();
+    await chain.append([block]);
+  }
+  while (rounds.finished < 2) clock.next();
+  await nextTurn();
+  t.is(found, undefined, 'nothing is wrong');
+  t.true(clock.waits.filter((ms) => ms === 1000).length > 10, 'many looks');
+
+  // A bit of a value that is on the disk alone, as the node reads it only now and then.
+  const path = join(chainDirectory(place), DATA_FILE);
+  const bytes = readFileSync(path);
+  const at = lastValueOf(bytes, TABLES.delegates.number);
+  const file = openSync(path, 'r+');
+  writeSync(file, Buffer.from([(bytes[at] ?? 0) ^ 1]), 0, 1, at);
+  closeSync(file);
+  const until = rounds.finished + 2;
+  while (rounds.finished < until) clock.next();
+  const error = await watch.damaged;
+  t.is(error.code, 'STORE_DAMAGED');
+  t.regex(error.message, /its state is not what was written.*Restore it from a backup/);
+  watch.stop();
+});
+
+/** Place in the file of the last byte of a value of a table. */
+function lastValueOf(bytes: Buffer, table: number): number {
+  for (const { number, kind } of pagesInUse(bytes)) {
+    if (kind !== 'leaf') continue;
+    const page = number * 4096;
+    for (let index = 0; index < bytes.readUInt16LE(page + 20) / 2; index += 1) {
+      const node = page + 24 + bytes.readUInt16LE(page + 24 + 2 * index);
+      const [valueBytes, keyBytes] = [bytes.readUInt16LE(node), bytes.readUInt16LE(node + 6)];
+      if (bytes[node + 8] === table && bytes.readUInt16LE(node + 4) === 0) return node + 8 + keyBytes + valueBytes - 1;
+    }
+  }
+  throw new Error(`no value of table ${table}`);
+}
 
 test('a watch goes through all pages again and again, and ends with the page that a disk has lost', async (t) => {
   const { network, blocks } = madeChain(300);
@@ -24,7 +102,7 @@ test('a watch goes through all pages again and again, and ends with the page tha
       return { cancel: () => (due = undefined) };
     },
   };
-  const watch = watchPages(directory, { clock, observer: SILENT });
+  const watch = watchPages(directory, { clock, observer: SILENT, state: NO_CHECK });
   for (let look = 0; look < 20; look += 1) due?.();
   t.true(waits.includes(3_600_000), 'a round ends');
   const path = join(directory, DATA_FILE);

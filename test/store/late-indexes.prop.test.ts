@@ -7,7 +7,7 @@ import { BACKENDS, dump, temporaryFolder, withStore, type Backend } from './back
 import { Dice, nextStep, type Step } from './world.ts';
 import type { StoredChain } from '../../src/store/chain-store.ts';
 import { CountedKeyValue } from '../../src/store/counted.ts';
-import { layoutOf, META_LAYOUT, placeKey, textKey } from '../../src/store/layout.ts';
+import { layoutOf, LAYOUT_VERSION, META_LAYOUT, placeKey, textKey } from '../../src/store/layout.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';
 import { MemoryKeyValue } from '../../src/store/memory.ts';
 import { chainStoreOver } from '../../src/store/open.ts';
@@ -106,12 +106,12 @@ test('a store whose indexes are behind says so to all who open it, and not any m
   store.postponeIndexes();
   t.is(store.indexesBehind, 0);
   const layout = (): string => String(keyValue.get(textKey('meta', META_LAYOUT)));
-  t.is(layout(), '4');
+  t.is(layout(), String(LAYOUT_VERSION));
   const steps = append(store, new Dice(2), 4);
   const transactions = steps.flatMap(({ block }) => block.transactions);
   const lacking = steps.findIndex(({ block }) => block.transactions.length > 0);
   t.true(lacking >= 0);
-  t.is(layout(), `4 without indexes of transactions above height ${3 + lacking}`);
+  t.is(layout(), `${LAYOUT_VERSION} without indexes of transactions above height ${3 + lacking}`);
   t.is(store.indexesBehind, 4 - lacking + transactions.length);
   for (const other of [store, store.snapshot(), chainStoreOver(keyValue, OPTIONS, 'memory')]) {
     t.is(other.indexesBehind, store.indexesBehind);
@@ -119,7 +119,7 @@ test('a store whose indexes are behind says so to all who open it, and not any m
     t.false(other.hasTransaction('1'));
   }
   for (const _ of store.catchUp()) continue;
-  t.is(layout(), '4');
+  t.is(layout(), String(LAYOUT_VERSION));
   t.is(store.indexesBehind, 0);
   t.true(transactions.every(({ id }) => store.hasTransaction(id)));
 });
@@ -176,7 +176,7 @@ test('a store that lacks many times what there is memory for catches up piece by
   const bounds = parts.slice(1).map((left, at) => (parts[at] ?? 0) - left);
   t.true(Math.max(...bounds) < limits.transactionsMax + Math.max(...perBlock), parts.join());
   t.deepEqual(dump(reopened()), dump(prompt));
-  t.is(String(keyValue.get(textKey('meta', META_LAYOUT))), '4');
+  t.is(String(keyValue.get(textKey('meta', META_LAYOUT))), String(LAYOUT_VERSION));
 });
 
 test('who asks for an id while indexes catch up piece by piece is not told that it is unknown', (t) => {

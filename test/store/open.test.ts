@@ -23,7 +23,7 @@ import { closeInTurn, openForReading, refusalToWrite } from '../../src/store/env
 import { LAYOUT_VERSION, tablePrefix, textKey } from '../../src/store/layout.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';
 import { MemoryKeyValue } from '../../src/store/memory.ts';
-import { chainStoreOver, openChainSnapshot, openChainStore } from '../../src/store/open.ts';
+import { chainStoreOver, openChainSnapshot, openChainStore, openMemoryChainStore } from '../../src/store/open.ts';
 import { claimElsewhere } from '../support/claim-elsewhere.ts';
 import { fakeBlock, FAKE_CODEC } from '../support/fake-codec.ts';
 import { limitFileSize } from '../support/full-disk.ts';
@@ -143,7 +143,7 @@ test('sets and maps of exceptions in another order are the same parameters', asy
 for (const [what, layout, advice] of [
   [
     'an older',
-    LAYOUT_VERSION - 1,
+    LAYOUT_VERSION - 2,
     /bloomery export FILE.*move the folder away.*bloomery import FILE.*snapshot.*download/,
   ],
   ['a newer', LAYOUT_VERSION + 1, /A newer version of the node has written it: run that one\.$/],
@@ -164,6 +164,95 @@ for (const [what, layout, advice] of [
     });
   });
 }
+
+/** Makes a store one of the layout before, as the version that had it left it. */
+async function makeOlder(directory: string, layout = '4'): Promise<void> {
+  const raw = openLmdb(directory, false);
+  raw.transact((writer) => {
+    writer.put(textKey('meta', 'layout'), Buffer.from(layout));
+    writer.remove(textKey('meta', 'stateChecksum'));
+  });
+  await raw.close();
+}
+
+test('a store of the layout before is read as it is, and given its checksum when it is opened for writing', async (t) => {
+  await inFolder(async (directory) => {
+    const first = await openIn(directory);
+    followHistory(first, 30);
+    const before = dump(first);
+    await first.close();
+    await makeOlder(directory);
+    const options = { directory, codec: FAKE_CODEC, params: paramsWith() };
+    const reader = await openChainSnapshot(options);
+    t.is(reader.tip()?.height, 30);
+    t.true(reader.checkState().finish(), 'nothing is known against it');
+    await reader.close();
+    const again = await openIn(directory);
+    t.deepEqual(dump(again), before);
+    followHistory(again, 40);
+    t.true(again.checkState().finish());
+    await again.close();
+    const third = await openIn(directory);
+    t.is(third.tip()?.height, 40);
+    await third.close();
+  });
+});
+
+test('a store of the layout before whose indexes are behind catches up and is given its checksum', async (t) => {
+  await inFolder(async (directory) => {
+    const first = await openIn(directory);
+    followHistory(first, 10);
+    first.postponeIndexes();
+    followHistory(first, 30);
+    t.true(first.indexesBehind > 0);
+    await first.close();
+    await makeOlder(directory, '4 without indexes of transactions above height 10');
+    const again = await openIn(directory);
+    t.is(again.indexesBehind, 0);
+    const straight = openMemoryChainStore({ codec: FAKE_CODEC, params: paramsWith() });
+    followHistory(straight, 30);
+    t.deepEqual(dump(again), dump(straight));
+    await again.close();
+  });
+});
+
+const STATE_TABLE_NAMES = ['accounts', 'votes', 'delegates', 'roundLists', 'ledger', 'facts'] as const;
+for (const table of STATE_TABLE_NAMES) {
+  test(`a flipped bit in a value of ${table} is found when the store is opened, and told with the remedy`, async (t) => {
+    await inFolder(async (directory) => {
+      const store = await openIn(directory);
+      followHistory(store, 60);
+      await store.close();
+      const raw = openLmdb(directory, false);
+      const range = { gte: tablePrefix(table), lt: Buffer.from([(tablePrefix(table)[0] ?? 0) + 1]) };
+      const entry = [...raw.entries(range)].at(-1);
+      t.truthy(entry, 'the history writes to the table');
+      const value = Buffer.from(entry?.value ?? []);
+      value[value.length - 1] = (value.at(-1) ?? 0) ^ 1;
+      raw.transact((writer) => writer.put(entry?.key ?? Buffer.alloc(1), value));
+      await raw.close();
+      const error = await t.throwsAsync(openIn(directory), { code: 'STORE_DAMAGED' });
+      t.regex(error?.message ?? '', /its state is not what was written.*bloomery verify.*Restore it from a backup/);
+    });
+  });
+}
+
+test('a checksum that a disk has lost or changed is damage like that of the state', async (t) => {
+  for (const damage of [undefined, Buffer.from('0123456789'), Buffer.alloc(3)]) {
+    await inFolder(async (directory) => {
+      const store = await openIn(directory);
+      followHistory(store, 10);
+      await store.close();
+      const raw = openLmdb(directory, false);
+      raw.transact((writer) => {
+        if (damage === undefined) writer.remove(textKey('meta', 'stateChecksum'));
+        else writer.put(textKey('meta', 'stateChecksum'), damage);
+      });
+      await raw.close();
+      await t.throwsAsync(openIn(directory), { code: 'STORE_DAMAGED' });
+    });
+  }
+});
 
 test.serial(
   'a full disk is refused before anything is mapped, also for a store that is there, and nothing is left',

@@ -149,6 +149,7 @@ function randomWrites(dice: Dice, state: StateWriter, height: number): void {
   }
   if (dice.chance(30)) state.setRoundList(1 + dice.below(4), dice.chance(30) ? undefined : [dice.pick(PEOPLE)]);
   if (dice.chance(70)) state.setLedger(Buffer.from(`ledger ${height} ${dice.below(1000)}`));
+  if (dice.chance(30)) state.setFact(`fact ${dice.below(3)}`, `${height} ${dice.below(1000)}`);
 }
 
 function randomAccount(dice: Dice, state: StateWriter): Account {

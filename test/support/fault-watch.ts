@@ -25,7 +25,7 @@ const ROOM_BYTES = 1e12;
 /** For a look to begin after the last one, and for what it asks to be answered. */
 const LOOK_DELAY_MS = 1500;
 /** What befalls any node where other work takes the processors. */
-const OF_BUSY_MACHINES: readonly FaultCode[] = [
+export const OF_BUSY_MACHINES: readonly FaultCode[] = [
   'MACHINE_TOO_SLOW',
   'SLOTS_MISSED',
   'NODE_LAGS',

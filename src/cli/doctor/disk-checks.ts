@@ -6,11 +6,12 @@ import { loadConfig } from '../../config/load.ts';
 import { findNetworkDirectory, loadNetwork, bloomeryHome, type Network } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
-import { openSnapshot, type ChainPlace } from '../../node/chain-tool.ts';
+import { chainDirectory, openSnapshot, type ChainPlace } from '../../node/chain-tool.ts';
 import { examineJournal, journalFileOf } from '../../node/journal-file.ts';
 import { checkCeiling } from '../../node/memory-budget.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import { refuseChangedState } from '../../store/open.ts';
 import { placeOfData, placeOfNetwork } from '../chain-place.ts';
 import { checkPortsFree } from '../ports.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';
@@ -151,6 +152,7 @@ async function checkStore(place: ChainPlace, findings: Finding[]): Promise<void>
   try {
     const { store } = await openSnapshot(place);
     try {
+      refuseChangedState(store, chainDirectory(place));
       const broken = brokenPlace(store);
       if (broken !== undefined) findings.push(finding('STORE_CHAIN_BROKEN', broken));
     } finally {

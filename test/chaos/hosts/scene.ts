@@ -54,6 +54,8 @@ const AFTER_CUT_MS = 45_000;
 const AFTER_KILL_MS = 30_000;
 const LOOKS_AT_ONCE = 8;
 const MEMORY_LOOK_MS = 5_000;
+/** Times that the memory of all nodes is told in a run, though not more than once a minute. */
+const MEMORY_TOLD_TIMES = 20;
 /** Memory is judged over half an hour alone. */
 const MEMORY_MINUTES_MIN = 60;
 const GROWTH_MB_MAX = 3;
@@ -99,7 +101,7 @@ async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonl
   const [events, accepted, memory] = await Promise.all([
     happen(devnet, options, endMs, slots),
     load(devnet, options, endMs),
-    watchMemory(nodes, endMs),
+    watchMemory(nodes, options, endMs),
   ]);
   const lost = await unconfirmed(nodes, accepted);
   const digest = await waitForCommonDigest(nodes, CONFIRM_MS_MAX);
@@ -256,13 +258,24 @@ async function unconfirmed(nodes: readonly TestNode[], accepted: readonly string
   return waiting;
 }
 
-/** What the processes take of the memory, node by node, from their last start on. */
-async function watchMemory(nodes: readonly TestNode[], endMs: number): Promise<readonly (readonly MemorySample[])[]> {
+/** What the processes take of the memory, node by node, from their last start on. Tells it now and then. */
+async function watchMemory(
+  nodes: readonly TestNode[],
+  { minutes, say }: HostsOptions,
+  endMs: number,
+): Promise<readonly (readonly MemorySample[])[]> {
   const samples = nodes.map((): MemorySample[] => []);
-  while (Date.now() < endMs) {
-    for (const [index, node] of nodes.entries()) {
-      const bytes = residentBytes(node.pid());
+  const startMs = Date.now();
+  const tellMs = Math.max(60_000, (minutes * 60_000) / MEMORY_TOLD_TIMES);
+  for (let told = 1; Date.now() < endMs;) {
+    const now = nodes.map((node) => residentBytes(node.pid()));
+    for (const [index, bytes] of now.entries()) {
       if (bytes !== undefined) samples[index]?.push({ timeMs: Date.now(), bytes });
+    }
+    if (Date.now() - startMs >= told * tellMs) {
+      const each = now.map((bytes) => (bytes === undefined ? 'down' : (bytes / 2 ** 20).toFixed(0)));
+      say(`memory after ${Math.round((told * tellMs) / 60_000)} minutes: ${each.join(', ')} MB`);
+      told += 1;
     }
     await sleep(MEMORY_LOOK_MS);
   }

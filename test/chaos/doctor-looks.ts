@@ -1,0 +1,137 @@
+/**
+ * Looks of the doctor at a healthy network one of whose nodes has caught up twice in one life: first from the genesis block,
+ * then after a time alone. It must find nothing, on the disk and over HTTP.
+ */
+
+import { examine } from '../../src/cli/doctor/examine.ts';
+import type { FaultCode } from '../../src/cli/doctor/catalogue.ts';
+import { messageOf } from '../../src/primitives/errors.ts';
+import {
+  highestHeight,
+  lastWords,
+  startTestDevnet,
+  waitFor,
+  waitForAnswer,
+  waitForCommonBlock,
+  type TestDevnet,
+  type TestNode,
+} from '../support/devnet.ts';
+import { OF_BUSY_MACHINES } from '../support/fault-watch.ts';
+import { MachineWatch } from '../support/machine.ts';
+
+export interface LooksOptions {
+  readonly looks: number;
+  readonly generation: 2 | 3;
+  readonly say: (line: string) => void;
+}
+
+export interface LooksReport {
+  readonly looks: number;
+  /** Downloads of the node that caught up, and the blocks that each brought. */
+  readonly downloads: readonly number[];
+  /** Faults that were named, each with what was seen; what a machine with other work brings about is left out. */
+  readonly alarms: readonly string[];
+  /** Likewise what it has brought about; empty on a machine that was quick all the time. */
+  readonly ofMachine: readonly string[];
+}
+
+const NODES = 3;
+const START_MS_MAX = 150_000;
+/** Blocks that the node finds when it starts, and that it misses: longer than a connection that stands still is kept. */
+const BLOCKS_BEHIND = 25;
+const BACK_MS_MAX = 180_000;
+const ROOM_BYTES = 1e12;
+/** What is true of all nodes alike while a machine gives them no time. */
+const OF_STARVED_MACHINES: readonly FaultCode[] = [...OF_BUSY_MACHINES, 'NODE_SILENT', 'NETWORK_STANDS_STILL'];
+/** Looks of which the report tells how far it is. */
+const LOOKS_TOLD = 100;
+
+export async function runDoctorLooks(options: LooksOptions): Promise<LooksReport> {
+  const network = options.generation === 2 ? 'devnet-gen2' : 'devnet';
+  const devnet = await startTestDevnet({ network, nodes: NODES, spectators: 1, hasWires: true });
+  try {
+    return await looksAt(devnet, options);
+  } catch (error) {
+    throw new Error(`${messageOf(error)}\n${lastWords(devnet)}`, { cause: error });
+  } finally {
+    await devnet.close();
+  }
+}
+
+async function looksAt(devnet: TestDevnet, { looks, say }: LooksOptions): Promise<LooksReport> {
+  const { nodes } = devnet;
+  const machine = new MachineWatch();
+  const downloads = await catchUpTwice(devnet);
+  say(`a node caught up with ${downloads.join(' and ')} blocks`);
+  const alarms: string[] = [];
+  const ofMachine: string[] = [];
+  let done = 0;
+  while (done < looks) {
+    // One after the other at each node, as operators and their monitors look.
+    const due = nodes.slice(0, looks - done);
+    await Promise.all(
+      due.map(async (node) => {
+        for (const { code, evidence } of await lookAt(devnet, node)) {
+          const isOfMachine = OF_STARVED_MACHINES.includes(code) && !machine.wasQuickSoFar;
+          const alarm = `node ${node.plan.index}, ${code}: ${evidence}`;
+          (isOfMachine ? ofMachine : alarms).push(alarm);
+          say(`${new Date().toISOString()} ${alarm}`);
+        }
+      }),
+    );
+    if (Math.floor(done / LOOKS_TOLD) !== Math.floor((done + due.length) / LOOKS_TOLD))
+      say(`${done + due.length} looks, ${alarms.length} alarms`);
+    done += due.length;
+  }
+  return { looks: done, downloads, alarms, ofMachine };
+}
+
+async function lookAt(
+  { network }: TestDevnet,
+  { url, plan }: TestNode,
+): Promise<readonly { readonly code: FaultCode; readonly evidence: string }[]> {
+  return examine({
+    url,
+    network: network.directory,
+    dataDir: plan.directory,
+    config: plan.configFile,
+    environment: {},
+    freeBytesOf: () => ROOM_BYTES,
+  });
+}
+
+/** @returns blocks of each download */
+async function catchUpTwice({ nodes, wires }: TestDevnet): Promise<readonly number[]> {
+  const late = nodes[NODES];
+  if (late === undefined || wires === undefined) throw new Error('the devnet lacks a node or its wires');
+  const others = nodes.slice(0, NODES);
+  await waitForCommonBlock(others, BLOCKS_BEHIND, START_MS_MAX);
+  late.start();
+  await waitForAnswer(late, START_MS_MAX);
+  const first = await downloadOf(late, 0);
+  await waitForCommonBlock(nodes, await highestHeight(others), BACK_MS_MAX);
+  wires.cut(late.plan.wsPort);
+  const { height } = await late.client.status();
+  const areAhead = async (): Promise<boolean> => (await highestHeight(others)) >= height + BLOCKS_BEHIND;
+  await waitFor('blocks that it misses', areAhead, BACK_MS_MAX);
+  wires.mend(late.plan.wsPort);
+  const second = await downloadOf(late, first.number);
+  await waitForCommonBlock(nodes, await highestHeight(others), BACK_MS_MAX);
+  const areConnected = async (): Promise<boolean> => {
+    const counts = await Promise.all(nodes.map((node) => node.client.connectedPeers()));
+    return counts.every((count) => count >= NODES - 1);
+  };
+  await waitFor('connections after the cut', areConnected, BACK_MS_MAX);
+  return [first.blocks, second.blocks];
+}
+
+/** The next download that brings blocks, after the decision of a number. */
+function downloadOf(node: TestNode, after: number): Promise<{ readonly number: number; readonly blocks: number }> {
+  const next = async (): Promise<{ number: number; blocks: number } | undefined> => {
+    const decisions = await node.client.decisions(500);
+    const ended = decisions.filter(({ code, number }) => code === 'SYNC_ENDED' && number > after);
+    const { number = 0, fields = {} } = ended.find(({ fields: said }) => Number(said['blocks']) > 0) ?? {};
+    return number === 0 ? undefined : { number, blocks: Number(fields['blocks']) };
+  };
+  return waitFor('a download', next, BACK_MS_MAX);
+}
