@@ -79,3 +79,8 @@ const SECOND_TYPES_FROM = 8;
 export function typeText(type: number): string {
   return TYPES[type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type] ?? `Type ${type}`;
 }
+
+/** The version of the node's software from what it says of its build: `v`, the version, and the time of the build. */
+export function softwareVersionOf(build: string): string | undefined {
+  return /^v(\d\S*)/.exec(build)?.[1];
+}

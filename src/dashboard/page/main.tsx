@@ -2,9 +2,8 @@
 
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { softwareVersionOf } from '../../primitives/software-version.ts';
 import { hashOf, type Place, type View } from '../place.ts';
-import { shortText, timeText } from '../format.ts';
+import { shortText, softwareVersionOf, timeText } from '../format.ts';
 import { Accounts, AccountView, Delegates, DelegateView } from './accounts.tsx';
 import { Blocks, BlockView } from './blocks.tsx';
 import { Glance } from './glance.tsx';
