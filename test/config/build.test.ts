@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import test from 'ava';
 import { buildIdentity } from '../../src/config/build.ts';
 import { packageDirectory, packageVersion } from '../../src/config/package.ts';
@@ -46,6 +46,7 @@ test('a build notes its time and the commit that was built, and follows the comm
     'bin/build.js',
     'bin/bundle.js',
     'bin/compile.js',
+    'bin/programs.js',
     'tsconfig.json',
     'package.json',
     'src/dashboard',
@@ -56,6 +57,11 @@ test('a build notes its time and the commit that was built, and follows the comm
   for (const room of ['src', 'test']) {
     mkdirSync(join(folder, room), { recursive: true });
     writeFileSync(join(folder, room, 'one.ts'), 'export const one = 1;\n');
+  }
+  // The programs are bundled too, so each must be there.
+  for (const [, file = ''] of readFileSync(join(folder, 'bin', 'programs.js'), 'utf8').matchAll(/'([a-z/-]+\.ts)'/g)) {
+    mkdirSync(dirname(join(folder, 'src', file)), { recursive: true });
+    writeFileSync(join(folder, 'src', file), 'export {};\n');
   }
   const recordFile = join(folder, 'dist', 'src', 'build.json');
   const build = (): Record<string, unknown> => {
