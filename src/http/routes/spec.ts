@@ -1,6 +1,7 @@
 /** The interface's description of itself: for machines and for people. */
 
 import type { Dialect } from '../dialect.ts';
+import { withComponents, type NamedDocument } from '../components.ts';
 import { docsPage } from '../docs-page.ts';
 import { openApiOf } from '../openapi.ts';
 import type { PlainRoute, Route } from '../route.ts';
@@ -20,7 +21,7 @@ export function specRoutes(routes: readonly Route[], dialect: Dialect): readonly
     summary: 'Describes the interface as OpenAPI 3.1.',
     contentType: 'application/json',
     answers: { 200: { type: 'object' } },
-    respond: (api) => ({ status: 200, body: openApiOf(described, dialect, api.identity.version) }),
+    respond: (api) => ({ status: 200, body: describedInterface(described, dialect, api.identity.version) }),
   };
   const docs: PlainRoute = {
     ...common,
@@ -32,4 +33,9 @@ export function specRoutes(routes: readonly Route[], dialect: Dialect): readonly
   };
   const described: readonly Route[] = [...routes, spec, docs];
   return [spec, docs];
+}
+
+/** What `/spec` answers. @param version of the node's software */
+export function describedInterface(routes: readonly Route[], dialect: Dialect, version: string): NamedDocument {
+  return withComponents(openApiOf(routes, dialect, version), dialect);
 }
