@@ -17,6 +17,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { bundleDashboard } from './bundle.js';
 import { compileSources } from './compile.js';
+import { writeDeclarations } from './declarations.js';
 import { areProgramsThere, bundlePrograms } from './programs.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -34,6 +35,7 @@ const SETTINGS = [
   'bin/build.js',
   'bin/bundle.js',
   'bin/compile.js',
+  'bin/declarations.js',
   'bin/programs.js',
 ];
 /** The page that browsers run is not compiled for Node but bundled. */
@@ -73,6 +75,7 @@ async function build() {
     removeOrphans();
     await bundleDashboard(PAGE, BUNDLE);
     await bundlePrograms({ root: ROOT, target: PROGRAMS });
+    await writeDeclarations({ root: ROOT, target: path.join(DIST, 'src') });
     writeRecord({ version: packageVersion(), time: `${new Date().toISOString().slice(0, 19)}Z`, commit: commit() });
     writeFileSync(STAMP, wanted);
     return 0;

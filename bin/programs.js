@@ -9,14 +9,18 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Below `src`. A program finds another one beside itself by its name (`programBeside`). */
-export const PROGRAMS = [
-  'cli/main.ts',
-  'cli/devnet/agent-program.ts',
-  'node/watchdog/watchdog-worker.ts',
-  'workers/line-worker.ts',
-  'workers/verify-worker.ts',
-];
+/** Their names, and their sources below `src`. A program finds another one beside itself by its name (`programBeside`). */
+export const PROGRAMS = {
+  main: 'cli/main.ts',
+  'agent-program': 'cli/devnet/agent-program.ts',
+  testing: 'testing/index.ts',
+  'watchdog-worker': 'node/watchdog/watchdog-worker.ts',
+  'line-worker': 'workers/line-worker.ts',
+  'verify-worker': 'workers/verify-worker.ts',
+};
+
+/** `bloomery/client`, below `src`. */
+const CLIENT = 'client/index.ts';
 
 /** Packages with compiled parts: they look for them beside their own files. */
 const NATIVE = ['lmdb', 'sodium-native'];
@@ -33,10 +37,9 @@ export async function bundlePrograms({ root, target }) {
   // A development package: a person who only runs what was built has none.
   const { build } = await import('esbuild');
   const { outputFiles, metafile } = await build({
-    entryPoints: PROGRAMS.map((file) => path.join(root, 'src', file)),
+    entryPoints: Object.entries(PROGRAMS).map(([out, file]) => ({ in: path.join(root, 'src', file), out })),
     absWorkingDir: path.resolve(root),
     outdir: target,
-    entryNames: '[name]',
     chunkNames: 'chunk-[hash]',
     bundle: true,
     splitting: true,
@@ -53,9 +56,23 @@ export async function bundlePrograms({ root, target }) {
     tsconfig: path.join(root, 'tsconfig.json'),
     logLevel: 'warning',
   });
+  const client = await build({
+    entryPoints: [{ in: path.join(root, 'src', CLIENT), out: 'client' }],
+    outdir: target,
+    bundle: true,
+    write: false,
+    format: 'esm',
+    // It runs in browsers, so nothing of Node may be in it.
+    platform: 'browser',
+    target: 'es2022',
+    sourcemap: true,
+    sourcesContent: false,
+    tsconfig: path.join(root, 'tsconfig.json'),
+    logLevel: 'warning',
+  });
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
-  for (const file of outputFiles) writeFileSync(file.path, file.contents);
+  for (const file of [...outputFiles, ...client.outputFiles]) writeFileSync(file.path, file.contents);
   writeFileSync(path.join(target, 'LICENSES.txt'), licencesOf(root, Object.keys(metafile.inputs)));
 }
 
@@ -73,5 +90,5 @@ function licencesOf(root, inputs) {
 
 /** Whether all programs were bundled into the folder. */
 export function areProgramsThere(target) {
-  return PROGRAMS.every((file) => existsSync(path.join(target, `${path.basename(file, '.ts')}.js`)));
+  return [...Object.keys(PROGRAMS), 'client'].every((name) => existsSync(path.join(target, `${name}.js`)));
 }

@@ -16,6 +16,7 @@ const FLOORS = [
   ['store', 'p2p', 'http', 'workers', 'telemetry', 'config'],
   ['node'],
   ['cli'],
+  ['testing'],
 ];
 
 /** Edges implement ports; the engine meets them as ports alone, and they know neither it nor each other. */
@@ -52,6 +53,12 @@ const forbidden = [
     to: { path: folder(['dashboard']) },
   },
   {
+    name: 'the client knows only the HTTP interface',
+    severity: 'error',
+    from: { path: folder(['client']) },
+    to: { path: '.', pathNot: folder(['client']) },
+  },
+  {
     name: 'circle',
     severity: 'error',
     from: {},
@@ -60,7 +67,7 @@ const forbidden = [
   {
     name: 'file outside the rooms',
     severity: 'error',
-    from: { path: '^src/', pathNot: folder([...FLOORS.flat(), 'dashboard']) },
+    from: { path: '^src/', pathNot: folder([...FLOORS.flat(), 'dashboard', 'client']) },
     to: {},
   },
   {

@@ -160,6 +160,8 @@ export interface SendingFlags {
 
 /** Of every command that signs a transaction. */
 export interface TransactionFlags extends PassphraseFlags, AnyPassphraseFlags, NetworkChoiceFlags, SendingFlags {
+  /** Name of an account of a devnet. */
+  readonly from?: string;
   readonly secondPassphraseFile?: string;
 }
 

@@ -102,6 +102,7 @@ export function createHttpServer(
   };
   const parser = createParser(answer);
   parser.setTimeout(limits.idleTimeoutMs);
+  if (limits.keepAliveTimeoutMs !== undefined) parser.keepAliveTimeout = limits.keepAliveTimeoutMs;
 
   const listed = readAddressList(settings.access.whiteList, SILENT);
   const { enabled, trustProxy, access } = settings;

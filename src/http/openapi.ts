@@ -37,7 +37,13 @@ interface RequestBody {
 
 export interface ResponseObject {
   readonly description: string;
-  readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
+  readonly content: Readonly<Record<string, MediaType>>;
+}
+
+interface MediaType {
+  readonly schema: Schema;
+  /** Of a stream: what each event carries, by its name. */
+  readonly 'x-events'?: Readonly<Record<string, Schema>>;
 }
 
 /** @param version of the node's software */
@@ -98,7 +104,8 @@ function answersOf(route: Route): Record<string, ResponseObject> {
     const described = Object.entries(route.events).map(([name, { summary }]) => `\`${name}\`: ${summary}`);
     const description = `Server-sent events. ${described.join(' ')}`;
     const anyOf = Object.values(route.events).map(({ data }) => data);
-    return { 200: { description, content: { 'text/event-stream': { schema: { anyOf } } } } };
+    const events = Object.fromEntries(Object.entries(route.events).map(([name, { data }]) => [name, data] as const));
+    return { 200: { description, content: { 'text/event-stream': { schema: { anyOf }, 'x-events': events } } } };
   }
   if (route.kind !== 'plain') {
     const { meta, data } = route.answer;

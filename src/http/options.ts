@@ -79,6 +79,8 @@ export interface HttpLimits {
   readonly headersTimeoutMs: number;
   /** An idle connection is closed after this, in milliseconds. */
   readonly idleTimeoutMs: number;
+  /** Time that a connection waits for its next request, 0 for no end; that of node:http unless given. */
+  readonly keepAliveTimeoutMs?: number;
 }
 
 /** What holds where the operator says nothing: loopback only, and no limit for it. */

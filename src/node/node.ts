@@ -19,16 +19,18 @@ import { hexOf } from '../primitives/bytes.ts';
 import { Closers } from '../engine/closers.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { SigningWatermarks } from '../ports/journal.ts';
+import type { FolderJournal, SigningWatermarks } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
+import type { TransactionJournal } from '../ports/transaction-journal.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import type { Transport } from '../ports/transport.ts';
 import { createTransport } from '../p2p/transport.ts';
 import { createChainLog } from '../store/chain-log.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
-import { openChainStore } from '../store/open.ts';
+import type { KeyValue } from '../store/key-value.ts';
+import { chainStoreOver, openChainStore } from '../store/open.ts';
 import { createQueries } from '../store/queries.ts';
 import { createRules } from '../protocol/generations.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
@@ -68,6 +70,22 @@ export interface NodeControl {
   verifier(over: Verifier): Verifier;
   /** Called before the node starts to work. */
   built(parts: ControlledParts): void;
+  /** Where the node keeps what it keeps, in the place of its folder, which is not made then. */
+  readonly memory?: NodeMemory;
+  /** In the place of the wire. */
+  readonly transport?: Transport;
+  /**
+   * Whether connections of HTTP wait for their next request for ever. A client in the same process that was not given time for
+   * some seconds would else send a request on a connection that is ended in the same turn.
+   */
+  readonly keepsConnections?: boolean;
+}
+
+/** What lasts of a node without a folder. */
+export interface NodeMemory {
+  readonly keyValue: KeyValue;
+  readonly journal: FolderJournal;
+  readonly transactionJournal: TransactionJournal;
 }
 
 export interface ControlledParts {
@@ -112,20 +130,21 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const rules = createRules(network.params, control?.ed25519 === undefined ? {} : { ed25519: control.ed25519 });
     const genesis = rules.codec.genesisFromJson(network.genesisJson);
     const { codec, params } = rules;
-    const chain = await openChainStore({
-      directory: join(dataDirectory, 'chain'),
-      codec,
-      params,
-      clock: systemClock,
-    });
+    const memory = control?.memory;
+    const chain =
+      memory === undefined
+        ? await openChainStore({ directory: join(dataDirectory, 'chain'), codec, params, clock: systemClock })
+        : chainStoreOver(memory.keyValue, { codec, params }, 'memory');
     closers.add(() => chain.close());
     const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
     // After the store: a folder that belongs to another network is refused before anything is written to it.
-    const journal = openJournal(journalFileOf(dataDirectory));
+    const journal = memory?.journal ?? openJournal(journalFileOf(dataDirectory));
     closers.add(() => {
       journal.close();
     });
-    const transactionJournal = await openTransactionJournal(transactionJournalOf(dataDirectory), observer.room('pool'));
+    const transactionJournal =
+      memory?.transactionJournal ??
+      (await openTransactionJournal(transactionJournalOf(dataDirectory), observer.room('pool')));
     closers.add(() => transactionJournal.close());
     const verifierPool = createVerifierPool({
       threads: config.verifier.threads,
@@ -143,7 +162,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       ...buildIdentity(),
       nonce: hexOf(systemRandom.bytes(8)),
     };
-    const transport = transportOf(options, identity);
+    const transport = control?.transport ?? transportOf(options, identity);
     const workShare = new WorkShare({ clock: MONOTONIC_CLOCK });
     const wantedPeers = wantedPeersOf(config.p2p);
     const engine = new Engine(
@@ -236,8 +255,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       observer,
     );
     closers.add(() => housekeeping.stop());
-    const pages = watchPages(join(dataDirectory, 'chain'), { clock, observer: observer.room('store'), state: chain });
-    closers.add(() => pages.stop());
+    const pages =
+      memory === undefined
+        ? watchPages(join(dataDirectory, 'chain'), { clock, observer: observer.room('store'), state: chain })
+        : undefined;
+    closers.add(() => pages?.stop());
     observer.log('info', 'NODE_STARTED', 'the node runs', {
       network: network.name,
       networkId: params.networkIdentifier,
@@ -246,7 +268,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       wsPort,
       signatures: verifier.backend,
     });
-    return { httpPort, wsPort, damaged: pages.damaged, close: () => closers.close() };
+    return { httpPort, wsPort, damaged: pages?.damaged ?? new Promise(() => undefined), close: () => closers.close() };
   } catch (error) {
     await closers.close().catch((closing: unknown) => {
       observer.log('error', 'NODE_CLOSE_FAILED', 'not everything could be closed', { reason: messageOf(closing) });
@@ -295,7 +317,7 @@ function transportOf({ network, config, observer }: NodeOptions, identity: NodeI
   });
 }
 
-function httpOptionsOf({ config, observer }: NodeOptions) {
+function httpOptionsOf({ config, observer, control }: NodeOptions) {
   const { http } = config;
   return {
     port: http.port,
@@ -320,6 +342,7 @@ function httpOptionsOf({ config, observer }: NodeOptions) {
       windowMs: http.rateLimitWindowMs,
       headersTimeoutMs: http.headersTimeoutMs,
       idleTimeoutMs: http.socketTimeoutMs,
+      ...(control?.keepsConnections === true ? { keepAliveTimeoutMs: 0 } : {}),
     },
     metrics: http.metrics,
     ...(http.dashboard ? { dashboardDirectory: DASHBOARD } : {}),

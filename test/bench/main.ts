@@ -4,8 +4,8 @@
  *
  * `--long` imports 10,000 and 100,000 blocks (some minutes), `--import` measures nothing else, `--http` the HTTP interface,
  * `--readers` a node that forges beside readers of its events, `--slots` how soon blocks come in their slots. `--start`
- * measures how soon a devnet forges, 20 times (`--runs N`); with a folder after it (`--start DIR`) the build there as well, in
- * turns, and the ratio.
+ * measures how soon a devnet forges and a node of the test kit is ready, 20 times (`--runs N`); with a folder after it
+ * (`--start DIR`) the devnet of the build there as well, in turns, and the ratio.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -20,6 +20,7 @@ import { measureDevnetStart, type StartFigures } from './devnet-start.ts';
 import { measureEventReaders } from './event-readers.ts';
 import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
+import { measureKitStart, type KitFigures } from './kit-start.ts';
 import { measureSlots } from './slots.ts';
 
 const FULL_BLOCKS = 600;
@@ -138,6 +139,7 @@ async function benchStart(): Promise<void> {
   const other = process.argv[process.argv.indexOf('--start') + 1];
   const runs = process.argv.includes('--runs') ? Number(process.argv[process.argv.indexOf('--runs') + 1]) : START_RUNS;
   const roots = [packageDirectory(), ...(other === undefined || other.startsWith('--') ? [] : [other])];
+  await benchKit(runs);
   const figures = new Map(roots.map((root) => [root, [] as StartFigures[]]));
   for (let run = 0; run < runs; run += 1)
     for (const root of roots) figures.get(root)?.push(await measureDevnetStart(root));
@@ -157,6 +159,36 @@ async function benchStart(): Promise<void> {
       `${figure(processor, 2)} s`,
       figure(median / (own?.median ?? 1), 2),
     ]),
+  ]);
+}
+
+async function benchKit(runs: number): Promise<void> {
+  const figures: KitFigures[] = [];
+  for (let run = 0; run < runs; run += 1) figures.push(await measureKitStart(packageDirectory()));
+  const row = (name: string, all: readonly StartFigures[]): readonly string[] => {
+    const seconds = all.map((each) => each.seconds * 1000).sort((a, b) => a - b);
+    const processor = all.map((each) => each.processorSeconds * 1000).sort((a, b) => a - b);
+    return [
+      name,
+      `${figure(middle(seconds))} ms`,
+      `${figure(seconds.at(-1) ?? 0)} ms`,
+      `${figure(middle(processor))} ms`,
+    ];
+  };
+  printTable(`Until a node of the test kit is ready, ${runs} processes`, [
+    ['devnet', 'median', 'longest', 'processor time, median'],
+    [
+      ...row(
+        'first of a process',
+        figures.map(({ first }) => first),
+      ),
+    ],
+    [
+      ...row(
+        'next one',
+        figures.map(({ next }) => next),
+      ),
+    ],
   ]);
 }
 

@@ -1,63 +1,67 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
+import { startDevnet } from '../../src/testing/index.ts';
+import { runCli } from '../support/cli.ts';
 import { freePortRanges } from '../support/ports.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const README = readFileSync(join(packageDirectory(), 'README.md'), 'utf8');
+const LSK = 100_000_000n;
 
-/** Runs the README's first transaction against another port. */
-async function firstTransaction(port: number) {
-  const [, script = ''] = /<<'SCRIPT'\n(.*?)\nSCRIPT\n/s.exec(README) ?? [];
-  const child = spawn(process.execPath, ['--input-type=module'], {
-    cwd: packageDirectory(),
-    // What else the environment asks for, colours among them, is not the README's.
-    env: { PATH: process.env['PATH'] },
-    timeout: 100_000,
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  child.stdin.end(script.replace('127.0.0.1:4000', `127.0.0.1:${port}`));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, stdout, stderr };
+/** The arguments of the README's first transaction. */
+function firstTransaction(): readonly string[] {
+  const [, command = ''] = /^node bin\/bloomery\.js (transfer .*)$/m.exec(README) ?? [];
+  return command.split(' ');
 }
 
-test.serial('the first transaction of the README says in one line that no devnet runs', async (t) => {
+test('the first transaction of the README says in one line that no devnet runs', async (t) => {
   const { http } = await freePortRanges(1);
-  const { code, stdout, stderr } = await firstTransaction(http);
+  const { code, stdout, stderr } = await runCli([...firstTransaction(), '--node', `http://127.0.0.1:${http}`]);
   t.is(code, 1);
   t.is(stdout, '');
-  t.is(
-    stderr,
-    `No node answers at http://127.0.0.1:${http}/api: start the devnet first, with "npm run devnet" in another terminal.\n`,
-  );
+  t.regex(stderr, /^bloomery: no node answers at http:.*\n$/);
 });
 
-test.serial('the first transaction of the README is sent to the node and its address printed', async (t) => {
-  const sent: Untyped[] = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (part: Buffer) => (body += part.toString('utf8')));
-    request.on('end', () => {
-      if (request.method === 'POST') sent.push(JSON.parse(body));
-      response.end(JSON.stringify({ data: { networkId: 'ab'.repeat(32) } }));
-    });
+for (const generation of [2, 3] as const) {
+  test(`the first transaction of the README is in a block of generation ${generation} when the command returns`, async (t) => {
+    const net = await startDevnet({ generation });
+    t.teardown(() => net.close());
+    // The packaged devnets have the same accounts.
+    const { code, stdout, stderr } = await runCli([...firstTransaction(), '--node', net.url]);
+    t.is(code, 0, stderr);
+    const [, id = '', height = ''] = /^transaction (\d+): in block (\d+)\n$/.exec(stdout) ?? [];
+    t.is(height, '2', stdout);
+    const response = await fetch(`${net.url}/api/transactions?id=${id}`);
+    const [found] = ((await response.json()) as Untyped).data;
+    t.is(
+      found.senderId ?? found.senderPublicKey,
+      found.senderId === undefined ? net.account('account_1').publicKey : net.account('account_1').address,
+    );
+    t.is(generation === 3 ? found.asset.amount : found.amount, String(10n * LSK));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const { port } = server.address() as AddressInfo;
-  const { code, stdout, stderr } = await firstTransaction(port);
-  t.is(code, 0, stderr);
-  t.is(sent.length, 1);
-  t.is(sent[0].asset.amount, '100000000');
-  t.regex(stdout, /^200 \{/);
-  t.true(stdout.endsWith(`/api/transactions?id=${sent[0].id}\n`), stdout);
+}
+
+test('a sender by name is one of the network that the node is of', async (t) => {
+  const net = await startDevnet({ delegates: 2 });
+  t.teardown(() => net.close());
+  const send = (...args: readonly string[]) => runCli(['transfer', '42L', '1', '--node', net.url, ...args]);
+  const stranger = await send('--from', 'account_1');
+  t.is(stranger.code, 1);
+  t.regex(
+    stranger.stderr,
+    /^bloomery: the accounts of network [0-9a-f]{12} are not known here: name its folder with --network/,
+  );
+  const both = await send('--from', 'account_1', '--passphrase-file', '/dev/null');
+  t.is(both.code, 2);
+  t.regex(both.stderr, /name two senders/);
+});
+
+test('a sender that the network has no account for is named', async (t) => {
+  const net = await startDevnet();
+  t.teardown(() => net.close());
+  const { code, stderr } = await runCli(['transfer', '42L', '1', '--node', net.url, '--from', 'nobody']);
+  t.is(code, 1);
+  t.regex(stderr, /--from `nobody`: devnet has no account of that name: bloomery devnet accounts lists them/);
 });

@@ -44,7 +44,7 @@ interface Places {
 const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
   'node bin/bloomery.js --help': () => ['--help'],
   'bloomery --help': () => ['--help'],
-  'npm run -s devnet -- accounts': () => ['devnet', 'accounts'],
+  'node bin/bloomery.js devnet accounts': () => ['devnet', 'accounts'],
   'bloomery genesis create': ({ folder }) => ['genesis', 'create', '--name', 'own', '--out', join(folder, 'own')],
   'bloomery network import --from path/to/config/testnet --name testnet': ({ foreign }) => [
     'network',
@@ -71,11 +71,9 @@ const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
   'bloomery why missed HEIGHT': ({ node }) => ['why', 'missed', '3', '--node', node],
   'bloomery why missed SLOT': ({ node }) => ['why', 'missed', '165000000', '--node', node],
   'bloomery broadcast': ({ node, signed }) => ['broadcast', signed, '--node', node, '--yes', '--wait'],
-  'bloomery transfer ADDRESS 12.5 --passphrase-file FILE --node http://127.0.0.1:4000 --wait': ({
-    node,
-    to,
-    folder,
-  }) => ['transfer', to, '12.5', '--passphrase-file', join(folder, 'passphrase'), '--node', node, '--yes', '--wait'],
+  'bloomery transfer --from account_1 ADDRESS 12.5 --wait': ({ node, to }) => [
+    ...['transfer', '--from', 'account_1', to, '12.5', '--node', node, '--wait'],
+  ],
   'bloomery backup DIR': ({ folder, dataDir }) => ['backup', join(folder, 'backup'), '--data-dir', dataDir],
   'bloomery verify': ({ dataDir }) => ['verify', '--data-dir', dataDir],
   'bloomery export': ({ folder, dataDir }) => ['export', join(folder, 'chain.gz'), '--data-dir', dataDir],
@@ -118,6 +116,10 @@ const SNAPSHOTS = control('a snapshot brings back chains, pools and clock of all
 
 /** Commands that another test runs in a form of its own. */
 const RUN_THERE: Readonly<Record<string, Runner>> = {
+  'node bin/bloomery.js transfer --from account_1 14938407111099202722L 10 --wait': {
+    file: 'cli/readme.test.ts',
+    title: 'the first transaction of the README is in a block of generation',
+  },
   'bloomery start --network testnet': {
     file: 'cli/network-import.test.ts',
     title: 'an imported network starts without peers from its genesis block',
@@ -245,7 +247,6 @@ test.serial(HERE.title, async (t) => {
   };
   const account = (name: string) => known.accounts.find((one) => one.name === name) ?? t.fail(name);
   const payer = { env: { BLOOMERY_PASSPHRASE: String(Object(account('account_1')).passphrase) } };
-  writeFileSync(join(folder, 'passphrase'), payer.env.BLOOMERY_PASSPHRASE, { mode: 0o600 });
   const to = String(Object(account('account_2')).address);
   const offline = await runCli(['transfer', to, '1', '--offline', '--network', 'devnet'], payer);
   t.is(offline.code, 0, offline.stderr);

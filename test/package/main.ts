@@ -1,10 +1,10 @@
 /**
  * `npm run package-check`: packs the package, installs it from the file into an empty folder as npx does, and runs it there:
- * commands, the dashboard, a devnet. Needs the registry for the dependencies.
+ * commands, the dashboard, a devnet; and installs it into a project whose tests use it. Needs the registry for the dependencies.
  */
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageDirectory } from '../../src/config/package.ts';
@@ -40,6 +40,10 @@ try {
     'dist/src/bundle/main.js',
     'dist/src/bundle/agent-program.js',
     'dist/src/bundle/LICENSES.txt',
+    'dist/src/bundle/client.js',
+    'dist/src/bundle/testing.js',
+    'dist/src/client/index.d.ts',
+    'dist/src/testing/index.d.ts',
     'dist/src/build.json',
     'dist/src/dashboard/bundle/index.html',
     'networks/devnet/network.json',
@@ -75,7 +79,19 @@ try {
     throw new Error(`the devnet said ${devnet}`);
   if (readdirSync(empty).some((name) => name !== '.npmrc') || !existsSync(join(folder, 'devnet')))
     throw new Error('the folder is not as it was');
-  console.log('package-check passed: a devnet of four agreed on a block');
+  console.log('a devnet of four agreed on a block');
+
+  const app = join(folder, 'app');
+  mkdirSync(app);
+  writeFileSync(join(app, 'package.json'), JSON.stringify({ name: 'sample', type: 'module', private: true }));
+  run(app, 'npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', file);
+  const example = 'shop.node-test.mjs';
+  copyFileSync(join(packageDirectory(), 'docs/examples', example), join(app, example));
+  const startedMs = performance.now();
+  run(app, process.execPath, '--test', example);
+  console.log(`its tests passed after ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
+  run(app, process.execPath, '--input-type=module', '-e', "await import('bloomery/client')");
+  console.log('package-check passed');
 } catch (error) {
   console.error(`package-check failed: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;

@@ -21,7 +21,8 @@ interface DevnetRecord {
 
 const RECORD_FILE = 'devnet.json';
 const FILE_BYTES_MAX = 1024 * 1024;
-const NETWORK_FOLDER = 'network';
+/** Of the network, where it is another than one of the package. */
+export const NETWORK_FOLDER = 'network';
 /** Where the clock stood when the devnet ended. */
 const CLOCK_FILE = 'clock.json';
 /** Public keys of accounts that are impersonated: nodes that read the chain anew must take what was sent in their names. */

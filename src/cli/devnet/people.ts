@@ -6,16 +6,18 @@ import { addressFault, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { createSigner } from '../../protocol/sign.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
-import { readAccounts } from '../genesis/accounts-file.ts';
+import { readAccounts, type KnownAccount } from '../genesis/accounts-file.ts';
 import { usageError } from '../problems.ts';
 import { readImpersonated, writeImpersonated } from './folder.ts';
 import type { Timekeeper } from './timekeeper.ts';
 
 export interface PeopleParts {
-  /** Folder of the devnet. */
-  readonly directory: string;
+  /** Folder of the devnet; undefined for one that keeps nothing. */
+  readonly directory: string | undefined;
   readonly network: Network;
   readonly timekeeper: Timekeeper;
+  /** Where the folder of the network may be gone by now. */
+  readonly accounts?: readonly KnownAccount[];
 }
 
 export interface FundedAccount {
@@ -42,7 +44,7 @@ export class People {
   /** @throws ProtocolError `DEVNET_UNREADABLE` */
   constructor(parts: PeopleParts) {
     this.#parts = parts;
-    this.#impersonated = readImpersonated(parts.directory);
+    this.#impersonated = parts.directory === undefined ? [] : readImpersonated(parts.directory);
   }
 
   /** Public keys whose signatures pass unseen. */
@@ -60,7 +62,7 @@ export class People {
     if (!BEDDOWS.test(amount)) throw usageError('the amount must be a number of beddows');
     const { network, timekeeper } = this.#parts;
     const { params, directory } = network;
-    const [funder] = readAccounts(directory);
+    const [funder] = this.#parts.accounts ?? readAccounts(directory);
     if (funder === undefined) throw usageError(`${directory}: its accounts.json names no account`);
     const signer = createSigner(params, defaultEd25519());
     const transaction = signer.sign({
@@ -92,7 +94,7 @@ export class People {
     const keys = [publicKey, ...(secondPublicKey === undefined ? [] : [secondPublicKey])];
     this.#impersonated = [...new Set([...this.#impersonated, ...keys])];
     // Nodes that start from now on must know it, too.
-    writeImpersonated(directory, this.#impersonated);
+    if (directory !== undefined) writeImpersonated(directory, this.#impersonated);
     await timekeeper.impersonate(keys);
     return { address, publicKey, ...(secondPublicKey === undefined ? {} : { secondPublicKey }) };
   }

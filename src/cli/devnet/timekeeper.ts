@@ -26,6 +26,8 @@ export interface TimekeeperOptions {
   readonly intervalMs?: number | undefined;
   /** Nodes that run now. */
   readonly links: () => readonly AgentLink[];
+  /** Nodes of one part reach one another; all are of one part unless this tells them apart. */
+  readonly partOf?: (link: AgentLink) => unknown;
   /** Until when all nodes have their peers, before they forge by themselves; default 5000, 0 for nodes without peers. */
   readonly peersWaitMs?: number;
   /** Says something to the user. */
@@ -57,7 +59,7 @@ export class Timekeeper {
   #setting: ClockSetting = { kind: 'running', aheadMs: 0 };
   #mode: MiningMode;
   #hasBegun = false;
-  #arrived: JsonObject[] = [];
+  #arrived: Arrived[] = [];
   #timer: Timer | undefined;
   #isStopped = false;
 
@@ -222,11 +224,11 @@ export class Timekeeper {
   }
 
   /** Takes note of a transaction that a node took in. In the mode `instant` all nodes get it at once, and a block follows. */
-  transactionArrived(id: string, transaction: JsonObject): void {
+  transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
     if (this.#known.get(id) === true) return;
     this.#known.set(id, true);
     if (this.#mode !== 'instant' || this.#isStopped) return;
-    this.#arrived.push(transaction);
+    this.#arrived.push({ transaction, at });
     if (this.#arrived.length > 1) return;
     this.#lane.run(() => this.#mineArrived()).catch((error: unknown) => this.#tellFailure(error));
   }
@@ -264,7 +266,12 @@ export class Timekeeper {
     const transactions = this.#arrived;
     this.#arrived = [];
     if (this.#mode !== 'instant') return;
-    for (const transaction of transactions) await this.#askAll({ op: 'transaction', transaction });
+    for (const { transaction, at } of transactions) {
+      await this.#ask(at === undefined ? this.#options.links() : this.#reachedBy(at), {
+        op: 'transaction',
+        transaction,
+      });
+    }
     for (let blocks = 0; blocks < INSTANT_BLOCKS_MAX; blocks += 1) {
       const { state, transactions: taken } = await this.#mine(1);
       if (taken === 0 || state.poolSize === 0) break;
@@ -276,7 +283,7 @@ export class Timekeeper {
     const { params } = this.#options;
     const states = await this.#askAll({ op: 'state' });
     let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
-    let lastSlot = state.tip.slot;
+    let lastSlot = Math.max(...states.map(({ tip }) => tip.slot));
     let [emptySlots, transactions] = [0, 0];
     for (let mined = 0; mined < count && !this.#isStopped; mined += 1) {
       const slot = Math.max(slotAtMs(this.nowMs(), params), lastSlot + 1);
@@ -284,15 +291,16 @@ export class Timekeeper {
       if (slot > slotAtMs(this.nowMs(), params)) this.#moveTo(slotStartMs(slot, params));
       // All know the time before anybody sees a block of it.
       await this.#askAll({ op: 'set', setting: this.#setting, isHeld: true });
-      const answers = await this.#askAll({ op: 'forge' });
-      const forger = answers.find(({ forged }) => forged !== undefined);
-      if (forger?.forged === undefined) {
+      const answers = await this.#answers(this.#options.links(), { op: 'forge' });
+      const forger = answers.find(({ state: { forged } }) => forged !== undefined);
+      if (forger?.state.forged === undefined) {
         emptySlots += 1;
         continue;
       }
-      state = forger;
-      transactions = Number(forger.forged['numberOfTransactions'] ?? 0);
-      await this.#askAll({ op: 'take', blocks: [forger.forged] });
+      const { forged } = forger.state;
+      state = forger.state;
+      transactions = Number(forged['numberOfTransactions'] ?? 0);
+      await this.#ask(this.#reachedBy(forger.link), { op: 'take', blocks: [forged] });
     }
     return { state, emptySlots, transactions };
   }
@@ -328,14 +336,28 @@ export class Timekeeper {
    *
    * @throws ProtocolError `DEVNET_NODE_SILENT` when none answers
    */
-  async #askAll(request: AgentRequest): Promise<readonly AgentState[]> {
-    const answers = await Promise.allSettled(this.#options.links().map((link) => link.ask(request)));
-    const states = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-    if (states.length > 0) return states;
+  #askAll(request: AgentRequest): Promise<readonly AgentState[]> {
+    return this.#ask(this.#options.links(), request);
+  }
+
+  async #ask(links: readonly AgentLink[], request: AgentRequest): Promise<readonly AgentState[]> {
+    return (await this.#answers(links, request)).map(({ state }) => state);
+  }
+
+  async #answers(links: readonly AgentLink[], request: AgentRequest): Promise<readonly Answered[]> {
+    const asked = links.map(async (link) => ({ link, state: await link.ask(request) }));
+    const answers = await Promise.allSettled(asked);
+    const given = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    if (given.length > 0) return given;
     throw noneAnswers();
   }
 
-  async #highest(): Promise<{ readonly link: AgentLink; readonly state: AgentState } | undefined> {
+  #reachedBy(link: AgentLink): readonly AgentLink[] {
+    const { links, partOf = () => undefined } = this.#options;
+    return links().filter((each) => partOf(each) === partOf(link));
+  }
+
+  async #highest(): Promise<Answered | undefined> {
     const answers = this.#options.links().map(async (link) => ({ link, state: await link.ask({ op: 'state' }) }));
     const settled = await Promise.allSettled(answers);
     return settled
@@ -376,6 +398,17 @@ function noneAnswers(): ProtocolError {
 export interface TimeState {
   readonly setting: ClockSetting;
   readonly mode: MiningMode;
+}
+
+interface Answered {
+  readonly link: AgentLink;
+  readonly state: AgentState;
+}
+
+interface Arrived {
+  readonly transaction: JsonObject;
+  /** The node that took it in, where the others may not reach it. */
+  readonly at: AgentLink | undefined;
 }
 
 interface Mined {

@@ -126,6 +126,10 @@ function addMultisigCommands(program: Command): void {
 /** A command that signs a transaction and sends it. */
 function transactionCommand(parent: Command, name: string, description: string): Command {
   return networkOptions(sendingOptions(spendingOption(command(parent, name, description))))
+    .option(
+      '--from <name>',
+      'account of a devnet, such as account_1, in the place of a passphrase; nothing is asked then',
+    )
     .option('--second-passphrase-file <file>', 'file with the second passphrase (else BLOOMERY_SECOND_PASSPHRASE)')
     .addHelpText('after', `${SECRETS}\n${SENDING}\n${EXIT_CODES}`);
 }

@@ -9,6 +9,7 @@ import { createSigner } from '../../protocol/sign.ts';
 import type { KeyPair, Payload, Transaction } from '../../protocol/types.ts';
 import type { NodeAsker } from '../ask-node.ts';
 import type { SendingFlags, TransactionFlags } from '../flags.ts';
+import { usageError } from '../problems.ts';
 import { accountFacts, heightOfTransaction } from './node-accounts.ts';
 import { confirmed, misspeltBy, readPassphrase } from './secrets.ts';
 import { describe } from './describe.ts';
@@ -25,15 +26,7 @@ export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | P
  */
 export async function makeTransaction(flags: TransactionFlags, payloadOf: PayloadOf): Promise<void> {
   const network = await walletNetwork(flags);
-  const keyPair = keyPairOfPassphrase(
-    await readPassphrase({
-      name: 'passphrase',
-      file: flags.passphraseFile,
-      flag: '--passphrase-file',
-      variable: 'BLOOMERY_PASSPHRASE',
-      ifMisspelt: misspeltBy(flags),
-    }),
-  );
+  const keyPair = keyPairOfPassphrase(await passphraseOf(flags, network));
   const payload = await payloadOf(network, keyPair);
   const secondKeyPair = await secondKeyPairOf(flags, network, keyPair);
   const signer = createSigner(network, defaultEd25519());
@@ -48,8 +41,26 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
     return;
   }
   await checkFunds(network.node, transaction);
-  await askFirst(flags, [transaction], network);
+  // What everybody can spend needs no second thought.
+  if (flags.from === undefined) await askFirst(flags, [transaction], network);
   await send(network.node, transaction, json, flags);
+}
+
+/** @throws ProtocolError `USAGE` for two senders, and what reading the one throws */
+async function passphraseOf(flags: TransactionFlags, network: WalletNetwork): Promise<string> {
+  const { from, passphraseFile } = flags;
+  if (from !== undefined) {
+    if (passphraseFile !== undefined)
+      throw usageError('--from and --passphrase-file name two senders: give one of them');
+    return (await import('./known-accounts.ts')).knownPassphrase(from, network, flags.network);
+  }
+  return readPassphrase({
+    name: 'passphrase',
+    file: passphraseFile,
+    flag: '--passphrase-file',
+    variable: 'BLOOMERY_PASSPHRASE',
+    ifMisspelt: misspeltBy(flags),
+  });
 }
 
 /** Shows what is about to be sent and asks, unless `--yes` was said. @throws ProtocolError `CANCELLED` */

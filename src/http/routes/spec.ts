@@ -3,6 +3,7 @@
 import type { NodeApi } from '../../ports/node-api.ts';
 import { softwareVersionOf } from '../../primitives/software-version.ts';
 import type { Dialect } from '../dialect.ts';
+import { withComponents, type NamedDocument } from '../components.ts';
 import { docsPage } from '../docs-page.ts';
 import { openApiOf } from '../openapi.ts';
 import type { PlainRoute, Route } from '../route.ts';
@@ -22,7 +23,7 @@ export function specRoutes(routes: readonly Route[], dialect: Dialect): readonly
     summary: 'Describes the interface as OpenAPI 3.1.',
     contentType: 'application/json',
     answers: { 200: { type: 'object' } },
-    respond: (api) => ({ status: 200, body: openApiOf(described, dialect, versionOf(api)) }),
+    respond: (api) => ({ status: 200, body: describedInterface(described, dialect, versionOf(api)) }),
   };
   const docs: PlainRoute = {
     ...common,
@@ -39,4 +40,9 @@ export function specRoutes(routes: readonly Route[], dialect: Dialect): readonly
 /** Of the software; `version` in answers is that of the protocol. */
 function versionOf({ identity }: NodeApi): string {
   return softwareVersionOf(identity.build) ?? identity.version;
+}
+
+/** What `/spec` answers. @param version of the node's software */
+export function describedInterface(routes: readonly Route[], dialect: Dialect, version: string): NamedDocument {
+  return withComponents(openApiOf(routes, dialect, version), dialect);
 }

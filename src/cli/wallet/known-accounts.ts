@@ -1,0 +1,53 @@
+/** Accounts of a devnet by their names, in the place of a passphrase: everybody knows those, so nothing is given away. */
+
+import { join } from 'node:path';
+import {
+  bloomeryHome,
+  findNetworkDirectory,
+  loadNetwork,
+  packagedNetworkDirectory,
+  type Network,
+} from '../../config/network.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { NETWORK_FOLDER } from '../devnet/folder.ts';
+import { devnetNetworkName } from '../devnet/network.ts';
+import { readAccounts } from '../genesis/accounts-file.ts';
+import type { WalletNetwork } from './network.ts';
+
+/**
+ * The passphrase of an account of the network, as its folder tells it: the folder that is named, else of a packaged devnet, else
+ * of a devnet in the user's home that was made smaller or with other slots.
+ *
+ * @throws ProtocolError `ACCOUNT_UNKNOWN` when the network tells of no such account
+ */
+export function knownPassphrase(
+  name: string,
+  { generation, networkIdentifier, name: networkName }: WalletNetwork,
+  chosen: string | undefined,
+): string {
+  const home = bloomeryHome(process.env);
+  const devnet = devnetNetworkName(generation);
+  const folders =
+    chosen === undefined
+      ? [packagedNetworkDirectory(devnet), join(home, devnet, NETWORK_FOLDER)]
+      : [findNetworkDirectory(chosen, home)];
+  const network = folders.map(networkOf).find((each) => each?.params.networkIdentifier === networkIdentifier);
+  if (network === undefined) {
+    const message = `the accounts of ${networkName} are not known here: name its folder with --network, or give a passphrase`;
+    throw new ProtocolError('ACCOUNT_UNKNOWN', { name }, message);
+  }
+  const accounts = readAccounts(network.directory);
+  const found = accounts.find((each) => each.name === name);
+  if (found !== undefined) return found.passphrase;
+  const message = `--from \`${name}\`: ${network.name} has no account of that name: bloomery devnet accounts lists them`;
+  throw new ProtocolError('ACCOUNT_UNKNOWN', { name }, message);
+}
+
+/** Undefined for a folder that is not there or holds no network. */
+function networkOf(directory: string): Network | undefined {
+  try {
+    return loadNetwork(directory);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,46 @@
+/** Reads server-sent events, as far as a node sends them. */
+
+export interface RawEvent {
+  readonly type: string;
+  readonly id: string | undefined;
+  readonly data: string;
+}
+
+/** Many times the largest event, a block with its transactions. */
+const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
+
+/** @throws Error for an event that does not end */
+export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<RawEvent, void, undefined> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      text += decoder.decode(value, { stream: true });
+      if (text.length > EVENT_CHARACTERS_MAX) throw new Error('an event of the node does not end');
+      const parts = text.split('\n\n');
+      text = parts.pop() ?? '';
+      for (const part of parts) {
+        const event = eventOf(part);
+        if (event !== undefined) yield event;
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Undefined for a comment. */
+function eventOf(text: string): RawEvent | undefined {
+  let [type, id]: [string, string | undefined] = ['message', undefined];
+  const data: string[] = [];
+  for (const line of text.split('\n')) {
+    const [, field = '', value = ''] = /^([a-z]+): ?(.*)$/s.exec(line) ?? [];
+    if (field === 'event') type = value;
+    else if (field === 'id') id = value;
+    else if (field === 'data') data.push(value);
+  }
+  return data.length === 0 ? undefined : { type, id, data: data.join('\n') };
+}

@@ -1,0 +1,213 @@
+/** `bloomery/client`: asks a node over HTTP, in browsers and in Node. See docs/guides/client.md. */
+
+import { readAmounts } from './amounts.ts';
+import { eventsOf } from './event-stream.ts';
+import { AMOUNTS } from './generated.ts';
+import type { Client, ClientOptions, EventOptions, Generation, Method, WaitOptions } from './types.ts';
+
+export type * from './generated.ts';
+export type * from './types.ts';
+
+const TIMEOUT_MS = 30_000;
+const WAIT_MS = 60_000;
+const POLL_MS = 250;
+const RETRY_MS = 1000;
+const PAGE_ITEMS = 100;
+
+/** An answer that is none: a refusal of the node, no answer in time, or none at all. */
+export class ClientError extends Error {
+  /** `REFUSED`, `UNREACHABLE`, `TIMEOUT`. */
+  readonly code: string;
+  /** Of a refusal. */
+  readonly status: number | undefined;
+  /** What the node said. */
+  readonly body: unknown;
+
+  constructor(code: string, message: string, status?: number, body?: unknown, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'ClientError';
+    this.code = code;
+    this.status = status;
+    this.body = body;
+  }
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** @param url of the node, with or without `/api` */
+export function createClient<G extends Generation = 3>(url: string, options: ClientOptions<G> = {}): Client<G> {
+  const client: Client<3> = new HttpClient(url, options as ClientOptions<3>) as unknown as Client<3>;
+  return client as unknown as Client<G>;
+}
+
+class HttpClient {
+  readonly generation: Generation;
+  readonly #base: string;
+  readonly #fetch: typeof fetch;
+  readonly #timeoutMs: number;
+
+  constructor(url: string, { generation = 3, fetch: own, timeoutMs = TIMEOUT_MS }: ClientOptions<3>) {
+    this.generation = generation;
+    this.#base = `${url.replace(/\/+$/, '').replace(/\/api$/, '')}/api`;
+    // Browsers refuse a fetch that is called as a member of something else.
+    this.#fetch = own ?? ((input, init) => fetch(input, init));
+    this.#timeoutMs = timeoutMs;
+  }
+
+  get(path: string, parameters: Values = {}): Promise<unknown> {
+    return this.#ask('GET', path, parameters);
+  }
+
+  post(path: string, body: unknown): Promise<unknown> {
+    return this.#ask('POST', path, {}, body);
+  }
+
+  put(path: string, body: unknown): Promise<unknown> {
+    return this.#ask('PUT', path, {}, body);
+  }
+
+  async *items(path: string, parameters: Values = {}): AsyncGenerator<unknown, void, undefined> {
+    let after: string | null | undefined = '';
+    while (after !== null && after !== undefined) {
+      const { data, meta } = (await this.get(path, { limit: PAGE_ITEMS, ...parameters, after })) as {
+        readonly data: readonly unknown[];
+        readonly meta: { readonly next?: string | null };
+      };
+      yield* data;
+      after = meta.next;
+    }
+  }
+
+  async *events(options: EventOptions<string> = {}): AsyncGenerator<unknown, void, undefined> {
+    const { types, signal, retryMs = RETRY_MS, lastEventId, ...filter } = options;
+    let last = lastEventId;
+    while (signal?.aborted !== true) {
+      try {
+        const asked = { ...filter, ...(types === undefined ? {} : { types: types.join(',') }) };
+        const place = this.#placeOf('/events', last === undefined ? asked : { ...asked, lastEventId: last });
+        const response = await this.#send(place, signal === undefined ? {} : { signal });
+        for await (const { type, id, data } of eventsOf(response.body ?? new ReadableStream())) {
+          const parsed: unknown = JSON.parse(data);
+          readAmounts(parsed, AMOUNTS[`event ${type}`] ?? []);
+          last = id ?? last;
+          yield { type, id, data: parsed };
+        }
+      } catch (error) {
+        if (isAborted(signal)) return;
+        // A refusal stays one, except by a node that has no room for now.
+        if (error instanceof ClientError && error.status !== undefined && error.status < 500) throw error;
+      }
+      if (!isAborted(signal)) await pause(retryMs, signal);
+    }
+  }
+
+  async waitFor(id: string, options: WaitOptions = {}): Promise<{ height: number; blockId: string }> {
+    const { confirmations = 1, final = false, timeoutMs = WAIT_MS, pollMs = POLL_MS, signal } = options;
+    for (let endMs = Date.now() + timeoutMs; ;) {
+      signal?.throwIfAborted();
+      const { data } = (await this.get('/transactions', { id })) as { readonly data: readonly Confirmed[] };
+      const [found] = data;
+      if (found !== undefined && found.confirmations >= confirmations) {
+        const { height, blockId } = found;
+        if (!final || (await this.#finalHeight()) >= height) return { height, blockId };
+      }
+      if (Date.now() >= endMs) {
+        const state =
+          found === undefined ? 'in no block' : `in block ${found.height} with ${found.confirmations} confirmations`;
+        throw new ClientError('TIMEOUT', `after ${timeoutMs} ms the transaction ${id} is ${state}`);
+      }
+      await pause(pollMs, signal);
+    }
+  }
+
+  async #finalHeight(): Promise<number> {
+    const { data } = (await this.get('/node/status')) as {
+      readonly data: { readonly chainMaxHeightFinalized?: number };
+    };
+    return data.chainMaxHeightFinalized ?? 0;
+  }
+
+  async #ask(method: Method, path: string, parameters: Values, body?: unknown): Promise<unknown> {
+    const limit = AbortSignal.timeout(this.#timeoutMs);
+    const response = await this.#send(this.#placeOf(path, parameters), {
+      method,
+      signal: limit,
+      ...(body === undefined
+        ? {}
+        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body, digits) }),
+    });
+    if (!isJson(response)) return response.text();
+    const answer: unknown = await response.json();
+    readAmounts(answer, AMOUNTS[`${method} ${path}`] ?? []);
+    return answer;
+  }
+
+  /** @throws ClientError for anything but an answer */
+  async #send(place: string, init: RequestInit): Promise<Response> {
+    let response: Response;
+    try {
+      response = await this.#fetch(place, init);
+    } catch (error) {
+      const isLate = error instanceof Error && error.name === 'TimeoutError';
+      const reason = isLate ? 'does not answer in time' : 'cannot be reached';
+      throw new ClientError(isLate ? 'TIMEOUT' : 'UNREACHABLE', `${this.#base} ${reason}`, undefined, undefined, error);
+    }
+    if (response.ok) return response;
+    const body: unknown = await (isJson(response) ? response.json() : response.text()).catch(() => undefined);
+    throw new ClientError('REFUSED', `${response.status}: ${reasonOf(body)}`, response.status, body);
+  }
+
+  /** Parameters go where the path has room for them, the others into the query. */
+  #placeOf(path: string, parameters: Values): string {
+    const query = new URLSearchParams();
+    let filled = path;
+    for (const [name, value] of Object.entries(parameters)) {
+      if (value === undefined) continue;
+      const text = String(value);
+      if (filled.includes(`{${name}}`)) filled = filled.replace(`{${name}}`, encodeURIComponent(text));
+      else query.set(name, text);
+    }
+    const asked = query.toString();
+    return `${this.#base}${filled}${asked === '' ? '' : `?${asked}`}`;
+  }
+}
+
+interface Confirmed {
+  readonly height: number;
+  readonly blockId: string;
+  readonly confirmations: number;
+}
+
+function digits(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}
+
+function isJson(response: Response): boolean {
+  return response.headers.get('content-type')?.includes('json') === true;
+}
+
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
+
+/** The words of a refusal, with the first reason where it has some. */
+function reasonOf(body: unknown): string {
+  if (typeof body !== 'object' || body === null)
+    return typeof body === 'string' ? body.slice(0, 200) : 'no reason given';
+  const { message, error, errors } = body as { message?: unknown; error?: unknown; errors?: readonly unknown[] };
+  const [first] = errors ?? [];
+  const detail = typeof first === 'object' && first !== null ? (first as { message?: unknown }).message : first;
+  return [message ?? error, detail].filter((each) => typeof each === 'string').join(': ');
+}
+
+function pause(timeMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, timeMs);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,67 @@
+/** Names for the shapes of the interface's description, so that those who generate code from it get types with names. */
+
+import type { Dialect } from './dialect.ts';
+import type { OpenApiDocument } from './openapi.ts';
+import type { Schema } from './schema.ts';
+import { accountShape, delegateShape, GROUP_SHAPE } from './views/account.ts';
+import { blockShape } from './views/block.ts';
+import { constantsShape, DECISION_SHAPE, SLOT_REPORT_SHAPE, statusShape } from './views/node.ts';
+import { peerShape } from './views/peer.ts';
+import { PEER_VERDICT_SHAPE } from './views/peer-verdict.ts';
+import * as problem from './views/problem.ts';
+import { registrationShape } from './views/registration.ts';
+import { AMOUNT, COUNTED_LIST_META, COUNTED_PAGE_META, LIST_META, PAGE_META } from './views/shapes.ts';
+import { confirmedShape, pooledShape } from './views/transaction.ts';
+
+export type NamedDocument = OpenApiDocument & {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+};
+
+/** Larger shapes come first: two of one content have the first name. */
+function shapesOf(dialect: Dialect): Readonly<Record<string, Schema>> {
+  return {
+    Transaction: confirmedShape(dialect),
+    PooledTransaction: pooledShape(dialect),
+    Block: blockShape(dialect),
+    Account: accountShape(dialect),
+    Delegate: delegateShape(dialect),
+    Group: GROUP_SHAPE,
+    Peer: peerShape(dialect),
+    PeerVerdict: PEER_VERDICT_SHAPE,
+    Constants: constantsShape(dialect),
+    Status: statusShape(dialect),
+    Decision: DECISION_SHAPE,
+    SlotReport: SLOT_REPORT_SHAPE,
+    SecondSignatureRegistration: registrationShape(dialect),
+    ListMeta: LIST_META,
+    CountedListMeta: COUNTED_LIST_META,
+    PageMeta: PAGE_META,
+    CountedPageMeta: COUNTED_PAGE_META,
+    InvalidRequest: problem.INVALID_REQUEST,
+    Rejected: problem.REJECTED,
+    Amount: AMOUNT,
+  };
+}
+
+/** The same document with `components.schemas`, and references to them where a shape has a name. */
+export function withComponents(document: OpenApiDocument, dialect: Dialect): NamedDocument {
+  const shapes = shapesOf(dialect);
+  const names = new Map<string, string>();
+  for (const [name, schema] of Object.entries(shapes)) {
+    const text = JSON.stringify(schema);
+    if (!names.has(text)) names.set(text, name);
+  }
+  /** Replaces named parts; the whole is kept when its own name is being said. */
+  const referring = (value: unknown, isWhole = false): unknown => {
+    if (Array.isArray(value)) return value.map((each) => referring(each));
+    if (typeof value !== 'object' || value === null) return value;
+    const name = isWhole ? undefined : names.get(JSON.stringify(value));
+    if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, referring(each)]));
+  };
+  const schemas = [...names.values()].map((name) => [name, referring(shapes[name], true)] as const);
+  return {
+    ...(referring(document) as OpenApiDocument),
+    components: { schemas: Object.fromEntries(schemas) as Record<string, Schema> },
+  };
+}

@@ -1,0 +1,238 @@
+/**
+ * The wire of nodes in one process: messages go through JSON text, as on a real wire, and arrive in a later turn of the event
+ * loop. During a partition they do not arrive at all and questions fail; connections stay, as they do for a while where a cable
+ * is cut.
+ */
+
+import { ProtocolError } from '../primitives/errors.ts';
+import {
+  PeerFault,
+  type AnswerTo,
+  type CloseReason,
+  type Connection,
+  type NodeInfo,
+  type PeerAddress,
+  type PeerId,
+  type PeerInfo,
+  type PeerMessage,
+  type PeerRequest,
+  type Transport,
+  type TransportHandlers,
+} from '../ports/transport.ts';
+import type { Clock } from '../ports/clock.ts';
+
+const NOBODY_THERE: CloseReason = { code: 1006, reason: 'nobody listens there' };
+const GONE: CloseReason = { code: 1001, reason: 'the peer has ended' };
+/** As the real wire waits for an answer to a dial. */
+const ARRIVAL_MS_MAX = 2000;
+const DUPLICATE: CloseReason = { code: 4404, reason: 'connected already' };
+
+export class Hub {
+  readonly clock: Clock;
+  readonly #members = new Map<PeerId, HubTransport>();
+  /** Dials of nodes that are not up yet; each node dials another once at a time. */
+  readonly #awaited = new Map<PeerId, readonly (() => void)[]>();
+  #groups: ReadonlyMap<PeerId, number> = new Map();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  transport(address: PeerAddress): Transport {
+    return new HubTransport(this, address);
+  }
+
+  partition(groups: readonly (readonly PeerAddress[])[]): void {
+    this.#groups = new Map(
+      groups.flatMap((group, index) => group.map((address) => [peerIdOf(address), index] as const)),
+    );
+  }
+
+  /** All hear of one another again. */
+  heal(): void {
+    this.#groups = new Map();
+    for (const member of this.#members.values()) member.tellAll();
+  }
+
+  /** Undefined where none listens or the network is cut between them. */
+  reach(from: PeerId, to: PeerId): HubTransport | undefined {
+    return this.#groups.get(from) === this.#groups.get(to) ? this.#members.get(to) : undefined;
+  }
+
+  /** The other end of a connection, also across a cut. */
+  at(peerId: PeerId): HubTransport | undefined {
+    return this.#members.get(peerId);
+  }
+
+  add(member: HubTransport): void {
+    this.#members.set(member.peerId, member);
+    for (const arrived of this.#awaited.get(member.peerId) ?? []) arrived();
+    this.#awaited.delete(member.peerId);
+  }
+
+  /** Resolves when the peer listens, or after a while: nodes of one process start one after the other. */
+  arrival(peerId: PeerId): Promise<void> {
+    if (this.#members.has(peerId)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = this.clock.after(ARRIVAL_MS_MAX, resolve);
+      const arrived = (): void => {
+        timer.cancel();
+        resolve();
+      };
+      this.#awaited.set(peerId, [...(this.#awaited.get(peerId) ?? []), arrived]);
+    });
+  }
+
+  remove(member: HubTransport): void {
+    if (this.#members.get(member.peerId) === member) this.#members.delete(member.peerId);
+  }
+}
+
+interface Line {
+  readonly direction: 'inbound' | 'outbound';
+  readonly sinceMs: number;
+  info: PeerInfo;
+}
+
+class HubTransport implements Transport {
+  readonly peerId: PeerId;
+  readonly #hub: Hub;
+  readonly #address: PeerAddress;
+  readonly #lines = new Map<PeerId, Line>();
+  #handlers: TransportHandlers | undefined;
+  #info: NodeInfo | undefined;
+
+  constructor(hub: Hub, address: PeerAddress) {
+    this.#hub = hub;
+    this.#address = address;
+    this.peerId = peerIdOf(address);
+  }
+
+  async start(handlers: TransportHandlers): Promise<void> {
+    this.#handlers = handlers;
+    this.#hub.add(this);
+  }
+
+  async connect(address: PeerAddress): Promise<PeerId> {
+    await this.#hub.arrival(peerIdOf(address));
+    await turn();
+    const remote = this.#hub.reach(this.peerId, peerIdOf(address));
+    const refusal = this.#handlers === undefined ? GONE : remote === undefined ? NOBODY_THERE : remote.accept(this);
+    if (remote === undefined || refusal !== undefined) {
+      throw new ProtocolError('DIAL_FAILED', { ...(refusal ?? NOBODY_THERE), peer: peerIdOf(address) });
+    }
+    this.#open(remote.peerId, 'outbound', remote.ownInfo());
+    return remote.peerId;
+  }
+
+  disconnect(peerId: PeerId, reason: CloseReason): void {
+    this.drop(peerId, reason);
+    setImmediate(() => this.#hub.at(peerId)?.drop(this.peerId, reason));
+  }
+
+  connections(): readonly Connection[] {
+    return [...this.#lines].map(([peerId, line]) => ({ ...line, peerId, latencyMs: undefined }));
+  }
+
+  async request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>> {
+    const question = copyOf(request);
+    await turn();
+    const remote = this.#lines.has(peerId) ? this.#hub.reach(this.peerId, peerId) : undefined;
+    const fail = (reason: string): ProtocolError =>
+      new ProtocolError('REQUEST_FAILED', { peer: peerId, request: request.kind, reason });
+    if (remote === undefined) throw fail('no answer');
+    let answer: unknown;
+    try {
+      answer = copyOf(await remote.answer(this.peerId, question));
+    } catch (error) {
+      throw fail(String(error));
+    }
+    await turn();
+    if (this.#hub.reach(this.peerId, peerId) === undefined || this.#handlers === undefined) throw fail('no answer');
+    return answer as AnswerTo<R>;
+  }
+
+  send(peerId: PeerId, message: PeerMessage): void {
+    if (!this.#lines.has(peerId)) return;
+    const copy = copyOf(message);
+    setImmediate(() => this.#hub.reach(this.peerId, peerId)?.receive(this.peerId, copy));
+  }
+
+  announce(info: NodeInfo): void {
+    this.#info = info;
+    this.tellAll();
+  }
+
+  /** Says again what this node says of itself. */
+  tellAll(): void {
+    const info = this.ownInfo();
+    for (const peerId of this.#lines.keys()) {
+      setImmediate(() => this.#hub.reach(this.peerId, peerId)?.updated(this.peerId, info));
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#hub.remove(this);
+    this.#handlers = undefined;
+    for (const peerId of this.#lines.keys()) this.#hub.at(peerId)?.drop(this.peerId, GONE);
+    this.#lines.clear();
+  }
+
+  ownInfo(): PeerInfo {
+    return { ...this.#info, ...this.#address };
+  }
+
+  accept(dialer: HubTransport): CloseReason | undefined {
+    if (this.#handlers?.admits(dialer.#address.ip) !== true) return NOBODY_THERE;
+    // Both may dial at once: the connection is one.
+    if (this.#lines.has(dialer.peerId)) return dialer.#lines.has(this.peerId) ? DUPLICATE : undefined;
+    this.#open(dialer.peerId, 'inbound', dialer.ownInfo());
+    return undefined;
+  }
+
+  async answer(asker: PeerId, request: PeerRequest): Promise<unknown> {
+    try {
+      return await this.#handlers?.answer(asker, request);
+    } catch (error) {
+      if (error instanceof PeerFault) this.#handlers?.fault(asker, error.fault, error.message);
+      throw error;
+    }
+  }
+
+  receive(peerId: PeerId, message: PeerMessage): void {
+    if (this.#lines.has(peerId)) this.#handlers?.message(peerId, message);
+  }
+
+  updated(peerId: PeerId, info: PeerInfo): void {
+    const line = this.#lines.get(peerId);
+    if (line === undefined) return;
+    line.info = info;
+    this.#handlers?.updated(peerId, info);
+  }
+
+  #open(peerId: PeerId, direction: Line['direction'], info: PeerInfo): void {
+    if (this.#lines.has(peerId) || this.#handlers === undefined) return;
+    const sinceMs = this.#hub.clock.nowMs();
+    this.#lines.set(peerId, { direction, sinceMs, info });
+    this.#handlers.connected({ peerId, direction, info, sinceMs, latencyMs: undefined });
+  }
+
+  drop(peerId: PeerId, reason: CloseReason): void {
+    const line = this.#lines.get(peerId);
+    if (line === undefined) return;
+    this.#lines.delete(peerId);
+    this.#handlers?.disconnected(peerId, line.direction, reason);
+  }
+}
+
+function peerIdOf({ ip, wsPort }: PeerAddress): PeerId {
+  return `${ip}:${wsPort}`;
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function copyOf<T>(value: T): T {
+  return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T);
+}

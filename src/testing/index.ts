@@ -1,0 +1,61 @@
+/**
+ * `bloomery/testing`: a devnet for tests of applications, in the process of the test. See docs/guides/test-applications.md.
+ */
+
+import { bloomeryHome } from '../config/network.ts';
+import { chooseNetwork } from '../cli/devnet/network.ts';
+import { readAccounts } from '../cli/genesis/accounts-file.ts';
+import { SILENT } from '../ports/observer.ts';
+import { createObserver } from '../telemetry/logger.ts';
+import { MemoryDevnet } from './memory-devnet.ts';
+import type { DevnetOptions, TestDevnet } from './types.ts';
+
+export type {
+  DevnetOptions,
+  Mined,
+  MiningMode,
+  NetworkFacts,
+  SentTransaction,
+  Snapshot,
+  TestAccount,
+  TestDevnet,
+  TestNode,
+  TransactionPayload,
+} from './types.ts';
+
+const NODES_MAX = 16;
+
+/**
+ * Starts a devnet in this process, with everything in memory and HTTP on free ports of the loopback address. Any number may run
+ * at once. It ends with `close`, or with the block of an `await using`.
+ *
+ * @throws an error that says what is wrong with the options or the network
+ */
+export async function startDevnet(options: DevnetOptions = {}): Promise<TestDevnet> {
+  const { nodes = 1, mine = 'instant', generation = 3, delegates, network: name, log } = options;
+  if (!Number.isInteger(nodes) || nodes < 1 || nodes > NODES_MAX) {
+    throw new RangeError(`nodes must be an integer from 1 to ${NODES_MAX}`);
+  }
+  const choice = {
+    generation,
+    ...(delegates === undefined ? {} : { delegates }),
+    ...(name === undefined ? {} : { network: name }),
+  };
+  const chosen = await chooseNetwork(choice, bloomeryHome(process.env));
+  let devnet: MemoryDevnet;
+  try {
+    const { network } = chosen;
+    const accounts = readAccounts(network.directory);
+    const observer = log === undefined ? SILENT : createObserver({ level: log, format: 'human' });
+    devnet = new MemoryDevnet({ network, accounts, nodes, mode: mine, observer });
+  } finally {
+    chosen.dispose();
+  }
+  try {
+    await devnet.start();
+    return devnet;
+  } catch (error) {
+    await devnet.close().catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,286 @@
+/** A devnet in the caller's process: nodes in memory, one clock, and what a test asks of them. */
+
+import { People } from '../cli/devnet/people.ts';
+import { momentOf } from '../cli/devnet/moments.ts';
+import { MINED_SLOTS_MAX } from '../cli/devnet/mining.ts';
+import { Timekeeper, type TimeState } from '../cli/devnet/timekeeper.ts';
+import type { Network } from '../config/network.ts';
+import { defaultEd25519 } from '../crypto/ed25519.ts';
+import { keyPairOfPassphrase } from '../crypto/keys.ts';
+import { systemClock } from '../node/system.ts';
+import type { Observer } from '../ports/observer.ts';
+import { createSigner } from '../protocol/sign.ts';
+import { epochTimeS } from '../protocol/slots.ts';
+import type { JsonObject } from '../protocol/types.ts';
+import { Hub } from './hub.ts';
+import { MemoryNode, type NodeCopy } from './memory-node.ts';
+import { payloadOf } from './payload.ts';
+import type {
+  Mined,
+  MiningMode,
+  NetworkFacts,
+  SentTransaction,
+  Snapshot,
+  TestAccount,
+  TestDevnet,
+  TestNode,
+  TransactionPayload,
+} from './types.ts';
+
+export interface MemoryDevnetOptions {
+  readonly network: Network;
+  readonly accounts: readonly TestAccount[];
+  readonly nodes: number;
+  readonly mode: MiningMode;
+  readonly observer: Observer;
+}
+
+interface Kept extends TimeState {
+  readonly copies: readonly NodeCopy[];
+  readonly facts: Snapshot;
+}
+
+/** Nodes on the hub have addresses that nobody else sees. */
+const FIRST_PORT = 5000;
+/** Each copy takes as much memory as the state of all nodes. */
+const SNAPSHOTS_MAX = 100;
+const PEERS_MS_MAX = 5000;
+const PEERS_POLL_MS = 5;
+const HEAL_MS_MAX = 60_000;
+const HEAL_POLL_MS = 20;
+/** Nodes fetch a better chain in less; a slot more helps where two chains are equally good. */
+const HEAL_POLLS_PER_SLOT = 25;
+
+export class MemoryDevnet implements TestDevnet {
+  readonly accounts: readonly TestAccount[];
+  readonly #options: MemoryDevnetOptions;
+  readonly #hub = new Hub(systemClock);
+  readonly #nodes: readonly MemoryNode[];
+  readonly #timekeeper: Timekeeper;
+  readonly #people: People;
+  readonly #snapshots = new Map<string, Kept>();
+  #groups: readonly (readonly number[])[] = [];
+  /** Transactions on their way to other nodes. */
+  #handing: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(options: MemoryDevnetOptions) {
+    this.#options = options;
+    this.accounts = options.accounts;
+    const { network } = options;
+    this.#timekeeper = new Timekeeper({
+      params: network.params,
+      clock: systemClock,
+      mode: options.mode,
+      links: () => this.#nodes,
+      partOf: (link) => this.#groupOf((link as MemoryNode).index),
+      note: (line) => options.observer.log('warn', 'DEVNET_NOTE', line),
+    });
+    this.#people = new People({
+      directory: undefined,
+      network,
+      timekeeper: this.#timekeeper,
+      accounts: options.accounts,
+    });
+    const addresses = Array.from({ length: options.nodes }, (_, index) => ({
+      ip: '127.0.0.1',
+      wsPort: FIRST_PORT + index,
+    }));
+    this.#nodes = addresses.map((address, index) => {
+      const others = addresses.filter((each) => each !== address);
+      return new MemoryNode({
+        ...{ index, network, address, others, hub: this.#hub, observer: options.observer },
+        delegates: network.forgers?.delegates.filter((_, position) => position % options.nodes === index) ?? [],
+        first: () => ({ setting: this.#timekeeper.setting, isHeld: true, impersonated: [] }),
+        onEvent: (event, node) => {
+          if (event.event === 'transaction') this.#arrived(event.id, event.transaction, node);
+        },
+      });
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.#openAll();
+    await this.#timekeeper.begin(undefined);
+  }
+
+  get url(): string {
+    return this.#node(0).url;
+  }
+
+  get nodes(): readonly TestNode[] {
+    return this.#nodes.map(({ index, url }) => ({ index, url }));
+  }
+
+  get network(): NetworkFacts {
+    const { name, params } = this.#options.network;
+    const { generation, networkIdentifier, nethash, epochMs, blockTimeS, activeDelegates } = params;
+    return { name, generation, networkIdentifier, nethash, epoch: new Date(epochMs), blockTimeS, activeDelegates };
+  }
+
+  account(name: string): TestAccount {
+    const found = this.accounts.find((each) => each.name === name);
+    if (found === undefined) throw new Error(`there is no account ${name}: the first one is ${this.accounts[0]?.name}`);
+    return found;
+  }
+
+  now(): Date {
+    return new Date(this.#timekeeper.nowMs());
+  }
+
+  async mine(slots = 1): Promise<Mined> {
+    if (!Number.isInteger(slots) || slots < 1 || slots > MINED_SLOTS_MAX) {
+      throw new RangeError(`the number of slots must be an integer from 1 to ${MINED_SLOTS_MAX}`);
+    }
+    await this.#handing;
+    const { time, ...mined } = await this.#timekeeper.mine(slots);
+    return { ...mined, time: new Date(time) };
+  }
+
+  setMining(mode: MiningMode): Promise<void> {
+    return this.#timekeeper.setMode(mode);
+  }
+
+  async warp(to: string | Date): Promise<Date> {
+    const atMs = typeof to === 'string' ? momentOf(to, this.#timekeeper.nowMs()) : to.getTime();
+    return new Date((await this.#timekeeper.warp(atMs)).time);
+  }
+
+  snapshot(name: string): Promise<Snapshot> {
+    if (!this.#snapshots.has(name) && this.#snapshots.size >= SNAPSHOTS_MAX) {
+      throw new Error(`there are ${SNAPSHOTS_MAX} snapshots: give one of their names`);
+    }
+    const { setting, mode } = this.#timekeeper;
+    return this.#timekeeper.standstill(async () => {
+      const copies = await Promise.all(this.#nodes.map((node) => node.copy()));
+      const [best] = copies.map(({ state }) => state).sort((a, b) => b.tip.height - a.tip.height);
+      const facts = { name, height: best?.tip.height ?? 0, blockId: best?.tip.id ?? '', digest: best?.digest ?? '' };
+      this.#snapshots.set(name, { setting, mode, copies, facts });
+      return { result: facts };
+    });
+  }
+
+  revert(name: string): Promise<Snapshot> {
+    const kept = this.#snapshots.get(name);
+    if (kept === undefined) throw new Error(`there is no snapshot ${name}`);
+    return this.#timekeeper.standstill(async () => {
+      // None may be up on its new chain while another still has the old one: it would fetch that again.
+      for (const node of this.#nodes) await node.close();
+      for (const [index, node] of this.#nodes.entries()) {
+        const copy = kept.copies[index];
+        if (copy !== undefined) node.putBack(copy);
+      }
+      await this.#openAll();
+      for (const [index, node] of this.#nodes.entries()) node.takeIn(kept.copies[index]?.pool ?? []);
+      const wrong = this.#nodes.find((node, index) => node.digest() !== kept.copies[index]?.state.digest);
+      if (wrong !== undefined) throw new Error(`node ${wrong.index} did not come back to the state of ${name}`);
+      return { result: kept.facts, restored: { setting: kept.setting, mode: kept.mode } };
+    });
+  }
+
+  async send(from: TestAccount | string, payload: TransactionPayload, node = 0): Promise<SentTransaction> {
+    const { params } = this.#options.network;
+    const keyPair = keyPairOfPassphrase(this.#passphraseOf(from));
+    const signer = createSigner(params, defaultEd25519());
+    const transaction = signer.sign({
+      payload: payloadOf(payload, params.generation, keyPair),
+      timestamp: epochTimeS(this.#timekeeper.nowMs(), params),
+      keyPair,
+    });
+    const { id } = transaction;
+    const json = signer.toJson(transaction);
+    if (this.#timekeeper.mode === 'instant' && this.#groups.length === 0) {
+      const { height } = await this.#timekeeper.confirm(id, json);
+      return { id, height };
+    }
+    await this.#node(node).ask({ op: 'transaction', transaction: json });
+    await this.#handing;
+    return { id };
+  }
+
+  async fund(address: string, amount: bigint): Promise<SentTransaction> {
+    const { transactionId, height } = await this.#people.fund(address, amount.toString());
+    return { id: transactionId, height };
+  }
+
+  async impersonate(address: string): Promise<void> {
+    await this.#people.impersonate(address);
+  }
+
+  async partition(...groups: readonly (readonly number[])[]): Promise<void> {
+    await this.#timekeeper.exclusively(async () => {
+      const named = groups.map((group) => group.map((index) => this.#node(index).index));
+      const rest = this.#nodes.map(({ index }) => index).filter((index) => !named.flat().includes(index));
+      this.#groups = rest.length === 0 ? named : [...named, rest];
+      this.#hub.partition(this.#groups.map((group) => group.map((index) => this.#node(index).address)));
+    });
+  }
+
+  async heal(): Promise<void> {
+    this.#groups = [];
+    this.#hub.heal();
+    const endMs = performance.now() + HEAL_MS_MAX;
+    for (let polls = 1; !(await this.#areTogether()); polls += 1) {
+      if (this.#isClosed || performance.now() > endMs) throw new Error('the nodes have not come together again');
+      if (polls % HEAL_POLLS_PER_SLOT === 1) await this.#timekeeper.mine(1);
+      await new Promise((resolve) => setTimeout(resolve, HEAL_POLL_MS));
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#timekeeper.stop();
+    // What is under way ends first: it would ask nodes that are gone.
+    await this.#timekeeper.exclusively(async () => Promise.all(this.#nodes.map((node) => node.close())));
+    this.#snapshots.clear();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Resolves when the nodes know one another, if they do soon. */
+  async #openAll(): Promise<void> {
+    for (const node of this.#nodes) await node.open();
+    const endMs = performance.now() + PEERS_MS_MAX;
+    while (performance.now() < endMs) {
+      const states = await Promise.all(this.#nodes.map((node) => node.ask({ op: 'state' })));
+      // Those of another part are not to be met.
+      if (this.#groups.length > 0 || states.every(({ peers }) => peers >= this.#nodes.length - 1)) return;
+      await new Promise((resolve) => setTimeout(resolve, PEERS_POLL_MS));
+    }
+  }
+
+  #node(index: number): MemoryNode {
+    const node = this.#nodes[index];
+    if (node === undefined)
+      throw new RangeError(`there is no node ${index}: the last one is ${this.#nodes.length - 1}`);
+    return node;
+  }
+
+  #groupOf(index: number): number {
+    return this.#groups.findIndex((group) => group.includes(index));
+  }
+
+  #passphraseOf(from: TestAccount | string): string {
+    if (typeof from !== 'string') return from.passphrase;
+    return this.accounts.find(({ name }) => name === from)?.passphrase ?? from;
+  }
+
+  /** A transaction is in all pools at once: whoever mines next may be the owner of any slot. */
+  #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
+    if (this.#timekeeper.mode === 'instant') {
+      this.#timekeeper.transactionArrived(id, transaction, at);
+      return;
+    }
+    const reached = this.#nodes.filter((node) => node !== at && this.#groupOf(node.index) === this.#groupOf(at.index));
+    const handed = reached.map((node) => node.ask({ op: 'transaction', transaction }).catch(() => undefined));
+    this.#handing = Promise.all([this.#handing, ...handed]);
+  }
+
+  async #areTogether(): Promise<boolean> {
+    const states = await Promise.all(this.#nodes.map((node) => node.ask({ op: 'state' })));
+    return new Set(states.map(({ tip }) => tip.id)).size === 1;
+  }
+}

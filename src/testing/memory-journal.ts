@@ -1,0 +1,54 @@
+/** A signing journal that lasts as long as its object: of a node without a folder. */
+
+import type { FolderJournal } from '../ports/journal.ts';
+import type { SignedHeader } from '../protocol/rules.ts';
+import type { PublicKey } from '../protocol/types.ts';
+
+export class MemorySigningJournal implements FolderJournal {
+  readonly isCopied = false;
+  readonly #last = new Map<PublicKey, SignedHeader>();
+  readonly #heldSinceS = new Map<PublicKey, number>();
+
+  copy(): MemorySigningJournal {
+    const copy = new MemorySigningJournal();
+    for (const [publicKey, header] of this.#last) copy.#last.set(publicKey, header);
+    for (const [publicKey, sinceS] of this.#heldSinceS) copy.#heldSinceS.set(publicKey, sinceS);
+    return copy;
+  }
+
+  last(publicKey: PublicKey): SignedHeader | undefined {
+    return this.#last.get(publicKey);
+  }
+
+  heldSinceS(publicKey: PublicKey): number | undefined {
+    return this.#heldSinceS.get(publicKey);
+  }
+
+  movedAtS(): undefined {
+    return undefined;
+  }
+
+  outside(): 'unknown' {
+    return 'unknown';
+  }
+
+  record(publicKey: PublicKey, header: SignedHeader): void {
+    this.#last.set(publicKey, header);
+  }
+
+  hold(publicKey: PublicKey, sinceS: number): void {
+    this.#heldSinceS.set(publicKey, sinceS);
+  }
+
+  delegates(): readonly PublicKey[] {
+    return [...this.#last.keys()];
+  }
+
+  keepPlace(): void {
+    // It is always the one that is written.
+  }
+
+  close(): void {
+    // It goes with its object.
+  }
+}

@@ -1,0 +1,158 @@
+/** A node in the caller's process that keeps everything in memory. */
+
+import { loadConfig } from '../config/load.ts';
+import type { Network } from '../config/network.ts';
+import { NodeAgent } from '../cli/devnet/node-agent.ts';
+import type { AgentEvent, AgentLink, AgentRequest, AgentStart, AgentState } from '../cli/devnet/messages.ts';
+import { DEVNET_HOST } from '../cli/devnet/plan.ts';
+import { MemoryTransactionJournal } from '../engine/pool/journal-entries.ts';
+import { POOL_STATES } from '../engine/pool/queues.ts';
+import { startNode, type ControlledParts, type NodeControl, type RunningNode } from '../node/node.ts';
+import { systemClock } from '../node/system.ts';
+import type { Observer } from '../ports/observer.ts';
+import type { PeerAddress } from '../ports/transport.ts';
+import type { JsonObject } from '../protocol/types.ts';
+import type { ForgerEntry } from '../config/network.ts';
+import { MemoryKeyValue } from '../store/memory.ts';
+import type { KeyValue } from '../store/key-value.ts';
+import type { Hub } from './hub.ts';
+import { MemorySigningJournal } from './memory-journal.ts';
+
+export interface MemoryNodeOptions {
+  readonly index: number;
+  readonly network: Network;
+  readonly delegates: readonly ForgerEntry[];
+  /** Where it is on the hub, and the others. */
+  readonly address: PeerAddress;
+  readonly others: readonly PeerAddress[];
+  readonly hub: Hub;
+  readonly observer: Observer;
+  readonly first: () => AgentStart;
+  readonly onEvent: (event: AgentEvent, node: MemoryNode) => void;
+}
+
+/** All that lasts of a node, as of a moment. */
+export interface NodeCopy {
+  readonly keyValue: KeyValue;
+  readonly journal: MemorySigningJournal;
+  readonly pool: readonly JsonObject[];
+  readonly state: AgentState;
+}
+
+export class MemoryNode implements AgentLink {
+  readonly #options: MemoryNodeOptions;
+  readonly #agent: NodeAgent;
+  #keyValue: KeyValue = new MemoryKeyValue();
+  #journal = new MemorySigningJournal();
+  #parts: ControlledParts | undefined;
+  #running: RunningNode | undefined;
+  /** 0 for any free one, before the first start. */
+  #httpPort = 0;
+
+  constructor(options: MemoryNodeOptions) {
+    this.#options = options;
+    this.#agent = new NodeAgent({
+      ...options.first(),
+      clock: systemClock,
+      tell: (event) => options.onEvent(event, this),
+    });
+  }
+
+  get index(): number {
+    return this.#options.index;
+  }
+
+  get address(): PeerAddress {
+    return this.#options.address;
+  }
+
+  get url(): string {
+    return `http://${DEVNET_HOST}:${this.#httpPort}`;
+  }
+
+  ask(request: AgentRequest): Promise<AgentState> {
+    return this.#agent.handle(request);
+  }
+
+  async open(): Promise<void> {
+    const { network, observer } = this.#options;
+    const agent = this.#agent;
+    const control: NodeControl = {
+      chainClock: agent.chainClock,
+      ed25519: agent.ed25519,
+      isForgingHeld: () => agent.isForgingHeld(),
+      verifier: (over) => agent.verifier(over),
+      built: (parts) => {
+        this.#parts = parts;
+        agent.built(parts);
+      },
+      memory: {
+        keyValue: this.#keyValue,
+        journal: this.#journal,
+        // The pool is taken in again from the snapshot.
+        transactionJournal: new MemoryTransactionJournal(),
+      },
+      transport: this.#options.hub.transport(this.#options.address),
+      keepsConnections: true,
+    };
+    this.#running = await startNode({ network, dataDirectory: '', config: this.#config(), observer, control });
+    this.#httpPort = this.#running.httpPort;
+  }
+
+  async close(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    this.#parts = undefined;
+    await running?.close();
+  }
+
+  /** Copies everything while nothing is forged. */
+  async copy(): Promise<NodeCopy> {
+    const parts = this.#parts;
+    if (parts === undefined) throw new Error(`node ${this.index} is closed`);
+    const { chain, pool } = parts.engine;
+    await chain.idle();
+    const entries = [...POOL_STATES].reverse().flatMap((state) => pool.entries(state));
+    return {
+      keyValue: this.#keyValue.snapshot(),
+      journal: this.#journal.copy(),
+      pool: entries.map(({ transaction }) => chain.rules.codec.transactionToJson(transaction)),
+      state: { ...this.#agent.state(), digest: parts.store.stateDigest() },
+    };
+  }
+
+  /** Takes the place of a closed node's state; the copy stays as it is. */
+  putBack({ keyValue, journal }: NodeCopy): void {
+    this.#keyValue = keyValue.snapshot();
+    this.#journal = journal.copy();
+  }
+
+  takeIn(transactions: readonly JsonObject[]): void {
+    for (const transaction of transactions) this.#parts?.engine.pool.submit(transaction);
+  }
+
+  /** SHA-256 over the state at the tip. */
+  digest(): string {
+    return this.#parts?.store.stateDigest() ?? '';
+  }
+
+  #config() {
+    const { network, delegates, address, others } = this.#options;
+    const values: Readonly<Record<string, unknown>> = {
+      'http.port': this.#httpPort,
+      'http.host': DEVNET_HOST,
+      'http.socketTimeoutMs': 120_000,
+      'p2p.enabled': others.length > 0,
+      'p2p.host': address.ip,
+      'p2p.port': address.wsPort,
+      'p2p.fixedPeers': others.map(({ ip, wsPort }) => `${ip}:${wsPort}`),
+      'forging.force': true,
+      'forging.defaultPassword': network.forgers?.defaultPassword ?? '',
+      'forging.delegates': delegates,
+      ...(network.params.generation === 2 && others.length > 0 ? { 'forging.consensusMin': 0 } : {}),
+      'verifier.threads': 0,
+      'pool.broadcastIntervalMs': 1000,
+    };
+    return loadConfig({ network, environment: {}, flags: new Map(Object.entries(values)) });
+  }
+}

@@ -1,0 +1,121 @@
+/** What `bloomery/testing` offers. The shapes name nothing of the inside, so that they hold for whoever installs the package. */
+
+export interface DevnetOptions {
+  /** How many, from 1 to 16; default 1. */
+  readonly nodes?: number;
+  /**
+   * When blocks come: with each transaction (`instant`, the default), when `mine` is called (`on-demand`), or in each slot of
+   * two seconds (`interval`).
+   */
+  readonly mine?: MiningMode;
+  /** Default 3. */
+  readonly generation?: 2 | 3;
+  /** Delegates of a round, from 1 to 101; default 101. With 5 a block is final some 8 blocks later. */
+  readonly delegates?: number;
+  /** Name or folder of another network with known delegates, in the place of the devnet of the package. */
+  readonly network?: string;
+  /** Log lines of the nodes go to the standard error output from this level on; none unless given. */
+  readonly log?: 'debug' | 'info' | 'warn' | 'error';
+}
+
+export type MiningMode = 'instant' | 'on-demand' | 'interval';
+
+/** An account with its passphrase, which everybody knows: worthless on every other network. */
+export interface TestAccount {
+  /** `genesis` has nearly everything, `account_1` to `account_10` have 100,000 LSK each, `genesis_1` and on are delegates. */
+  readonly name: string;
+  readonly address: string;
+  readonly publicKey: string;
+  readonly passphrase: string;
+}
+
+export interface TestNode {
+  readonly index: number;
+  /** Of its HTTP interface, without a path. */
+  readonly url: string;
+}
+
+export interface NetworkFacts {
+  readonly name: string;
+  readonly generation: 2 | 3;
+  /** 64 hexadecimal digits; goes into signatures of generation 3. */
+  readonly networkIdentifier: string;
+  readonly nethash: string;
+  /** Timestamps are seconds from here on. */
+  readonly epoch: Date;
+  readonly blockTimeS: number;
+  readonly activeDelegates: number;
+}
+
+export interface Mined {
+  readonly slots: number;
+  /** Slots without a block. */
+  readonly emptySlots: number;
+  readonly height: number;
+  readonly blockId: string;
+  readonly time: Date;
+}
+
+export interface Snapshot {
+  readonly name: string;
+  readonly height: number;
+  readonly blockId: string;
+  /** SHA-256 over the state at that block. */
+  readonly digest: string;
+}
+
+/** What a transaction does. Amounts are beddows: 100,000,000 of them are 1 LSK. */
+export type TransactionPayload =
+  | { readonly kind: 'transfer'; readonly to: string; readonly amount: bigint; readonly data?: string }
+  | { readonly kind: 'delegate'; readonly username: string }
+  /** Public keys of delegates. */
+  | { readonly kind: 'vote'; readonly for?: readonly string[]; readonly against?: readonly string[] }
+  | { readonly kind: 'secondSignature'; readonly publicKey: string };
+
+export interface SentTransaction {
+  readonly id: string;
+  /** Of its block; undefined where blocks do not come with transactions. */
+  readonly height?: number;
+}
+
+export interface TestDevnet {
+  /** Of the HTTP interface of node 0, without a path. */
+  readonly url: string;
+  readonly nodes: readonly TestNode[];
+  readonly accounts: readonly TestAccount[];
+  readonly network: NetworkFacts;
+  /** @throws an error for a name that no account has */
+  account(name: string): TestAccount;
+  /** Of the chain's clock. */
+  now(): Date;
+  /** Has the owners of the next slots fill them; default 1. All nodes have the blocks then. */
+  mine(slots?: number): Promise<Mined>;
+  /** From now on blocks come so. */
+  setMining(mode: MiningMode): Promise<void>;
+  /** Sets the chain's clock ahead: to a moment, or by `90s`, `15m`, `1h`, `2d`, `3w`, `1y`. The slots between stay empty. */
+  warp(to: string | Date): Promise<Date>;
+  /** Keeps chains, pools, signing journals and clock of all nodes under a name. */
+  snapshot(name: string): Promise<Snapshot>;
+  /** Puts all nodes back to a snapshot, which stays. Ports stay, too. */
+  revert(name: string): Promise<Snapshot>;
+  /**
+   * Signs a transaction and hands it to a node. With `mine: 'instant'` a block has it then.
+   *
+   * @param from an account, its name, or a passphrase
+   * @throws an error with the reason that the node refuses it for
+   */
+  send(from: TestAccount | string, payload: TransactionPayload, node?: number): Promise<SentTransaction>;
+  /** Sends beddows of the account `genesis` and mines the block with them. */
+  fund(address: string, amount: bigint): Promise<SentTransaction>;
+  /** From now on transactions of that account pass with any signature. It must have sent something before. */
+  impersonate(address: string): Promise<void>;
+  /** Cuts the network: nodes of different groups do not reach one another. Nodes in no group form one more. */
+  partition(...groups: readonly (readonly number[])[]): Promise<void>;
+  /**
+   * Ends the partition and resolves when all nodes have the same tip. A slot is mined now and then meanwhile, because nodes
+   * hear of a better chain by its blocks.
+   */
+  heal(): Promise<void>;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}

@@ -1,0 +1,185 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { format } from 'prettier';
+import { ClientError, createClient } from '../../src/client/index.ts';
+import { AMOUNTS } from '../../src/client/generated.ts';
+import { packageDirectory } from '../../src/config/package.ts';
+import { startDevnet, type TestDevnet } from '../../src/testing/index.ts';
+import type { Untyped } from '../support/untyped.ts';
+import { documentOf, generatedClient } from './generate.ts';
+
+const LSK = 100_000_000n;
+const SOURCE = join(packageDirectory(), 'src/client/generated.ts');
+
+async function devnet(t: ExecutionContext, options: Parameters<typeof startDevnet>[0]): Promise<TestDevnet> {
+  t.timeout(300_000);
+  const net = await startDevnet(options);
+  t.teardown(() => net.close());
+  return net;
+}
+
+test('the types of the client are those that the OpenAPI documents tell', async (t) => {
+  const style = JSON.parse(readFileSync(join(packageDirectory(), '.prettierrc.json'), 'utf8')) as object;
+  const text = await format(generatedClient(), { ...style, parser: 'typescript' });
+  if (process.env['UPDATE_DOCS'] === '1') writeFileSync(SOURCE, text);
+  t.is(readFileSync(SOURCE, 'utf8'), text, 'run the test with UPDATE_DOCS=1, then build');
+});
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: the client asks every route, and differs from the bare answer in amounts alone`, async (t) => {
+    const net = await devnet(t, { generation, delegates: generation === 2 ? 101 : 5 });
+    const delegate = net.account('genesis_1');
+    await net.send('account_1', { kind: 'transfer', to: delegate.address, amount: LSK });
+    const values: Readonly<Record<string, string>> = {
+      address: delegate.address,
+      state: 'ready',
+      name: 'none',
+      slot: '5',
+      id: '1',
+    };
+    const client: Untyped = createClient(net.url, { generation });
+    const { paths } = documentOf(generation);
+    let answered = 0;
+    for (const [path, methods] of Object.entries(paths)) {
+      if (path === '/events') continue;
+      for (const [method, operation] of Object.entries(methods)) {
+        const name = `${method.toUpperCase()} ${path}`;
+        const parameters: Record<string, string> = {};
+        for (const { name: key, in: place } of operation.parameters ?? [])
+          if (place === 'path') parameters[key] = values[key] ?? '1';
+        // Lists of votes are of somebody.
+        if (path === '/votes' || path === '/voters') parameters['address'] = delegate.address;
+        const filled = path.replaceAll(/\{(\w+)\}/g, (_, key: string) => parameters[key] ?? '');
+        const query = path === '/votes' || path === '/voters' ? `?address=${delegate.address}` : '';
+        const init =
+          method === 'get'
+            ? {}
+            : { method: method.toUpperCase(), headers: { 'content-type': 'application/json' }, body: '{}' };
+        const bare = await fetch(`${net.url}/api${filled}${query}`, init);
+        const asked = method === 'get' ? client.get(path, parameters) : client[method](path, {});
+        if (!bare.ok) {
+          const error = await t.throwsAsync<ClientError>(asked, { instanceOf: ClientError, code: 'REFUSED' }, name);
+          t.is(error?.status, bare.status, name);
+          continue;
+        }
+        answered += 1;
+        const answer = await asked;
+        if (typeof answer === 'string') {
+          t.true(answer.length > 0, name);
+          continue;
+        }
+        const expected: Untyped = await bare.json();
+        const texts: unknown[] = [];
+        const plain = JSON.parse(
+          JSON.stringify(answer, (_key, value: unknown) => {
+            if (typeof value !== 'bigint') return value;
+            texts.push(value);
+            return value.toString();
+          }),
+        ) as Untyped;
+        t.deepEqual(shapeOf(plain), shapeOf(expected), name);
+        if (AMOUNTS[name] !== undefined && expected.data?.length !== 0) t.true(texts.length > 0, `${name} has amounts`);
+      }
+    }
+    t.true(answered > 15, String(answered));
+  });
+
+  test(`generation ${generation}: amounts are bigint, and a transaction is waited for`, async (t) => {
+    const net = await devnet(t, { generation });
+    const client = createClient(net.url, { generation });
+    const { id } = await net.send('account_1', { kind: 'transfer', to: '42L', amount: 5n * LSK });
+    t.deepEqual((await client.waitFor(id)).height, 2);
+    const { data } = await client.get('/accounts', { address: '42L' });
+    t.is(data[0]?.balance, 5n * LSK);
+    const late = await t.throwsAsync<ClientError>(client.waitFor(id, { confirmations: 3, timeoutMs: 1, pollMs: 1 }));
+    t.is(late?.code, 'TIMEOUT');
+    await net.mine(2);
+    t.is((await client.waitFor(id, { confirmations: 3 })).height, 2);
+    const never = await t.throwsAsync<ClientError>(client.waitFor('1', { timeoutMs: 1, pollMs: 1 }));
+    t.regex(never?.message ?? '', /the transaction 1 is in no block/);
+  });
+}
+
+/** What does not change from one moment to the next. */
+function shapeOf(value: Untyped): unknown {
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (typeof value !== 'object' || value === null) return typeof value === 'number' ? 'number' : typeof value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shapeOf(each)]));
+}
+
+test('a transaction is final when its block cannot be reverted', async (t) => {
+  const net = await devnet(t, { delegates: 5 });
+  const client = createClient(net.url);
+  const { id } = await net.send('account_1', { kind: 'transfer', to: '42L', amount: LSK });
+  await t.throwsAsync(client.waitFor(id, { final: true, timeoutMs: 1, pollMs: 1 }), { code: 'TIMEOUT' });
+  await net.mine(20);
+  t.is((await client.waitFor(id, { final: true })).height, 2);
+});
+
+test('a list is read to its end by cursors, each item once', async (t) => {
+  const net = await devnet(t, { delegates: 5, mine: 'on-demand' });
+  await net.mine(25);
+  const client = createClient(net.url);
+  const heights: number[] = [];
+  for await (const { height } of client.items('/blocks', { sort: 'height:asc', limit: 10 })) heights.push(height);
+  t.deepEqual(
+    heights,
+    Array.from({ length: 26 }, (_, index) => index + 1),
+  );
+});
+
+test('events come with their types, and go on where a lost connection ended', async (t) => {
+  const net = await devnet(t, { delegates: 5, mine: 'on-demand' });
+  let connections = 0;
+  const client = createClient(net.url, {
+    // Cuts the first connection behind some bytes.
+    fetch: async (input, init) => {
+      const response = await fetch(input, init);
+      connections += 1;
+      if (connections > 1 || response.body === null) return response;
+      const reader = response.body.getReader();
+      const body = new ReadableStream<Uint8Array>({
+        async pull(controller) {
+          const { value } = await reader.read();
+          if (value !== undefined) controller.enqueue(value);
+          if (Buffer.from(value ?? []).includes('blocks/new')) {
+            await reader.cancel();
+            controller.error(new Error('cut'));
+          }
+        },
+      });
+      return new Response(body, { status: response.status, headers: response.headers });
+    },
+  });
+  const stop = new AbortController();
+  const heights: number[] = [];
+  const reading = (async () => {
+    for await (const { type, id, data } of client.events({
+      ...{ types: ['blocks/new'] as const, lastEventId: '0.0', signal: stop.signal, retryMs: 10 },
+    })) {
+      t.is(type, 'blocks/new');
+      t.is(typeof id, 'string');
+      t.is(typeof data.reward, 'bigint');
+      heights.push(data.height);
+      if (data.height === 13) stop.abort();
+    }
+  })();
+  await net.mine(6);
+  await net.mine(6);
+  await reading;
+  t.true(connections > 1);
+  // The cut may have taken what was read of the first connection along.
+  t.deepEqual(heights.slice(-12), [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+});
+
+test('a node that is not there, and one that refuses, are told apart', async (t) => {
+  const net = await devnet(t, { delegates: 1 });
+  const client = createClient(net.url);
+  const refused = await t.throwsAsync<ClientError>(client.get('/blocks', { height: 'x' as unknown as number }));
+  t.is(refused?.code, 'REFUSED');
+  t.is(refused?.status, 400);
+  t.regex(refused?.message ?? '', /^400: Validation errors/);
+  await net.close();
+  t.is((await t.throwsAsync<ClientError>(client.get('/blocks')))?.code, 'UNREACHABLE');
+});

@@ -1,0 +1,207 @@
+import test from 'ava';
+import { transfer as transferOf2 } from 'lisk-transactions-2';
+import { transfer as transferOf3 } from 'lisk-transactions-3';
+import { startDevnet, type TestDevnet } from '../../src/testing/index.ts';
+import type { Untyped } from '../support/untyped.ts';
+
+const LSK = 100_000_000n;
+
+async function get(url: string, path: string): Promise<Untyped> {
+  const response = await fetch(`${url}/api/${path}`);
+  return ((await response.json()) as Untyped).data;
+}
+
+async function balanceOf(net: TestDevnet, address: string, node = 0): Promise<bigint> {
+  const [account] = await get(net.nodes[node]?.url ?? '', `accounts?address=${address}`);
+  return BigInt(account?.balance ?? 0);
+}
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: a transfer, a delegate with votes, and a year later, each in a block when it was sent`, async (t) => {
+    const net = await startDevnet({ generation });
+    try {
+      const [to, candidate] = [net.account('account_2'), net.account('account_3')];
+      const before = await balanceOf(net, to.address);
+      const { id, height } = await net.send('account_1', {
+        kind: 'transfer',
+        to: to.address,
+        amount: 5n * LSK,
+        data: 'rent',
+      });
+      t.is(height, 2);
+      t.is(await balanceOf(net, to.address), before + 5n * LSK);
+      t.is((await get(net.url, `transactions?id=${id}`))[0].asset.data, 'rent');
+
+      await net.send(candidate, { kind: 'delegate', username: 'candidate' });
+      await net.send('account_1', { kind: 'vote', for: [candidate.publicKey] });
+      const { voters } = await get(net.url, 'voters?username=candidate');
+      t.deepEqual(
+        voters.map(({ address }: Untyped) => address),
+        [net.account('account_1').address],
+      );
+
+      const then = net.now();
+      await net.warp('1y');
+      t.true(net.now().getTime() - then.getTime() >= 365 * 86_400_000);
+      await net.send('account_1', { kind: 'transfer', to: to.address, amount: LSK });
+      const tip = (await get(net.url, 'blocks?limit=1'))[0];
+      t.true(tip.timestamp * 1000 + net.network.epoch.getTime() > then.getTime() + 364 * 86_400_000);
+    } finally {
+      await net.close();
+    }
+  });
+
+  test(`generation ${generation}: a transaction of the family's own library is in a block as soon as it was sent`, async (t) => {
+    const net = await startDevnet({ generation });
+    try {
+      const { passphrase } = net.account('account_1');
+      const recipientId = net.account('account_2').address;
+      const amount = String(LSK);
+      const transaction: Untyped =
+        generation === 2
+          ? transferOf2({ amount, recipientId, passphrase })
+          : transferOf3({ amount, recipientId, passphrase, networkIdentifier: net.network.networkIdentifier });
+      const response = await fetch(`${net.url}/api/transactions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(transaction),
+      });
+      t.is(response.status, 200, await response.text());
+      let found: Untyped[] = [];
+      while (found.length === 0) found = await get(net.url, `transactions?id=${transaction.id}`);
+      t.is(found[0].height, 2);
+    } finally {
+      await net.close();
+    }
+  });
+}
+
+test('a revert puts back state, pool, clock and ports, as often as one likes', async (t) => {
+  const net = await startDevnet({ nodes: 2, mine: 'on-demand', delegates: 5 });
+  try {
+    const { address } = net.account('account_2');
+    await net.mine(7);
+    const { id } = await net.send('account_1', { kind: 'transfer', to: address, amount: LSK });
+    const before = await balanceOf(net, address);
+    const urls = net.nodes.map(({ url }) => url);
+    const kept = await net.snapshot('waiting');
+    for (let round = 0; round < 2; round += 1) {
+      await net.mine(3);
+      await net.warp('1d');
+      t.is(await balanceOf(net, address), before + LSK);
+      t.deepEqual(await net.revert('waiting'), kept);
+      t.is((await net.mine(1)).height, kept.height + 1);
+      t.is((await get(net.url, `transactions?id=${id}`))[0].height, kept.height + 1);
+      t.deepEqual(await net.revert('waiting'), kept);
+      t.is(await balanceOf(net, address), before);
+      t.deepEqual(
+        net.nodes.map(({ url }) => url),
+        urls,
+      );
+    }
+    t.throws(() => net.revert('other'), { message: 'there is no snapshot other' });
+  } finally {
+    await net.close();
+  }
+});
+
+test('parts of a cut network go their own ways, and one of them is reverted when it is healed', async (t) => {
+  const net = await startDevnet({ nodes: 4, mine: 'on-demand', delegates: 5 });
+  try {
+    await net.mine(3);
+    await net.partition([0, 1]);
+    const { address } = net.account('account_2');
+    const before = await balanceOf(net, address);
+    await net.send('account_1', { kind: 'transfer', to: address, amount: LSK }, 0);
+    await net.mine(12);
+    t.is(await balanceOf(net, address, 1), before + LSK);
+    t.is(await balanceOf(net, address, 2), before, 'the other part knows nothing of it');
+    const tips = await Promise.all(net.nodes.map(async ({ url }) => (await get(url, 'blocks?limit=1'))[0].id));
+    t.is(tips[0], tips[1]);
+    t.is(tips[2], tips[3]);
+    t.not(tips[0], tips[2]);
+    await net.heal();
+    await net.mine(5);
+    const healed = await Promise.all(net.nodes.map(async ({ url }) => (await get(url, 'blocks?limit=1'))[0].id));
+    t.is(new Set(healed).size, 1);
+    // Whichever part was reverted, its transaction was not lost.
+    t.is(await balanceOf(net, address, 3), before + LSK);
+  } finally {
+    await net.close();
+  }
+});
+
+test('blocks become final', async (t) => {
+  const net = await startDevnet({ mine: 'on-demand', delegates: 5 });
+  try {
+    const { height } = await net.mine(40);
+    const { chainMaxHeightFinalized } = await get(net.url, 'node/status');
+    // In two rounds each delegate forges once or more, in whatever order: they vote for a block, then for its votes.
+    t.true(chainMaxHeightFinalized >= height - 20 && chainMaxHeightFinalized < height);
+  } finally {
+    await net.close();
+  }
+});
+
+test('many devnets at once share nothing', async (t) => {
+  const nets = await Promise.all(Array.from({ length: 5 }, () => startDevnet({ delegates: 1 })));
+  try {
+    t.is(new Set(nets.map(({ url }) => url)).size, 5);
+    await Promise.all(nets.map((net, index) => net.mine(index + 1)));
+    const heights = await Promise.all(nets.map(async ({ url }) => (await get(url, 'node/status')).height));
+    t.deepEqual(heights, [2, 3, 4, 5, 6]);
+  } finally {
+    await Promise.all(nets.map((net) => net.close()));
+  }
+});
+
+test('an account is impersonated and funded', async (t) => {
+  const net = await startDevnet({ delegates: 5 });
+  try {
+    const { address, publicKey } = net.account('account_1');
+    await net.fund('42L', 7n * LSK);
+    t.is(await balanceOf(net, '42L'), 7n * LSK);
+    await net.send('account_1', { kind: 'transfer', to: '42L', amount: LSK });
+    await net.impersonate(address);
+    const signed: Untyped = transferOf3({
+      ...{ amount: String(LSK), recipientId: '42L', passphrase: 'somebody else' },
+      networkIdentifier: net.network.networkIdentifier,
+    });
+    const { senderId: _senderId, ...rest } = signed;
+    const response = await fetch(`${net.url}/api/transactions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      // Generation 3 computes the id itself.
+      body: JSON.stringify({ ...rest, id: '1', senderPublicKey: publicKey }),
+    });
+    t.is(response.status, 200, await response.text());
+    while ((await balanceOf(net, '42L')) < 9n * LSK) await net.mine(1);
+    t.pass();
+  } finally {
+    await net.close();
+  }
+});
+
+test('what cannot be is refused with its reason', async (t) => {
+  await t.throwsAsync(startDevnet({ nodes: 17 }), { message: 'nodes must be an integer from 1 to 16' });
+  await t.throwsAsync(startDevnet({ network: '/nowhere' }), { message: /nowhere/ });
+  const net = await startDevnet({ delegates: 5 });
+  try {
+    await t.throwsAsync(net.send('account_1', { kind: 'transfer', to: '1L', amount: 10n ** 18n }), {
+      message: /does not have enough/,
+    });
+    t.throws(() => net.account('nobody'), { message: /no account nobody/ });
+    await t.throwsAsync(net.mine(0), { instanceOf: RangeError });
+    await t.throwsAsync(net.warp(new Date(0)), { message: /cannot go back/ });
+  } finally {
+    await net.close();
+  }
+});
+
+test('a devnet that is closed leaves nothing that keeps the process', async (t) => {
+  const net = await startDevnet({ nodes: 2, delegates: 5, mine: 'interval' });
+  const { url } = net;
+  await net[Symbol.asyncDispose]();
+  await t.throwsAsync(fetch(`${url}/api/node/status`));
+  await net.close();
+});
