@@ -42,15 +42,7 @@ test('a node says its version, and time and commit of its build where they are k
 test('a build notes its time and the commit that was built, and follows the commit when nothing else changed', (t) => {
   t.timeout(600_000);
   const folder = join(temporaryFolder(t), 'package');
-  for (const file of [
-    'bin/build.js',
-    'bin/bundle.js',
-    'bin/compile.js',
-    'bin/programs.js',
-    'tsconfig.json',
-    'package.json',
-    'src/dashboard',
-  ]) {
+  for (const file of ['bin', 'tsconfig.json', 'package.json', 'src/dashboard']) {
     cpSync(join(packageDirectory(), file), join(folder, file), { recursive: true });
   }
   symlinkSync(join(packageDirectory(), 'node_modules'), join(folder, 'node_modules'));
@@ -58,8 +50,11 @@ test('a build notes its time and the commit that was built, and follows the comm
     mkdirSync(join(folder, room), { recursive: true });
     writeFileSync(join(folder, room, 'one.ts'), 'export const one = 1;\n');
   }
-  // The programs are bundled too, so each must be there.
-  for (const [, file = ''] of readFileSync(join(folder, 'bin', 'programs.js'), 'utf8').matchAll(/'([a-z/-]+\.ts)'/g)) {
+  // Programs are bundled and public types written too, so each source that these name must be there.
+  const named = ['programs.js', 'declarations.js']
+    .map((file) => readFileSync(join(folder, 'bin', file), 'utf8'))
+    .join('');
+  for (const [, file = ''] of named.matchAll(/'([a-z/-]+\.ts)'/g)) {
     mkdirSync(dirname(join(folder, 'src', file)), { recursive: true });
     writeFileSync(join(folder, 'src', file), 'export {};\n');
   }
