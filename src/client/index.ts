@@ -20,7 +20,7 @@ export class ClientError extends Error {
   readonly code: string;
   /** Of a refusal. */
   readonly status: number | undefined;
-  /** What the node said. */
+  /** Message of the node. */
   readonly body: unknown;
 
   constructor(code: string, message: string, status?: number, body?: unknown, cause?: unknown) {
@@ -94,7 +94,7 @@ class HttpClient {
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        // A refusal stays one, except by a node that has no room for now.
+        // The node refuses the request itself (4xx): asking again brings the same. After a 5xx the stream is opened again.
         if (error instanceof ClientError && error.status !== undefined && error.status < 500) throw error;
       }
       if (!isAborted(signal)) await pause(retryMs, signal);

@@ -42,7 +42,7 @@ interface Place {
 const LIST_INDEX_MAX = 20;
 
 /**
- * What a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`; without a name before them, the first pair names it: `[a]`. An empty
+ * The parameter that a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`; without a name before them, the first pair names it: `[a]`. An empty
  * first pair is a place in a list, where names are numbers.
  */
 function placeOf(key: string): Place {

@@ -224,7 +224,7 @@ async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOpti
 }
 
 /**
- * What a copy holds whose state is what was written: a damaged one must not take the place of a whole one.
+ * Describes a copy after its checksum was compared: a damaged copy must not take the place of a whole one.
  *
  * @param original is named where it is not
  * @throws ProtocolError `STORE_DAMAGED`

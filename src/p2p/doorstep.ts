@@ -21,7 +21,7 @@ export interface DoorstepOptions {
 /**
  * WebSocket handshakes: one takes some 3 ms of the main thread, so that all strangers together get a tenth of it. The second half
  * of what may come at once is for addresses that have just arrived: a few that connect again and again do not shut out others.
- * What comes faster waits; the strangers that there may be bound how many do.
+ * Faster arrivals wait; the limit on strangers bounds how many.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;

@@ -20,8 +20,8 @@ export const UNASKED_BYTES_CUT = 16_000_000;
 export const CROWD_BYTES_MAX = 24_000_000;
 const CROWD_BYTES_FREE = 256_000;
 /**
- * What containers count for a peer, times this, they count for all: an empty object takes 64 bytes of memory until garbage is
- * collected, so two frames full of them at once are enough. A peer must not be cut for one, which may be a block that a delegate
+ * Factor by which containers count more for all peers together than for one: an empty object takes 64 bytes of memory until
+ * garbage is collected, so two frames full of them at once are enough. A peer must not be cut for one, which may be a block that a delegate
  * made so.
  */
 const CONTAINERS_OF_CROWD = 4;

@@ -168,7 +168,7 @@ export class BlockQueries {
       const earned = earningsOfRound(headers, round, this.#params).get(key);
       sums.feesBeddows += earned?.fees ?? 0n;
       sums.rewardsBeddows += earned?.rewards ?? 0n;
-      // Who forges twice in a round is paid twice.
+      // A delegate that forges twice in a round is paid twice.
       sums.blocks += headers.filter(({ generatorPublicKey }) => generatorPublicKey === key).length;
       await pause();
     }

@@ -90,7 +90,7 @@ export class StateChecksum {
     return walk !== undefined && walk.sum.low === this.#sum.low && walk.sum.high === this.#sum.high;
   }
 
-  /** What a transaction that fails comes back to. @returns undoes all writes that were counted since */
+  /** Marks the sum that a failed transaction returns to. @returns undoes all writes that were counted since */
   mark(): () => void {
     const sum = { ...this.#sum };
     const walk = this.#walk && { next: this.#walk.next, sum: { ...this.#walk.sum } };

@@ -231,7 +231,7 @@ export class MemoryDevnet implements TestDevnet {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timekeeper.stop();
-    // What is under way ends first: it would ask nodes that are gone.
+    // Work under way ends first: it would ask nodes that are gone.
     await this.#timekeeper.exclusively(async () => Promise.all(this.#nodes.map((node) => node.close())));
     this.#snapshots.clear();
   }

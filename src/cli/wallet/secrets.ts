@@ -49,7 +49,7 @@ export async function readSecret(source: SecretSource, terminal: Terminal = PROC
 
 export interface PassphraseSource extends SecretSource {
   /**
-   * What is done with a passphrase whose BIP-39 checksum does not hold. A misspelt one opens another account, so commands that
+   * Treatment of a passphrase whose BIP-39 checksum does not hold. A misspelt one opens another account, so commands that
    * spend or register refuse it. What is accepted is taken as it is given, white space included.
    */
   readonly ifMisspelt: 'refuse' | 'warn' | 'accept';

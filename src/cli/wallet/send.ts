@@ -41,7 +41,7 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
     return;
   }
   await checkFunds(network.node, transaction);
-  // What everybody can spend needs no second thought.
+  // Everybody knows these passphrases, so there is nothing to protect by a question.
   if (flags.from === undefined) await askFirst(flags, [transaction], network);
   await send(network.node, transaction, json, flags);
 }
