@@ -132,6 +132,8 @@ test('a list is read to its end by cursors, each item once', async (t) => {
 test('events come with their types, and go on where a lost connection ended', async (t) => {
   const net = await devnet(t, { delegates: 5, mine: 'on-demand' });
   let connections = 0;
+  let isCut = (): void => undefined;
+  const cut = new Promise<void>((resolve) => (isCut = resolve));
   const client = createClient(net.url, {
     // Cuts the first connection behind some bytes.
     fetch: async (input, init) => {
@@ -146,6 +148,7 @@ test('events come with their types, and go on where a lost connection ended', as
           if (Buffer.from(value ?? []).includes('blocks/new')) {
             await reader.cancel();
             controller.error(new Error('cut'));
+            isCut();
           }
         },
       });
@@ -165,7 +168,9 @@ test('events come with their types, and go on where a lost connection ended', as
       if (data.height === 13) stop.abort();
     }
   })();
+  // The second half is made when the first connection is cut: in one piece, it might hold all that is waited for.
   await net.mine(6);
+  await cut;
   await net.mine(6);
   await reading;
   t.true(connections > 1);
