@@ -25,9 +25,8 @@ function isMachineFree(): boolean {
   return loadPerProcessor() <= LOAD_PER_PROCESSOR_MAX;
 }
 
-/** Judged by a trial too, as some systems tell of no load. */
-async function isMachineQuick(): Promise<boolean> {
-  if (!isMachineFree()) return false;
+/** How quickly a process starts in the scheduling class of this one: some systems tell of no load. */
+async function isTrialQuick(): Promise<boolean> {
   const startedMs = performance.now();
   await once(spawn(process.execPath, ['-e', ''], { stdio: 'ignore' }), 'exit');
   return performance.now() - startedMs < EMPTY_PROCESS_MS_MAX;
@@ -43,8 +42,14 @@ export class MachineWatch {
   #isLooking = false;
   #lastTurnMs = performance.now();
   #lastLookMs = Number.NEGATIVE_INFINITY;
+  readonly #countsLoad: boolean;
 
-  constructor() {
+  /**
+   * @param options `countsLoad: false` where trials alone shall judge: the load of the system counts work of the idle class too,
+   * which gives way to all other
+   */
+  constructor(options: { readonly countsLoad: boolean } = { countsLoad: true }) {
+    this.#countsLoad = options.countsLoad;
     this.#timer = setInterval(() => this.#turn(), TURN_MS).unref();
   }
 
@@ -56,7 +61,7 @@ export class MachineWatch {
   /** Looks once more, and no more after that. */
   async wasQuick(): Promise<boolean> {
     clearInterval(this.#timer);
-    return this.#isQuick && (await isMachineQuick());
+    return this.#isQuick && (await this.#isQuickNow());
   }
 
   #turn(): void {
@@ -66,9 +71,13 @@ export class MachineWatch {
     if (!this.#isQuick || this.#isLooking || nowMs - this.#lastLookMs < LOOK_INTERVAL_MS) return;
     this.#isLooking = true;
     this.#lastLookMs = nowMs;
-    void isMachineQuick().then((isQuick) => {
+    void this.#isQuickNow().then((isQuick) => {
       this.#isLooking = false;
       this.#isQuick &&= isQuick;
     });
+  }
+
+  async #isQuickNow(): Promise<boolean> {
+    return (!this.#countsLoad || isMachineFree()) && (await isTrialQuick());
   }
 }

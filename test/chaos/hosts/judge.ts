@@ -75,13 +75,14 @@ export async function explain(devnet: HostDevnet, slot: number, events: readonly
     }),
   );
   const telling = told.filter(({ reason }) => reason !== NOT_OURS);
-  const isOfEvent = (node: number, kind?: Event['kind']): boolean =>
-    near.some((event) => event.nodes.includes(node) && (kind === undefined || event.kind === kind));
+  // A cut parts both sides from each other: the branch of either may be the one that gives way.
+  const isOfEvent = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'cut' || nodes.includes(node));
+  const isOfKill = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'killed' && nodes.includes(node));
   // A node that was killed knows nothing of the time before its last start, and says so.
   const wasDown = (node: number): boolean =>
     events.some(({ kind, nodes, toMs }) => kind === 'killed' && nodes.includes(node) && startMs < toMs);
   const isCaused = telling.some(({ node, reason }) =>
-    reason.startsWith(NOTHING_RECORDED) ? isOfEvent(node, 'killed') : isOfEvent(node) && FACT.test(reason),
+    reason.startsWith(NOTHING_RECORDED) ? isOfKill(node) : isOfEvent(node) && FACT.test(reason),
   );
   const isTrue = telling.every(({ node, reason }) =>
     reason.startsWith(NOTHING_RECORDED) ? wasDown(node) : FACT.test(reason),

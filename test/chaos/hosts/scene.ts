@@ -90,7 +90,7 @@ function statesOf(nodes: readonly TestNode[]): Promise<readonly string[]> {
 async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonly string[]> {
   const { hosts, minutes, say } = options;
   const { nodes } = devnet;
-  const machine = new MachineWatch();
+  const machine = new MachineWatch({ countsLoad: false });
   await waitForCommonBlock(nodes, 3, START_MS_MAX);
   await waitFor('connections of all with all', async () => await areAllConnected(nodes), START_MS_MAX);
   const fromHeight = await highestHeight(nodes);
@@ -121,6 +121,7 @@ async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonl
   say(
     `of ${times.blocks} blocks 99 % came within ${times.p99Ms} ms of their moment, the last after ${times.worstMs} ms`,
   );
+  for (const { slot, lateMs } of times.late) say(`  the block of slot ${slot} came ${lateMs} ms late`);
   const growths = memory.map((samples) => growthMb(samples));
   say(`memory of each node grew by ${growths.map((mb) => mb.toFixed(1)).join(', ')} MB in the last quarter`);
   const wrongs = await wrongsOf(nodes);
