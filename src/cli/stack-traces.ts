@@ -27,8 +27,10 @@ export function nameSourcesInTraces(): void {
   const known = new LruMap<string, string>(PLACES_MAX);
   Error.prepareStackTrace = (error, sites) => {
     const lines = sites.map((site) => `\n    at ${String(site)}`);
+    if (isReadInConstructor(error, sites)) return `${String(error)}${lines.join('')}`;
     try {
-      return `${String(error)}${lines.map((line) => withSource(line, known)).join('')}`;
+      const maps: Maps = new Map();
+      return `${String(error)}${lines.map((line) => withSource(line, known, maps)).join('')}`;
     } catch {
       // A trace in the words of the bundle is better than none.
       return `${String(error)}${lines.join('')}`;
@@ -36,25 +38,47 @@ export function nameSourcesInTraces(): void {
   };
 }
 
-function withSource(line: string, known: LruMap<string, string>): string {
+/**
+ * Libraries with error classes in the old style take the trace of a nameless error in the constructor of their own, each time
+ * that one is made, although hardly one is ever looked at: SocketCluster does for every dial that nobody answers. Reading the
+ * map for those was a sixth of the start of a devnet's node.
+ */
+function isReadInConstructor(error: Error, [first]: readonly NodeJS.CallSite[]): boolean {
+  return error.message === '' && first?.isConstructor() === true;
+}
+
+interface SourceMap {
+  readonly mappings: string;
+  readonly sources: readonly string[];
+}
+
+/** Maps that a trace has needed so far, by the URL of the file; undefined for files without one. */
+type Maps = Map<string, SourceMap | undefined>;
+
+function withSource(line: string, known: LruMap<string, string>, maps: Maps): string {
   return line.replace(/(file:\/\/[^\s()]+\.js):(\d+):(\d+)/, (text, url: string, row: string, column: string) => {
-    const found = known.get(text) ?? sourceOf(url, { line: Number(row), column: Number(column) }) ?? text;
+    const found = known.get(text) ?? sourceOf(url, { line: Number(row), column: Number(column) }, maps) ?? text;
     known.set(text, found);
     return found;
   });
 }
 
-function sourceOf(url: string, place: Place): string | undefined {
-  let map: { readonly mappings: string; readonly sources: readonly string[] };
-  try {
-    map = JSON.parse(readFileSync(new URL(`${url}.map`), 'utf8')) as typeof map;
-  } catch {
-    return undefined;
-  }
+function sourceOf(url: string, place: Place, maps: Maps): string | undefined {
+  const map = maps.has(url) ? maps.get(url) : readMap(url);
+  maps.set(url, map);
+  if (map === undefined) return undefined;
   const found = originalPlace(map.mappings, place);
   const source = found === undefined ? undefined : map.sources[found.source];
   if (found === undefined || source === undefined) return undefined;
   return `${relative(packageDirectory(), fileURLToPath(new URL(source, url)))}:${found.line}:${found.column}`;
+}
+
+function readMap(url: string): SourceMap | undefined {
+  try {
+    return JSON.parse(readFileSync(new URL(`${url}.map`), 'utf8')) as SourceMap;
+  } catch {
+    return undefined;
+  }
 }
 
 /**

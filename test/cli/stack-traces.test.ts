@@ -62,3 +62,25 @@ test('a trace of a file without a source map stays as it is', async (t) => {
   const { stdout } = await promisify(execFile)(process.execPath, [file]);
   t.true(stdout.startsWith(`TypeError: odd\n    at ${pathToFileURL(file).href}:3:13\n`), stdout);
 });
+
+test('a trace that a library reads in the constructor of its own error costs no source map', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'bloomery-trace-'));
+  const file = join(folder, 'library.js');
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  const traces = fileURLToPath(new URL('../../src/cli/stack-traces.js', import.meta.url));
+  const lines = [
+    `import { nameSourcesInTraces } from ${JSON.stringify(pathToFileURL(traces).href)};`,
+    'nameSourcesInTraces();',
+    'function OldError() { this.stack = new Error().stack; }',
+    'function thrown() { return new Error("mine").stack; }',
+    'console.log(JSON.stringify([new OldError().stack, thrown()]));',
+  ];
+  writeFileSync(file, lines.join('\n'));
+  // A map that leads every place of the file to one of a source.
+  const map = { version: 3, sources: ['odd.ts'], names: [], mappings: ';;AAAA;AAAA;AAAA' };
+  writeFileSync(`${file}.map`, JSON.stringify(map));
+  const { stdout } = await promisify(execFile)(process.execPath, [file]);
+  const [ofLibrary = '', ofMine = ''] = JSON.parse(stdout) as string[];
+  t.regex(ofLibrary, /library\.js:3:/);
+  t.regex(ofMine, /odd\.ts:1:1/);
+});
