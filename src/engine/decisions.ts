@@ -26,6 +26,7 @@ export class Decisions {
   readonly #clock: Pick<Clock, 'nowMs'>;
   /** Oldest first. */
   readonly #byRoom = new Map<string, Decision[]>();
+  readonly #listeners: ((decision: Decision) => void)[] = [];
   #count = 0;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {
@@ -35,6 +36,11 @@ export class Decisions {
   /** The same observer, listened in on. */
   listenIn(observer: Observer): Observer {
     return this.#listenIn(observer, undefined);
+  }
+
+  /** Tells of each as it is kept. Listeners must not throw, nor tell anything themselves. */
+  listen(listener: (decision: Decision) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** The latest, newest first. @param limit at least 1 */
@@ -49,7 +55,10 @@ export class Decisions {
     return {
       room: (name) => this.#listenIn(observer.room(name), name),
       log: (level, code, message, fields) => {
-        if (room !== undefined && DECISIVE[room]?.(level, code) === true) this.#keep(room, code, message, fields);
+        if (room !== undefined && DECISIVE[room]?.(level, code) === true) {
+          this.#keep(room, code, message, fields);
+          observer.count('node_events_total', 1, { code });
+        }
         if (room === 'forge' && code === 'BLOCK_FORGED') this.#retract(fields?.['slot']);
         observer.log(level, code, message, fields);
       },
@@ -73,15 +82,11 @@ export class Decisions {
     const entries = this.#byRoom.get(room) ?? [];
     this.#byRoom.set(room, entries);
     this.#count += 1;
-    entries.push({
-      number: this.#count,
-      timeMs: this.#clock.nowMs(),
-      room,
-      code,
-      message,
-      fields: plainFields(fields),
-    });
+    const timeMs = this.#clock.nowMs();
+    const decision = { number: this.#count, timeMs, room, code, message, fields: plainFields(fields) };
+    entries.push(decision);
     if (entries.length > ENTRIES_PER_ROOM_MAX) entries.shift();
+    for (const listener of this.#listeners) listener(decision);
   }
 }
 

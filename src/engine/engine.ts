@@ -22,6 +22,7 @@ import type { Obstacle } from './disk-watch.ts';
 import { openGenesis } from './genesis.ts';
 import { Decisions } from './decisions.ts';
 import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
+import { OwnSlots } from './forge/own-slots.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
 import { WatermarkedJournal } from './forge/watermarked-journal.ts';
 import { Gossip } from './gossip.ts';
@@ -103,6 +104,7 @@ export class Engine {
   readonly peers: PeerManager;
   readonly synchronizer: Synchronizer;
   readonly forging: ForgingScheduler;
+  readonly ownSlots: OwnSlots;
   readonly decisions: Decisions;
   readonly slotRecords: SlotRecords;
   readonly clockOffset: ClockOffset;
@@ -238,6 +240,14 @@ export class Engine {
       obstacle: () => this.#forgingObstacle(),
       waitUntilMs: () => this.synchronizer.forgingWaitUntilMs,
     });
+    this.ownSlots = new OwnSlots({
+      rules,
+      state: () => store,
+      isEnabled: (publicKey) => this.forging.isEnabled(publicKey),
+      isHeld: dependencies.isForgingHeld ?? (() => false),
+      observer: forgeObserver,
+    });
+    this.chain.listen(this.ownSlots);
     this.chain.listen({
       reverted: (blocks) => {
         this.branchChanges.note(blocks);

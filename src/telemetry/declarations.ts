@@ -46,9 +46,14 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   pool_expired_transactions_total: counter('Transactions that waited in the pool too long.'),
   transaction_delay_seconds: histogram('Time from the timestamp of a transaction until the pool had verified it.'),
 
+  own_slots_total: counter('Slots of delegates that forge on this node, by what became of them in the chain.', [
+    'result',
+  ]),
   forging_delegates: gauge('Delegates that forge on this node.'),
   delegate_forged_blocks: gauge('Blocks in the chain by a delegate configured here.', ['delegate']),
   delegate_missed_blocks: gauge('Slots that a delegate configured here missed, by the chain.', ['delegate']),
+
+  node_events_total: counter('Decisions of the node that `bloomery why` tells of, by code.', ['code']),
 
   store_size_bytes: gauge('Size of the chain on the disk.'),
   disk_free_bytes: gauge('Room that is left on the disk of the chain.'),

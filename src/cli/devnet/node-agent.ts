@@ -82,6 +82,7 @@ export class NodeAgent implements NodeControl {
         this.chainClock.set(request.setting);
         this.#isHeld = request.isHeld;
         if (this.#parts === undefined) break;
+        this.#engine.ownSlots.skipTo(this.#engine.chain.currentSlot());
         this.#engine.forging.look();
         break;
       }
