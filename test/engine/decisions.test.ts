@@ -67,7 +67,7 @@ test('everything is passed on as it was said', (t) => {
     { room: 'chain', level: 'warn', code: 'BLOCK_KNOWN', fields: { height: 7 } },
     { room: '', level: 'info', code: 'NODE_STARTED', fields: undefined },
   ]);
-  t.deepEqual(figures, ['blocks +2', 'height 7']);
+  t.deepEqual(figures, ['node_events_total +1', 'blocks +2', 'height 7'], 'and each decision is counted');
 });
 
 test('what is no decision is not kept', (t) => {
