@@ -3,6 +3,7 @@
  * room receives only its own section. What all nodes of a network must agree on is no option: it lives in the network folder.
  */
 
+import { isWebUrl } from '../primitives/web-url.ts';
 import { isIpv4 } from '../primitives/ip.ts';
 import {
   choice,
@@ -18,6 +19,21 @@ import {
   text,
   type Option,
 } from './option.ts';
+
+/** What an operator is woken for. */
+const NOTIFIED_CODES = [
+  'OWN_SLOTS_MISSED',
+  'OWN_BLOCKS_REVERTED',
+  'FORGING_PAUSED',
+  'FORGING_FAILED',
+  'FORGING_ELSEWHERE',
+  'FORGING_FOLDER_RESTORED',
+  'BLOCK_DOUBLE_FORGING',
+  'CLOCK_OFFSET',
+  'ACCEPTED_TRANSACTIONS_DROPPED',
+  'TRANSACTION_JOURNAL_FAILED',
+  'NODE_STARTED',
+];
 
 const IPV4 = 'an IPv4 address such as 127.0.0.1';
 const ADDRESSES = 'IP addresses or blocks such as 10.0.0.0/8';
@@ -160,6 +176,27 @@ export const OPTIONS = {
       { unit: 'ms' },
     ),
   },
+  notify: {
+    webhook: text('URL that events are posted to as JSON.', '', 'an http or https URL', isWebUrl, { secret: true }),
+    webhookSecretFile: text(
+      'File whose first line signs what is posted, so that the receiver can tell that it is ours.',
+      '',
+      'a path',
+      () => true,
+    ),
+    command: list(
+      'Program, with its arguments, that is run for each event, with the event as JSON on its standard input; no shell.',
+      [],
+      'texts',
+      (entry) => entry,
+    ),
+    events: list(
+      'Codes of the events that are told; `all` for every one.',
+      NOTIFIED_CODES,
+      'codes such as OWN_SLOTS_MISSED',
+      (entry) => (/^(?:all|[A-Z][A-Z0-9_]{1,60})$/.test(entry) ? entry : undefined),
+    ),
+  },
   verifier: {
     threads: integer('Threads that check signatures in bulk; 0 checks on the main thread.', 2, 0, 64),
     backend: choice(
@@ -210,6 +247,7 @@ export type ForgingConfig = Config['forging'];
 export type PoolConfig = Config['pool'];
 export type VerifierConfig = Config['verifier'];
 export type LogConfig = Config['log'];
+export type NotifyConfig = Config['notify'];
 
 export interface NamedOption {
   readonly section: string;

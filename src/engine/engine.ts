@@ -6,7 +6,7 @@
 import { Closers } from './closers.ts';
 import type { Rules } from '../protocol/rules.ts';
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
-import type { Block, Transaction } from '../protocol/types.ts';
+import type { Block, Transaction, PublicKey } from '../protocol/types.ts';
 import type { WorkShare } from '../primitives/work-share.ts';
 import type { Clock, Random, Timer } from '../ports/clock.ts';
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../ports/journal.ts';
@@ -59,6 +59,8 @@ export interface EngineOptions {
   /** Whether peers may tell others of this node: they may unless this is false. */
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
+  /** Public keys of delegates whose slots are told of, whether they are switched on here or not. */
+  readonly ownDelegates?: Iterable<PublicKey>;
   /** Whether the operator named peers, if only by a host name: true when an address is given unless told. */
   readonly expectsPeers?: boolean;
   /** What differs from `DEFAULT_CUSTOMS`. */
@@ -240,10 +242,11 @@ export class Engine {
       obstacle: () => this.#forgingObstacle(),
       waitUntilMs: () => this.synchronizer.forgingWaitUntilMs,
     });
+    const ownDelegates = new Set(options.ownDelegates);
     this.ownSlots = new OwnSlots({
       rules,
       state: () => store,
-      isEnabled: (publicKey) => this.forging.isEnabled(publicKey),
+      isOwn: (publicKey) => ownDelegates.has(publicKey) || this.forging.isEnabled(publicKey),
       isHeld: dependencies.isForgingHeld ?? (() => false),
       observer: forgeObserver,
     });

@@ -30,6 +30,7 @@ import { DELEGATES_CACHED_MAX } from '../store/state-tables.ts';
 import { ADDRESSES_CACHED_MAX } from '../store/transaction-lists.ts';
 import { THREAD_CHECKS_MAX } from '../workers/verifier-pool.ts';
 import { ProtocolError } from '../primitives/errors.ts';
+import { EVENT_BYTES_MAX, EVENTS_MAX } from './notify/outbox.ts';
 import { SIGNATURE_ANSWERS_MAX } from './node.ts';
 import { THREAD_BYTES_MAX as WATCHDOG_BYTES_MAX } from './watchdog/watchdog.ts';
 
@@ -63,6 +64,7 @@ const ANNOUNCED_KINDS = 2;
 /** By default 100 that dial us and 20 that we dial. */
 const CONNECTED_PEERS = 120;
 const ROOMS = 4;
+const NOTIFY_CHANNELS = 2;
 
 /** @param config of the sections that state bounds of their own */
 export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool' | 'verifier'>): readonly Budget[] {
@@ -151,6 +153,12 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       file: 'engine/decisions.ts',
       bytesMax: ROOMS * ENTRIES_PER_ROOM_MAX * 3 * KB,
       reckoning: 'ten fields of 300 characters',
+    },
+    {
+      name: 'events for the operator',
+      file: 'node/notify/outbox.ts',
+      bytesMax: NOTIFY_CHANNELS * EVENTS_MAX * EVENT_BYTES_MAX,
+      reckoning: 'ten fields of 300 characters, for a webhook and for a command',
     },
     { name: 'unsent to peers', file: 'p2p/link.ts', bytesMax: UNSENT_BYTES_TOTAL_MAX, reckoning: 'all peers together' },
     {

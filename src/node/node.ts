@@ -39,6 +39,7 @@ import { startHousekeeping } from './housekeeping.ts';
 import { journalFileOf, openJournal } from './journal-file.ts';
 import { createLoneTransport } from './lone-transport.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
+import { startNotifier } from './notify/start.ts';
 import { tellFiguresOf } from './figures.ts';
 import { watchPages } from './page-watch.ts';
 import { WatermarkFiles, watermarkFolderOf } from './watermark-files.ts';
@@ -190,6 +191,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         broadcastIntervalMs: config.pool.broadcastIntervalMs,
         transactionsPerQueueMax: config.pool.transactionsPerQueueMax,
         advertiseAddress: config.p2p.advertiseAddress,
+        ownDelegates: config.forging.enabled ? config.forging.delegates.map(({ publicKey }) => publicKey) : [],
         peers: {
           own: { ip: config.p2p.host, wsPort: config.p2p.port },
           gossipPeersMax: generation.gossipPeersMax,
@@ -213,6 +215,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       observer: observer.room('forge'),
     });
     if (config.forging.enabled && config.forging.force) await delegates.enableAll(config.forging.defaultPassword);
+
+    const notifier = await startNotifier(options, { engine, store, identity });
+    closers.add(() => notifier?.close());
 
     const queries = createQueries(store, params, { pause: nextTurn });
     const clock = systemClock;
@@ -260,14 +265,16 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         ? watchPages(join(dataDirectory, 'chain'), { clock, observer: observer.room('store'), state: chain })
         : undefined;
     closers.add(() => pages?.stop());
+    const { height } = engine.chain.tip.header;
     observer.log('info', 'NODE_STARTED', 'the node runs', {
       network: network.name,
       networkId: params.networkIdentifier,
-      height: engine.chain.tip.header.height,
+      height,
       httpPort,
       wsPort,
       signatures: verifier.backend,
     });
+    notifier?.take({ code: 'NODE_STARTED', message: 'the node runs', timeMs: clock.nowMs(), fields: { height } });
     return { httpPort, wsPort, damaged: pages?.damaged ?? new Promise(() => undefined), close: () => closers.close() };
   } catch (error) {
     await closers.close().catch((closing: unknown) => {

@@ -55,6 +55,9 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
 
   node_events_total: counter('Decisions of the node that `bloomery why` tells of, by code.', ['code']),
 
+  notify_delivered_total: counter('Events that a receiver of the operator took.', ['channel']),
+  notify_failures_total: counter('Deliveries of events that failed and are tried again.', ['channel']),
+
   store_size_bytes: gauge('Size of the chain on the disk.'),
   disk_free_bytes: gauge('Room that is left on the disk of the chain.'),
 

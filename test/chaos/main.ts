@@ -1,6 +1,6 @@
 /**
  * `npm run chaos -- [--kills 20] [--late-blocks 100] [--cut-blocks 60] [--forger-kills 100] [--kept 30]
- * [--doctor-looks 100] [--hosts 5] [--minutes 5] [--load-seconds 600] [--generation 3] [--seed N]`: the long forms of the tests in which nodes are
+ * [--notify-kills 30] [--doctor-looks 100] [--hosts 5] [--minutes 5] [--load-seconds 600] [--generation 3] [--seed N]`: the long forms of the tests in which nodes are
  * killed, cut off and put under load. 0 kills, blocks, looks, hosts or seconds leave that form out.
  */
 
@@ -15,6 +15,7 @@ import { killForger } from './kill-forger.ts';
 import { runCutOff } from './cut-off.ts';
 import { runDoctorLooks } from './doctor-looks.ts';
 import { runKept } from './kept.ts';
+import { runNotified } from './notified.ts';
 import { runLoad } from './steady-load.ts';
 import { RESTART_MS_MAX, chanceOf, runChaos } from './scenario.ts';
 
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     'cut-blocks': { type: 'string', default: '60' },
     'forger-kills': { type: 'string', default: '100' },
     kept: { type: 'string', default: '30' },
+    'notify-kills': { type: 'string', default: '30' },
     'doctor-looks': { type: 'string', default: '100' },
     hosts: { type: 'string', default: '5' },
     minutes: { type: 'string', default: '5' },
@@ -40,6 +42,7 @@ try {
   if (values.kills !== '0') await killNodes();
   if (values['cut-blocks'] !== '0') await cutNodeOff();
   if (values.kept !== '0') await killAfterAccepting();
+  if (values['notify-kills'] !== '0') await killWhileTelling();
   if (values['doctor-looks'] !== '0') await lookAtHealthy();
   if (values.hosts !== '0') await runOnHosts();
   if (values['load-seconds'] !== '0') await putUnderLoad();
@@ -89,6 +92,17 @@ async function killAfterAccepting(): Promise<void> {
   say(`${accepted} transactions accepted, ${restored} taken back after kills, ${lost.length} lost`);
   for (const id of lost) say(`lost: ${id}`);
   if (lost.length > 0) process.exitCode = 1;
+}
+
+async function killWhileTelling(): Promise<void> {
+  const kills = Number(values['notify-kills']);
+  say(`a forging node and the receiver of its events, ${kills} kills, seed ${values.seed}`);
+  const report = await runNotified({ kills, chance: chanceOf(Number(values.seed)), say });
+  const { missed, told, lost, twice, repeated } = report;
+  say(`${missed.length} slots missed, ${told} told, ${lost.length} lost, ${repeated} events came again under their id`);
+  for (const slot of lost) say(`slot ${slot} was missed, and nobody was told`);
+  for (const line of twice) say(line);
+  if (missed.length === 0 || lost.length > 0 || twice.length > 0) process.exitCode = 1;
 }
 
 async function lookAtHealthy(): Promise<void> {

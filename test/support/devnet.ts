@@ -52,6 +52,8 @@ export interface TestDevnetOptions {
   readonly http?: object;
   /** Options of the verifier of all nodes that differ from a devnet's. */
   readonly verifier?: object;
+  /** Options of the events that all nodes tell. */
+  readonly notify?: object;
 }
 
 /** Far more than a start takes: a machine with other work to do is no fault of the node. */
@@ -70,7 +72,8 @@ export async function startTestDevnet(options: TestDevnetOptions): Promise<TestD
   const all = [...plans, ...late]
     .map((plan) => (options.hasWires === true ? behindWires(plan) : plan))
     .map((plan) => withOptions(plan, 'http', options.http))
-    .map((plan) => withOptions(plan, 'verifier', options.verifier));
+    .map((plan) => withOptions(plan, 'verifier', options.verifier))
+    .map((plan) => (options.notify === undefined ? plan : withOptions(plan, 'notify', options.notify)));
   const wires = options.hasWires === true ? await LoopbackWires.open(all.map(({ wsPort }) => wsPort)) : undefined;
   const nodes = all.map((plan) => testNode(plan, network));
   const close = async (): Promise<void> => {
@@ -96,7 +99,7 @@ function behindWires(plan: PlannedNode): PlannedNode {
   return { ...plan, config: { ...config, p2p: { ...p2p, host: INNER_HOST } } };
 }
 
-function withOptions(plan: PlannedNode, room: 'http' | 'verifier', options: object = {}): PlannedNode {
+function withOptions(plan: PlannedNode, room: 'http' | 'verifier' | 'notify', options: object = {}): PlannedNode {
   const config = plan.config as Readonly<Record<string, object>>;
   return { ...plan, config: { ...config, [room]: { ...config[room], ...options } } };
 }

@@ -1,5 +1,5 @@
 /**
- * What became of the slots of delegates that forge here, as the chain tells it: a slot without a block is missed once a block
+ * What became of the slots of delegates of this node, as the chain tells it: a slot without a block is missed once a block
  * of a later slot stands in the chain, and then for certain, because its owner follows from the height that its block would have
  * had. So the slots that passed while this node was down or behind are found too, when their blocks come in.
  */
@@ -15,10 +15,13 @@ import type { ChainListener } from '../chain-listeners.ts';
 /** Blocks of one change that are named in an event; of more the number is told. */
 const SLOTS_NAMED_MAX = 20;
 
+/** What is logged of each kind. */
+export const SLOT_CODES = { missed: 'OWN_SLOTS_MISSED', reverted: 'OWN_BLOCKS_REVERTED' } as const;
+
 export interface OwnSlotsDependencies {
   readonly rules: Pick<Rules, 'forgers' | 'params'>;
   readonly state: () => StateReader;
-  readonly isEnabled: (publicKey: PublicKey) => boolean;
+  readonly isOwn: (publicKey: PublicKey) => boolean;
   /** Whether slots are left empty on purpose, as those of a devnet are between two blocks that are asked for. */
   readonly isHeld: () => boolean;
   readonly observer: Observer;
@@ -54,27 +57,27 @@ export class OwnSlots implements ChainListener {
   }
 
   applied(blocks: readonly Block[]): void {
-    const { isEnabled, observer } = this.#dependencies;
+    const { isOwn, observer } = this.#dependencies;
     const missed = new SlotsByDelegate();
     for (const block of blocks) {
-      if (isEnabled(block.generatorPublicKey)) observer.count('own_slots_total', 1, { result: 'forged' });
+      if (isOwn(block.generatorPublicKey)) observer.count('own_slots_total', 1, { result: 'forged' });
       for (const { slot, delegate } of this.#emptyBefore(block)) missed.add(delegate, slot);
     }
     this.#tell('missed', missed, blocks);
   }
 
   reverted(blocks: readonly Block[]): void {
-    const { isEnabled, rules } = this.#dependencies;
+    const { isOwn, rules } = this.#dependencies;
     const reverted = new SlotsByDelegate();
     for (const { generatorPublicKey, timestamp } of [...blocks].reverse()) {
-      if (isEnabled(generatorPublicKey)) reverted.add(generatorPublicKey, slotAt(timestamp, rules.params));
+      if (isOwn(generatorPublicKey)) reverted.add(generatorPublicKey, slotAt(timestamp, rules.params));
     }
     this.#tell('reverted', reverted, blocks);
   }
 
   /** Slots of enabled delegates between a block and its parent. */
   #emptyBefore({ height, timestamp }: BlockHeader): readonly { readonly slot: number; readonly delegate: PublicKey }[] {
-    const { rules, state, isEnabled, isHeld } = this.#dependencies;
+    const { rules, state, isOwn, isHeld } = this.#dependencies;
     const { params } = rules;
     if (isHeld()) return [];
     const parent = state().header(height - 1);
@@ -86,7 +89,7 @@ export class OwnSlots implements ChainListener {
     const order = rules.forgers(state(), height);
     return Array.from({ length: slot - first }, (_, index) => first + index).flatMap((empty) => {
       const delegate = ownerOfSlot(order, empty, params);
-      return delegate !== undefined && isEnabled(delegate) ? [{ slot: empty, delegate }] : [];
+      return delegate !== undefined && isOwn(delegate) ? [{ slot: empty, delegate }] : [];
     });
   }
 
@@ -95,12 +98,10 @@ export class OwnSlots implements ChainListener {
     const height = Math.max(...blocks.map((block) => block.height));
     for (const [delegate, slots] of byDelegate) {
       observer.count('own_slots_total', slots.length, { result: kind });
-      const [code, message] =
-        kind === 'missed'
-          ? ['OWN_SLOTS_MISSED', 'slots of ours have no block in the chain']
-          : ['OWN_BLOCKS_REVERTED', 'blocks of ours gave way to another branch'];
+      const message =
+        kind === 'missed' ? 'slots of ours have no block in the chain' : 'blocks of ours gave way to another branch';
       const named = slots.slice(-SLOTS_NAMED_MAX).join(' ');
-      observer.log('warn', code, message, { delegate, count: slots.length, slots: named, height });
+      observer.log('warn', SLOT_CODES[kind], message, { delegate, count: slots.length, slots: named, height });
       for (const listener of this.#listeners) listener({ kind, delegate, slots, height });
     }
   }

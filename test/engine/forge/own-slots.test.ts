@@ -15,7 +15,7 @@ function watched(isHeld = (): boolean => false) {
   const slots = new OwnSlots({
     rules: made.chain.rules,
     state: () => made.chain.state,
-    isEnabled: (publicKey) => made.scheduler.isEnabled(publicKey),
+    isOwn: (publicKey) => made.scheduler.isEnabled(publicKey),
     isHeld,
     observer: {
       ...SILENT,

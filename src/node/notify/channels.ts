@@ -1,0 +1,94 @@
+/** Where events go: a URL, or a program of this machine. A delivery succeeds, or says why it did not. */
+
+import { createHmac } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import type { OutboxEvent } from './outbox.ts';
+
+/** What receivers get: the event, and of which node it is. */
+export interface Notice extends OutboxEvent {
+  readonly network: string;
+  /** Of Bloomery. */
+  readonly version: string;
+}
+
+export interface Channel {
+  readonly name: 'webhook' | 'command';
+  /** @throws ProtocolError `NOTIFY_FAILED` with the reason */
+  deliver(notice: Notice, signal: AbortSignal): Promise<void>;
+}
+
+const WEBHOOK_MS_MAX = 10_000;
+const COMMAND_MS_MAX = 30_000;
+
+/**
+ * Posts the notice as JSON. An answer of 200 to 299 takes it. With a secret, `Bloomery-Signature: t=T,v1=H` says that it is ours: H
+ * is HMAC-SHA-256 in hexadecimal digits of T, a dot and the body, T the Unix time in seconds, so that receivers can refuse what is
+ * old.
+ */
+export function webhook(url: string, options: { readonly secret?: string; readonly nowMs: () => number }): Channel {
+  return {
+    name: 'webhook',
+    async deliver(notice, signal) {
+      const body = JSON.stringify(notice);
+      const { secret } = options;
+      const headers = {
+        'content-type': 'application/json',
+        'user-agent': `bloomery/${notice.version}`,
+        'bloomery-event-id': notice.id,
+        ...(secret === undefined ? {} : { 'bloomery-signature': signatureOf(body, secret, options.nowMs()) }),
+      };
+      let status: number;
+      try {
+        const response = await fetch(url, {
+          ...{ method: 'POST', body, headers, redirect: 'manual' },
+          signal: AbortSignal.any([signal, AbortSignal.timeout(WEBHOOK_MS_MAX)]),
+        });
+        status = response.status;
+        await response.body?.cancel();
+      } catch (error) {
+        const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+        throw failed('webhook', messageOf(cause));
+      }
+      if (status < 200 || status > 299) throw failed('webhook', `it answered ${status}`);
+    },
+  };
+}
+
+export function signatureOf(body: string, secret: string, nowMs: number): string {
+  const seconds = Math.floor(nowMs / 1000);
+  return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
+}
+
+/**
+ * Runs a program with the notice as JSON on its standard input, without a shell. Exit code 0 takes it.
+ *
+ * @param command the program and its arguments
+ */
+export function command([program = '', ...args]: readonly string[]): Channel {
+  return {
+    name: 'command',
+    async deliver(notice, signal) {
+      const child = spawn(program, args, {
+        stdio: ['pipe', 'ignore', 'ignore'],
+        // What it is for: a program needs to find its own, and nothing of the node.
+        env: { PATH: process.env['PATH'], HOME: process.env['HOME'], BLOOMERY_EVENT: notice.code },
+        signal: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS_MAX)]),
+        killSignal: 'SIGKILL',
+      });
+      // A program that reads nothing has its reasons.
+      child.stdin.on('error', () => undefined);
+      child.stdin.end(`${JSON.stringify(notice)}\n`);
+      const [code, by] = (await once(child, 'exit').catch((error: unknown) => {
+        throw failed('command', messageOf(error));
+      })) as [code: number | null, by: NodeJS.Signals | null];
+      if (code !== 0)
+        throw failed('command', by === null ? `it ended with exit code ${code}` : `it was ended by ${by}`);
+    },
+  };
+}
+
+function failed(channel: Channel['name'], reason: string): ProtocolError {
+  return new ProtocolError('NOTIFY_FAILED', { channel, reason }, `the ${channel} did not take an event: ${reason}`);
+}

@@ -1,0 +1,195 @@
+/**
+ * Tells the operator's receivers what happened: picks events out, keeps them on the disk until they are delivered, and delivers them
+ * in their order, again and again until the receiver takes them.
+ */
+
+import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slots.ts';
+import type { Clock, Random, Timer } from '../../ports/clock.ts';
+import type { Decision } from '../../ports/node-api.ts';
+import type { Observer } from '../../ports/observer.ts';
+import { messageOf } from '../../primitives/errors.ts';
+import type { Channel } from './channels.ts';
+import type { Outbox, OutboxEvent } from './outbox.ts';
+
+export interface NotifierOptions {
+  /** Each has an outbox of its own: a receiver that is away must not keep the other waiting. */
+  readonly channels: readonly { readonly channel: Channel; readonly outbox: Outbox }[];
+  /** Codes of events that are told; `all` for every one. */
+  readonly codes: ReadonlySet<string> | 'all';
+  readonly networkName: string;
+  readonly version: string;
+  /** Of this run of the node: events that have no name of their own get one that no other run gives. */
+  readonly nonce: string;
+  readonly clock: Clock;
+  readonly random: Pick<Random, 'fraction'>;
+  readonly observer: Observer;
+}
+
+const BACKOFF_MS_MIN = 1000;
+const BACKOFF_MS_MAX = 300_000;
+const HEIGHTS_UNSAVED_MAX = 100;
+/** A disk that is full may have room again. */
+const DISK_RETRY_MS = 10_000;
+
+export class Notifier {
+  readonly #options: NotifierOptions;
+  readonly #deliveries: readonly Delivery[];
+  #count = 0;
+
+  constructor(options: NotifierOptions) {
+    this.#options = options;
+    this.#deliveries = options.channels.map((parts) => new Delivery({ ...options, ...parts }));
+  }
+
+  /** The height from which on slots have to be looked at; undefined for a node that has not looked yet. */
+  get lookedHeight(): number | undefined {
+    const heights = this.#deliveries.map(({ outbox }) => outbox.place.height);
+    return heights.includes(0) ? undefined : Math.min(...heights);
+  }
+
+  start(): void {
+    for (const delivery of this.#deliveries) delivery.wake();
+  }
+
+  take({ code, timeMs, message, fields }: Pick<Decision, 'code' | 'timeMs' | 'message' | 'fields'>): void {
+    // Those are told with what an earlier run told of them: `takeSlots`.
+    if (!this.#isTold(code) || Object.values(SLOT_CODES).some((each) => each === code)) return;
+    this.#count += 1;
+    const id = `${code}-${this.#options.nonce}-${this.#count}`;
+    for (const delivery of this.#deliveries)
+      delivery.add({ id, code, time: new Date(timeMs).toISOString(), message, fields });
+  }
+
+  /** Slots that were told before, also by an earlier run, are not told again. */
+  takeSlots({ kind, delegate, slots, height }: OwnSlotsEvent, name: string): void {
+    const code = SLOT_CODES[kind];
+    if (!this.#isTold(code)) return;
+    const timeMs = this.#options.clock.nowMs();
+    for (const delivery of this.#deliveries) {
+      const { toldSlots } = delivery.outbox.place;
+      const key = `${kind} ${delegate}`;
+      const fresh = slots.filter((slot) => slot > (toldSlots[key] ?? -1));
+      const last = fresh.at(-1);
+      if (last === undefined) continue;
+      const count = fresh.length;
+      const message =
+        kind === 'missed'
+          ? `${name} missed ${count === 1 ? `slot ${last}` : `${count} slots up to ${last}`}`
+          : `${count === 1 ? 'a block' : `${count} blocks`} of ${name} gave way to another branch`;
+      delivery.outbox.moveTo({ ...delivery.outbox.place, toldSlots: { ...toldSlots, [key]: last } });
+      const fields = { delegate, username: name, count, firstSlot: fresh[0] ?? last, lastSlot: last, height };
+      delivery.add({ id: `${code}-${delegate}-${last}`, code, time: new Date(timeMs).toISOString(), message, fields });
+    }
+  }
+
+  /** Blocks up to this height were looked at. */
+  looked(height: number): void {
+    for (const { outbox } of this.#deliveries) {
+      const before = outbox.place.height;
+      outbox.moveTo({ ...outbox.place, height });
+      // Else it goes to the disk with the next event: a run that is killed has some blocks to look at again.
+      const isDue =
+        before === 0 || Math.floor(before / HEIGHTS_UNSAVED_MAX) !== Math.floor(height / HEIGHTS_UNSAVED_MAX);
+      if (isDue) outbox.flush().catch(() => undefined);
+    }
+  }
+
+  /** Writes what waits to the disk; what is on its way may be delivered again by the next run. */
+  async close(): Promise<void> {
+    await Promise.all(this.#deliveries.map((delivery) => delivery.close()));
+  }
+
+  #isTold(code: string): boolean {
+    return this.#options.codes === 'all' || this.#options.codes.has(code);
+  }
+}
+
+interface DeliveryOptions extends Omit<NotifierOptions, 'channels' | 'codes' | 'nonce'> {
+  readonly channel: Channel;
+  readonly outbox: Outbox;
+}
+
+/** One receiver. */
+class Delivery {
+  readonly #options: DeliveryOptions;
+  readonly #ending = new AbortController();
+  #failures = 0;
+  #timer: Timer | undefined;
+  #work: Promise<void> | undefined;
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+  }
+
+  get outbox(): Outbox {
+    return this.#options.outbox;
+  }
+
+  add(event: OutboxEvent): void {
+    this.outbox.add(event);
+    this.wake();
+  }
+
+  wake(): void {
+    // One that failed waits for its time.
+    if (this.#work !== undefined || this.#timer !== undefined || this.#ending.signal.aborted) return;
+    this.#work = this.#run().finally(() => {
+      this.#work = undefined;
+      // It may have come while the last write was under way.
+      if (this.#timer === undefined && this.outbox.waiting().length > 0) this.wake();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#timer?.cancel();
+    this.#ending.abort();
+    await this.#work;
+    await this.outbox.close();
+  }
+
+  async #run(): Promise<void> {
+    const { channel, observer, networkName, version } = this.#options;
+    try {
+      await this.outbox.flush();
+    } catch (error) {
+      observer.log('warn', 'NOTIFY_OUTBOX_FAILED', 'events cannot be kept on the disk', { reason: messageOf(error) });
+      this.#wait(DISK_RETRY_MS);
+      return;
+    }
+    for (const event of this.outbox.waiting()) {
+      if (this.#ending.signal.aborted) return;
+      try {
+        await channel.deliver({ ...event, network: networkName, version }, this.#ending.signal);
+      } catch (error) {
+        if (this.#ending.signal.aborted) return;
+        this.#failures += 1;
+        observer.count('notify_failures_total', 1, { channel: channel.name });
+        if (this.#failures === 1) {
+          const fields = { channel: channel.name, waiting: this.outbox.waiting().length, reason: messageOf(error) };
+          observer.log('warn', 'NOTIFY_FAILED', 'an event could not be delivered; it is tried again', fields);
+        }
+        this.#wait(this.#backoffMs());
+        return;
+      }
+      this.outbox.delivered(event.id);
+      observer.count('notify_delivered_total', 1, { channel: channel.name });
+      if (this.#failures > 0)
+        observer.log('info', 'NOTIFY_RECOVERED', 'events are delivered again', { channel: channel.name });
+      this.#failures = 0;
+      await this.outbox.flush().catch(() => undefined);
+    }
+  }
+
+  /** Doubled with each failure, and apart from those of other nodes that lost the same receiver. */
+  #backoffMs(): number {
+    const doubledMs = BACKOFF_MS_MIN * 2 ** Math.min(this.#failures - 1, 20);
+    return Math.min(doubledMs, BACKOFF_MS_MAX) * (0.75 + 0.5 * this.#options.random.fraction());
+  }
+
+  #wait(delayMs: number): void {
+    this.#timer = this.#options.clock.after(delayMs, () => {
+      this.#timer = undefined;
+      this.wake();
+    });
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * Events that are to be delivered, on the disk until they are: a file of checked lines that is appended to. An event is on the
+ * disk before it is delivered for the first time, and what has been delivered is noted after it, so a kill at any moment loses
+ * none; one that was delivered and not yet noted is delivered again, under the same id.
+ */
+
+import { renameSync, statSync } from 'node:fs';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { readBounded } from '../../config/bounded-file.ts';
+import { messageOf } from '../../primitives/errors.ts';
+import type { Observer } from '../../ports/observer.ts';
+import { makeFolder } from '../../store/folder.ts';
+import { checkedLine, contentOf } from '../checked-lines.ts';
+
+/** Events that wait. Beyond, the oldest is given up: a receiver that is away for weeks must not fill the disk. */
+export const EVENTS_MAX = 1000;
+/** An event is a line of some hundred bytes; ten fields of 300 characters are the most. */
+export const EVENT_BYTES_MAX = 8 * 1024;
+const FILE_BYTES_MAX = 4 * EVENTS_MAX * EVENT_BYTES_MAX;
+/** Lines of no use that the file may have before it is written anew. */
+const SPARE_BYTES = 256 * 1024;
+const FILE_MODE = 0o600;
+
+export interface OutboxEvent {
+  /** The same for the same event after any restart; receivers tell by it what they have already. */
+  readonly id: string;
+  /** ISO 8601. */
+  readonly time: string;
+  /** Stable, upper-case, as in the log. */
+  readonly code: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** Where the next start goes on. */
+export interface OutboxPlace {
+  /** Blocks up to this height were looked at. */
+  readonly height: number;
+  /** By delegate: slots up to this one were told. */
+  readonly toldSlots: Readonly<Record<string, number>>;
+}
+
+export class Outbox {
+  readonly #file: string;
+  #handle: FileHandle;
+  #fileBytes: number;
+  readonly #waiting: Map<string, OutboxEvent>;
+  #place: OutboxPlace;
+  #isPlaceNew = false;
+  #dropped = 0;
+  #lines: Buffer[] = [];
+  #isRewriteDue: boolean;
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor(file: string, handle: FileHandle, loaded: Loaded) {
+    this.#file = file;
+    this.#handle = handle;
+    this.#waiting = loaded.waiting;
+    this.#place = loaded.place;
+    this.#fileBytes = loaded.bytes;
+    this.#isRewriteDue = loaded.isDamaged;
+  }
+
+  /** Opens the file, or makes it. What cannot be read is put aside and said. @throws what the system says */
+  static async open(file: string, observer: Observer): Promise<Outbox> {
+    makeFolder(dirname(file));
+    const loaded = load(file, observer);
+    return new Outbox(file, await open(file, 'a', FILE_MODE), loaded);
+  }
+
+  /** Oldest first. */
+  waiting(): readonly OutboxEvent[] {
+    return [...this.#waiting.values()];
+  }
+
+  get place(): OutboxPlace {
+    return this.#place;
+  }
+
+  /** Events that were given up since the start. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** One that waits already is the same. It may be delivered once `flush` has resolved. */
+  add(event: OutboxEvent): void {
+    if (this.#waiting.has(event.id)) return;
+    this.#waiting.set(event.id, event);
+    this.#lines.push(checkedLine({ event }));
+    if (this.#waiting.size <= EVENTS_MAX) return;
+    const [oldest] = this.#waiting.keys();
+    if (oldest === undefined) return;
+    this.#dropped += 1;
+    this.delivered(oldest);
+  }
+
+  delivered(id: string): void {
+    if (this.#waiting.delete(id)) this.#lines.push(checkedLine({ delivered: id }));
+  }
+
+  /** Goes to the disk with the next event, or at the end. */
+  moveTo(place: OutboxPlace): void {
+    this.#place = place;
+    this.#isPlaceNew = true;
+  }
+
+  /** Resolves when all that was added and delivered is on the disk. @throws what the system says; the next try writes all anew */
+  flush(): Promise<void> {
+    this.#writing = this.#writing.catch(() => undefined).then(() => this.#write());
+    return this.#writing;
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      await this.#handle.close();
+    }
+  }
+
+  async #write(): Promise<void> {
+    if (this.#isPlaceNew) this.#lines.push(checkedLine({ place: this.#place }));
+    this.#isPlaceNew = false;
+    const bytes = Buffer.concat(this.#lines);
+    this.#lines = [];
+    if (bytes.length === 0 && !this.#isRewriteDue) return;
+    try {
+      if (this.#isRewriteDue || this.#fileBytes + bytes.length > SPARE_BYTES + this.#waiting.size * EVENT_BYTES_MAX) {
+        await this.#rewrite();
+      } else {
+        await this.#handle.appendFile(bytes);
+        await this.#handle.datasync();
+        this.#fileBytes += bytes.length;
+      }
+    } catch (error) {
+      this.#isRewriteDue = true;
+      throw error;
+    }
+  }
+
+  async #rewrite(): Promise<void> {
+    const draft = `${this.#file}.new`;
+    await rm(draft, { force: true });
+    const handle = await open(draft, 'ax', FILE_MODE);
+    try {
+      const events = this.waiting().map((event) => checkedLine({ event }));
+      const content = Buffer.concat([checkedLine({ place: this.#place }), ...events]);
+      await handle.appendFile(content);
+      await handle.datasync();
+      await rename(draft, this.#file);
+      this.#fileBytes = content.length;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    const old = this.#handle;
+    this.#handle = handle;
+    this.#isRewriteDue = false;
+    await old.close();
+  }
+}
+
+interface Loaded {
+  readonly waiting: Map<string, OutboxEvent>;
+  readonly place: OutboxPlace;
+  readonly bytes: number;
+  readonly isDamaged: boolean;
+}
+
+const NO_PLACE: OutboxPlace = { height: 0, toldSlots: {} };
+
+function load(file: string, observer: Observer): Loaded {
+  const waiting = new Map<string, OutboxEvent>();
+  if (statSync(file, { throwIfNoEntry: false }) === undefined)
+    return { waiting, place: NO_PLACE, bytes: 0, isDamaged: false };
+  let content: Buffer;
+  try {
+    content = readBounded(file, { bytesMax: FILE_BYTES_MAX });
+  } catch (error) {
+    const aside = `${file}.unreadable`;
+    renameSync(file, aside);
+    const message = 'events of an earlier run cannot be read; the file is put aside';
+    observer.log('warn', 'NOTIFY_OUTBOX_UNREADABLE', message, { file: aside, reason: messageOf(error) });
+    return { waiting, place: NO_PLACE, bytes: 0, isDamaged: false };
+  }
+  let place = NO_PLACE;
+  const lines = content.toString('utf8').split('\n');
+  // What a kill left half written was not delivered, and is found again.
+  const rest = lines.pop() ?? '';
+  let damaged = 0;
+  for (const line of lines) {
+    const { event, delivered, place: newer } = (contentOf(line) ?? {}) as Readonly<Record<string, unknown>>;
+    if (isEvent(event)) waiting.set(event.id, event);
+    else if (typeof delivered === 'string') waiting.delete(delivered);
+    else if (isPlace(newer)) place = newer;
+    else damaged += 1;
+  }
+  if (damaged > 0) {
+    const message = 'lines of events of an earlier run are damaged and were passed over';
+    observer.log('warn', 'NOTIFY_OUTBOX_DAMAGED', message, { file, lines: damaged });
+  }
+  return { waiting, place, bytes: content.length, isDamaged: damaged > 0 || rest !== '' };
+}
+
+function isEvent(value: unknown): value is OutboxEvent {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, time, code, message, fields } = value as Readonly<Record<string, unknown>>;
+  return [id, time, code, message].every((each) => typeof each === 'string') && typeof fields === 'object';
+}
+
+function isPlace(value: unknown): value is OutboxPlace {
+  if (typeof value !== 'object' || value === null) return false;
+  const { height, toldSlots } = value as Readonly<Record<string, unknown>>;
+  if (!Number.isSafeInteger(height) || typeof toldSlots !== 'object' || toldSlots === null) return false;
+  return Object.values(toldSlots).every((slot) => Number.isSafeInteger(slot));
+}

@@ -1,0 +1,13 @@
+import test from 'ava';
+import { runNotified } from './notified.ts';
+import { chanceOf } from './scenario.ts';
+
+test('each missed slot is told once, although node and receiver are killed meanwhile', async (t) => {
+  t.timeout(600_000);
+  const report = await runNotified({ kills: 8, chance: chanceOf(7), say: (line) => t.log(line) });
+  t.log(`${report.missed.length} slots missed, ${report.repeated} events came again under their id`);
+  t.true(report.missed.length > 0);
+  t.is(report.told, report.missed.length);
+  t.deepEqual(report.lost, []);
+  t.deepEqual(report.twice, []);
+});

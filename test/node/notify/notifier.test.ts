@@ -1,0 +1,155 @@
+/** Events reach receivers that fail, each once under one id. */
+
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { Channel, Notice } from '../../../src/node/notify/channels.ts';
+import { Notifier } from '../../../src/node/notify/notifier.ts';
+import { Outbox } from '../../../src/node/notify/outbox.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
+import { SILENT } from '../../../src/ports/observer.ts';
+import { temporaryFolder } from '../../support/network-folder.ts';
+
+const ALICE = 'aa'.repeat(32);
+
+interface Receiver extends Channel {
+  readonly taken: Notice[];
+  /** Deliveries that fail from now on. */
+  fail: number;
+}
+
+function receiver(): Receiver {
+  const taken: Notice[] = [];
+  return {
+    ...{ name: 'webhook', taken, fail: 0 },
+    async deliver(notice) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.fail > 0) {
+        this.fail -= 1;
+        throw new Error('it answered 500');
+      }
+      taken.push(notice);
+    },
+  };
+}
+
+/** Timers fire when they are told to, and their delays are kept. */
+function handClock() {
+  const delays: number[] = [];
+  let due: (() => void)[] = [];
+  const clock: Clock = {
+    nowMs: () => 1_767_225_600_000,
+    after: (delayMs, work) => {
+      delays.push(delayMs);
+      due.push(work);
+      return { cancel: () => (due = due.filter((each) => each !== work)) };
+    },
+  };
+  const fire = (): void => {
+    const works = due;
+    due = [];
+    for (const work of works) work();
+  };
+  return { clock, delays, fire };
+}
+
+async function notifierIn(folder: string, channel: Channel, clock: Clock, codes: ReadonlySet<string> | 'all' = 'all') {
+  const outbox = await Outbox.open(join(folder, 'outbox'), SILENT);
+  const notifier = new Notifier({
+    ...{ channels: [{ channel, outbox }], codes, networkName: 'devnet', version: '1.2.3', nonce: 'n1' },
+    ...{ clock, random: { fraction: () => 0.5 }, observer: SILENT },
+  });
+  notifier.start();
+  return { notifier, outbox };
+}
+
+const paused = (number: number) => ({
+  ...{ code: 'FORGING_PAUSED', message: 'forging is paused', timeMs: 1_767_225_600_000 },
+  fields: { slot: number },
+});
+const missed = (...slots: number[]) => ({ kind: 'missed' as const, delegate: ALICE, slots, height: 100 });
+
+async function settled(t: ExecutionContext, isDone: () => boolean): Promise<void> {
+  for (let turns = 0; !isDone(); turns += 1) {
+    if (turns > 2000) t.fail('it did not come to an end');
+    if (turns > 2000) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+test('events arrive in their order, each once, and those that nobody asked for do not', async (t) => {
+  const channel = receiver();
+  const { notifier } = await notifierIn(temporaryFolder(t), channel, handClock().clock, new Set(['FORGING_PAUSED']));
+  notifier.take(paused(1));
+  notifier.take({ ...paused(2), code: 'PEER_BANNED' });
+  notifier.takeSlots(missed(5), 'alice');
+  notifier.take(paused(3));
+  await settled(t, () => channel.taken.length === 2);
+  t.deepEqual(
+    channel.taken.map(({ fields }) => fields['slot']),
+    [1, 3],
+  );
+  t.is(new Set(channel.taken.map(({ id }) => id)).size, 2);
+  t.is(channel.taken[0]?.network, 'devnet');
+  await notifier.close();
+});
+
+test('a receiver that fails is tried again after ever longer times, and then gets all in order', async (t) => {
+  const channel = receiver();
+  const { clock, delays, fire } = handClock();
+  const { notifier } = await notifierIn(temporaryFolder(t), channel, clock);
+  channel.fail = 12;
+  notifier.take(paused(1));
+  notifier.take(paused(2));
+  for (let tries = 1; tries <= 12; tries += 1) {
+    await settled(t, () => delays.length === tries);
+    fire();
+  }
+  await settled(t, () => channel.taken.length === 2);
+  t.deepEqual(delays.slice(0, 4), [1000, 2000, 4000, 8000]);
+  t.is(Math.max(...delays), 300_000);
+  t.deepEqual(
+    channel.taken.map(({ fields }) => fields['slot']),
+    [1, 2],
+  );
+  await notifier.close();
+});
+
+test('what a run could not deliver the next one does, under the same id', async (t) => {
+  const folder = temporaryFolder(t);
+  const channel = receiver();
+  const { clock, delays } = handClock();
+  const first = await notifierIn(folder, channel, clock);
+  channel.fail = 1;
+  first.notifier.takeSlots(missed(7), 'alice');
+  await settled(t, () => delays.length === 1);
+  await first.notifier.close();
+  t.deepEqual(channel.taken, []);
+  const second = await notifierIn(folder, channel, clock);
+  await settled(t, () => channel.taken.length === 1);
+  t.is(channel.taken[0]?.id, `OWN_SLOTS_MISSED-${ALICE}-7`);
+  t.is(channel.taken[0]?.message, 'alice missed slot 7');
+  await second.notifier.close();
+});
+
+test('slots that an earlier run told are not told again when its blocks are looked at once more', async (t) => {
+  const folder = temporaryFolder(t);
+  const channel = receiver();
+  const { clock } = handClock();
+  const first = await notifierIn(folder, channel, clock);
+  first.notifier.looked(100);
+  first.notifier.takeSlots(missed(7), 'alice');
+  await settled(t, () => channel.taken.length === 1);
+  await first.notifier.close();
+  const second = await notifierIn(folder, channel, clock);
+  t.is(second.notifier.lookedHeight, 100);
+  second.notifier.takeSlots(missed(7), 'alice');
+  second.notifier.takeSlots(missed(6, 7, 108, 209), 'alice');
+  await settled(t, () => channel.taken.length === 2);
+  const [, latest] = channel.taken;
+  t.deepEqual(
+    [latest?.fields['count'], latest?.fields['firstSlot'], latest?.fields['lastSlot'], latest?.message],
+    [2, 108, 209, 'alice missed 2 slots up to 209'],
+  );
+  await second.notifier.close();
+  t.is(channel.taken.length, 2);
+});
