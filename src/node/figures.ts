@@ -12,6 +12,7 @@ import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
 import { momentMs } from '../protocol/slots.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
+import { ownMemoryBytes } from './watchdog/process-memory.ts';
 
 export interface FigureSources {
   readonly api: NodeApi;
@@ -22,6 +23,8 @@ export interface FigureSources {
   readonly chainDirectory: string;
   readonly clock: Clock;
   readonly observer: Observer;
+  /** Of `memory.ceilingMb`. */
+  readonly ceilingBytes: number;
 }
 
 /** File of the store that grows with the chain. */
@@ -30,10 +33,12 @@ const STORE_FILE = 'data.mdb';
 export function tellFiguresOf(sources: FigureSources, metrics: MetricsRegistry): void {
   const { networkName, version, commit } = sources.api.identity;
   metrics.gauge('build_info', 1, { network: networkName, version, commit });
+  metrics.gauge('memory_ceiling_bytes', sources.ceilingBytes);
   metrics.beforeReading(() => {
     tellChain(sources, metrics);
     tellDelegates(sources, metrics);
     tellDisk(sources, metrics);
+    metrics.gauge('memory_own_bytes', ownMemoryBytes());
   });
 }
 
@@ -46,6 +51,8 @@ function tellChain({ api, engine, clock }: FigureSources, metrics: MetricsRegist
   metrics.gauge('chain_lag_blocks', Math.max(0, networkHeight - height));
   metrics.gauge('chain_tip_age_seconds', Math.max(0, clock.nowMs() - tipMs) / 1000);
   metrics.gauge('chain_syncing', syncing ? 1 : 0);
+  const offsetMs = engine.clockOffset.estimateMs();
+  if (offsetMs !== undefined) metrics.gauge('clock_offset_seconds', offsetMs / 1000);
   metrics.gauge('consensus_ratio', consensusPercent / 100);
   const peers = api.peers();
   metrics.gauge('peers_known', peers.length);

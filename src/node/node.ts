@@ -114,6 +114,7 @@ const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url)
 
 /** Signature answers remembered: some blocks' worth, so that what the pool verified costs nothing in a block. */
 export const SIGNATURE_ANSWERS_MAX = 20_000;
+const MEGABYTE = 1_000_000;
 /** Many times a key, or a certificate with all that it rests on. */
 const TLS_FILE_BYTES_MAX = 1024 * 1024;
 
@@ -228,7 +229,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     });
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');
-      tellFiguresOf({ api, engine, store, delegates, chainDirectory, clock: chainClock, observer }, metrics);
+      const ceilingBytes = config.memory.ceilingMb * MEGABYTE;
+      tellFiguresOf(
+        { api, engine, store, delegates, chainDirectory, clock: chainClock, observer, ceilingBytes },
+        metrics,
+      );
     }
     let httpPort = 0;
     if (config.http.enabled) {

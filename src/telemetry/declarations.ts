@@ -58,6 +58,10 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   notify_delivered_total: counter('Events that a receiver of the operator took.', ['channel']),
   notify_failures_total: counter('Deliveries of events that failed and are tried again.', ['channel']),
 
+  clock_offset_seconds: gauge('By how much the clocks of the peers are ahead of this one, by their blocks.'),
+  memory_own_bytes: gauge('Memory that the process allocated, without mapped pages of the store.'),
+  memory_ceiling_bytes: gauge('Memory above which the node ends itself.'),
+
   store_size_bytes: gauge('Size of the chain on the disk.'),
   disk_free_bytes: gauge('Room that is left on the disk of the chain.'),
 

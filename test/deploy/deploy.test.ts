@@ -10,6 +10,7 @@ import { allOptions, OPTIONS } from '../../src/config/schema.ts';
 import { HEALTH_ROUTE, READINESS_ROUTE } from '../../src/http/routes/health.ts';
 import { METRICS_ROUTE } from '../../src/http/routes/metrics.ts';
 import { DECLARATIONS } from '../../src/telemetry/declarations.ts';
+import { RULE_CASES } from '../figures/rules.ts';
 import { panelQueries, queriedSeries, variables } from './grafana.ts';
 
 const folder = join(packageDirectory(), 'docs', 'deploy');
@@ -176,3 +177,15 @@ function unknownWords(words: readonly string[]): readonly string[] {
   }
   return unknown.length === 0 && command.parent === null ? ['no command'] : unknown;
 }
+
+test('the alarms ask for figures that are declared, say what to do, and each is held to a fault', (t) => {
+  const rules = read('prometheus-rules.yml');
+  const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
+  t.deepEqual(alerts.sort(), RULE_CASES.map(({ alert }) => alert).sort());
+  t.is([...rules.matchAll(/^ +action: /gm)].length, alerts.length);
+  const names = [...rules.matchAll(/bloomery_(\w+)/g)].map(([, name = '']) => name);
+  for (const name of names) t.truthy(DECLARATIONS[name], name);
+  for (const { faulty, sound } of RULE_CASES) t.deepEqual(Object.keys(faulty), Object.keys(sound));
+  t.regex(read('prometheus.yml'), /rule_files: \['prometheus-rules\.yml'\]/);
+  t.regex(read('compose.yaml'), /\.\/prometheus-rules\.yml:\/etc\/prometheus\/prometheus-rules\.yml/);
+});

@@ -1,10 +1,12 @@
 /**
  * `npm run figures -- [--generation N]`: what the nodes of a devnet tell of themselves, held to `promtool check metrics`, and
- * every query and choice of the Grafana file asked of a Prometheus that scrapes them. Needs both programs; all of it stays
+ * every query and choice of the Grafana file asked of a Prometheus that scrapes them. Before that, each alarm of the rules
+ * file is held to figures with and without its fault. Needs both programs; all of it stays
  * on the loopback address.
  */
 
 import { parseArgs } from 'node:util';
+import { checkRules } from './rules.ts';
 import { askGrafanaQueries } from './scenario.ts';
 
 const { values } = parseArgs({
@@ -15,6 +17,12 @@ const { values } = parseArgs({
   },
 });
 
+try {
+  console.log(`${checkRules(values.promtool)} alarms fire on their fault, and not without`);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}
 for (const generation of values.generation ?? ['3', '2']) {
   const { prometheus, promtool } = values;
   try {

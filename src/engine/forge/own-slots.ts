@@ -18,6 +18,8 @@ const SLOTS_NAMED_MAX = 20;
 /** What is logged of each kind. */
 export const SLOT_CODES = { missed: 'OWN_SLOTS_MISSED', reverted: 'OWN_BLOCKS_REVERTED' } as const;
 
+const RESULTS = ['forged', 'missed', 'reverted'] as const;
+
 export interface OwnSlotsDependencies {
   readonly rules: Pick<Rules, 'forgers' | 'params'>;
   readonly state: () => StateReader;
@@ -44,6 +46,8 @@ export class OwnSlots implements ChainListener {
 
   constructor(dependencies: OwnSlotsDependencies) {
     this.#dependencies = dependencies;
+    // A counter that begins with its first slot would show no increase then.
+    for (const result of RESULTS) dependencies.observer.count('own_slots_total', 0, { result });
   }
 
   /** Listeners must not throw. */
