@@ -140,6 +140,14 @@ export interface KeysEncryptFlags extends PassphraseFlags {
   readonly iterations: number;
 }
 
+export interface MessageSignFlags extends PassphraseFlags {
+  readonly json?: true;
+}
+
+export interface MessageVerifyFlags {
+  readonly json?: true;
+}
+
 export interface KeysShowFlags extends PassphraseFlags {
   readonly publicKey?: string;
   readonly json?: true;

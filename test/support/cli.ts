@@ -19,6 +19,8 @@ export interface CliResult {
 
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** Comes over its standard input, which is empty unless given. */
+  readonly input?: string;
   /** The process is ended after this time. */
   readonly timeoutMs?: number;
 }
@@ -31,8 +33,11 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
   const home = mkdtempSync(join(tmpdir(), 'bloomery-home-'));
   const child = spawn(process.execPath, [CLI_ENTRY, ...args], {
     env: { PATH: process.env['PATH'], HOME: home, BLOOMERY_HOME: home, ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
+  // A command that does not read it has ended before.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(options.input);
   const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? TIMEOUT_MS);
   let stdout = '';
   let stderr = '';

@@ -70,6 +70,8 @@ export async function makeWorkplace(folder: string): Promise<Workplace> {
     join(folder, 'signature.json'),
     JSON.stringify({ transactionId: '17', publicKey: DELEGATE, signature: 'ab'.repeat(64) }),
   );
+  const sign = ['message', 'sign', 'hello', '--json', '--passphrase-file', passphrase];
+  writeFileSync(join(folder, 'message.json'), (await runCli(sign)).stdout);
   const offline = ['transfer', '1L', '1', '--passphrase-file', passphrase, '--offline', '--network', 'devnet'];
   writeFileSync(join(folder, 'multisig.json'), (await runCli(offline)).stdout);
   const keep = ['forging', 'export', '-', '--keep', '--data-dir', join(folder, 'data'), '--network', network];
@@ -130,6 +132,8 @@ export function argumentsOf(
     'keys create': () => [],
     'keys encrypt': () => [...secret, '--password-file', password, '--iterations', '1'],
     'keys show': () => secret,
+    'message sign': () => ['hello', ...secret],
+    'message verify': () => [join(folder, 'message.json')],
     transfer: () => ['1L', '1', ...secret, ...offline],
     'delegate register': () => ['smith', ...secret, ...offline],
     vote: () => [`+${DELEGATE}`, ...secret, ...offline],

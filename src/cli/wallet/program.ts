@@ -7,6 +7,8 @@ import type {
   KeysCreateFlags,
   KeysEncryptFlags,
   KeysShowFlags,
+  MessageSignFlags,
+  MessageVerifyFlags,
   MultisigRegisterFlags,
   MultisigSignFlags,
   TransactionFlags,
@@ -61,6 +63,7 @@ export function addWalletCommands(program: Command): void {
     );
 
   addMultisigCommands(program);
+  addMessageCommands(program);
 
   sendingOptions(nodeOption(command(program, 'broadcast', 'send what was signed with --offline')))
     .argument(
@@ -100,6 +103,25 @@ function addKeyCommands(program: Command): void {
     .option('--json', 'print {"publicKey","address"}')
     .addHelpText('after', `${SECRETS}\n${EXIT_CODES}`)
     .action(async (options: KeysShowFlags) => (await import('../commands/keys.ts')).keysShow(options));
+}
+
+function addMessageCommands(program: Command): void {
+  const message = command(program, 'message', 'sign a message with an account, or check who signed one');
+  onlyCommands(message);
+  passphraseOption(command(message, 'sign', 'sign a message, to show that an account is yours'))
+    .argument('<message>', 'text')
+    .option('--json', 'print {"message","publicKey","signature"}')
+    .addHelpText('after', `\nWallets of the family sign and check the same way.\n${SECRETS}\n${EXIT_CODES}`)
+    .action(async (text: string, options: MessageSignFlags) =>
+      (await import('../commands/message.ts')).messageSign(text, options),
+    );
+  command(message, 'verify', 'check the signature of a message')
+    .argument('[file]', 'what sign --json printed; - for the standard input', '-')
+    .option('--json', 'print {"message","publicKey","signature","address"}')
+    .addHelpText('after', EXIT_CODES)
+    .action(async (file: string, options: MessageVerifyFlags) =>
+      (await import('../commands/message.ts')).messageVerify(file, options),
+    );
 }
 
 function addMultisigCommands(program: Command): void {

@@ -1,0 +1,50 @@
+/** Messages that an account signs outside of the chain, as wallets of the family do. */
+
+import { bytesOfHex, hexOf, utf8 } from '../primitives/bytes.ts';
+import type { Ed25519, Ed25519KeyPair } from './ed25519.ts';
+import { sha256 } from './hash.ts';
+
+/** In hexadecimal digits, as wallets show it. */
+export interface SignedMessage {
+  readonly message: string;
+  readonly publicKey: string;
+  readonly signature: string;
+}
+
+const PREFIX = 'Lisk Signed Message:\n';
+
+/**
+ * What is signed: the prefix keeps a message from being a transaction of the same bytes. The length that goes before the message
+ * counts UTF-16 units, not bytes, as it does in lisk-cryptography.
+ *
+ * @returns 32 bytes
+ */
+export function messageDigest(message: string): Uint8Array {
+  return sha256(
+    sha256(Buffer.concat([compactSize(PREFIX.length), utf8(PREFIX), compactSize(message.length), utf8(message)])),
+  );
+}
+
+export function signMessage(message: string, keyPair: Ed25519KeyPair, ed25519: Ed25519): SignedMessage {
+  const signature = ed25519.sign(messageDigest(message), keyPair.privateKey);
+  return { message, publicKey: hexOf(keyPair.publicKey), signature: hexOf(signature) };
+}
+
+/** @param signed with a key of 64 and a signature of 128 hexadecimal digits */
+export function isMessageSigned({ message, publicKey, signature }: SignedMessage, ed25519: Ed25519): boolean {
+  return ed25519.verify({
+    publicKey: bytesOfHex(publicKey),
+    message: messageDigest(message),
+    signature: bytesOfHex(signature),
+  });
+}
+
+/** Bitcoin's integer of variable length, little-endian. */
+function compactSize(value: number): Buffer {
+  if (value < 0xfd) return Buffer.from([value]);
+  const bytes = Buffer.alloc(value <= 0xffff ? 3 : 5);
+  bytes.writeUInt8(value <= 0xffff ? 0xfd : 0xfe);
+  if (value <= 0xffff) bytes.writeUInt16LE(value, 1);
+  else bytes.writeUInt32LE(value, 1);
+  return bytes;
+}
