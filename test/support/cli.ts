@@ -33,11 +33,11 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
   const home = mkdtempSync(join(tmpdir(), 'bloomery-home-'));
   const child = spawn(process.execPath, [CLI_ENTRY, ...args], {
     env: { PATH: process.env['PATH'], HOME: home, BLOOMERY_HOME: home, ...options.env },
-    stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   // A command that does not read it has ended before.
-  child.stdin?.on('error', () => undefined);
-  child.stdin?.end(options.input);
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(options.input ?? '');
   const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? TIMEOUT_MS);
   let stdout = '';
   let stderr = '';
