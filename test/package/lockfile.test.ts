@@ -1,10 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
 
 interface LockedPackage {
   readonly version?: string;
+  readonly dev?: boolean;
   readonly integrity?: string;
   readonly link?: boolean;
 }
@@ -19,6 +22,26 @@ test('an install verifies every package: each entry of the lockfile has a SHA-51
   const unverified = installed.filter(([, { integrity }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''));
   t.deepEqual(
     unverified.map(([place]) => place),
+    [],
+  );
+});
+
+interface Bom {
+  readonly bomFormat: string;
+  readonly components: readonly { readonly name: string; readonly hashes?: readonly { readonly alg: string }[] }[];
+}
+
+test('npm run sbom names every package that a node runs, with its SHA-512', (t) => {
+  const script = fileURLToPath(new URL('sbom.js', import.meta.url));
+  const text = execFileSync(process.execPath, [script], { encoding: 'utf8', maxBuffer: 2 ** 26 });
+  const { bomFormat, components } = JSON.parse(text) as Bom;
+  t.is(bomFormat, 'CycloneDX');
+  const shipped = Object.entries(packages).filter(([place, { dev }]) => place !== '' && dev !== true);
+  const names = new Set(components.map(({ name }) => name));
+  t.true(shipped.length > 100);
+  for (const [place] of shipped) t.true(names.has(place.replace(/^.*node_modules\//, '')), place);
+  t.deepEqual(
+    components.filter(({ hashes = [] }) => !hashes.some(({ alg }) => alg === 'SHA-512')).map(({ name }) => name),
     [],
   );
 });

@@ -1,0 +1,38 @@
+/**
+ * `npm run -s sbom`: a CycloneDX bill of materials of the packages that a node runs. npm makes it of the lockfile; what only
+ * development needs is left out here, because `npm sbom --omit dev` also leaves out packages that both need.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageDirectory } from '../../src/config/package.ts';
+import type { Untyped } from '../support/untyped.ts';
+
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+
+interface LockedPackage {
+  readonly name?: string;
+  readonly version?: string;
+  readonly dev?: boolean;
+}
+
+const directory = packageDirectory();
+const { packages } = JSON.parse(readFileSync(join(directory, 'package-lock.json'), 'utf8')) as {
+  readonly packages: Readonly<Record<string, LockedPackage>>;
+};
+const shipped = new Set(
+  Object.entries(packages)
+    .filter(([place, { dev }]) => place !== '' && dev !== true)
+    .map(([place, { name, version }]) => `${name ?? place.replace(/^.*node_modules\//, '')}@${version}`),
+);
+const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sbom-type', 'application'];
+const whole = JSON.parse(
+  execFileSync('npm', args, { cwd: directory, encoding: 'utf8', maxBuffer: OUTPUT_BYTES_MAX }),
+) as Untyped;
+const components = whole.components.filter(({ name, version }: Untyped) => shipped.has(`${name}@${version}`));
+const references = new Set([whole.metadata.component, ...components].map((each: Untyped) => each['bom-ref']));
+const dependencies = whole.dependencies
+  .filter(({ ref }: Untyped) => references.has(ref))
+  .map(({ ref, dependsOn }: Untyped) => ({ ref, dependsOn: dependsOn.filter((each: string) => references.has(each)) }));
+console.log(JSON.stringify({ ...whole, components, dependencies }, undefined, 2));
