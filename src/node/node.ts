@@ -280,7 +280,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       signatures: verifier.backend,
     });
     notifier?.take({ code: 'NODE_STARTED', message: 'the node runs', timeMs: clock.nowMs(), fields: { height } });
-    return { httpPort, wsPort, damaged: pages?.damaged ?? new Promise(() => undefined), close: () => closers.close() };
+    const damaged = pages === undefined ? chain.damaged : Promise.race([pages.damaged, chain.damaged]);
+    return { httpPort, wsPort, damaged, close: () => closers.close() };
   } catch (error) {
     await closers.close().catch((closing: unknown) => {
       observer.log('error', 'NODE_CLOSE_FAILED', 'not everything could be closed', { reason: messageOf(closing) });

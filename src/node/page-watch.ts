@@ -1,7 +1,7 @@
 /**
  * Looks at the pages of the chain store a few at a time while the node runs: a disk that loses or garbles one says nothing,
  * and the library of the database ends the process when it meets it. Where the pages hold state, their entries are compared
- * with its checksum, which finds bytes that were changed inside a value.
+ * with its checksum, which finds bytes that were changed inside a value, and undo records with theirs.
  */
 
 import { join } from 'node:path';
@@ -15,12 +15,17 @@ import type { StateCheck } from '../store/kept-checksum.ts';
 import { STATE_RANGE } from '../store/layout.ts';
 import { STATE_CHANGED } from '../store/open.ts';
 import { checkPages, type PageCheck } from '../store/page-check.ts';
+import { UNDO_RANGE } from '../store/undo-records.ts';
 
 /** Some 3 ms of the node's time, once a second: a store of 16 GB in an hour and a half. */
 const PAGES_PER_LOOK = 800;
 const LOOK_MS = 1000;
 /** Some 1.5 ms, as entries are read too: a state of a million accounts in some twenty-five minutes. */
 const STATE_PAGES_PER_LOOK = 16;
+/** Undo records of the highest blocks, some 5 ms in one look: more than all but chains without finality for hours have. */
+const UNDO_RECORDS_MAX = 2_000;
+/** Pages that these take. */
+const UNDO_PAGES_MAX = 4_000;
 /** Between two rounds. */
 const ROUND_MS = 60 * 60_000;
 
@@ -34,14 +39,14 @@ export interface PageWatchOptions {
   readonly clock: Clock;
   readonly observer: Observer;
   /** The open store: nothing else may check its state meanwhile. */
-  readonly state: Pick<StoredChain, 'checkState'>;
+  readonly state: Pick<StoredChain, 'checkState' | 'undoDamage'>;
   /** For tests. */
   readonly statePagesPerLook?: number;
 }
 
 /**
  * Each look is of the newest tree and over before anything else happens in this process, which is the only one that writes: so
- * no page changes under it. A round goes through all pages, then through the state again with its entries.
+ * no page changes under it. A round goes through all pages, then through the state again with its entries, then through the undo records.
  *
  * @param directory folder of the store
  */
@@ -70,7 +75,15 @@ export function watchPages(directory: string, { clock, observer, state, ...optio
       return found;
     }
     check = undefined;
-    return running.finish() ? {} : { damage: STATE_CHANGED };
+    if (!running.finish()) return { damage: STATE_CHANGED };
+    return lookAtUndoRecords();
+  };
+
+  /** In one look. */
+  const lookAtUndoRecords = (): PageCheck => {
+    const found = checkPages(path, { from: UNDO_RANGE.gte, to: UNDO_RANGE.lt, pagesMax: UNDO_PAGES_MAX });
+    const damage = found.damage ?? state.undoDamage(UNDO_RECORDS_MAX);
+    return damage === undefined ? {} : { damage };
   };
 
   const look = (): void => {

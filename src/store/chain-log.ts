@@ -176,6 +176,8 @@ function delegating(
     postponeIndexes: () => inner.postponeIndexes(),
     catchUp: (limits) => inner.catchUp(limits),
     checkState: () => inner.checkState(),
+    undoDamage: (recordsMax) => inner.undoDamage(recordsMax),
+    damaged: inner.damaged,
     account: (address) => inner.account(address),
     delegate: (publicKey) => inner.delegate(publicKey),
     delegateKeyByUsername: (username) => inner.delegateKeyByUsername(username),

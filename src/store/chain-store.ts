@@ -18,9 +18,11 @@ import { prefixRange, type KeyValueReader, type KeyValueWriter } from './key-val
 import type { CatchUpLimits } from './late-indexes.ts';
 import { heightKey, STATE_TABLES, tablePrefix, textKey } from './layout.ts';
 import { KeptChecksum, type StateCheck, type StateKeys } from './kept-checksum.ts';
-import { heightAtEnd, isU32 } from './ordered-bytes.ts';
+import { storeDamaged } from './environment.ts';
+import { isU32 } from './ordered-bytes.ts';
 import { StateTables } from './state-tables.ts';
-import { decodeUndo, encodeUndo, type Overwritten, type OverwrittenValues } from './undo.ts';
+import type { Overwritten } from './undo.ts';
+import { undoChanged, UndoRecords } from './undo-records.ts';
 
 /** Headers in memory: more than the generations look back, so that the rules seldom touch the disk. */
 export const HEADERS_CACHED_MAX = 1024;
@@ -49,6 +51,14 @@ export interface StoredChain extends ChainStore {
   catchUp(limits?: CatchUpLimits): Iterable<void>;
   /** Begins to compare the state with its checksum. One check at a time: who begins another leaves the one before. */
   checkState(): StateCheck;
+  /**
+   * Why a block could not be reverted: an undo record that is not what was written.
+   *
+   * @param recordsMax so many are looked at, those of the highest blocks; all unless told
+   */
+  undoDamage(recordsMax?: number): string | undefined;
+  /** Resolves when a block was to be reverted whose undo record is not what was written. */
+  readonly damaged: Promise<ProtocolError>;
 }
 
 export class KeyValueChainStore implements StoredChain {
@@ -63,10 +73,13 @@ export class KeyValueChainStore implements StoredChain {
   #tip: BlockHeader | undefined;
   /** Writes of the block that is being applied. */
   #overlay: StateOverlay | undefined;
-  /** Undo records of the running transaction: most of a long one are forgotten again before it ends. */
-  readonly #unsavedUndo = new Map<number, OverwrittenValues>();
+  readonly #undo: UndoRecords;
+  readonly #directory: string;
+  readonly damaged: Promise<ProtocolError>;
+  readonly #tellDamage: (error: ProtocolError) => void;
 
-  constructor(keyValue: CountedKeyValue, codec: Codec, shortListMax: number) {
+  /** @param directory names the place of a damaged store */
+  constructor(keyValue: CountedKeyValue, codec: Codec, shortListMax: number, directory: string) {
     this.#keyValue = keyValue;
     this.tables = keyValue;
     this.codec = codec;
@@ -74,6 +87,11 @@ export class KeyValueChainStore implements StoredChain {
     this.#state = new StateTables(keyValue);
     this.#blocks = new BlockTables(keyValue, codec, shortListMax);
     this.#checksum = new KeptChecksum(keyValue);
+    this.#undo = new UndoRecords(keyValue);
+    this.#directory = directory;
+    let tell: (error: ProtocolError) => void = () => undefined;
+    this.damaged = new Promise((resolve) => (tell = resolve));
+    this.#tellDamage = tell;
     this.#tip = this.#lastHeader();
   }
 
@@ -153,15 +171,13 @@ export class KeyValueChainStore implements StoredChain {
     try {
       return this.#keyValue.transact((plain) => {
         const writer = this.#checksum.over(plain);
+        this.#undo.begin(plain);
         const result = work(this.#writer(writer));
         assert(!isThenable(result), 'a transaction of the store is synchronous');
         this.#state.flush(writer);
         this.#checksum.save(plain);
         this.#blocks.flush(writer);
-        for (const [height, overwritten] of this.#unsavedUndo) {
-          writer.put(heightKey('undo', height), encodeUndo(overwritten));
-        }
-        this.#unsavedUndo.clear();
+        this.#undo.save(plain);
         return result;
       });
     } catch (error) {
@@ -169,7 +185,7 @@ export class KeyValueChainStore implements StoredChain {
       this.#tip = tip;
       this.#headers.clear();
       this.#state.forget(ledger);
-      this.#unsavedUndo.clear();
+      this.#undo.drop();
       this.#blocks.forget();
       this.#checksum.forget();
       throw error;
@@ -200,13 +216,12 @@ export class KeyValueChainStore implements StoredChain {
   }
 
   undoFloor(): number | undefined {
-    const [lowest] = this.#keyValue.keys({ ...prefixRange(tablePrefix('undo')), limit: 1 });
-    return lowest === undefined ? undefined : heightAtEnd(lowest);
+    return this.#undo.floor();
   }
 
   snapshot(): StoredChain {
     assert(this.#overlay === undefined, 'a snapshot is of what was committed');
-    return new KeyValueChainStore(this.#keyValue.snapshot(), this.codec, this.shortListMax);
+    return new KeyValueChainStore(this.#keyValue.snapshot(), this.codec, this.shortListMax, this.#directory);
   }
 
   get indexesBehind(): number {
@@ -223,6 +238,11 @@ export class KeyValueChainStore implements StoredChain {
 
   checkState(): StateCheck {
     return this.#checksum.check();
+  }
+
+  undoDamage(recordsMax = Infinity): string | undefined {
+    const height = this.#undo.firstDamaged(recordsMax);
+    return height === undefined ? undefined : undoChanged(height);
   }
 
   close(): Promise<void> {
@@ -258,7 +278,7 @@ export class KeyValueChainStore implements StoredChain {
       setFact: (name, value) => applied().setFact(name, value),
       append: (block, apply) => this.#append(keys, block, apply),
       revert: () => this.#revert(keys),
-      forgetUndo: (upToHeight) => this.#forgetUndo(keys, upToHeight),
+      forgetUndo: (upToHeight) => this.#undo.forgetUpTo(keys, upToHeight),
       setNote: (key, value) => {
         if (value === undefined) keys.remove(textKey('notes', key));
         else keys.put(textKey('notes', key), value);
@@ -278,7 +298,7 @@ export class KeyValueChainStore implements StoredChain {
     const overwritten = this.#state.save(keys, overlay.changes());
     const header = this.#blocks.append(keys, block);
     // The genesis block is what all agree on: it is never taken back.
-    if (block.height > 1) this.#unsavedUndo.set(block.height, overwritten);
+    if (block.height > 1) this.#undo.add(block.height, overwritten);
     if (this.#tip !== undefined) this.#headers.set(this.#tip.height, this.#tip);
     this.#tip = header;
   }
@@ -300,7 +320,7 @@ export class KeyValueChainStore implements StoredChain {
     const block = this.#blocks.block(tip);
     this.#state.restore(keys, overwritten);
     this.#blocks.removeLast(keys, block);
-    if (!this.#unsavedUndo.delete(tip.height)) keys.remove(heightKey('undo', tip.height));
+    this.#undo.remove(keys, tip.height);
     const parent = this.header(tip.height - 1);
     assert(parent !== undefined, 'the parent of a block above genesis is stored');
     this.#headers.delete(tip.height);
@@ -308,18 +328,13 @@ export class KeyValueChainStore implements StoredChain {
     return block;
   }
 
+  /** @throws ProtocolError `STORE_DAMAGED` for a record that is not what was written */
   #overwrittenBy(height: number): readonly Overwritten[] | undefined {
-    const unsaved = this.#unsavedUndo.get(height);
-    const undo = unsaved === undefined ? this.#keyValue.get(heightKey('undo', height)) : encodeUndo(unsaved);
-    return undo === undefined ? undefined : decodeUndo(undo);
-  }
-
-  #forgetUndo(keys: KeyValueWriter, upToHeight: number): void {
-    for (const height of [...this.#unsavedUndo.keys()]) if (height <= upToHeight) this.#unsavedUndo.delete(height);
-    const { gte } = prefixRange(tablePrefix('undo'));
-    if (upToHeight < 1) return;
-    const lt = heightKey('undo', Math.min(upToHeight, 0xffff_fffe) + 1);
-    for (const key of Array.from(keys.keys({ gte, lt }))) keys.remove(key);
+    const undo = this.#undo.read(height);
+    if (undo !== 'damaged') return undo;
+    const error = storeDamaged(this.#directory, undoChanged(height));
+    this.#tellDamage(error);
+    throw error;
   }
 
   /** What the overlay of a block lies on: the tables themselves, whatever overlay is in use. */

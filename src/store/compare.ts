@@ -3,8 +3,8 @@
 import { CountedKeyValue } from './counted.ts';
 import type { KeyValueEntry, KeyValueReader } from './key-value.ts';
 import {
-  layoutOf,
-  LAYOUT_VERSION,
+  hasStateChecksum,
+  hasUndoChecksums,
   META_ACCOUNTS,
   META_LAYOUT,
   META_STATE_CHECKSUM,
@@ -14,6 +14,7 @@ import {
 } from './layout.ts';
 import { heightAtEnd } from './ordered-bytes.ts';
 import { decodeUndo } from './undo.ts';
+import { unsealedUndo } from './undo-records.ts';
 
 export interface Difference {
   readonly table: TableName | 'unknown';
@@ -43,12 +44,16 @@ export function compareStores(
   finalizedHeight: () => number,
 ): Comparison {
   let keys = 0;
+  const contents = { left: undoContents(examined), right: undoContents(expected) };
   for (const name of NAMES) {
     const range = { gte: Buffer.from([TABLES[name].number]), lt: Buffer.from([TABLES[name].number + 1]) };
     for (const { key, left, right } of paired(examined.entries(range), expected.entries(range))) {
       keys += 1;
       const kind = left === undefined ? 'missing' : right === undefined ? 'surplus' : 'wrong';
-      if (left !== undefined && right !== undefined && isSame(name, left, right)) continue;
+      if (left !== undefined && right !== undefined) {
+        if (left.equals(right)) continue;
+        if (name === 'undo' && isSameUndo(contents.left(key, left), contents.right(key, right))) continue;
+      }
       if (name === 'undo' && kind !== 'wrong' && heightAtEnd(key) <= finalizedHeight()) continue;
       return { difference: { table: name, key: key.toString('hex', 1), kind }, keys };
     }
@@ -56,8 +61,8 @@ export function compareStores(
   for (const name of [META_ACCOUNTS, META_STATE_CHECKSUM]) {
     const key = textKey('meta', name);
     const [left, right] = [examined.get(key), expected.get(key)];
-    // A store of the layout before has no checksum until it is written to.
-    if (name === META_STATE_CHECKSUM && left === undefined && isOfLayoutBefore(examined)) continue;
+    // A store of an earlier layout has no checksum until it is written to.
+    if (name === META_STATE_CHECKSUM && left === undefined && !hasStateChecksum(layoutTextOf(examined))) continue;
     if (left !== undefined && right?.equals(left) === true) continue;
     return { difference: { table: 'meta', key: key.toString('hex', 1), kind: 'wrong' }, keys };
   }
@@ -68,9 +73,13 @@ export function compareStores(
   return { difference, keys };
 }
 
-function isOfLayoutBefore(examined: KeyValueReader): boolean {
-  const text = examined.get(textKey('meta', META_LAYOUT))?.toString() ?? '';
-  return layoutOf(text).layout !== String(LAYOUT_VERSION);
+function layoutTextOf(keys: KeyValueReader): string {
+  return keys.get(textKey('meta', META_LAYOUT))?.toString() ?? '';
+}
+
+/** How the undo records of a store are read; undefined for one that does not fit its checksum. */
+function undoContents(keys: KeyValueReader): (key: Buffer, record: Buffer) => Buffer | undefined {
+  return hasUndoChecksums(layoutTextOf(keys)) ? unsealedUndo : (_, record) => record;
 }
 
 /** Tables that are compared, undo records last: they count only where the rest agrees. */
@@ -105,9 +114,8 @@ function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<Ke
 }
 
 /** Undo records list what was overwritten in no stated order; all other values have one form. */
-function isSame(table: TableName, left: Buffer, right: Buffer): boolean {
-  if (left.equals(right)) return true;
-  if (table !== 'undo') return false;
+function isSameUndo(left: Buffer | undefined, right: Buffer | undefined): boolean {
+  if (left === undefined || right === undefined) return false;
   try {
     return sortedUndo(left) === sortedUndo(right);
   } catch {

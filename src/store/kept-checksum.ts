@@ -2,16 +2,7 @@
 
 import type { CountedWriter } from './counted.ts';
 import type { KeyValueReader } from './key-value.ts';
-import {
-  isStateKey,
-  layoutOf,
-  layoutText,
-  LAYOUT_VERSION,
-  META_LAYOUT,
-  META_STATE_CHECKSUM,
-  STATE_RANGE,
-  textKey,
-} from './layout.ts';
+import { hasStateChecksum, isStateKey, META_LAYOUT, META_STATE_CHECKSUM, STATE_RANGE, textKey } from './layout.ts';
 import { StateChecksum } from './state-checksum.ts';
 
 /**
@@ -41,7 +32,7 @@ const LAYOUT_KEY = textKey('meta', META_LAYOUT);
 
 export class KeptChecksum {
   readonly #keys: KeyValueReader;
-  /** Undefined in a store of the layout before that was not written to yet. */
+  /** Undefined in a store of an earlier layout that was not written to yet. */
   #checksum: StateChecksum | undefined;
   #saved: Buffer | undefined;
   /** Undoes what the running transaction has counted. */
@@ -50,9 +41,9 @@ export class KeptChecksum {
   constructor(keys: KeyValueReader) {
     this.#keys = keys;
     this.#saved = keys.get(CHECKSUM_KEY);
-    const { layout } = layoutOf(keys.get(LAYOUT_KEY)?.toString() ?? '');
-    // A store of this layout without one has no state yet, or has lost it.
-    if (this.#saved !== undefined || layout === String(LAYOUT_VERSION)) this.#checksum = new StateChecksum(this.#saved);
+    // A store of a layout with checksum that lacks one has no state yet, or has lost it.
+    const isExpected = hasStateChecksum(keys.get(LAYOUT_KEY)?.toString() ?? '');
+    if (this.#saved !== undefined || isExpected) this.#checksum = new StateChecksum(this.#saved);
   }
 
   /** A writer for the running transaction that counts what it writes to state. */
@@ -123,8 +114,6 @@ export class KeptChecksum {
   #begin(writer: CountedWriter): StateChecksum {
     const checksum = new StateChecksum();
     for (const { key, value } of writer.entries(STATE_RANGE)) checksum.replace(key, undefined, value);
-    const { indexedTo } = layoutOf(writer.get(LAYOUT_KEY)?.toString() ?? '');
-    writer.put(LAYOUT_KEY, Buffer.from(layoutText(indexedTo)));
     this.#checksum = checksum;
     return checksum;
   }

@@ -22,13 +22,25 @@ import {
   writeU32,
 } from './ordered-bytes.ts';
 
-export const LAYOUT_VERSION = 5;
-/** Lacks the checksum of state alone: it is given one by the first transaction, which makes it one of this layout. */
-const LAYOUT_WITHOUT_CHECKSUM = 4;
+export const LAYOUT_VERSION = 6;
+/** Earlier layouts lack checksums alone: a store is given them by its first transaction, which makes it one of this layout. */
+const FIRST_LAYOUT_READ = 4;
+const FIRST_WITH_STATE_CHECKSUM = 5;
+const FIRST_WITH_UNDO_CHECKSUMS = 6;
 
 /** Whether this version reads a layout. */
 export function isLayoutRead(layout: number): boolean {
-  return layout === LAYOUT_VERSION || layout === LAYOUT_WITHOUT_CHECKSUM;
+  return Number.isInteger(layout) && layout >= FIRST_LAYOUT_READ && layout <= LAYOUT_VERSION;
+}
+
+/** @param text as `layoutText` makes it */
+export function hasStateChecksum(text: string): boolean {
+  return Number(layoutOf(text).layout) >= FIRST_WITH_STATE_CHECKSUM;
+}
+
+/** @param text as `layoutText` makes it */
+export function hasUndoChecksums(text: string): boolean {
+  return Number(layoutOf(text).layout) >= FIRST_WITH_UNDO_CHECKSUMS;
 }
 
 /**
@@ -54,7 +66,12 @@ export const TABLES = {
       'checksum of state: two u32 (state-checksum.ts)',
   },
   headers: { number: 2, role: 'chain', key: 'height', value: 'header as the codec encodes it: the signed bytes first' },
-  undo: { number: 4, role: 'local', key: 'height', value: 'what the block overwrote (undo.ts)' },
+  undo: {
+    number: 4,
+    role: 'local',
+    key: 'height',
+    value: 'what the block overwrote (undo.ts), then its checksum (undo-records.ts)',
+  },
   notes: { number: 5, role: 'local', key: 'name', value: 'bytes of the engine' },
   runs: {
     number: 6,

@@ -63,7 +63,7 @@ export async function openChainStore({
   try {
     const store = chainStoreOver(keyValue, { codec, params, ...options }, directory);
     refuseChangedState(store, directory);
-    // A store of the layout before is given its checksum now, and not when a block waits for it.
+    // A store of an earlier layout is given its checksums now, and not when a block waits for them.
     store.transact(() => undefined);
     for (const _ of store.catchUp()) continue;
     return store;
@@ -95,13 +95,14 @@ export async function openChainSnapshot(
 }
 
 /**
- * Compares the whole state with its checksum: a second for a million accounts.
+ * Compares the whole state with its checksum, a second for a million accounts, then each undo record with its own.
  *
  * @param directory names the place in the refusal
- * @throws ProtocolError `STORE_DAMAGED` for a state that is not what was written
+ * @throws ProtocolError `STORE_DAMAGED` for a state or an undo record that is not what was written
  */
 export function refuseChangedState(store: StoredChain, directory: string): void {
-  if (!store.checkState().finish()) throw storeDamaged(directory, STATE_CHANGED);
+  const damage = store.checkState().finish() ? store.undoDamage() : STATE_CHANGED;
+  if (damage !== undefined) throw storeDamaged(directory, damage);
 }
 
 /** Why a store is damaged whose state has another checksum. */
@@ -126,7 +127,7 @@ export function chainStoreOver(
   directory: string,
 ): StoredChain {
   claim(keyValue, params, directory);
-  return new KeyValueChainStore(new CountedKeyValue(keyValue), codec, shortListMax);
+  return new KeyValueChainStore(new CountedKeyValue(keyValue), codec, shortListMax, directory);
 }
 
 /** Marks an empty store as this network's; refuses one with other marks. */

@@ -37,10 +37,7 @@ export class StateChecksum {
   }
 
   bytes(): Buffer {
-    const bytes = Buffer.allocUnsafe(CHECKSUM_BYTES);
-    bytes.writeUInt32BE(this.#sum.low, 0);
-    bytes.writeUInt32BE(this.#sum.high, 4);
-    return bytes;
+    return bytesOf(this.#sum);
   }
 
   /** Counts a write: a value of undefined is no entry. */
@@ -99,6 +96,19 @@ export class StateChecksum {
       this.#walk = walk;
     };
   }
+}
+
+/** Checksum of one entry by itself. */
+export function checksumOfEntry(key: Uint8Array, value: Uint8Array): Buffer {
+  hashEntry(key, value);
+  return bytesOf({ low: hashLow, high: hashHigh });
+}
+
+function bytesOf({ low, high }: Sum): Buffer {
+  const bytes = Buffer.allocUnsafe(CHECKSUM_BYTES);
+  bytes.writeUInt32BE(low, 0);
+  bytes.writeUInt32BE(high, 4);
+  return bytes;
 }
 
 /** Result of `hashEntry`: two numbers are no object for each of some million entries. */

@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { ACTIVE_DELEGATES } from '../../src/protocol/params.ts';
 import { slotAt, slotAtMs } from '../../src/protocol/slots.ts';
 import { nodeClient } from '../../src/cli/node-client.ts';
 import { waitFor } from '../support/devnet.ts';
@@ -112,6 +114,64 @@ for (const [network, generation] of [
       t.true(slot <= startSlot + 2, `${slot - startSlot} slots after the start`);
     },
   );
+}
+
+interface ForgingState {
+  readonly forging: boolean;
+  readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
+}
+
+for (const [network, generation] of [
+  ['devnet-gen2', 2],
+  ['devnet', 3],
+] as const) {
+  // Beside the other: most of it is waiting.
+  test(`an imported network of generation ${generation} begins after one turn on a node with some of its delegates, which says until then why and until when`, async (t) => {
+    t.timeout(300_000);
+    const folder = temporaryFolder(t);
+    const from = foreignFolder(t, network);
+    editJson(from, 'config.json', (config) => {
+      config.app.genesisConfig.BLOCK_TIME = 5;
+      config.modules.chain.forging.delegates = config.modules.chain.forging.delegates.slice(1);
+    });
+    const out = join(folder, 'network');
+    t.is((await runCli(['network', 'import', '--from', from, '--name', 'mine', '--out', out])).code, 0);
+    const clockFile = join(folder, 'ahead');
+    const config = { forging: { force: true } };
+    const node = await startOneNode(t, { network: out, fixedPeers: [], config, clockFile });
+    const { params } = loadNetwork(out);
+    const slotMs = params.blockTimeS * 1000;
+    const client = nodeClient(node.url);
+    const heightOf = async (): Promise<number> => (await client.status()).height;
+    const statesOf = async (): Promise<readonly ForgingState[]> => {
+      const response = await fetch(`${node.url}/api/node/status/forging`);
+      return ((await response.json()) as { readonly data: readonly ForgingState[] }).data;
+    };
+
+    const states = await statesOf();
+    t.is(states.length, ACTIVE_DELEGATES - 1);
+    t.true(states.every(({ forging }) => forging));
+    // The slot of one or another has passed already.
+    const waits = states.flatMap(({ waiting }) => waiting ?? []);
+    t.true(waits.length >= ACTIVE_DELEGATES - 5, `${waits.length} wait`);
+    for (const { code, reason, until = '' } of waits) {
+      t.is(code, 'FORGING_WATCH');
+      t.regex(reason, /one of its slots is watched first/);
+      const untilMs = Date.parse(until);
+      t.true(untilMs > Date.now() - slotMs && untilMs <= Date.now() + (ACTIVE_DELEGATES + 1) * slotMs, until);
+    }
+    // Some slots of its own pass unused, then the same delegates have theirs again.
+    const nextSlot = slotAtMs(Date.now(), params) + 1;
+    await sleep(3 * slotMs);
+    t.is(await heightOf(), 1);
+    writeFileSync(clockFile, `${(ACTIVE_DELEGATES - 4) * slotMs}`);
+    await waitFor('a block', async () => (await heightOf()) >= 2, 120_000);
+    const response = await fetch(`${node.url}/api/blocks?height=2`);
+    const { data } = (await response.json()) as { readonly data: readonly { readonly timestamp: number }[] };
+    const turn = slotAt(data[0]?.timestamp ?? 0, params) - nextSlot;
+    // A node that a busy machine started late watched one slot or another before, or missed the first that it could fill.
+    t.true(turn >= ACTIVE_DELEGATES - 5 && turn <= ACTIVE_DELEGATES + 5, `${turn} slots after one that was watched`);
+  });
 }
 
 test.serial('an import never overwrites unless told, and then only a network', async (t) => {

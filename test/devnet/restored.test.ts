@@ -11,8 +11,8 @@ import test from 'ava';
 import { nodeClient } from '../../src/cli/node-client.ts';
 import { loadNetwork } from '../../src/config/network.ts';
 import { entryOf } from '../../src/node/journal-lines.ts';
-import { contradictionOf } from '../../src/protocol/gen3/bft.ts';
-import type { SignedHeader } from '../../src/protocol/rules.ts';
+import { createRules } from '../../src/protocol/generations.ts';
+import type { Rules, SignedHeader } from '../../src/protocol/rules.ts';
 import { ACTIVE_DELEGATES } from '../../src/protocol/params.ts';
 import { slotAtMs } from '../../src/protocol/slots.ts';
 import { waitFor } from '../support/devnet.ts';
@@ -32,13 +32,15 @@ interface Signed {
   readonly header: SignedHeader;
 }
 
-for (const [when, lateMs] of [
-  ['are there', 0],
-  ['are late', LATE_MS],
+for (const [generation, packaged, when, lateMs] of [
+  [2, 'devnet-gen2', 'are there', 0],
+  [2, 'devnet-gen2', 'are late', LATE_MS],
+  [3, 'devnet', 'are there', 0],
+  [3, 'devnet', 'are late', LATE_MS],
 ] as const) {
-  test(`a data folder from a backup signs nothing on its old tip when its peers ${when}, and goes on`, async (t) => {
+  test(`generation ${generation}: a data folder from a backup signs nothing on its old tip when its peers ${when}, and goes on`, async (t) => {
     t.timeout(600_000);
-    const network = devnetCopy(t);
+    const network = devnetCopy(t, packaged);
     // Of a devnet whose passphrases are published, nodes sign by their folder alone.
     editJson(network, 'forgers.json', ({ notice: _, ...forgers }) => forgers);
     const { params, name } = loadNetwork(network);
@@ -96,7 +98,7 @@ for (const [when, lateMs] of [
     await stop(node);
     const all = [...before, ...journal()];
     t.true(journal().length > backedUp.length);
-    t.deepEqual(contradictionsAmong(all), []);
+    t.deepEqual(contradictionsAmong(all, createRules(params)), []);
   });
 }
 
@@ -128,12 +130,13 @@ function signedIn(file: string): readonly Signed[] {
     });
 }
 
-/** Pairs of different headers of one delegate that contradict each other. */
-function contradictionsAmong(all: readonly Signed[]): readonly string[] {
-  return all.flatMap((one, index) =>
-    all
+/** Pairs of different headers of one delegate that contradict each other. @param all as they were signed */
+function contradictionsAmong(all: readonly Signed[], rules: Rules): readonly string[] {
+  const once = [...new Map(all.toReversed().map((signed) => [signed.header.blockId, signed])).values()].toReversed();
+  return once.flatMap((one, index) =>
+    once
       .slice(index + 1)
-      .filter(({ delegate, header }) => delegate === one.delegate && header.blockId !== one.header.blockId)
-      .flatMap(({ header }) => contradictionOf(one.header, header) ?? []),
+      .filter(({ delegate }) => delegate === one.delegate)
+      .flatMap(({ header }) => rules.contradiction(one.header, header) ?? []),
   );
 }

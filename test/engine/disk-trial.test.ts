@@ -34,7 +34,7 @@ test('what is tried on a disk that failed takes more than a full block of a chai
   const [genesis, , third] = blocks as [Block, Block, Block];
   const [transfer] = third.transactions as [Transaction];
   const disk = new Metered();
-  const store = new KeyValueChainStore(new CountedKeyValue(disk), maker.rules.codec, 100);
+  const store = new KeyValueChainStore(new CountedKeyValue(disk), maker.rules.codec, 100, 'memory');
   store.transact((writer) => writer.append(genesis, () => undefined));
   const keys = Array.from({ length: 800 }, (_, index) => createHash('sha256').update(`${index}`).digest('hex'));
   let parent: Block = genesis;

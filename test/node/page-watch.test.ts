@@ -12,7 +12,10 @@ import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { pagesInUse } from '../support/damaged-pages.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
-const NO_CHECK = { checkState: () => ({ readTo: () => undefined, finish: () => true }) };
+const NO_CHECK = {
+  checkState: () => ({ readTo: () => undefined, finish: () => true }),
+  undoDamage: () => undefined,
+};
 
 /** A clock whose timers are run by hand. */
 function handClock() {
@@ -26,52 +29,58 @@ function handClock() {
   return { nowMs: () => 0, after, waits, next: () => due?.() };
 }
 
-test('a watch compares the state with its checksum, a few pages at a time, while blocks come', async (t) => {
-  const { network, blocks } = madeChain(300);
-  const place = placeIn(temporaryFolder(t), network);
-  const { chain, store, close } = await openChain(place, true);
-  t.teardown(close);
-  await chain.append(blocks.slice(1, 150));
-  const clock = handClock();
-  const rounds = { finished: 0 };
-  const state = {
-    checkState: () => {
-      const check = store.checkState();
-      return {
-        readTo: (key: Uint8Array) => check.readTo(key),
-        finish: () => {
-          rounds.finished += 1;
-          return check.finish();
-        },
-      };
-    },
-  };
-  const watch = watchPages(chainDirectory(place), { clock, observer: SILENT, state, statePagesPerLook: 1 });
-  let found: ProtocolError | undefined;
-  void watch.damaged.then((error) => (found = error));
-  for (const block of blocks.slice(150, 250)) {
-    clock.next();
-    await chain.append([block]);
-  }
-  while (rounds.finished < 2) clock.next();
-  await nextTurn();
-  t.is(found, undefined, 'nothing is wrong');
-  t.true(clock.waits.filter((ms) => ms === 1000).length > 10, 'many looks');
+for (const [table, told] of [
+  ['delegates', /its state is not what was written.*Restore it from a backup/],
+  ['undo', /what would revert the block at height \d+ is not what was written.*Restore it from a backup/],
+] as const) {
+  test(`a watch compares ${table} with checksums, a few pages at a time, while blocks come`, async (t) => {
+    const { network, blocks } = madeChain(300);
+    const place = placeIn(temporaryFolder(t), network);
+    const { chain, store, close } = await openChain(place, true);
+    t.teardown(close);
+    await chain.append(blocks.slice(1, 150));
+    const clock = handClock();
+    const rounds = { finished: 0 };
+    const state = {
+      undoDamage: (recordsMax?: number) => store.undoDamage(recordsMax),
+      checkState: () => {
+        const check = store.checkState();
+        return {
+          readTo: (key: Uint8Array) => check.readTo(key),
+          finish: () => {
+            rounds.finished += 1;
+            return check.finish();
+          },
+        };
+      },
+    };
+    const watch = watchPages(chainDirectory(place), { clock, observer: SILENT, state, statePagesPerLook: 1 });
+    let found: ProtocolError | undefined;
+    void watch.damaged.then((error) => (found = error));
+    for (const block of blocks.slice(150, 250)) {
+      clock.next();
+      await chain.append([block]);
+    }
+    while (rounds.finished < 2) clock.next();
+    await nextTurn();
+    t.is(found, undefined, 'nothing is wrong');
+    t.true(clock.waits.filter((ms) => ms === 1000).length > 10, 'many looks');
 
-  // A bit of a value that is on the disk alone, as the node reads it only now and then.
-  const path = join(chainDirectory(place), DATA_FILE);
-  const bytes = readFileSync(path);
-  const at = lastValueOf(bytes, TABLES.delegates.number);
-  const file = openSync(path, 'r+');
-  writeSync(file, Buffer.from([(bytes[at] ?? 0) ^ 1]), 0, 1, at);
-  closeSync(file);
-  const until = rounds.finished + 2;
-  while (rounds.finished < until) clock.next();
-  const error = await watch.damaged;
-  t.is(error.code, 'STORE_DAMAGED');
-  t.regex(error.message, /its state is not what was written.*Restore it from a backup/);
-  watch.stop();
-});
+    // A bit of a value that is on the disk alone, as the node reads it only now and then.
+    const path = join(chainDirectory(place), DATA_FILE);
+    const bytes = readFileSync(path);
+    const at = lastValueOf(bytes, TABLES[table].number);
+    const file = openSync(path, 'r+');
+    writeSync(file, Buffer.from([(bytes[at] ?? 0) ^ 1]), 0, 1, at);
+    closeSync(file);
+    const until = rounds.finished + 2;
+    while (rounds.finished < until) clock.next();
+    const error = await watch.damaged;
+    t.is(error.code, 'STORE_DAMAGED');
+    t.regex(error.message, told);
+    watch.stop();
+  });
+}
 
 /** Place in the file of the last byte of a value of a table. */
 function lastValueOf(bytes: Buffer, table: number): number {

@@ -214,14 +214,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'undo records that outlive a commit are not written',
-    file: 'store/chain-store.js',
-    from: "writer.put(heightKey('undo', height), encodeUndo(overwritten));",
+    file: 'store/undo-records.js',
+    from: 'writer.put(key, sealedUndo(key, encodeUndo(overwritten)));',
     to: ';',
   },
   {
     name: 'undo records of a failed commit are kept',
     file: 'store/chain-store.js',
-    from: 'this.#state.forget(ledger);\n            this.#unsavedUndo.clear();',
+    from: 'this.#state.forget(ledger);\n            this.#undo.drop();',
     to: 'this.#state.forget(ledger);',
   },
   // ---- forging, gossip, synchronisation --------------------------------------------------------------------------------

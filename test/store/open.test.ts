@@ -20,10 +20,12 @@ import { ProtocolError } from '../../src/primitives/errors.ts';
 import { NO_EXCEPTIONS, type ChainParams } from '../../src/protocol/params.ts';
 import { copyStore } from '../../src/store/copy.ts';
 import { closeInTurn, openForReading, refusalToWrite } from '../../src/store/environment.ts';
-import { LAYOUT_VERSION, tablePrefix, textKey } from '../../src/store/layout.ts';
+import { prefixRange } from '../../src/store/key-value.ts';
+import { heightKey, LAYOUT_VERSION, tablePrefix, textKey } from '../../src/store/layout.ts';
 import { openLmdb } from '../../src/store/lmdb.ts';
 import { MemoryKeyValue } from '../../src/store/memory.ts';
 import { chainStoreOver, openChainSnapshot, openChainStore, openMemoryChainStore } from '../../src/store/open.ts';
+import { CHECKSUM_BYTES } from '../../src/store/state-checksum.ts';
 import { claimElsewhere } from '../support/claim-elsewhere.ts';
 import { fakeBlock, FAKE_CODEC } from '../support/fake-codec.ts';
 import { limitFileSize } from '../support/full-disk.ts';
@@ -143,7 +145,7 @@ test('sets and maps of exceptions in another order are the same parameters', asy
 for (const [what, layout, advice] of [
   [
     'an older',
-    LAYOUT_VERSION - 2,
+    LAYOUT_VERSION - 3,
     /bloomery export FILE.*move the folder away.*bloomery import FILE.*snapshot.*download/,
   ],
   ['a newer', LAYOUT_VERSION + 1, /A newer version of the node has written it: run that one\.$/],
@@ -165,38 +167,44 @@ for (const [what, layout, advice] of [
   });
 }
 
-/** Makes a store one of the layout before, as the version that had it left it. */
-async function makeOlder(directory: string, layout = '4'): Promise<void> {
+/** Makes a store one of an earlier layout, as the version that had it left it. */
+async function makeOlder(directory: string, layout: string): Promise<void> {
   const raw = openLmdb(directory, false);
   raw.transact((writer) => {
     writer.put(textKey('meta', 'layout'), Buffer.from(layout));
-    writer.remove(textKey('meta', 'stateChecksum'));
+    if (layout.startsWith('4')) writer.remove(textKey('meta', 'stateChecksum'));
+    for (const { key, value } of [...writer.entries(prefixRange(tablePrefix('undo')))])
+      writer.put(key, value.subarray(0, -CHECKSUM_BYTES));
   });
   await raw.close();
 }
 
-test('a store of the layout before is read as it is, and given its checksum when it is opened for writing', async (t) => {
-  await inFolder(async (directory) => {
-    const first = await openIn(directory);
-    followHistory(first, 30);
-    const before = dump(first);
-    await first.close();
-    await makeOlder(directory);
-    const options = { directory, codec: FAKE_CODEC, params: paramsWith() };
-    const reader = await openChainSnapshot(options);
-    t.is(reader.tip()?.height, 30);
-    t.true(reader.checkState().finish(), 'nothing is known against it');
-    await reader.close();
-    const again = await openIn(directory);
-    t.deepEqual(dump(again), before);
-    followHistory(again, 40);
-    t.true(again.checkState().finish());
-    await again.close();
-    const third = await openIn(directory);
-    t.is(third.tip()?.height, 40);
-    await third.close();
+for (const layout of ['4', '5']) {
+  test(`a store of layout ${layout} is read as it is, and given its checksums when it is opened for writing`, async (t) => {
+    await inFolder(async (directory) => {
+      const first = await openIn(directory);
+      followHistory(first, 30);
+      const before = dump(first);
+      await first.close();
+      await makeOlder(directory, layout);
+      const options = { directory, codec: FAKE_CODEC, params: paramsWith() };
+      const reader = await openChainSnapshot(options);
+      t.is(reader.tip()?.height, 30);
+      t.true(reader.checkState().finish(), 'nothing is known against it');
+      t.is(reader.undoDamage(), undefined);
+      await reader.close();
+      const again = await openIn(directory);
+      t.deepEqual(dump(again), before);
+      again.transact((writer) => writer.revert());
+      followHistory(again, 40);
+      t.true(again.checkState().finish());
+      await again.close();
+      const third = await openIn(directory);
+      t.is(third.tip()?.height, 40);
+      await third.close();
+    });
   });
-});
+}
 
 test('a store of the layout before whose indexes are behind catches up and is given its checksum', async (t) => {
   await inFolder(async (directory) => {
@@ -236,6 +244,28 @@ for (const table of STATE_TABLE_NAMES) {
     });
   });
 }
+
+test('a flipped bit in an undo record is found when the store is opened, and told with the remedy', async (t) => {
+  for (let height = 2; height <= 30; height += 7) {
+    await inFolder(async (directory) => {
+      const store = await openIn(directory);
+      followHistory(store, 30);
+      await store.close();
+      const raw = openLmdb(directory, false);
+      const key = heightKey('undo', height);
+      const value = Buffer.from(raw.get(key) ?? []);
+      const at = (height * 31) % value.length;
+      value[at] = (value[at] ?? 0) ^ (1 << (height % 8));
+      raw.transact((writer) => writer.put(key, value));
+      await raw.close();
+      const error = await t.throwsAsync(openIn(directory), { code: 'STORE_DAMAGED' });
+      t.regex(
+        error?.message ?? '',
+        new RegExp(`block at height ${height} .*not what was written.*Restore it from a backup`),
+      );
+    });
+  }
+});
 
 test('a checksum that a disk has lost or changed is damage like that of the state', async (t) => {
   for (const damage of [undefined, Buffer.from('0123456789'), Buffer.alloc(3)]) {

@@ -30,3 +30,30 @@ export function pagesInUse(file: Buffer): readonly PageInUse[] {
   if (root !== 0xffff_ffff_ffff_ffffn) visit(Number(root));
   return found;
 }
+
+/** Where an entry stands in the file; bytes. */
+export interface EntryInFile {
+  readonly keyAt: number;
+  readonly keyBytes: number;
+  readonly valueAt: number;
+  readonly valueBytes: number;
+}
+
+/** Entries of a table. */
+export function entriesOf(file: Buffer, pages: readonly PageInUse[], table: number): readonly EntryInFile[] {
+  return pages
+    .filter(({ kind }) => kind === 'leaf')
+    .flatMap(({ number }) => {
+      const page = number * PAGE_BYTES;
+      return Array.from({ length: file.readUInt16LE(page + 20) / 2 }, (_, index): EntryInFile => {
+        const node = page + 24 + file.readUInt16LE(page + 24 + 2 * index);
+        const keyBytes = file.readUInt16LE(node + 6);
+        const valueBytes = file.readUInt16LE(node) + file.readUInt16LE(node + 2) * 65_536;
+        const isLarge = file.readUInt16LE(node + 4) === 1;
+        const behindKey = node + 8 + keyBytes;
+        const valueAt = isLarge ? Number(file.readBigUInt64LE(behindKey)) * PAGE_BYTES + 24 : behindKey;
+        return { keyAt: node + 8, keyBytes, valueAt, valueBytes };
+      });
+    })
+    .filter(({ keyAt }) => file[keyAt] === table);
+}

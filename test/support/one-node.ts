@@ -36,6 +36,8 @@ export interface OneNodeOptions {
   readonly ports?: { readonly http: number; readonly ws: number };
   /** By which its clock is ahead. */
   readonly clockOffsetMs?: number;
+  /** File with such a number, which is read again and again: writing to it moves the clock of the running node. */
+  readonly clockFile?: string;
 }
 
 const STARTS_WITHIN_MS = 150_000;
@@ -63,8 +65,8 @@ export async function startOneNode(
   const dataDir = options.dataDir ?? join(folder, 'data');
   mkdirSync(dataDir, { recursive: true });
   const log = openSync(join(folder, 'log'), 'a');
-  const shift = `const now = Date.now; Date.now = () => now() + ${clockOffsetMs};`;
-  const preload = clockOffsetMs === 0 ? [] : ['--import', `data:text/javascript,${encodeURIComponent(shift)}`];
+  const isMoved = clockOffsetMs !== 0 || options.clockFile !== undefined;
+  const preload = isMoved ? ['--import', movedClock(clockOffsetMs, options.clockFile)] : [];
   const args = ['start', '--network', network, '--data-dir', dataDir, '--config', config, ...flags];
   const child = spawn(process.execPath, [...preload, CLI_ENTRY, ...args], {
     stdio: ['ignore', 'ignore', log],
@@ -86,4 +88,20 @@ export async function startOneNode(
     () => (isGone() ? `it ended: ${lastWordsOf(join(folder, 'log'))}` : undefined),
   );
   return { url, wsPort: ws, place: { url, network, dataDir, config }, process: child, ended };
+}
+
+/** A module that moves the clock of the process that imports it. */
+function movedClock(offsetMs: number, file: string | undefined): string {
+  const following = `
+    import { readFileSync } from 'node:fs';
+    const look = () => {
+      try { aheadMs = Number(readFileSync(${JSON.stringify(file)}, 'utf8')); } catch { /* Not written yet. */ }
+    };
+    setInterval(look, 100).unref();`;
+  const shift = `
+    let aheadMs = ${offsetMs};
+    const now = Date.now;
+    Date.now = () => now() + aheadMs;
+    ${file === undefined ? '' : following}`;
+  return `data:text/javascript,${encodeURIComponent(shift)}`;
 }
