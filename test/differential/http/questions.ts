@@ -210,6 +210,7 @@ const HEADERS: readonly Readonly<Record<string, string>>[] = [
     { 'content-type': 'application/xml' },
     { 'x-http-method-override': 'POST' },
     { 'accept-encoding': 'identity;q=0' },
+    { 'transfer-encoding': 'identity' },
   ],
 ];
 const OVERRIDES = ['GET', 'get', 'PUT', 'put, GET', ' DELETE', 'PATCH', 'nothing', ','];

@@ -52,6 +52,7 @@ const TYPES = [
 
 export class Submissions {
   readonly #lab: HttpLab;
+  readonly #startedS = Math.floor(Date.now() / 1000);
   #made = 0;
 
   constructor(lab: HttpLab) {
@@ -84,8 +85,7 @@ export class Submissions {
       wallet.account(pick(['account_1', 'account_3', 'account_6'], below)),
       wallet.account('account_4'),
     ];
-    // Each of a second of its own: two that are alike would be one.
-    const own = { passphrase: one.passphrase, timeOffset: -this.#made };
+    const own = { passphrase: one.passphrase, timeOffset: this.#ownSecond() };
     switch (below(7)) {
       case 0:
         return wallet.transfer(one, other, LSK, { ...own, data: `number ${this.#made}` });
@@ -105,6 +105,14 @@ export class Submissions {
       default:
         return wallet.transfer(one, other, 1_000_000_000n * LSK, { ...own, data: `number ${this.#made}` });
     }
+  }
+
+  /**
+   * Offset to a second that no other transaction has: two that are alike would be one, and the second refused where the first was
+   * taken. Every other second, for the next may begin before the transaction is made.
+   */
+  #ownSecond(): number {
+    return this.#startedS - 2 * this.#made - Math.floor(Date.now() / 1000);
   }
 
   #signature(below: Below): Untyped {
