@@ -5,7 +5,7 @@ import type { Comparison } from '../comparison.ts';
 import type { Target } from '../target.ts';
 import { disagreement, exchange } from './answers.ts';
 import { factsOf } from './facts.ts';
-import type { HttpLab } from './lab.ts';
+import { oddGroupOf, type HttpLab } from './lab.ts';
 import { Questions, type HttpRequest } from './questions.ts';
 import { Refusals } from './refusals.ts';
 import { Submissions } from './submissions.ts';
@@ -16,7 +16,7 @@ const QUESTIONS_AT_ONCE = 8;
 /** Questions in either dialect, and what is handed in. */
 export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Promise<readonly Target[]> {
   const asked = { concurrency: QUESTIONS_AT_ONCE };
-  const questions = new Questions(lab.generation, await factsOf(lab.real));
+  const questions = new Questions(lab.generation, await factsOf(lab.real, oddGroupOf(lab.wallet)));
   const submissions = new Submissions(lab);
   return [
     {
