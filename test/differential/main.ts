@@ -15,7 +15,7 @@ import { defaultCacheFolder, installRelease } from '../interop/install.ts';
 import { loadFramework } from './reference-framework.ts';
 import { doubleOf } from './reference-node.ts';
 import { referencePackage } from './reference.ts';
-import { runTarget, type DifferenceClass } from './runner.ts';
+import { runTarget, type DifferenceClass, type Report } from './runner.ts';
 import { startHttpLab } from './http/lab.ts';
 import { Refusals } from './http/refusals.ts';
 import { httpTargets } from './http/target-http.ts';
@@ -49,7 +49,7 @@ async function main(cases: number, seed: number): Promise<number> {
   let unknown = 0;
   for (const generation of generations) unknown += await compareGeneration(generation, cases, seed);
   console.log(
-    unknown === 0 ? 'no difference but the known ones' : `${unknown} classes of difference that are not known`,
+    unknown === 0 ? 'no difference but the listed ones' : `${unknown} classes of difference that are not listed`,
   );
   return unknown === 0 ? 0 : 1;
 }
@@ -73,24 +73,29 @@ async function compareTargets(all: readonly Target[], cases: number, seed: numbe
   const targets = all.filter(({ name }) => values.only === undefined || name.includes(values.only));
   const weights = targets.reduce((sum, { weight = 1 }) => sum + weight, 0);
   let unknown = 0;
-  let different = 0;
+  const sums = { cases: 0, equal: 0, listed: 0 };
   for (const target of targets) {
     const share = (target.weight ?? 1) / weights;
     const report = await runTarget(target, Math.ceil(cases * share), seed);
     const { accepted, seconds, classes, reasons } = report;
-    different += report.different;
+    for (const name of ['cases', 'equal', 'listed'] as const) sums[name] += report[name];
     const strange = classes.filter(({ known }) => known === undefined);
     unknown += strange.length;
     console.log(
       `${target.name}: ${report.cases} cases, ${accepted} accepted by the reference, ${seconds.toFixed(1)} s, ` +
-        `${percentOf(report.cases - report.different, report.cases)} equal, ` +
-        `${classes.length} classes of difference, ${strange.length} of them not known`,
+        `${sharesOf(report)}; ${classes.length} classes of difference, ${strange.length} of them not listed`,
     );
     for (const each of classes) tell(each);
     if (values.reasons) for (const each of reasons) tell(each);
   }
-  if (values.http) console.log(`${percentOf(cases - different, cases)} of all requests equal`);
+  console.log(`all ${sums.cases} cases: ${sharesOf(sums)}`);
   return unknown;
+}
+
+/** Equal, different as it is listed, and different otherwise. */
+function sharesOf({ cases, equal, listed }: Pick<Report, 'cases' | 'equal' | 'listed'>): string {
+  const others = cases - equal - listed;
+  return `${percentOf(equal, cases)} equal, ${percentOf(listed, cases)} listed (${listed}), ${others} not listed`;
 }
 
 function percentOf(part: number, whole: number): string {

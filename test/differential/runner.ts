@@ -1,7 +1,7 @@
 /** Puts many cases to both sides and keeps each class of difference once, with its smallest example. */
 
 import { belowOf } from '../fuzz/mutate.ts';
-import { differenceOf, otherReason } from './comparison.ts';
+import { differenceOf, otherReason, type Comparison } from './comparison.ts';
 import { knownDifference, type KnownDifference } from './differences.ts';
 import type { Target } from './target.ts';
 
@@ -17,8 +17,10 @@ export interface Report {
   readonly target: string;
   readonly cases: number;
   readonly accepted: number;
-  /** Cases with a difference, known or not. */
-  readonly different: number;
+  /** Cases without a difference. */
+  readonly equal: number;
+  /** Cases with a difference that is known and listed with its reason. */
+  readonly listed: number;
   readonly seconds: number;
   readonly classes: readonly DifferenceClass[];
   /** First reasons that are not the same where both sides refuse; told, and no fault. */
@@ -34,38 +36,46 @@ export async function runTarget(target: Target, cases: number, seed: number): Pr
   const reasons = new Map<string, DifferenceClass>();
   const startedMs = performance.now();
   let accepted = 0;
-  let different = 0;
-  for (let done = 0; done < cases; done += 1) {
-    const comparison = await target.compare(below);
-    if (comparison.reference.accepted) accepted += 1;
-    const difference = differenceOf(comparison);
-    if (difference !== undefined) different += 1;
-    note(classes, difference, comparison.input);
-    note(reasons, otherReason(comparison), comparison.input);
+  let [equal, listed] = [0, 0];
+  for (let done = 0; done < cases;) {
+    const atOnce = Math.min(target.concurrency ?? 1, cases - done);
+    const comparisons = await Promise.all(Array.from({ length: atOnce }, () => target.compare(below)));
+    done += atOnce;
+    for (const comparison of comparisons) take(comparison);
   }
   const seconds = (performance.now() - startedMs) / 1000;
   return {
     target: target.name,
     cases,
     accepted,
-    different,
+    equal,
+    listed,
     seconds,
     classes: bySize(classes),
     reasons: bySize(reasons),
   };
 
-  function note(kept: Map<string, DifferenceClass>, name: string | undefined, example: string): void {
-    if (name === undefined) return;
+  function take(comparison: Comparison): void {
+    if (comparison.reference.accepted) accepted += 1;
+    const difference = differenceOf(comparison);
+    if (difference === undefined) equal += 1;
+    else if (note(classes, difference, comparison.input)) listed += 1;
+    const reason = otherReason(comparison);
+    if (reason !== undefined) note(reasons, reason, comparison.input);
+  }
+
+  /** @returns whether the difference is known */
+  function note(kept: Map<string, DifferenceClass>, name: string, example: string): boolean {
     const known = knownDifference(target.name, name, example);
     const key = `${known?.reference ?? ''} ${name}`;
     const found = kept.get(key);
     if (found === undefined) {
-      if (kept.size >= CLASSES_MAX) return;
-      kept.set(key, { target: target.name, name, known, count: 1, example });
-      return;
+      if (kept.size < CLASSES_MAX) kept.set(key, { target: target.name, name, known, count: 1, example });
+    } else {
+      found.count += 1;
+      if (example.length < found.example.length) found.example = example;
     }
-    found.count += 1;
-    if (example.length < found.example.length) found.example = example;
+    return known !== undefined;
   }
 }
 

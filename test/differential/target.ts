@@ -7,7 +7,9 @@ export interface Target {
   readonly name: string;
   /** Share of all cases, beside those of the other targets; 1 unless given. */
   readonly weight?: number;
-  /** Makes a case by chance and asks both sides. */
+  /** Cases that may be asked about at once, where none changes what another finds; 1 unless given. */
+  readonly concurrency?: number;
+  /** Makes a case by chance, before it returns, and asks both sides. */
   compare(below: Below): Promise<Comparison>;
   /** Asks both sides about a case that was printed. */
   compareText(input: string): Promise<Comparison>;

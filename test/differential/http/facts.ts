@@ -5,6 +5,9 @@ import type { Untyped } from '../../support/untyped.ts';
 
 export interface Facts {
   readonly addresses: readonly string[];
+  /** Of whose own paths much is listed: those without a key, and the group with a member in capitals. */
+  readonly oddAddresses: readonly string[];
+  readonly plainAddresses: readonly string[];
   readonly publicKeys: readonly string[];
   readonly secondPublicKeys: readonly string[];
   readonly usernames: readonly string[];
@@ -17,8 +20,12 @@ export interface Facts {
   readonly data: readonly string[];
 }
 
-/** Asks the real node. */
-export async function factsOf(url: string): Promise<Facts> {
+/**
+ * Asks the real node.
+ *
+ * @param odd addresses of whose paths differences are listed
+ */
+export async function factsOf(url: string, odd: readonly string[]): Promise<Facts> {
   const list = async (path: string): Promise<readonly Untyped[]> => (await ask(url, path)).data as readonly Untyped[];
   const [accounts, blocks, transactions, late, pending] = await Promise.all([
     list('accounts?limit=100&sort=balance:desc'),
@@ -31,7 +38,10 @@ export async function factsOf(url: string): Promise<Facts> {
   const texts = (values: readonly unknown[]): readonly string[] => [
     ...new Set(values.filter((value) => value !== undefined && value !== '' && value !== null).map(String)),
   ];
+  const isOdd = ({ address, publicKey }: Untyped): boolean => !publicKey || odd.includes(address);
   return {
+    oddAddresses: texts(accounts.filter(isOdd).map(({ address }) => address)),
+    plainAddresses: texts([...accounts.filter((each) => !isOdd(each)).map(({ address }) => address), '99999L']),
     addresses: texts([...accounts.map(({ address }) => address), '99999L']),
     publicKeys: texts([...accounts.map(({ publicKey }) => publicKey), 'ab'.repeat(32)]),
     secondPublicKeys: texts(accounts.map(({ secondPublicKey }) => secondPublicKey)),

@@ -5,6 +5,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { KnownAccount } from '../../../src/cli/genesis/accounts-file.ts';
 import type { Generation } from '../../../src/protocol/params.ts';
 import { defaultCacheFolder, installPostgres, installRelease } from '../../interop/install.ts';
 import { ask, answerOf, statusOf } from '../../interop/http.ts';
@@ -32,6 +33,12 @@ const SYNC_MS_MAX = 120_000;
 /** The queues are worked on every five seconds in either. */
 const QUEUES_MS = 12_000;
 const LSK = 100_000_000n;
+/** A group, and the member that it names in capitals. */
+const ODD_GROUP = ['account_7', 'account_8'] as const;
+
+export function oddGroupOf(wallet: Wallet): readonly string[] {
+  return ODD_GROUP.map((name) => wallet.account(name).address);
+}
 
 export async function startHttpLab(generation: Generation, say: (line: string) => void): Promise<HttpLab> {
   const release = await installRelease(generation, defaultCacheFolder(), say);
@@ -78,7 +85,7 @@ async function untilPresent(node: InteropNode): Promise<void> {
 
 /** A group whose member is named in capitals, and one that names a key of which nobody has heard. */
 async function oddGroup(wallet: Wallet, world: World): Promise<void> {
-  const [owner, member] = [wallet.account('account_7'), wallet.account('account_8')];
+  const [owner, member] = ODD_GROUP.map((name) => wallet.account(name)) as [KnownAccount, KnownAccount];
   const group = wallet.make('registerMultisignature', {
     passphrase: owner.passphrase,
     keysgroup: [member.publicKey.toUpperCase()],

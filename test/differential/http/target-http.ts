@@ -5,19 +5,36 @@ import type { Comparison } from '../comparison.ts';
 import type { Target } from '../target.ts';
 import { disagreement, exchange } from './answers.ts';
 import { factsOf } from './facts.ts';
-import type { HttpLab } from './lab.ts';
+import { oddGroupOf, type HttpLab } from './lab.ts';
 import { Questions, type HttpRequest } from './questions.ts';
 import { Refusals } from './refusals.ts';
 import { Submissions } from './submissions.ts';
 
+/** None changes anything, and most of the time of one is spent in waiting. */
+const QUESTIONS_AT_ONCE = 8;
+
 /** Questions in either dialect, and what is handed in. */
 export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Promise<readonly Target[]> {
-  const questions = new Questions(lab.generation, await factsOf(lab.real));
+  const asked = { concurrency: QUESTIONS_AT_ONCE };
+  const questions = new Questions(lab.generation, await factsOf(lab.real, oddGroupOf(lab.wallet)));
   const submissions = new Submissions(lab);
   return [
-    target('http questions, strict dialect', lab.real, lab.strict, true, (below) => questions.next(below), refusals),
-    target('http questions, joined dialect', lab.real, lab.joined, false, (below) => questions.next(below)),
-    // Few: what both take fills their pools.
+    {
+      ...target(
+        'http questions, strict dialect',
+        lab.real,
+        lab.strict,
+        true,
+        (below) => questions.next(below),
+        refusals,
+      ),
+      ...asked,
+    },
+    {
+      ...target('http questions, joined dialect', lab.real, lab.joined, false, (below) => questions.next(below)),
+      ...asked,
+    },
+    // Few, and behind the questions: what both take fills their pools.
     { ...target('http submissions', lab.real, lab.joined, false, (below) => submissions.next(below)), weight: 0.15 },
   ];
 }
