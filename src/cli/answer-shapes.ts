@@ -152,6 +152,14 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
     since: moment,
     slots: listOf(members({ slot: uint32, facts: listOf(recorded) })),
     switches: listOf(members({ time: moment, delegate: text, on: flag })),
+    branches: optional(
+      listOf(
+        members({
+          ...{ time: moment, fromSlot: uint32, toSlot: uint32 },
+          ...{ forHeight: optional(uint32), forBlockId: optional(text) },
+        }),
+      ),
+    ),
   }),
   'node/digest': members({ height: uint32, blockId: text, digest: text }),
   'delegates/forgers': all(listOf(members({ publicKey: text, username: text, nextSlot: uint32 })), closeSlots),

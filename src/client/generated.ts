@@ -209,6 +209,13 @@ export interface Components2 {
       }[];
     }[];
     readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
+    readonly branches: readonly {
+      readonly time: string;
+      readonly fromSlot: number;
+      readonly toSlot: number;
+      readonly forHeight?: number;
+      readonly forBlockId?: string;
+    }[];
   };
   SecondSignatureRegistration: {
     readonly type: number;
@@ -992,6 +999,13 @@ export interface Components3 {
       }[];
     }[];
     readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
+    readonly branches: readonly {
+      readonly time: string;
+      readonly fromSlot: number;
+      readonly toSlot: number;
+      readonly forHeight?: number;
+      readonly forBlockId?: string;
+    }[];
   };
   SecondSignatureRegistration: {
     readonly type: number;

@@ -336,14 +336,23 @@ export class Chain {
 
   #tell(reverted: readonly Block[], applied: readonly Block[], origin: BlockOrigin): void {
     const [first] = applied;
+    const forBlock = first === undefined ? {} : { forBlockId: first.id, forHeight: first.height };
     for (const block of reverted) {
       this.#observer.log('debug', 'BLOCK_REVERTED', 'reverted a block', {
         slot: slotAt(block.timestamp, this.rules.params),
         height: block.height,
         blockId: block.id,
         delegate: block.generatorPublicKey,
-        ...(first === undefined ? {} : { forBlockId: first.id, forHeight: first.height }),
+        ...forBlock,
       });
+    }
+    const lowest = reverted.at(-1);
+    if (lowest !== undefined) {
+      // In these slots the order of the delegates was that of the branch, which may have been in another round.
+      const parent = this.state.header(lowest.height - 1) ?? lowest;
+      const fromSlot = slotAt(parent.timestamp, this.rules.params) + 1;
+      const fields = { fromSlot, toSlot: this.currentSlot(), ...forBlock };
+      this.#observer.log('debug', 'BRANCH_LEFT', 'left a branch', fields);
     }
     this.#listeners.tellChange(reverted, applied, origin);
     const finalized = this.rules.finalizedHeight(this.#store);

@@ -14,15 +14,18 @@ const SLOTS_MAX = 1000;
 /** Facts of one slot: a stranger may send many false blocks for it. */
 const FACTS_MAX = 8;
 const SWITCHES_MAX = 500;
+const BRANCHES_MAX = 200;
 /** Rooms whose lines with a slot are facts of that slot. */
 const ROOMS: ReadonlySet<string> = new Set(['chain', 'forge']);
 export const SWITCHED = 'FORGING_SWITCHED';
+const BRANCH_LEFT = 'BRANCH_LEFT';
 
 export class SlotRecords {
   readonly #clock: Pick<Clock, 'nowMs'>;
   /** Oldest first, as far as they became known in order. */
   readonly #slots = new Map<number, SlotFact[]>();
   #switches: SlotReport['switches'] = [];
+  #branches: SlotReport['branches'] = [];
   /** Unix time in milliseconds from which on the facts are all there. */
   #sinceMs: number;
 
@@ -52,6 +55,7 @@ export class SlotRecords {
       sinceMs: this.#sinceMs,
       slots: slots.map((slot) => ({ slot, facts: this.#slots.get(slot) ?? [] })),
       switches: this.#switches,
+      branches: this.#branches,
     };
   }
 
@@ -62,6 +66,15 @@ export class SlotRecords {
       this.#switches = [...this.#switches, { timeMs, delegate: String(delegate), on: fields['on'] === true }].slice(
         -SWITCHES_MAX,
       );
+      return;
+    }
+    if (code === BRANCH_LEFT) {
+      const { fromSlot, toSlot, forHeight, forBlockId } = fields;
+      const branch = {
+        ...{ timeMs, fromSlot: Number(fromSlot), toSlot: Number(toSlot) },
+        ...(forHeight === undefined ? {} : { forHeight: Number(forHeight), forBlockId: String(forBlockId) }),
+      };
+      this.#branches = [...this.#branches, branch].slice(-BRANCHES_MAX);
       return;
     }
     if (typeof slot !== 'number') return;

@@ -98,6 +98,20 @@ export interface SlotReport {
   readonly slots: readonly { readonly slot: number; readonly facts: readonly SlotFact[] }[];
   /** When delegates were switched on and off here since the start, oldest first. */
   readonly switches: readonly { readonly timeMs: number; readonly delegate: PublicKey; readonly on: boolean }[];
+  /** Branches that this node was on and left, oldest first. */
+  readonly branches: readonly LeftBranch[];
+}
+
+/** In its slots the order of the delegates may have been another than the chain's is now. */
+export interface LeftBranch {
+  /** Unix time in milliseconds at which it was left. */
+  readonly timeMs: number;
+  /** First slot after the block that it had in common with the chain, and the slot in which it was left. */
+  readonly fromSlot: number;
+  readonly toSlot: number;
+  /** First block of the branch that took its place; undefined where that came later. */
+  readonly forHeight?: number;
+  readonly forBlockId?: string;
 }
 
 export interface PoolEntry {

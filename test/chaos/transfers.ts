@@ -19,9 +19,14 @@ export function fundedAccount(network: Network, name = 'genesis'): KeyPair {
   return keyPairOfPassphrase(account.passphrase);
 }
 
-/** No two numbers make the same transfer. */
-export function transfer(network: Network, number: number): Transaction {
-  const content = { kind: 'transfer', amount: BigInt(number + 1), recipientId: `${1_000_000 + number}L` } as const;
+/**
+ * No two numbers make the same transfer.
+ *
+ * @param recipients accounts that get them in turn; each number has its own unless given
+ */
+export function transfer(network: Network, number: number, recipients = Infinity): Transaction {
+  const recipient = number % recipients;
+  const content = { kind: 'transfer', amount: BigInt(number + 1), recipientId: `${1_000_000 + recipient}L` } as const;
   return makeTransaction(network.params, fundedAccount(network), content, { timestamp: recentS(network) });
 }
 

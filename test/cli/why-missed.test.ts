@@ -37,6 +37,7 @@ interface Recorded {
   /** Slot in which the records begin. */
   readonly sinceSlot: number;
   readonly switches: readonly { readonly slot: number; readonly on: boolean }[];
+  readonly branches?: readonly Untyped[];
 }
 
 const WHOLE: Recorded = { sinceSlot: 1, switches: [{ slot: 1, on: true }] };
@@ -59,6 +60,7 @@ async function node(t: ExecutionContext, recorded = WHOLE): Promise<string> {
           const slot = Number(url.searchParams.get('from')) + index;
           return { slot, facts: FACTS[slot] ?? [] };
         }),
+        ...(recorded.branches === undefined ? {} : { branches: recorded.branches }),
         switches: recorded.switches.map(({ slot, on }) => ({ time: moment(slot), delegate: `key${1004 % 101}`, on })),
       },
       '/blocks':
@@ -118,6 +120,21 @@ test.serial(
     );
   },
 );
+
+test.serial('a slot in which the node was on a branch of another order is told with that branch', async (t) => {
+  const reasonOf = async (fromSlot: number, toSlot: number): Promise<string> => {
+    const branch = { time: '2016-05-24T19:48:10.000Z', fromSlot, toSlot, forHeight: 10, forBlockId: '456' };
+    const url = await node(t, { ...WHOLE, branches: [branch] });
+    const { stdout } = await runCli(['why', 'missed', '1004', '--node', url, '--json']);
+    return JSON.parse(stdout).slots[0].reason;
+  };
+  t.is(
+    await reasonOf(1004, 1009),
+    'the node was on a branch that it left at 19:48:10 UTC for the branch of block 10 (456): ' +
+      'on that branch the slot was not the turn of this delegate',
+  );
+  t.regex(await reasonOf(1005, 1009), /^the delegate was switched on and nothing was recorded/);
+});
 
 test.serial('a single slot is told of by its number', async (t) => {
   const { stdout } = await runCli(['why', 'missed', '1002', '--node', await node(t)]);

@@ -47,6 +47,18 @@ test('switches of delegates are kept in their order', (t) => {
   ]);
 });
 
+test('branches that were left are kept with their slots, and no more than some', (t) => {
+  const { slots, chain } = records();
+  chain.log('debug', 'BRANCH_LEFT', 'left a branch', { fromSlot: 7, toSlot: 20, forHeight: 3, forBlockId: '17' });
+  chain.log('debug', 'BRANCH_LEFT', 'left a branch', { fromSlot: 30, toSlot: 31 });
+  t.deepEqual(slots.report(0, 1).branches, [
+    { timeMs: 1000, fromSlot: 7, toSlot: 20, forHeight: 3, forBlockId: '17' },
+    { timeMs: 1000, fromSlot: 30, toSlot: 31 },
+  ]);
+  for (let times = 0; times < 500; times += 1) chain.log('debug', 'BRANCH_LEFT', 'left', { fromSlot: 1, toSlot: 2 });
+  t.is(slots.report(0, 1).branches.length, 200);
+});
+
 test('a slot that was paused and forged after all is no decision any more', (t) => {
   const decisions = new Decisions({ nowMs: () => 1 });
   const forge = decisions.listenIn(SILENT).room('forge');

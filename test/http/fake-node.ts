@@ -276,6 +276,7 @@ export function fakeNode(generation: Generation): Fake {
         sinceMs: 0,
         slots: Array.from({ length: count }, (_, index) => ({ slot: firstSlot + index, facts: [] })),
         switches: [],
+        branches: [],
       }),
       stateDigest: () => ({ height: 2, blockId: TIP.id, digest: 'ef'.repeat(32) }),
     },

@@ -32,6 +32,14 @@ interface Report {
   readonly since: string;
   readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[] }[];
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
+  /** Nodes of earlier versions do not tell. */
+  readonly branches?: readonly {
+    readonly time: string;
+    readonly fromSlot: number;
+    readonly toSlot: number;
+    readonly forHeight?: number;
+    readonly forBlockId?: string;
+  }[];
 }
 
 interface Header {
@@ -159,6 +167,13 @@ function reasonOf({ slot, startMs, forger, isOwn, report }: Gap): string {
     ({ delegate, time }) => delegate === forger.publicKey && Date.parse(time) <= startMs,
   );
   if (before.at(-1)?.on !== true) return 'the delegate was switched off on this node';
+  const left = report.branches?.find(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot);
+  if (left !== undefined) {
+    const { time, forHeight, forBlockId } = left;
+    const forBlock = forHeight === undefined ? '' : ` for the branch of block ${forHeight} (${String(forBlockId)})`;
+    const order = 'on that branch the slot was not the turn of this delegate';
+    return printable(`the node was on a branch that it left at ${time.slice(11, 19)} UTC${forBlock}: ${order}`);
+  }
   return 'the delegate was switched on and nothing was recorded: either it had no turn in this slot, or the node did not look';
 }
 

@@ -53,7 +53,7 @@ export function decisionsView(api: NodeApi, limit: number): readonly View[] {
 
 /** What is known of slots as JSON. */
 export function slotReportView(api: NodeApi, firstSlot: number, count: number): View {
-  const { sinceMs, slots, switches } = api.slotReport(firstSlot, count);
+  const { sinceMs, slots, switches, branches } = api.slotReport(firstSlot, count);
   const instant = (timeMs: number): string => new Date(timeMs).toISOString();
   return {
     since: instant(sinceMs),
@@ -64,6 +64,10 @@ export function slotReportView(api: NodeApi, firstSlot: number, count: number): 
       }),
     })),
     switches: switches.map(({ timeMs, delegate, on }) => ({ time: instant(timeMs), delegate, on })),
+    branches: branches.map(({ timeMs, fromSlot, toSlot, forHeight, forBlockId }) => ({
+      ...{ time: instant(timeMs), fromSlot, toSlot },
+      ...(forHeight === undefined ? {} : { forHeight, forBlockId }),
+    })),
   };
 }
 
@@ -146,6 +150,18 @@ export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
       delegate: { type: 'string', description: 'Public key.' },
       on: shape.FLAG,
     }),
+  ),
+  branches: shape.listOf(
+    shape.objectOf(
+      {
+        time: { ...shape.INSTANT, description: 'When the node left the branch.' },
+        fromSlot: shape.COUNT,
+        toSlot: shape.COUNT,
+        forHeight: shape.COUNT,
+        forBlockId: { type: 'string', description: 'First block of the branch that took its place.' },
+      },
+      ['forHeight', 'forBlockId'],
+    ),
   ),
 });
 

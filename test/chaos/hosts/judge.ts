@@ -61,7 +61,7 @@ export interface Explained {
 const NOT_OURS = 'no block came here: ask the delegate';
 const NOTHING_RECORDED = 'nothing is recorded';
 /** What was done in a slot, or kept a node from it. */
-const FACT = /this node forged|was reverted|paused|did not sign|refused|has not begun/;
+const FACT = /this node forged|was on a branch that it left|was reverted|paused|did not sign|refused|has not begun/;
 
 /** Asks all nodes for the reason of a slot without a block, and compares it with what was done to them. */
 export async function explain(devnet: HostDevnet, slot: number, events: readonly Event[]): Promise<Explained> {

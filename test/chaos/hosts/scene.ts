@@ -52,6 +52,11 @@ const CONFIRM_MS_MAX = 240_000;
 const AFTER_CUT_MS = 45_000;
 /** A node that was started again signs when peers have shown it the tip. */
 const AFTER_KILL_MS = 30_000;
+/**
+ * Memory is to be flat among accounts that are there. A new account for each transfer would fill the cache of accounts, whose bound
+ * this load reaches after three hours only.
+ */
+const RECIPIENTS = 300;
 const LOOKS_AT_ONCE = 8;
 const MEMORY_LOOK_MS = 5_000;
 /** Times that the memory of all nodes is told in a run, though not more than once a minute. */
@@ -228,7 +233,7 @@ async function load(
     const running = nodes.filter((node) => node.isRunning());
     const node = running[number % running.length];
     if (node === undefined) continue;
-    const transaction = transfer(network, number);
+    const transaction = transfer(network, number, RECIPIENTS);
     const isAccepted = await postTransaction(node.url, network, transaction).then(
       () => true,
       // It was killed meanwhile, or is not up yet: nothing was promised.
