@@ -15,8 +15,10 @@ import { createListeners } from './listeners.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import { HTTP_DEFAULTS, type HttpLimits, type HttpOptions } from './options.ts';
 import { createApp } from './pipeline.ts';
+import { invalidRequest, parameterError, Problem } from './problems.ts';
 import { createRateLimit, type Allowance } from './rate-limit.ts';
 import { createRequestChecks, type Expectation } from './request-checks.ts';
+import { HeightWaiters, MIN_HEIGHT_PARAMETER, RETRY_AFTER_S, wantedHeight } from './read-place.ts';
 import { createShortWay } from './short-way.ts';
 
 export interface HttpServer {
@@ -57,6 +59,7 @@ export function createHttpServer(
   const streamDialect = { ...dialect, strict: false };
   const hub = createEventHub(api, streamDialect, { ...settings.events, observer, turns: admission.turns });
   const memory = createAnswerMemory(api, settings.keepAnswers);
+  const waiters = new HeightWaiters(api, clock);
   const allowances = new WeakMap<IncomingMessage, Allowance>();
   const takeShortWay = createShortWay(api, settings, { dialect, memory });
   const app = createApp(api, settings, {
@@ -86,6 +89,28 @@ export function createHttpServer(
   const work = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
     const allowance = checks.admitClient(request, response, expectation);
     if (allowance === undefined) return;
+    const start = (): void => route(request, response, allowance, expectation);
+    if (request.method !== 'GET' && request.method !== 'HEAD') return start();
+    const { height, target } = wantedHeight(request, !dialect.strict);
+    if (height === undefined) return start();
+    request.url = target;
+    if (Number.isNaN(height)) return void answerProblem(response, MIN_HEIGHT_INVALID);
+    const isThere = waiters.wait(height);
+    if (isThere === true) return start();
+    void Promise.resolve(isThere).then((came) => {
+      // The client may have gone meanwhile.
+      if (response.destroyed) return;
+      if (came) return start();
+      response.setHeader('Retry-After', RETRY_AFTER_S);
+      answerProblem(response, behind(height));
+    });
+  };
+  const route = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    allowance: Allowance,
+    expectation?: Expectation,
+  ): void => {
     const goLong = (): void => {
       const target = checks.admitTarget(request, response);
       if (target === undefined) return;
@@ -111,10 +136,25 @@ export function createHttpServer(
   return {
     start: () => listeners.open(),
     close: () => {
+      waiters.close();
       hub.close();
       return listeners.close();
     },
   };
+}
+
+const MIN_HEIGHT_INVALID = invalidRequest([
+  parameterError('query', MIN_HEIGHT_PARAMETER, [], 'It must be a height: an integer from 1'),
+]);
+
+function behind(height: number): Problem {
+  return new Problem(503, { message: `This node has not reached height ${height} yet` });
+}
+
+function answerProblem(response: ServerResponse, { status, body }: Problem): void {
+  const bytes = Buffer.from(JSON.stringify(body), 'utf8');
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': bytes.length });
+  response.end(bytes);
 }
 
 /**

@@ -24,6 +24,15 @@ import type { EventClient, EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
 import { internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
 import { parseQuery, queryTextOf } from './query.ts';
+import {
+  BLOCK_ID_HEADER,
+  etagOf,
+  EXPOSED_HEADERS,
+  HEIGHT_HEADER,
+  isUnchanged,
+  placeOf,
+  type ReadPlace,
+} from './read-place.ts';
 import { methodOf } from './request-checks.ts';
 import { tellRate, type Allowances } from './rate-limit.ts';
 import { served } from './route-table.ts';
@@ -76,8 +85,8 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
   const router = Router({ caseSensitive });
   const guard = guardRoutes(options);
   const behindRoute = [
-    tellRate(parts.allowances),
-    cors({ origin: options.cors.origin, methods: [...options.cors.methods] }),
+    tellRate(parts.allowances, parts.dialect.strict),
+    cors({ origin: options.cors.origin, methods: [...options.cors.methods], exposedHeaders: EXPOSED_HEADERS }),
     // A compressor holds back what a stream should send at once.
     compression({
       level: 9,
@@ -142,11 +151,20 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       const { status, body } = await route.respond(api, checked);
       send(response, status, body, route.contentType);
     } else {
-      const tipId = api.chain.tip()?.id;
+      const place = placeOf(api);
+      const etag = place !== undefined && route.isOfChain === true ? etagOf(place, api.identity.build) : undefined;
+      if (etag !== undefined && isUnchanged(request.headers['if-none-match'], etag)) {
+        tellPlace(response, place, etag);
+        response.status(304).end();
+        return;
+      }
+      // Before the handler, as what is not there is told of a block too. Of what comes from two states the older one is told.
+      tellPlace(response, place, undefined);
       const { meta, data } = await route.handle(api, checked);
+      if (place?.id === api.chain.tip()?.id) tellPlace(response, place, etag);
       const bytes = send(response, 200, { meta, data, links: {} }, 'application/json');
       // What is kept is sent again without that header.
-      if (route.isOfChain && ignored.length === 0 && tipId === api.chain.tip()?.id)
+      if (route.isOfChain && ignored.length === 0 && place?.id === api.chain.tip()?.id)
         parts.memory.keep(request.originalUrl, bytes);
     }
   };
@@ -232,11 +250,18 @@ function refuseOtherMethods(routes: readonly Route[]): RequestHandler {
   };
 }
 
-/** The routes of the family do not know HEAD; what watchers of services ask does. */
+/** The family's own nodes refuse HEAD; watchers of services and balancers ask so. A stream has no end that it could tell. */
 function routeFor(asked: string, routes: readonly Route[]): Route | undefined {
   const isFor = ({ method, kind }: Route) =>
-    method === asked || (asked === 'HEAD' && method === 'GET' && kind === 'plain');
+    method === asked || (asked === 'HEAD' && method === 'GET' && kind !== 'stream');
   return routes.find(isFor);
+}
+
+function tellPlace(response: Response, place: ReadPlace | undefined, etag: string | undefined): void {
+  if (place === undefined) return;
+  response.setHeader(HEIGHT_HEADER, place.height);
+  response.setHeader(BLOCK_ID_HEADER, place.id);
+  if (etag !== undefined) response.setHeader('ETag', etag);
 }
 
 function methodNotAllowed(): Problem {

@@ -78,12 +78,23 @@ const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, delayMs: 
 /** What was allowed to the requests that are at work. */
 export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
-/** Tells limit and rest in headers, also when off, and delays where told. */
-export function tellRate(allowances: Allowances): RequestHandler {
+/**
+ * Headers with limit and rest, as name and value in turn. Without a limit there are none: the reference tells 0 of 0 then, which
+ * reads as if nothing were left, so that is kept for the strict dialect.
+ */
+export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): readonly string[] {
+  if (max === 0 && !isStrict) return [];
+  return ['X-RateLimit-Limit', String(max), 'X-RateLimit-Remaining', String(remaining)];
+}
+
+/** Tells limit and rest in headers, and delays where told. */
+export function tellRate(allowances: Allowances, isStrict: boolean): RequestHandler {
   return (request, response, next) => {
-    const { max, remaining, delayMs } = allowances.get(request) ?? UNLIMITED;
-    response.setHeader('X-RateLimit-Limit', max);
-    response.setHeader('X-RateLimit-Remaining', remaining);
+    const allowance = allowances.get(request) ?? UNLIMITED;
+    const { delayMs } = allowance;
+    const [, limit, , rest] = rateHeaders(allowance, isStrict);
+    if (limit !== undefined) response.setHeader('X-RateLimit-Limit', limit);
+    if (rest !== undefined) response.setHeader('X-RateLimit-Remaining', rest);
     if (delayMs === 0) next();
     else setTimeout(next, delayMs);
   };

@@ -10,7 +10,16 @@ import type { AnswerMemory } from './answer-memory.ts';
 import type { Dialect } from './dialect.ts';
 import type { HttpOptions } from './options.ts';
 import { parseQuery, queryTextOf } from './query.ts';
-import type { Allowance } from './rate-limit.ts';
+import { rateHeaders, type Allowance } from './rate-limit.ts';
+import {
+  BLOCK_ID_HEADER,
+  etagOf,
+  EXPOSED_HEADERS,
+  HEIGHT_HEADER,
+  isUnchanged,
+  placeOf,
+  type ReadPlace,
+} from './read-place.ts';
 import { bringsBody } from './request-checks.ts';
 import { checkRequest, ignoredIn, type CheckedRequest, type EnvelopeRoute, type Reply } from './route.ts';
 import { served } from './route-table.ts';
@@ -39,27 +48,36 @@ export function createShortWay(api: NodeApi, options: HttpOptions, { dialect, me
   const routes = routesByPath(dialect, options);
   const fixed = fixedHeaders(origin);
   /** Answers of this turn of the event loop: all who ask within it are told the same of one moment. */
-  const ofTurn = new Map<string, Buffer>();
+  const ofTurn = new Map<string, Sent>();
 
-  const send = (response: ServerResponse, { max, remaining }: Allowance, body: Buffer, isPacked: boolean): void => {
+  const send = (response: ServerResponse, allowance: Allowance, { body, place, etag, isPacked }: Sent): void => {
     response.writeHead(200, [
       ...fixed,
-      'X-RateLimit-Limit',
-      String(max),
-      'X-RateLimit-Remaining',
-      String(remaining),
-      ...(isPacked ? ['Content-Encoding', 'gzip'] : []),
+      ...rateHeaders(allowance, dialect.strict),
+      ...placeHeaders(place, etag),
+      ...(isPacked === true ? ['Content-Encoding', 'gzip'] : []),
       'Content-Length',
       String(body.length),
     ]);
     response.end(body);
   };
+  const sendUnchanged = (response: ServerResponse, allowance: Allowance, place: ReadPlace, etag: string): void => {
+    const untyped = fixed.slice(0, -2);
+    response.writeHead(304, [...untyped, ...rateHeaders(allowance, dialect.strict), ...placeHeaders(place, etag)]);
+    response.end();
+  };
 
-  const answer = (response: ServerResponse, target: string, allowance: Allowance, goLong: () => void): boolean => {
+  const answer = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    allowance: Allowance,
+    goLong: () => void,
+  ): boolean => {
+    const { url: target = '', headers } = request;
     const known = ofTurn.get(target);
     if (known !== undefined) {
       options.observer.count('http_kept_answers_total');
-      send(response, allowance, known, false);
+      send(response, allowance, known);
       return true;
     }
     const end = target.indexOf('?');
@@ -67,14 +85,21 @@ export function createShortWay(api: NodeApi, options: HttpOptions, { dialect, me
     const checked = route && checkedBy(route, target);
     if (route === undefined || checked === undefined) return false;
     const startedMs = performance.now();
-    const tipId = api.chain.tip()?.id;
+    const place = placeOf(api);
+    const etag = place === undefined || route.isOfChain !== true ? undefined : etagOf(place, api.identity.build);
+    if (place !== undefined && etag !== undefined && isUnchanged(headers['if-none-match'], etag)) {
+      sendUnchanged(response, allowance, place, etag);
+      return true;
+    }
     const finish = ({ meta, data }: Reply): void => {
       const body = Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8');
+      const isOfOneState = place?.id === api.chain.tip()?.id;
+      const sent: Sent = { body, place, etag: isOfOneState ? etag : undefined };
       if (route.isOfChain !== true) {
         if (ofTurn.size === 0) setImmediate(() => ofTurn.clear());
-        ofTurn.set(target, body);
-      } else if (tipId === api.chain.tip()?.id) memory.keep(target, body);
-      send(response, allowance, body, false);
+        ofTurn.set(target, sent);
+      } else if (isOfOneState) memory.keep(target, body);
+      send(response, allowance, sent);
       const labels = { route: route.path, method: 'GET', status: '2xx' };
       options.observer.observe('http_request_duration_seconds', (performance.now() - startedMs) / 1000, labels);
     };
@@ -97,12 +122,33 @@ export function createShortWay(api: NodeApi, options: HttpOptions, { dialect, me
     // Other encodings are the long way's business.
     if (encoding !== undefined && !isPacked && encoding !== 'identity') return false;
     const kept = memory.find(target);
-    if (kept === undefined) return !isPacked && answer(response, target, allowance, goLong);
+    if (kept === undefined) return !isPacked && answer(request, response, allowance, goLong);
     options.observer.count('http_kept_answers_total');
+    // It was kept in the present state.
+    const place = placeOf(api);
+    const etag = place === undefined ? undefined : etagOf(place, api.identity.build);
+    if (place !== undefined && etag !== undefined && isUnchanged(request.headers['if-none-match'], etag)) {
+      sendUnchanged(response, allowance, place, etag);
+      return true;
+    }
     const packed = isPacked ? kept.packed() : undefined;
-    send(response, allowance, packed ?? kept.plain, packed !== undefined);
+    send(response, allowance, { body: packed ?? kept.plain, place, etag, isPacked: packed !== undefined });
     return true;
   };
+}
+
+interface Sent {
+  readonly body: Buffer;
+  readonly place: ReadPlace | undefined;
+  /** Undefined for an answer that may change without the chain. */
+  readonly etag: string | undefined;
+  readonly isPacked?: boolean;
+}
+
+function placeHeaders(place: ReadPlace | undefined, etag: string | undefined): readonly string[] {
+  if (place === undefined) return [];
+  const told = [HEIGHT_HEADER, String(place.height), BLOCK_ID_HEADER, place.id];
+  return etag === undefined ? told : [...told, 'ETag', etag];
 }
 
 /** Routes that everybody may ask who may ask at all, by their paths as clients write them. */
@@ -140,6 +186,8 @@ function fixedHeaders(origin: unknown): readonly string[] {
     String(origin),
     'Vary',
     origin === '*' ? 'Accept-Encoding' : 'Origin, Accept-Encoding',
+    'Access-Control-Expose-Headers',
+    EXPOSED_HEADERS.join(','),
     'Content-Type',
     'application/json',
   ];

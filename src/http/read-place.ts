@@ -1,0 +1,127 @@
+/**
+ * Of which block an answer is: told in headers, compared with what a client has already, and waited for. A client that names the
+ * height that it has seen is never answered from an older state, whichever node behind a balancer it comes to.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import type { Clock, Timer } from '../ports/clock.ts';
+import type { NodeApi } from '../ports/node-api.ts';
+
+export const HEIGHT_HEADER = 'X-Height';
+export const BLOCK_ID_HEADER = 'X-Block-Id';
+/** Headers that pages in browsers may read, too. */
+export const EXPOSED_HEADERS = [HEIGHT_HEADER, BLOCK_ID_HEADER, 'ETag', 'Retry-After', 'X-Ignored-Parameters'];
+export const MIN_HEIGHT_PARAMETER = 'minHeight';
+const MIN_HEIGHT_HEADER = 'x-min-height';
+/** A slot, and some time for its block. */
+export const HEIGHT_WAIT_MS_MAX = 12_000;
+/** Requests that wait at once: each holds its connection, and no more. */
+export const WAITING_MAX = 1000;
+/** What clients do who are told that a node is behind. */
+export const RETRY_AFTER_S = 5;
+
+export interface ReadPlace {
+  readonly id: string;
+  readonly height: number;
+}
+
+/** Where the node is. Undefined before it has a chain. */
+export function placeOf(api: Pick<NodeApi, 'chain'>): ReadPlace | undefined {
+  const tip = api.chain.tip();
+  return tip === undefined ? undefined : { id: tip.id, height: tip.height };
+}
+
+/**
+ * Weak, as the compressed and the plain answer share it. An answer that follows from the chain alone is the same until the chain
+ * changes, or the program that makes it.
+ */
+export function etagOf({ id }: ReadPlace, build: string): string {
+  return `W/"${id}-${build}"`;
+}
+
+/** @param header `If-None-Match` */
+export function isUnchanged(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  const bare = etag.replace(/^W\//, '');
+  return header.split(',').some((each) => each.trim().replace(/^W\//, '') === bare);
+}
+
+export interface WantedHeight {
+  /** Undefined where none is asked for; NaN for what is no height. */
+  readonly height: number | undefined;
+  /** The target without the parameter. */
+  readonly target: string;
+}
+
+const PARAMETER = /[?&]minHeight=([^&#]*)/g;
+const HEIGHT = /^[1-9][0-9]{0,9}$/;
+
+/** @param allowsParameter whether the parameter is known, besides the header: the strict dialect knows none but the reference's */
+export function wantedHeight({ url = '', headers }: IncomingMessage, allowsParameter: boolean): WantedHeight {
+  const said = headers[MIN_HEIGHT_HEADER];
+  const texts = typeof said === 'string' ? [said] : [];
+  let target = url;
+  if (allowsParameter && url.includes(`${MIN_HEIGHT_PARAMETER}=`)) {
+    for (const [, value = ''] of url.matchAll(PARAMETER)) texts.push(value);
+    // The first separator that is left begins the query.
+    target = url.replace(PARAMETER, '').replace(/^([^?&#]*)&/, '$1?');
+  }
+  if (texts.length === 0) return { height: undefined, target };
+  const heights = texts.map((text) => (HEIGHT.test(text) ? Number(text) : Number.NaN));
+  return { height: heights.some(Number.isNaN) ? Number.NaN : Math.max(...heights), target };
+}
+
+/** Requests that wait for a height. */
+export class HeightWaiters {
+  readonly #api: Pick<NodeApi, 'chain' | 'listen'>;
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #waiting = new Set<Waiter>();
+  #stopListening: (() => void) | undefined;
+
+  constructor(api: Pick<NodeApi, 'chain' | 'listen'>, clock: Pick<Clock, 'after'>) {
+    this.#api = api;
+    this.#clock = clock;
+  }
+
+  /** @returns at once where the height is there; false after `HEIGHT_WAIT_MS_MAX`, or at once when too many wait */
+  wait(height: number): Promise<boolean> | boolean {
+    if (this.#isThere(height)) return true;
+    if (this.#waiting.size >= WAITING_MAX) return false;
+    this.#stopListening ??= this.#api.listen({ chainChanged: () => this.#look() });
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        height,
+        timer: this.#clock.after(HEIGHT_WAIT_MS_MAX, () => this.#end(waiter, false)),
+        resolve,
+      };
+      this.#waiting.add(waiter);
+    });
+  }
+
+  close(): void {
+    for (const waiter of this.#waiting) this.#end(waiter, false);
+  }
+
+  #look(): void {
+    for (const waiter of this.#waiting) if (this.#isThere(waiter.height)) this.#end(waiter, true);
+  }
+
+  #end(waiter: Waiter, isThere: boolean): void {
+    waiter.timer.cancel();
+    this.#waiting.delete(waiter);
+    waiter.resolve(isThere);
+    if (this.#waiting.size > 0) return;
+    this.#stopListening?.();
+    this.#stopListening = undefined;
+  }
+
+  #isThere(height: number): boolean {
+    return (this.#api.chain.tip()?.height ?? 0) >= height;
+  }
+}
+
+interface Waiter {
+  readonly height: number;
+  readonly timer: Timer;
+  readonly resolve: (isThere: boolean) => void;
+}

@@ -1,0 +1,182 @@
+/** Of which block an answer is, and reading that never goes back. */
+
+import test, { type ExecutionContext } from 'ava';
+import { createHttpServer } from '../../src/http/app.ts';
+import type { HttpOptions } from '../../src/http/options.ts';
+import { HEIGHT_WAIT_MS_MAX, isUnchanged, wantedHeight } from '../../src/http/read-place.ts';
+import { allRoutes } from '../../src/http/routes/all.ts';
+import type { NodeListener } from '../../src/ports/node-api.ts';
+import { fakeNode, TIP } from './fake-node.ts';
+import { furnished } from './furnished-node.ts';
+import { ManualClock } from './manual-clock.ts';
+
+/** A node whose chain grows when it is told to. */
+async function growing(t: ExecutionContext, options: Partial<HttpOptions> = {}) {
+  const { api } = fakeNode(3);
+  const listeners = new Set<NodeListener>();
+  const clock = new ManualClock();
+  let tip = TIP;
+  const grown = {
+    ...api,
+    chain: { ...api.chain, tip: () => tip },
+    listen: (listener: NodeListener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+  const server = createHttpServer(grown, { port: 0, address: '127.0.0.1', ...options }, clock);
+  const { port } = await server.start();
+  t.teardown(() => server.close());
+  return {
+    clock,
+    listeners,
+    ask: (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init),
+    grow: (height: number) => {
+      tip = { ...tip, height, id: `${height}7` };
+      for (const listener of listeners) listener.chainChanged?.();
+    },
+  };
+}
+
+test('every answer of the envelope says which block it is from, and those of the chain can be compared', async (t) => {
+  const { ask } = await growing(t);
+  for (const path of ['/api/accounts', '/api/accounts', '/api/blocks/?limit=1', '/api/node/status', '/api/peers']) {
+    const { headers } = await ask(path);
+    t.is(headers.get('x-height'), String(TIP.height), path);
+    t.is(headers.get('x-block-id'), TIP.id, path);
+    const isOfChain = path.includes('accounts') || path.includes('blocks');
+    t.is(headers.get('etag')?.startsWith(`W/"${TIP.id}-`) ?? false, isOfChain, path);
+    t.regex(headers.get('access-control-expose-headers') ?? '', /X-Height/);
+  }
+});
+
+test('who has the answer of the present block gets 304 without a body, until the chain changes', async (t) => {
+  const { ask, grow } = await growing(t);
+  // The second is kept, the third goes the long way.
+  for (const path of ['/api/accounts', '/api/accounts', '/api/accounts/?limit=1']) {
+    const etag = (await ask(path)).headers.get('etag') ?? '';
+    const same = await ask(path, { headers: { 'if-none-match': `"other", ${etag}` } });
+    t.is(same.status, 304, path);
+    t.is(await same.text(), '');
+    t.is(same.headers.get('etag'), etag);
+    t.is(same.headers.get('x-height'), String(TIP.height));
+    t.is((await ask(path, { headers: { 'if-none-match': '"other"' } })).status, 200);
+  }
+  const etag = (await ask('/api/accounts')).headers.get('etag') ?? '';
+  grow(TIP.height + 1);
+  const newer = await ask('/api/accounts', { headers: { 'if-none-match': etag } });
+  t.is(newer.status, 200);
+  t.not(newer.headers.get('etag'), etag);
+});
+
+test('what is not there is told of a block, too', async (t) => {
+  const { ask } = await growing(t);
+  const missing = await ask('/api/accounts/1L/multisignature_groups');
+  t.is(missing.status, 404);
+  t.is(missing.headers.get('x-height'), String(TIP.height));
+  t.is(missing.headers.get('etag'), null);
+});
+
+test('tags are compared without their weakness', (t) => {
+  t.true(isUnchanged('W/"1-a"', 'W/"1-a"'));
+  t.true(isUnchanged('"x" , "1-a"', 'W/"1-a"'));
+  t.false(isUnchanged('"1-b"', 'W/"1-a"'));
+  t.false(isUnchanged('', 'W/"1-a"'));
+  t.false(isUnchanged(undefined, 'W/"1-a"'));
+});
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: HEAD answers as GET does, without the body`, async (t) => {
+    const server = createHttpServer(furnished(generation).api, { port: 0, address: '127.0.0.1' });
+    const { port } = await server.start();
+    t.teardown(() => server.close());
+    for (const { method, path, kind } of allRoutes({ generation, strict: false })) {
+      if (method !== 'GET' || path === '/metrics') continue;
+      const url = `http://127.0.0.1:${port}/api${path.replace(/\{.*\}/, '294790702008283265L')}`;
+      const head = await fetch(url, { method: 'HEAD' });
+      if (kind === 'stream') {
+        t.is(head.status, 405, 'a stream has no end that its head could tell');
+        continue;
+      }
+      const got = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
+      const body = await got.text();
+      t.is(head.status, got.status, path);
+      t.is(await head.text(), '', path);
+      const length = head.headers.get('content-length');
+      t.true(length === null || Number(length) > 0 || body === '', path);
+      for (const name of ['content-type', 'x-height', 'etag'])
+        t.is(head.headers.get(name), got.headers.get(name), path);
+    }
+  });
+}
+
+test('a height that is there is answered at once, and the parameter is no part of the question', async (t) => {
+  const { ask, listeners } = await growing(t);
+  for (const path of [
+    `/api/accounts?minHeight=${TIP.height}`,
+    `/api/accounts?limit=1&minHeight=1`,
+    `/api/accounts?minHeight=1&limit=1`,
+  ]) {
+    const answer = await ask(path);
+    t.is(answer.status, 200, path);
+    t.is(answer.headers.get('x-ignored-parameters'), null);
+  }
+  const headers = { 'x-min-height': String(TIP.height) };
+  t.is((await ask('/api/accounts', { headers })).status, 200);
+  t.is(listeners.size, 0);
+});
+
+test('a height that comes is waited for, and the answer is from it', async (t) => {
+  const { ask, grow, listeners } = await growing(t);
+  const wanted = TIP.height + 2;
+  const asked = [
+    ask(`/api/accounts?minHeight=${wanted}`),
+    ask('/api/blocks', { headers: { 'x-min-height': String(wanted) } }),
+    ask(`/api/node/status?minHeight=${wanted}`, { method: 'HEAD' }),
+  ];
+  while (listeners.size === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  grow(wanted - 1);
+  t.is(await Promise.race([...asked, new Promise((resolve) => setTimeout(() => resolve('waits'), 50))]), 'waits');
+  grow(wanted);
+  for (const answer of await Promise.all(asked)) {
+    t.is(answer.status, 200);
+    t.is(answer.headers.get('x-height'), String(wanted));
+  }
+  t.is(listeners.size, 0, 'nobody listens any more');
+});
+
+test('a height that does not come is 503 with the time to try again, and what is no height is refused', async (t) => {
+  const { ask, clock, listeners } = await growing(t);
+  const asked = ask(`/api/accounts?minHeight=${TIP.height + 1}`);
+  while (listeners.size === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  clock.pass(HEIGHT_WAIT_MS_MAX);
+  const behind = await asked;
+  t.is(behind.status, 503);
+  t.is(behind.headers.get('retry-after'), '5');
+  t.deepEqual(await behind.json(), { message: `This node has not reached height ${TIP.height + 1} yet` });
+  for (const text of ['', '0', '-1', '1.5', 'x', '99999999999', '1&minHeight=x']) {
+    const answer = await ask(`/api/accounts?minHeight=${text}`);
+    t.is(answer.status, 400, text);
+    t.is(((await answer.json()) as { message: string }).message, 'Validation errors');
+  }
+});
+
+test('the strict dialect does not know the parameter, as the reference does not, but the header', async (t) => {
+  const { ask, listeners } = await growing(t, { strictDialect: true });
+  const unknown = await ask(`/api/accounts?minHeight=${TIP.height + 1}`);
+  t.is(unknown.status, 400);
+  t.regex(await unknown.text(), /UNKNOWN_PARAM/);
+  t.is(listeners.size, 0);
+  t.is((await ask('/api/accounts', { headers: { 'x-min-height': '1' } })).status, 200);
+  t.regex(await (await ask('/api/accounts', { headers: { 'x-min-height': 'x' } })).text(), /minHeight/);
+});
+
+test('the target keeps its other parameters as they were written', (t) => {
+  const of = (url: string) => wantedHeight({ url, headers: {} } as never, true);
+  t.deepEqual(of('/a'), { height: undefined, target: '/a' });
+  t.deepEqual(of('/a?minHeight=7'), { height: 7, target: '/a' });
+  t.deepEqual(of('/a?minHeight=7&b=1'), { height: 7, target: '/a?b=1' });
+  t.deepEqual(of('/a?b=%20&minHeight=7&c=&b=2'), { height: 7, target: '/a?b=%20&c=&b=2' });
+  t.deepEqual(of('/a?minHeight=7&minHeight=9'), { height: 9, target: '/a' });
+  t.deepEqual(of('/a?xminHeight=7'), { height: undefined, target: '/a?xminHeight=7' });
+});
