@@ -217,7 +217,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     });
     if (config.forging.enabled && config.forging.force) await delegates.enableAll(config.forging.defaultPassword);
 
-    const notifier = await startNotifier(options, { engine, store, identity });
+    const directory = memory === undefined ? dataDirectory : undefined;
+    const notifier = await startNotifier({ config, network, directory, observer, engine, store, identity });
     closers.add(() => notifier?.close());
 
     const queries = createQueries(store, params, { pause: nextTurn });

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { addressOf } from '../../crypto/keys.ts';
 import { readBounded, whyUnreadable } from '../../config/bounded-file.ts';
 import { packageVersion } from '../../config/package.ts';
-import type { NotifyConfig } from '../../config/schema.ts';
+import type { Network } from '../../config/network.ts';
+import type { Config, NotifyConfig } from '../../config/schema.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeIdentity } from '../../ports/node-api.ts';
+import type { Observer } from '../../ports/observer.ts';
 import type { ChainStore } from '../../ports/store.ts';
 import { slotAt } from '../../protocol/slots.ts';
-import type { NodeOptions } from '../node.ts';
 import { systemClock, systemRandom } from '../system.ts';
 import { command, webhook, type Channel } from './channels.ts';
 import { Notifier } from './notifier.ts';
@@ -21,6 +22,11 @@ const SECRET_FILE_BYTES_MAX = 64 * 1024;
 const BLOCKS_AGAIN_MAX = 1000;
 
 export interface NotifierSources {
+  readonly config: Pick<Config, 'notify'>;
+  readonly network: Pick<Network, 'name'>;
+  /** Where events wait; undefined for a node in memory, which tells nobody. */
+  readonly directory: string | undefined;
+  readonly observer: Observer;
   readonly engine: Engine;
   readonly store: ChainStore;
   readonly identity: NodeIdentity;
@@ -32,19 +38,18 @@ export interface NotifierSources {
  *
  * @throws ProtocolError `NOTIFY_SECRET_UNREADABLE`; what the system says of making the outbox
  */
-export async function startNotifier(
-  { config, network, dataDirectory, observer, control }: NodeOptions,
-  { engine, store, identity }: NotifierSources,
-): Promise<Notifier | undefined> {
+export async function startNotifier(sources: NotifierSources): Promise<Notifier | undefined> {
+  const { config, network, directory, observer, engine, store, identity } = sources;
   const { ownSlots, chain } = engine;
   const room = observer.room('notify');
-  const channels = await Promise.all(
-    // A node in memory has no folder for an outbox.
-    (control?.memory === undefined ? channelsOf(config.notify) : []).map(async (channel) => ({
-      channel,
-      outbox: await Outbox.open(join(dataDirectory, `notify-${channel.name}`), room),
-    })),
-  );
+  const channels =
+    directory === undefined
+      ? []
+      : await Promise.all(
+          channelsOf(config.notify).map(async (channel) => {
+            return { channel, outbox: await Outbox.open(join(directory, `notify-${channel.name}`), room) };
+          }),
+        );
   if (channels.length === 0) {
     ownSlots.skipTo(chain.currentSlot() - 1);
     return undefined;
