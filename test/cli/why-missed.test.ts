@@ -41,7 +41,7 @@ interface Recorded {
 
 const WHOLE: Recorded = { sinceSlot: 1, switches: [{ slot: 1, on: true }] };
 
-async function node(t: ExecutionContext, recorded = WHOLE): Promise<string> {
+async function node(t: ExecutionContext, recorded = WHOLE, facts = FACTS): Promise<string> {
   const moment = (slot: number): string => new Date(EPOCH_MS + slot * BLOCK_TIME_S * 1000).toISOString();
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://node');
@@ -57,7 +57,7 @@ async function node(t: ExecutionContext, recorded = WHOLE): Promise<string> {
         since: moment(recorded.sinceSlot),
         slots: Array.from({ length: Number(url.searchParams.get('limit')) }, (_, index) => {
           const slot = Number(url.searchParams.get('from')) + index;
-          return { slot, facts: FACTS[slot] ?? [] };
+          return { slot, facts: facts[slot] ?? [] };
         }),
         switches: recorded.switches.map(({ slot, on }) => ({ time: moment(slot), delegate: `key${1004 % 101}`, on })),
       },
@@ -118,6 +118,28 @@ test.serial(
     );
   },
 );
+
+test.serial('a slot in which the disk was full is told with since when it has been', async (t) => {
+  const full = fact(1004, 'FORGING_PAUSED', {
+    slot: 1004,
+    reason: 'The chain store could not be written: ENOSPC.',
+    cause: 'STORE_WRITE_FAILED',
+    writesFailSince: '2016-05-24T19:40:07.123Z',
+  });
+  const { stdout } = await runCli([
+    'why',
+    'missed',
+    '1004',
+    '--node',
+    await node(t, WHOLE, { 1004: [full] }),
+    '--json',
+  ]);
+  t.is(
+    JSON.parse(stdout).slots[0].reason,
+    'forging is paused in a slot of ours, writes have failed since 2016-05-24 19:40:07 UTC: ' +
+      'The chain store could not be written: ENOSPC. (FORGING_PAUSED)',
+  );
+});
 
 test.serial('a single slot is told of by its number', async (t) => {
   const { stdout } = await runCli(['why', 'missed', '1002', '--node', await node(t)]);
