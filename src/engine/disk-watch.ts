@@ -34,11 +34,15 @@ export interface Obstacle {
   readonly reason: string;
   /** Code of the error that it comes from, for who tells faults from each other; undefined where nothing failed. */
   readonly cause?: string;
+  /** Where writes fail: since when; Unix time in milliseconds. */
+  readonly writesFailSinceMs?: number;
 }
 
 export class DiskWatch {
   readonly #dependencies: DiskWatchDependencies;
-  #failure: { readonly obstacle: Obstacle; readonly seenMs: number } | undefined;
+  /** Of the last write that failed, a trial among them. */
+  #failure:
+    { readonly obstacle: Obstacle & { readonly writesFailSinceMs: number }; readonly seenMs: number } | undefined;
 
   constructor(dependencies: DiskWatchDependencies) {
     this.#dependencies = dependencies;
@@ -90,7 +94,9 @@ export class DiskWatch {
 
   #note(error: unknown): void {
     const cause = codeOf(error);
-    const obstacle = { reason: messageOf(error), ...(cause !== undefined && { cause }) };
-    this.#failure = { obstacle, seenMs: this.#dependencies.clock.nowMs() };
+    const seenMs = this.#dependencies.clock.nowMs();
+    const writesFailSinceMs = this.#failure?.obstacle.writesFailSinceMs ?? seenMs;
+    const obstacle = { reason: messageOf(error), ...(cause !== undefined && { cause }), writesFailSinceMs };
+    this.#failure = { obstacle, seenMs };
   }
 }

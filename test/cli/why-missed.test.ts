@@ -42,7 +42,7 @@ interface Recorded {
 
 const WHOLE: Recorded = { sinceSlot: 1, switches: [{ slot: 1, on: true }] };
 
-async function node(t: ExecutionContext, recorded = WHOLE): Promise<string> {
+async function node(t: ExecutionContext, recorded = WHOLE, facts = FACTS): Promise<string> {
   const moment = (slot: number): string => new Date(EPOCH_MS + slot * BLOCK_TIME_S * 1000).toISOString();
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://node');
@@ -58,7 +58,7 @@ async function node(t: ExecutionContext, recorded = WHOLE): Promise<string> {
         since: moment(recorded.sinceSlot),
         slots: Array.from({ length: Number(url.searchParams.get('limit')) }, (_, index) => {
           const slot = Number(url.searchParams.get('from')) + index;
-          return { slot, facts: FACTS[slot] ?? [] };
+          return { slot, facts: facts[slot] ?? [] };
         }),
         ...(recorded.branches === undefined ? {} : { branches: recorded.branches }),
         switches: recorded.switches.map(({ slot, on }) => ({ time: moment(slot), delegate: `key${1004 % 101}`, on })),
@@ -134,6 +134,28 @@ test.serial('a slot in which the node was on a branch of another order is told w
       'on that branch the slot was not the turn of this delegate',
   );
   t.regex(await reasonOf(1005, 1009), /^the delegate was switched on and nothing was recorded/);
+});
+
+test.serial('a slot in which the disk was full is told with since when it has been', async (t) => {
+  const full = fact(1004, 'FORGING_PAUSED', {
+    slot: 1004,
+    reason: 'The chain store could not be written: ENOSPC.',
+    cause: 'STORE_WRITE_FAILED',
+    writesFailSince: '2016-05-24T19:40:07.123Z',
+  });
+  const { stdout } = await runCli([
+    'why',
+    'missed',
+    '1004',
+    '--node',
+    await node(t, WHOLE, { 1004: [full] }),
+    '--json',
+  ]);
+  t.is(
+    JSON.parse(stdout).slots[0].reason,
+    'forging is paused in a slot of ours, writes have failed since 2016-05-24 19:40:07 UTC: ' +
+      'The chain store could not be written: ENOSPC. (FORGING_PAUSED)',
+  );
 });
 
 test.serial('a single slot is told of by its number', async (t) => {

@@ -159,9 +159,8 @@ interface Gap {
 function reasonOf({ slot, startMs, forger, isOwn, report }: Gap): string {
   const facts = report.slots.find((each) => each.slot === slot)?.facts ?? [];
   if (facts.length > 0) return facts.map(textOf).join('; then ');
-  const since = `${report.since.slice(0, 19).replace('T', ' ')} UTC`;
   if (Date.parse(report.since) > startMs)
-    return `nothing is recorded: the node has run, or kept its records, since ${since} only`;
+    return `nothing is recorded: the node has run, or kept its records, since ${momentText(report.since)} only`;
   if (forger === undefined || !isOwn) return 'no block came here: ask the delegate';
   const before = report.switches.filter(
     ({ delegate, time }) => delegate === forger.publicKey && Date.parse(time) <= startMs,
@@ -178,9 +177,11 @@ function reasonOf({ slot, startMs, forger, isOwn, report }: Gap): string {
 }
 
 function textOf({ time, code, message, fields }: Fact): string {
+  const { reason, until, writesFailSince } = fields;
   const parts = [
-    fields['reason'] === undefined ? '' : `: ${String(fields['reason'])}`,
-    fields['until'] === undefined ? '' : `, until about ${String(fields['until']).slice(0, 19).replace('T', ' ')} UTC`,
+    writesFailSince === undefined ? '' : `, writes have failed since ${momentText(writesFailSince)}`,
+    reason === undefined ? '' : `: ${String(reason)}`,
+    until === undefined ? '' : `, until about ${momentText(until)}`,
   ];
   const height = fields['height'] === undefined ? '' : ` ${String(fields['height'])}`;
   const at = `${time.slice(11, 19)} UTC`;
@@ -194,6 +195,10 @@ function textOf({ time, code, message, fields }: Fact): string {
   }
   if (code.startsWith('BLOCK_')) return printable(`a block came and was refused${parts.join('')} (${code})`);
   return printable(`${message}${parts.join('')} (${code})`);
+}
+
+function momentText(moment: string | number | boolean): string {
+  return `${String(moment).slice(0, 19).replace('T', ' ')} UTC`;
 }
 
 function printable(text: string): string {

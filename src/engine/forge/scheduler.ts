@@ -56,6 +56,8 @@ export class ForgingScheduler {
   #isLookWanted = false;
   /** Last slot in which something was said about a refusal, so that it is said once. */
   #slotOfLastRefusal = -1;
+  /** Since when signatures cannot be written to the journal; Unix time in milliseconds, undefined while they can. */
+  #journalFailsSinceMs: number | undefined;
   /** Slot of the last look at whether one is ours; -1 before the first. */
   #slotOfLastLook = -1;
 
@@ -140,7 +142,9 @@ export class ForgingScheduler {
     this.#attempt = this.#tryToForge()
       .catch((error: unknown) => {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
-        this.#refuse(code, 'error', 'could not forge', { reason: messageOf(error) });
+        const found = this.#dependencies.chain.disk.obstacle();
+        const since = found?.cause === code ? sinceOf(found.writesFailSinceMs) : {};
+        this.#refuse(code, 'error', 'could not forge', { reason: messageOf(error), ...since });
       })
       .finally(() => {
         this.#attempt = undefined;
@@ -185,10 +189,12 @@ export class ForgingScheduler {
     if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
     const found = obstacle();
     if (found !== undefined) {
+      const { writesFailSinceMs, ...rest } = found;
+      const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
       // Of a network that has not begun no slot can be missed, unless something failed here.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
-      if (isBeginning) this.#refuse('FORGING_NOT_BEGUN', 'info', 'the network has not begun yet', { ...found });
-      else this.#refuse('FORGING_PAUSED', 'warn', 'forging is paused in a slot of ours', { ...found });
+      if (isBeginning) this.#refuse('FORGING_NOT_BEGUN', 'info', 'the network has not begun yet', fields);
+      else this.#refuse('FORGING_PAUSED', 'warn', 'forging is paused in a slot of ours', fields);
       return;
     }
     await this.#forge(false);
@@ -227,7 +233,7 @@ export class ForgingScheduler {
 
   /** Builds the block, and has it in the journal, on disk, before anybody can see it. */
   #build(tip: TipView, isTold: boolean): Block | undefined {
-    const { chain, pool, journal } = this.#dependencies;
+    const { chain, clock, pool, journal } = this.#dependencies;
     const { rules, state } = chain;
     const turn = this.#slotToForge(tip, isTold);
     if (turn === undefined) return undefined;
@@ -255,13 +261,17 @@ export class ForgingScheduler {
         previouslyForged,
       });
       journal.record(publicKey, signedHeaderOf(block));
+      this.#journalFailsSinceMs = undefined;
       return block;
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
+      const isJournalFailing = error.code === 'JOURNAL_WRITE_FAILED';
+      if (isJournalFailing) this.#journalFailsSinceMs ??= clock.nowMs();
       this.#refuse(error.code, 'warn', 'did not sign', {
         height: tip.header.height + 1,
         delegate: publicKey,
         reason: error.message,
+        ...(isJournalFailing && sinceOf(this.#journalFailsSinceMs)),
       });
       return undefined;
     }
@@ -331,6 +341,10 @@ export class ForgingScheduler {
 
 function fieldsOf({ reason, untilMs }: ForgingWait): Record<string, unknown> {
   return { reason, ...(untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() }) };
+}
+
+function sinceOf(writesFailSinceMs: number | undefined): Record<string, unknown> {
+  return writesFailSinceMs === undefined ? {} : { writesFailSince: new Date(writesFailSinceMs).toISOString() };
 }
 
 function signedHeaderOf(block: Block) {

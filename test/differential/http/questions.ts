@@ -193,7 +193,7 @@ const ODD_PAIRS = [
   ...['a;limit=2', 'a.limit=2', 'limit%00=1', '%6cimit=2', 'utf8=%E2%9C%93'],
 ];
 const LONG_QUERIES = ['&'.repeat(1000)];
-/** Headers of GETs that no answer depends on, and of POSTs that stand for other methods. */
+/** Headers of GETs that no answer depends on. */
 const HEADERS: readonly Readonly<Record<string, string>>[] = [
   ...['text/html', '*/*;q=0', 'x', ''].map((accept) => ({ accept })),
   ...[{ 'if-none-match': '*' }, { 'if-modified-since': 'Thu, 01 Jan 2099 00:00:00 GMT' }, { range: 'bytes=0-1' }],
@@ -204,6 +204,7 @@ const HEADERS: readonly Readonly<Record<string, string>>[] = [
     { 'transfer-encoding': 'identity' },
   ],
 ];
+/** Methods that POSTs say they stand for. */
 const OVERRIDES = ['GET', 'get', 'PUT', 'put, GET', ' DELETE', 'PATCH', 'nothing', ','];
 const TEXTS = [
   ...[
@@ -297,7 +298,9 @@ export class Questions {
     } else if (kind === 15 && below(3) === 0) {
       const method = pick(['POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'], below);
       return { method, target: targetOf(path, texts) };
-    } else {
+    } else if (kind === 16)
+      return { method: 'GET', target: targetOf(path, texts), headers: namesInOtherCase(pick(HEADERS, below), below) };
+    else {
       // What two parameters are wrong in, or in what order they stand.
       add(anyName, pick(TEXTS, below));
       add(names.length === 0 ? 'foo' : pick(names, below), pick(NUMBERS, below));
@@ -308,6 +311,11 @@ export class Questions {
 
 function targetOf(path: string, pairs: readonly string[]): string {
   return `/api${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
+}
+
+/** Names of headers mean the same in any letter case (RFC 9110), and are sent as they are written here. */
+function namesInOtherCase(headers: Readonly<Record<string, string>>, below: Below): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [otherCase(name, below), value]));
 }
 
 function oddPath(target: string, below: Below): string {

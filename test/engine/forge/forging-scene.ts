@@ -102,7 +102,7 @@ export function scene({ timersEarlyMs = 0, readingMs = 0 }: SceneOptions = {}) {
     sleep: (slots: number) => (sleptMs += slots * params.blockTimeS * 1000),
     /** By public key: the header that the journal holds. */
     signed,
-    breakJournal: (error: Error) => (journalError = error),
+    breakJournal: (error: Error | undefined) => (journalError = error),
     /** A block of this slot arrives from a peer, on top of the tip. */
     receiveBlockOf: (slot: number) => {
       const missedSlots = slot - slotAt(chain.tip.header.timestamp, params) - 1;

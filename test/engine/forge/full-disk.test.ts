@@ -1,10 +1,11 @@
 /** Forging beside a disk that takes nothing for a while. */
 
 import test from 'ava';
+import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { scene } from './forging-scene.ts';
 
 test('on a full disk one block is given up, nothing more is signed, and forging goes on when there is room', async (t) => {
-  const { scheduler, chain, signed, fillDisk, pass, told } = scene();
+  const { scheduler, chain, signed, fillDisk, nowMs, pass, told } = scene();
   scheduler.start();
   await pass(12);
   const { height } = chain.tip.header;
@@ -12,6 +13,7 @@ test('on a full disk one block is given up, nothing more is signed, and forging 
   const before = new Map(signed);
 
   fillDisk(true);
+  const fullMs = nowMs();
   // More slots than there are delegates: each of them would have bound itself.
   await pass(130);
   t.is(chain.tip.header.height, height);
@@ -25,9 +27,39 @@ test('on a full disk one block is given up, nothing more is signed, and forging 
   t.is(paused?.fields['cause'], 'STORE_WRITE_FAILED');
   t.false(codes.includes('STORE_WRITES_AGAIN'));
 
+  // The slot of the failed write and each one after it say since when.
+  const failed = told.find(({ code, fields }) => code === 'STORE_WRITE_FAILED' && 'slot' in fields);
+  const since = String(failed?.fields['writesFailSince']);
+  t.true(Date.parse(since) >= fullMs && Date.parse(since) <= fullMs + 40_000, since);
+  const pauses = told.filter(({ code }) => code === 'FORGING_PAUSED');
+  t.deepEqual(new Set(pauses.map(({ fields }) => fields['writesFailSince'])), new Set([since]));
+
   fillDisk(false);
   await pass(12);
   await scheduler.stop();
   t.true(chain.tip.header.height > height + 2);
   t.is(told.filter(({ code }) => code === 'STORE_WRITES_AGAIN').length, 1);
+});
+
+test('a slot whose signature cannot be recorded says since when that is so', async (t) => {
+  const { scheduler, chain, breakJournal, nowMs, pass, told } = scene();
+  breakJournal(new ProtocolError('JOURNAL_WRITE_FAILED', {}, 'forging-journal: cannot be written'));
+  const fullMs = nowMs();
+  scheduler.start();
+  await pass(30);
+  t.is(chain.tip.header.height, 1);
+  const refused = told.filter(({ code }) => code === 'JOURNAL_WRITE_FAILED');
+  t.true(refused.length > 2);
+  const [since, ...others] = new Set(refused.map(({ fields }) => String(fields['writesFailSince'])));
+  t.deepEqual(others, []);
+  t.true(Date.parse(since ?? '') >= fullMs && Date.parse(since ?? '') <= fullMs + 40_000, since);
+
+  breakJournal(undefined);
+  await pass(30);
+  t.true(chain.tip.header.height > 1);
+  const roomMs = nowMs();
+  breakJournal(new ProtocolError('JOURNAL_WRITE_FAILED', {}, 'forging-journal: cannot be written'));
+  await pass(30);
+  await scheduler.stop();
+  t.true(Date.parse(String(told.at(-1)?.fields['writesFailSince'])) >= roomMs);
 });

@@ -1,0 +1,56 @@
+/** What the questions of the comparison over HTTP look like, and that they arrive so; no real node is asked. */
+
+import { createServer } from 'node:http';
+import test from 'ava';
+import { belowOf } from '../../fuzz/mutate.ts';
+import { exchange } from './answers.ts';
+import type { Facts } from './facts.ts';
+import { Questions, type HttpRequest } from './questions.ts';
+
+const SEED = 14;
+const CASES = 2000;
+
+const FACTS: Facts = {
+  addresses: ['1L'],
+  oddAddresses: ['2L'],
+  plainAddresses: ['1L'],
+  publicKeys: ['ab'.repeat(32)],
+  secondPublicKeys: [],
+  usernames: ['genesis_1'],
+  blockIds: ['1'],
+  heights: ['1'],
+  timestamps: ['0'],
+  transactionIds: ['1'],
+  types: ['8'],
+  amounts: ['1'],
+  data: ['x'],
+};
+
+test('some questions have names of headers in odd letter case, and the names arrive as they are written', async (t) => {
+  const questions = new Questions(3, FACTS);
+  const below = belowOf(SEED);
+  const odd = Array.from({ length: CASES }, () => questions.next(below)).filter(hasOddName);
+  t.true(odd.length > CASES / 100, `${odd.length} of ${CASES}`);
+  t.deepEqual(new Set(odd.map(({ method }) => method)), new Set(['GET']));
+
+  const received: string[][] = [];
+  const server = createServer((request, response) => {
+    received.push(request.rawHeaders);
+    response.end();
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.teardown(() => void server.close());
+  const { port } = server.address() as { port: number };
+  for (const request of odd.slice(0, 10)) {
+    await exchange(`http://127.0.0.1:${port}`, { ...request, target: '/' });
+    const names = Object.keys(request.headers ?? {});
+    t.true(
+      names.every((name) => received.at(-1)?.includes(name)),
+      names.join(),
+    );
+  }
+});
+
+function hasOddName({ headers = {} }: HttpRequest): boolean {
+  return Object.keys(headers).some((name) => name !== name.toLowerCase());
+}
