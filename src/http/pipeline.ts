@@ -105,7 +105,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
     router.all(
       prefixes.map((prefix) => prefix + pattern),
       measureAnswers(path, options),
-      refuseOtherMethods(routes),
+      refuseOtherMethods(routes, dialect.strict),
       ...behindRoute,
       ...bodyReaders(path, routes),
       run,
@@ -137,7 +137,7 @@ function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]>
 
 function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, parts: AppParts): RequestHandler {
   return async (request, response) => {
-    const route = routeFor(request.method, routes);
+    const route = routeFor(request.method, routes, parts.dialect.strict);
     // Preflight requests end in the CORS step, unless CORS is off.
     if (route === undefined) throw methodNotAllowed();
     const raw = rawRequestOf(request);
@@ -241,19 +241,23 @@ function mediaTypeOf(header: string | undefined): string | undefined {
   return header ? header.split(';')[0]?.trim().toLowerCase() : undefined;
 }
 
-function refuseOtherMethods(routes: readonly Route[]): RequestHandler {
+function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): RequestHandler {
   const allowed = routes.map(({ method }) => method);
   return (request, response, next) => {
-    if (request.method === 'OPTIONS' || routeFor(request.method, routes) !== undefined) return next();
+    if (request.method === 'OPTIONS' || routeFor(request.method, routes, isStrict) !== undefined) return next();
     response.setHeader('Allow', allowed.join(', '));
     throw methodNotAllowed();
   };
 }
 
-/** The family's own nodes refuse HEAD; watchers of services and balancers ask so. A stream has no end that it could tell. */
-function routeFor(asked: string, routes: readonly Route[]): Route | undefined {
-  const isFor = ({ method, kind }: Route) =>
-    method === asked || (asked === 'HEAD' && method === 'GET' && kind !== 'stream');
+/**
+ * The family's own nodes refuse HEAD, and so does the strict dialect on their routes; watchers of services and balancers ask so. A
+ * stream has no end that it could tell.
+ */
+function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
+  const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);
+  const isFor = (route: Route) =>
+    route.method === asked || (asked === 'HEAD' && route.method === 'GET' && takesHead(route));
   return routes.find(isFor);
 }
 

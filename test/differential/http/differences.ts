@@ -51,6 +51,13 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: /joined/,
+    matches: /^HEAD .*: \d+ here.*, 405 there/,
+    reference: 'HEAD is refused with 405',
+    here: 'answered as GET is, without the body, unless `strictDialect` refuses it',
+    reason: 'Balancers and watchers of services ask so.',
+  },
+  {
+    target: /joined/,
     input: /[?&]forging/,
     matches: /^GET \/api\/node\/status\/forging: (400 here|both 200)/i,
     reference: 'generation 2 passes over `forging` at the status of forging',
