@@ -69,6 +69,7 @@ ${EXIT_CODES}`,
     .action(async (options: AccountsFlags) => (await import('./commands/devnet-accounts.ts')).devnetAccounts(options));
 
   addProcessCommands(devnet);
+  addFaultCommands(devnet);
   addTimeCommands(devnet);
   addSnapshotCommands(devnet);
   addAccountCommands(devnet);
@@ -76,11 +77,13 @@ ${EXIT_CODES}`,
 
 /** Of a node, as the commands print it. */
 const NODE_JSON = '{"index","state","http","ws","delegates","pid"}';
+/** The faults that stand, as the commands print them. */
+const FAULTS_JSON = '{"parts":[[node, ...], ...],"nodes":[{"node","delayMs","loss","skewMs"}, ...]}';
 const TIME_JSON = 'print {"time"}';
 
 function addProcessCommands(devnet: Command): void {
-  const list = `print {"mode","clock","time","nodes":[${NODE_JSON}, ...]}`;
-  asking(devnet, 'list', 'list the nodes of a running devnet, with its clock', list).action(
+  const list = `print {"mode","clock","time","nodes":[${NODE_JSON}, ...],"faults":${FAULTS_JSON}}`;
+  asking(devnet, 'list', 'list the nodes of a running devnet, with its clock and faults', list).action(
     ask((control) => control.list()),
   );
   asking(devnet, 'stop', 'end a running devnet with all its nodes', 'print {}').action(
@@ -109,6 +112,54 @@ function addProcessCommands(devnet: Command): void {
     'start one more node, which follows the others and forges nothing',
     `print ${NODE_JSON}`,
   ).action(ask((control) => control.add()));
+}
+
+function addFaultCommands(devnet: Command): void {
+  const json = `print ${FAULTS_JSON}`;
+  asking(devnet, 'partition', 'cut the network: nodes of different parts do not reach one another', json)
+    .argument('<parts...>', "nodes of each part: 0,1 2,3 or '0,1|2,3'")
+    .addHelpText(
+      'after',
+      `
+Nodes that no part names form one more. Connections stay open, as where a cable is cut; nothing crosses them until
+bloomery devnet heal. A later partition takes the place of an earlier one.`,
+    )
+    .action(askOf<readonly string[]>((control, parts) => control.partition(parts)));
+  for (const { name, description, argument, meaning, work } of [
+    {
+      name: 'delay',
+      description: 'delay what nodes send one another',
+      argument: '<time>',
+      meaning: 'delay one way: 150ms, 2s; 0ms ends it',
+      work: 'delay',
+    },
+    {
+      name: 'loss',
+      description: 'lose a share of what nodes send one another',
+      argument: '<share>',
+      meaning: 'chance of each message to get lost: 5%; 0% ends it',
+      work: 'lose',
+    },
+  ] as const) {
+    asking(devnet, name, description, json)
+      .argument(argument, meaning)
+      .argument('[nodes...]', 'nodes whose links have the fault: 1 or 1,2; all unless given')
+      .addHelpText('after', '\nA link has the greater fault of its two nodes, in both directions.')
+      .action(async (amount: string, nodes: readonly string[], options: ControlFlags) =>
+        (await controlOf(options))[work](amount, nodes),
+      );
+  }
+  asking(devnet, 'skew', "set the clock of one node ahead of the devnet's, or behind it", json)
+    .argument('<node>', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
+    .argument('<distance>', 'by how much: +3s, -500ms; 0s ends it')
+    // A distance below zero looks like an option.
+    .allowUnknownOption()
+    .action(async (node: number, distance: string, options: ControlFlags) =>
+      (await controlOf(options)).skew(node, distance),
+    );
+  asking(devnet, 'heal', 'end partition, delays, losses and skewed clocks', json)
+    .addHelpText('after', '\nNodes that were killed or paused stay so: see restart and resume.')
+    .action(ask((control) => control.heal()));
 }
 
 function addTimeCommands(devnet: Command): void {

@@ -41,7 +41,8 @@ async function twoNodes(): Promise<{ clock: FakeClock; a: Node; b: Node; set(fau
     transport.announce({ ...INFO, wsPort });
     const handlers: TransportHandlers = {
       answer: async (_, request) => (request.kind === 'tip' ? { of: wsPort } : []),
-      message: (_, message) => void heard.push(message.kind === 'transactionIds' ? (message.ids[0] ?? '') : message.kind),
+      message: (_, message) =>
+        void heard.push(message.kind === 'transactionIds' ? (message.ids[0] ?? '') : message.kind),
       connected: () => undefined,
       disconnected: (_, __, { reason }) => void gone.push(reason),
       updated: (_, { height }) => void heard.push(height ?? -1),
@@ -202,7 +203,10 @@ test('a lossy link loses its share of messages and questions, and all others arr
   const questions = Array.from({ length: 200 }, () => outcomeOf(a.transport.request(b.peerId, { kind: 'tip' })));
   await pass(clock, 10_000);
   t.true(b.heard.length > 600 && b.heard.length < 800, `${b.heard.length} of ${messages}`);
-  t.deepEqual(b.heard, [...b.heard].sort((x, y) => Number(x) - Number(y)));
+  t.deepEqual(
+    b.heard,
+    [...b.heard].sort((x, y) => Number(x) - Number(y)),
+  );
   // Question and answer must both arrive: 49 of a hundred.
   const answered = questions.filter(({ state }) => typeof state === 'object').length;
   t.true(answered > 70 && answered < 130, `${answered} of 200`);

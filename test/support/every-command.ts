@@ -171,6 +171,11 @@ const CONTROL_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   revert: ['one'],
   snapshots: [],
   fund: ['1L', '1'],
+  partition: ['0,1|2,3'],
+  delay: ['150ms', '1'],
+  loss: ['5%', '1,2'],
+  skew: ['1', '-3s'],
+  heal: [],
   impersonate: ['1L'],
 };
 const CONTROL_COMMANDS = Object.keys(CONTROL_ARGUMENTS);

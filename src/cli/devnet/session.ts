@@ -9,6 +9,7 @@ import { checkPortsFree } from '../ports.ts';
 import type { LinkOptions } from './agent-link.ts';
 import { removeControlFile, writeControlFile } from './control-file.ts';
 import { startControlServer } from './control-server.ts';
+import { FaultControl } from './fault-control.ts';
 import { readClock, writeClock, writeNodeFolder } from './folder.ts';
 import { operationsOf } from './operations.ts';
 import { People } from './people.ts';
@@ -70,6 +71,7 @@ class Session {
   readonly #options: SessionOptions;
   readonly #timekeeper: Timekeeper;
   readonly #people: People;
+  readonly #faults: FaultControl;
   #nodes: SupervisedNode[] = [];
   /** Planned nodes that have been up once; undefined when all have. */
   #missing: Set<number> | undefined;
@@ -86,8 +88,10 @@ class Session {
         this.#nodes.flatMap(({ process, stateName }) =>
           stateName === 'running' && process?.link?.isUsable === true ? [process.link] : [],
         ),
+      partOf: (link) => this.#faults.partOf(link),
       note: (line) => options.screen.note(line),
     });
+    this.#faults = new FaultControl({ nodes: () => this.#nodes, timekeeper: this.#timekeeper });
     const { directory, network } = options;
     this.#people = new People({ directory, network, timekeeper: this.#timekeeper });
   }
@@ -111,6 +115,7 @@ class Session {
       nodes: () => this.#nodes,
       timekeeper: this.#timekeeper,
       people: this.#people,
+      faults: this.#faults,
       snapshots: new Snapshots({
         directory,
         networkName: network.name,
@@ -132,11 +137,12 @@ class Session {
   #linkOf({ index }: PlannedNode): LinkOptions {
     const { setting, isHeld } = this.#timekeeper;
     return {
-      first: { setting, isHeld, impersonated: this.#people.impersonated },
+      first: { setting, isHeld, impersonated: this.#people.impersonated, faults: this.#faults.of(index) },
       onReturn: () => this.#welcome(index),
       onEvent: (event) => {
-        if (event.event === 'transaction') this.#timekeeper.transactionArrived(event.id, event.transaction);
-        else this.#ready(index);
+        if (event.event === 'transaction') {
+          this.#timekeeper.transactionArrived(event.id, event.transaction, this.#nodes[index]?.process?.link);
+        } else this.#ready(index);
       },
     };
   }
@@ -150,15 +156,21 @@ class Session {
     if (this.#missing.size > 0) return;
     this.#missing = undefined;
     const { directory, screen } = this.#options;
-    this.#timekeeper
-      .begin(readClock(directory))
+    // Faults may have been set while nodes were starting.
+    this.#faults
+      .tell()
+      .then(() => this.#timekeeper.begin(readClock(directory)))
       .catch((error: unknown) => screen.note(`the devnet could not begin: ${messageOf(error)}`));
   }
 
   #welcome(index: number): void {
     const link = this.#nodes[index]?.process?.link;
+    if (link === undefined) return;
     // One that is gone again is welcomed when it is back.
-    if (link !== undefined) this.#timekeeper.welcome(link).catch(() => undefined);
+    link
+      .ask({ op: 'faults', faults: this.#faults.of(index) })
+      .then(() => this.#timekeeper.welcome(link))
+      .catch(() => undefined);
   }
 
   async #add(): Promise<SupervisedNode> {
@@ -170,6 +182,7 @@ class Session {
     const { start, client, nowMs } = this.parts;
     const node = new SupervisedNode({ node: plan, client: client(plan), restart, start, nowMs });
     this.#nodes.push(node);
+    await this.#faults.tell();
     return node;
   }
 
