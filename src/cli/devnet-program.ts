@@ -5,8 +5,9 @@ import { beddowsOfLskText } from '../primitives/amount.ts';
 import { command, EXIT_CODES, generationOption, integerFrom } from './command.ts';
 import type { DevnetControl } from './commands/devnet-control.ts';
 import { RESTART_MODES } from './devnet/restart-policy.ts';
+import { BLOCK_TIMES_TEXT, isBlockTime } from './devnet/pace.ts';
 import { MINED_SLOTS_MAX, MINING_MODES } from './devnet/mining.ts';
-import type { AccountsFlags, ControlFlags, DevnetFlags } from './flags.ts';
+import type { AccountsFlags, ControlFlags, DevnetFlags, ScenarioFlags } from './flags.ts';
 
 /** As many as ports and delegates are dealt out to, and some that joined later. */
 const NODE_INDEX_MAX = 99;
@@ -67,6 +68,31 @@ ${EXIT_CODES}`,
     .option('--json', 'print {"accounts":[{"name","address","publicKey","passphrase"}, ...]}')
     .addHelpText('after', EXIT_CODES)
     .action(async (options: AccountsFlags) => (await import('./commands/devnet-accounts.ts')).devnetAccounts(options));
+
+  command(devnet, 'run', 'run the steps of a scenario file on a devnet of its own')
+    .argument('<file>', 'scenario in YAML: a devnet, what is done to it, and what must be true then')
+    .option('--junit <file>', 'write what became of each step as JUnit XML, over what the file holds')
+    .option(
+      '--http-port <port>',
+      'HTTP port of node 0; node i has port + i (default: free ports)',
+      integerFrom(1, 65_535),
+    )
+    .option(
+      '--ws-port <port>',
+      'peer port of node 0; node i has port + i (default: free ports)',
+      integerFrom(1, 65_535),
+    )
+    .addHelpText(
+      'after',
+      `
+The file is checked before anything starts. The devnet is fresh, in a temporary folder; no process is left when the command
+returns. A step that fails ends the run: it is printed with what was expected and what was found, the exit code is 1, and the
+folder with the logs of the nodes is kept. docs/guides/scenarios.md has all actions and expectations.
+${EXIT_CODES}`,
+    )
+    .action(async (file: string, options: ScenarioFlags) =>
+      (await import('./commands/devnet-run.ts')).devnetRun(file, options),
+    );
 
   addProcessCommands(devnet);
   addFaultCommands(devnet);
@@ -259,16 +285,8 @@ async function controlOf(options: ControlFlags): Promise<DevnetControl> {
   return new module.DevnetControl(options);
 }
 
-const BLOCK_TIME_S_MIN = 0.2;
-const BLOCK_TIME_S_MAX = 3600;
-
-/** Whole seconds, or a time below two seconds. */
 function blockTime(text: string): number {
-  const value = Number(text);
-  const isWhole = /^[0-9]{1,4}$/.test(text) && value >= 1;
-  const isShort = /^[01]\.[0-9]{1,2}$/.test(text);
-  if ((isWhole || isShort) && value >= BLOCK_TIME_S_MIN && value <= BLOCK_TIME_S_MAX) return value;
-  throw new InvalidArgumentError(
-    `It must be an integer from 2 to ${BLOCK_TIME_S_MAX}, or a number from ${BLOCK_TIME_S_MIN} to 1.99`,
-  );
+  const isPlain = /^(?:[0-9]{1,4}|[01]\.[0-9]{1,2})$/.test(text);
+  if (isPlain && isBlockTime(Number(text))) return Number(text);
+  throw new InvalidArgumentError(`It must be ${BLOCK_TIMES_TEXT}`);
 }

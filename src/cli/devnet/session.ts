@@ -8,7 +8,7 @@ import { messageOf } from '../../primitives/errors.ts';
 import { checkPortsFree } from '../ports.ts';
 import type { LinkOptions } from './agent-link.ts';
 import { removeControlFile, writeControlFile } from './control-file.ts';
-import { startControlServer } from './control-server.ts';
+import { startControlServer, type ControlOperation } from './control-server.ts';
 import { FaultControl } from './fault-control.ts';
 import { readClock, writeClock, writeNodeFolder } from './folder.ts';
 import { operationsOf } from './operations.ts';
@@ -36,7 +36,16 @@ export interface SessionOptions {
   readonly screen: Screen;
   readonly stop: AbortController;
   readonly untilHeight?: number;
-  readonly onReady?: (result: DevnetResult) => void;
+  readonly onReady?: (result: DevnetResult, session: RunningSession) => void;
+  /** Of the nodes' log lines; for people unless given. */
+  readonly logFormat?: 'json';
+}
+
+/** What can be asked of a devnet inside its own process. */
+export interface RunningSession {
+  readonly operations: ReadonlyMap<string, ControlOperation>;
+  readonly nodes: () => readonly SupervisedNode[];
+  readonly people: People;
 }
 
 const TOKEN_BYTES = 32;
@@ -46,7 +55,8 @@ export async function runSession(options: SessionOptions): Promise<DevnetResult 
   const { directory, network, screen, stop } = options;
   const session = new Session(options);
   const token = hexOf(randomBytes(TOKEN_BYTES));
-  const control = await startControlServer(session.operations(), token);
+  const operations = session.operations();
+  const control = await startControlServer(operations, token);
   try {
     writeControlFile(directory, { port: control.port, token });
     return await runDevnet({
@@ -58,7 +68,8 @@ export async function runSession(options: SessionOptions): Promise<DevnetResult 
       parts: session.parts,
       attach: (nodes) => session.attach(nodes),
       ...(options.untilHeight === undefined ? {} : { untilHeight: options.untilHeight }),
-      ...(options.onReady === undefined ? {} : { onReady: options.onReady }),
+      onReady: (result) =>
+        options.onReady?.(result, { operations, nodes: () => session.nodes, people: session.people }),
     });
   } finally {
     session.close();
@@ -94,6 +105,14 @@ class Session {
     this.#faults = new FaultControl({ nodes: () => this.#nodes, timekeeper: this.#timekeeper });
     const { directory, network } = options;
     this.#people = new People({ directory, network, timekeeper: this.#timekeeper });
+  }
+
+  get nodes(): readonly SupervisedNode[] {
+    return this.#nodes;
+  }
+
+  get people(): People {
+    return this.#people;
   }
 
   get parts() {
@@ -174,9 +193,10 @@ class Session {
   }
 
   async #add(): Promise<SupervisedNode> {
-    const { directory, network, httpPort, wsPort, restart } = this.#options;
+    const { directory, network, httpPort, wsPort, restart, logFormat } = this.#options;
     const plans = this.#nodes.map(({ node }) => node);
-    const plan = planFollower(plans, { httpPort, wsPort, directory, network });
+    const log = logFormat === undefined ? {} : { logFormat };
+    const plan = planFollower(plans, { httpPort, wsPort, directory, network, ...log });
     await checkPortsFree([plan.httpPort, plan.wsPort].map((port) => ({ host: DEVNET_HOST, port })));
     writeNodeFolder(plan);
     const { start, client, nowMs } = this.parts;
