@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { writeControlFile } from '../../src/cli/devnet/control-file.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { packagedNetworkDirectory } from '../../src/config/network.ts';
+import { packageDirectory } from '../../src/config/package.ts';
 import { createSnapshot } from '../../src/node/backup.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
@@ -102,6 +103,7 @@ export function argumentsOf(
   const table: Readonly<Record<string, () => readonly string[]>> = {
     devnet: () => ['--nodes', '1', '--until-height', '1', '--data-dir', join(fresh, 'devnet'), ...listening],
     'devnet accounts': () => [],
+    'devnet run': () => [join(packageDirectory(), 'docs', 'examples', 'scenarios', 'blocks.yaml'), ...listening],
     ...Object.fromEntries(
       CONTROL_COMMANDS.map((name) => [`devnet ${name}`, () => controlArguments(name, fresh, node)]),
     ),

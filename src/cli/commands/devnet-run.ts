@@ -32,8 +32,10 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
   const results: StepResult[] = [];
   let error: unknown;
   let isWhole = false;
+  let hasBegun = false;
   try {
-    isWhole = await play({ scenario, file, directory, flags, stop, results });
+    const begins = (): void => void (hasBegun = true);
+    isWhole = await play({ scenario, file, directory, flags, stop, results, begins });
   } catch (thrown) {
     error = thrown;
   }
@@ -41,7 +43,7 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
   const hasPassed = isWhole && !failed && error === undefined;
   // Somebody who stops a run does not want to know why it failed.
   const isStopped = !isWhole && !failed && error === undefined;
-  if (hasPassed || isStopped) rmSync(directory, { recursive: true, force: true });
+  if (hasPassed || isStopped || !hasBegun) rmSync(directory, { recursive: true, force: true });
   else note(`the logs of the nodes are in ${directory}`);
   if (flags.junit !== undefined) {
     const reason = error === undefined ? (isStopped ? 'the run was stopped' : undefined) : messageOf(error);
@@ -62,10 +64,12 @@ interface Play {
   readonly stop: AbortController;
   /** Gets what becomes of each step. */
   readonly results: StepResult[];
+  /** Called before the first node is started. */
+  readonly begins: () => void;
 }
 
 /** @returns whether all steps had their turn, or one failed; false when somebody stopped the run */
-async function play({ scenario, file, directory, flags, stop, results }: Play): Promise<boolean> {
+async function play({ scenario, file, directory, flags, stop, results, begins }: Play): Promise<boolean> {
   const { devnet } = scenario;
   const network = devnet.network?.startsWith('.') === true ? resolve(dirname(file), devnet.network) : devnet.network;
   const { network: _, ...others } = devnet;
@@ -89,6 +93,7 @@ async function play({ scenario, file, directory, flags, stop, results }: Play): 
     try {
       writeDevnetFolder(directory, nodes, chosen.network, placed);
       printLine(`${scenario.name}: ${devnet.nodes} nodes of ${placed.name} start`);
+      begins();
       let played: Promise<boolean> | undefined;
       await runSession({
         ...{ directory, network: placed, nodes, httpPort, wsPort, stop, logFormat },
@@ -99,6 +104,8 @@ async function play({ scenario, file, directory, flags, stop, results }: Play): 
         ...(pace.intervalMs === undefined ? {} : { intervalMs: pace.intervalMs }),
         onReady: (__, session) => {
           played = steps(scenario, session, stop.signal, results).finally(() => stop.abort());
+          // It is looked at when the devnet has ended.
+          played.catch(() => undefined);
         },
       });
       return (await played) ?? false;
@@ -110,6 +117,7 @@ async function play({ scenario, file, directory, flags, stop, results }: Play): 
   }
 }
 
+/** @returns false when somebody stopped the run */
 async function steps(
   scenario: Scenario,
   session: RunningSession,
