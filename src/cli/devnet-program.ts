@@ -47,7 +47,7 @@ Slots are whole seconds, from 2. With a block time below 2 s (0.2 to 1.99) slots
 ahead of the machine's: ten times as fast with 0.2. With --mine instant or on-demand it goes ahead by a slot where a block
 comes sooner than a slot after the one before.
 
-Blocks become final after about four thirds of a round: 135 blocks with 101 delegates, 8 with 5.
+Blocks become final after one and a third to almost two rounds: 135 to 182 blocks with 101 delegates, 7 to 11 with 5.
 
 All nodes must answer within three minutes. From then on a node that is silent is waited for, and one that ends is started
 again, ever later, until it has ended five times in a row within a minute of its start.
