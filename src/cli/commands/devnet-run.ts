@@ -30,14 +30,14 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
   const onSignal = (): void => stop.abort();
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
   const results: StepResult[] = [];
-  let error: unknown;
+  let error: Error | undefined;
   let isWhole = false;
   let hasBegun = false;
   try {
     const begins = (): void => void (hasBegun = true);
     isWhole = await play({ scenario, file, directory, flags, stop, results, begins });
   } catch (thrown) {
-    error = thrown;
+    error = thrown instanceof Error ? thrown : new Error(messageOf(thrown));
   }
   const failed = results.some(({ failure }) => failure !== undefined);
   const hasPassed = isWhole && !failed && error === undefined;

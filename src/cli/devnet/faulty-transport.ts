@@ -139,7 +139,7 @@ export class FaultyTransport implements Transport {
         if (!line.asked.has(fail)) return;
         over.request(peerId, request).then(
           (answer) => arrived(() => resolve(answer)),
-          (error: unknown) => arrived(() => reject(error as Error)),
+          (error: Error) => arrived(() => reject(error)),
         );
       });
     });
