@@ -126,6 +126,14 @@ test.serial('a scenario that is wrong is refused in one line before anything sta
   t.true(isProblemLine(stderr), stderr);
   t.is(stderr, `bloomery: ${file}: line 4: a step has no \`expects\`: did you mean expect?\n`);
   t.deepEqual(readdirSync(temporary), []);
+  const right = written(t, 'name: right\nsteps: [mine]\n');
+  const nowhere = join(temporary, 'none', 'junit.xml');
+  const unwritable = await runCli(['devnet', 'run', right, '--junit', nowhere], { env: { TMPDIR: temporary } });
+  t.is(unwritable.code, 2);
+  t.true(isProblemLine(unwritable.stderr) && unwritable.stderr.includes('the results cannot be written there'));
+  t.deepEqual(readdirSync(temporary), []);
+  const half = await runCli(['devnet', 'run', right, '--http-port', '4000']);
+  t.is(half.code, 2, half.stderr);
   const missing = await runCli(['devnet', 'run', join(temporary, 'none.yaml')]);
   t.is(missing.code, 2);
   t.regex(missing.stderr, /none\.yaml: the scenario cannot be read: there is no such file/);

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { writeControlFile } from '../../src/cli/devnet/control-file.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { packagedNetworkDirectory } from '../../src/config/network.ts';
-import { packageDirectory } from '../../src/config/package.ts';
 import { createSnapshot } from '../../src/node/backup.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
@@ -71,6 +70,7 @@ export async function makeWorkplace(folder: string): Promise<Workplace> {
     join(folder, 'signature.json'),
     JSON.stringify({ transactionId: '17', publicKey: DELEGATE, signature: 'ab'.repeat(64) }),
   );
+  writeFileSync(join(folder, 'scenario.yaml'), 'name: one\ndevnet: { nodes: 1 }\nsteps: [mine]\n');
   const offline = ['transfer', '1L', '1', '--passphrase-file', passphrase, '--offline', '--network', 'devnet'];
   writeFileSync(join(folder, 'multisig.json'), (await runCli(offline)).stdout);
   const keep = ['forging', 'export', '-', '--keep', '--data-dir', join(folder, 'data'), '--network', network];
@@ -103,7 +103,7 @@ export function argumentsOf(
   const table: Readonly<Record<string, () => readonly string[]>> = {
     devnet: () => ['--nodes', '1', '--until-height', '1', '--data-dir', join(fresh, 'devnet'), ...listening],
     'devnet accounts': () => [],
-    'devnet run': () => [join(packageDirectory(), 'docs', 'examples', 'scenarios', 'blocks.yaml'), ...listening],
+    'devnet run': () => [join(folder, 'scenario.yaml'), ...listening],
     ...Object.fromEntries(
       CONTROL_COMMANDS.map((name) => [`devnet ${name}`, () => controlArguments(name, fresh, node)]),
     ),

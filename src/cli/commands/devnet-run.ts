@@ -1,11 +1,11 @@
 /** `bloomery devnet run`: a scenario on a devnet of its own, which is gone afterwards. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { bloomeryHome } from '../../config/network.ts';
 import { systemRandom } from '../../node/system.ts';
-import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import { messageOf } from '../../primitives/errors.ts';
 import { lockDevnetFolder, placedNetwork, writeDevnetFolder } from '../devnet/folder.ts';
 import { freePorts } from '../devnet/free-ports.ts';
 import { chooseNetwork } from '../devnet/network.ts';
@@ -19,12 +19,13 @@ import { runSession, type RunningSession } from '../devnet/session.ts';
 import type { ScenarioFlags } from '../flags.ts';
 import { note, printLine } from '../output.ts';
 import { checkPortsFree } from '../ports.ts';
-import { EXIT } from '../problems.ts';
+import { EXIT, usageError } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 
 /** @throws ProtocolError for a scenario that cannot be read, and a devnet that fails */
 export async function devnetRun(file: string, flags: ScenarioFlags): Promise<void> {
   const scenario = readScenarioFile(file);
+  if (flags.junit !== undefined) checkWritable(flags.junit);
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-scenario-'));
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
@@ -54,6 +55,15 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
   else if (hasPassed) printLine(`passed: ${scenario.name}, ${results.length} steps`);
   else printLine(`failed: ${scenario.name}, at step ${results.length} of ${scenario.steps.length}`);
   if (!hasPassed) process.exitCode = EXIT.failed;
+}
+
+/** @throws ProtocolError `USAGE`: nobody should learn it after minutes, with the results lost */
+function checkWritable(file: string): void {
+  try {
+    closeSync(openSync(file, 'a'));
+  } catch (error) {
+    throw usageError(`${file}: the results cannot be written there: ${messageOf(error)}`);
+  }
 }
 
 interface Play {
@@ -145,7 +155,7 @@ async function portsOf(flags: ScenarioFlags, { devnet, steps: all }: Scenario) {
   const count = devnet.nodes + added;
   const { httpPort, wsPort } = flags;
   if ((httpPort === undefined) !== (wsPort === undefined)) {
-    throw new ProtocolError('USAGE', {}, 'give both --http-port and --ws-port, or neither for free ports');
+    throw usageError('give both --http-port and --ws-port, or neither for free ports');
   }
   if (httpPort !== undefined && wsPort !== undefined) return { httpPort, wsPort };
   const first = await freePorts(2 * count, () => systemRandom.fraction());

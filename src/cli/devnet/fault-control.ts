@@ -68,10 +68,10 @@ export class FaultControl {
     return this.#faults.standing(this.#numbers());
   }
 
-  /** Nodes of one part have the same answer. */
+  /** Nodes of one part have the same answer. One whose process has ended is in none. */
   partOf(link: AgentLink): unknown {
-    const of = this.#parts.nodes().find(({ process }) => process?.link === link);
-    return of === undefined ? undefined : this.#faults.partOf(of.node.index);
+    const index = this.#parts.nodes().find(({ process }) => process?.link === link)?.node.index;
+    return this.#faults.partOf(index ?? -1);
   }
 
   /** What a node begins with. */
