@@ -283,7 +283,10 @@ export class Timekeeper {
     const { params } = this.#options;
     const states = await this.#askAll({ op: 'state' });
     let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
-    let lastSlot = Math.max(...states.map(({ tip }) => tip.slot));
+    // A node whose clock is ahead may have a block of a slot to come, which says nothing of the others.
+    const filledBy = (those: readonly AgentState[]): number =>
+      Math.max(-1, ...those.map(({ tip }) => tip.slot).filter((slot) => slot <= slotAtMs(this.nowMs(), params)));
+    let lastSlot = filledBy(states);
     let [emptySlots, transactions] = [0, 0];
     for (let mined = 0; mined < count && !this.#isStopped; mined += 1) {
       const slot = Math.max(slotAtMs(this.nowMs(), params), lastSlot + 1);
@@ -297,6 +300,8 @@ export class Timekeeper {
         forged === undefined ? [] : [{ link, forged, after }],
       );
       if (forgers.length === 0) emptySlots += 1;
+      // The next slot may have begun before the forger was asked.
+      lastSlot = Math.max(lastSlot, filledBy(forgers.map(({ after }) => after)));
       for (const { link, forged, after } of forgers) {
         state = after;
         transactions = Number(forged['numberOfTransactions'] ?? 0);
