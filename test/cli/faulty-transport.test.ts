@@ -10,6 +10,8 @@ import { Hub } from '../../src/testing/hub.ts';
 import { FakeClock, seeded } from '../engine/peers/support.ts';
 
 const PORTS = [5001, 5002] as const;
+/** Longer than the wire waits where a link has a fault. */
+const SLOW_ANSWER_MS = 15_000;
 const INFO: NodeInfo = {
   os: 'linux',
   version: '3.0.2',
@@ -40,7 +42,11 @@ async function twoNodes(): Promise<{ clock: FakeClock; a: Node; b: Node; set(fau
     const gone: string[] = [];
     transport.announce({ ...INFO, wsPort });
     const handlers: TransportHandlers = {
-      answer: async (_, request) => (request.kind === 'tip' ? { of: wsPort } : []),
+      answer: async (_, request) => {
+        if (request.kind === 'tip') return { of: wsPort };
+        await new Promise<void>((resolve) => void clock.after(SLOW_ANSWER_MS, resolve));
+        return [];
+      },
       message: (_, message) =>
         void heard.push(message.kind === 'transactionIds' ? (message.ids[0] ?? '') : message.kind),
       connected: () => undefined,
@@ -99,6 +105,21 @@ test('without a fault everything crosses', async (t) => {
   t.deepEqual(await a.transport.request(b.peerId, { kind: 'tip' }), { of: PORTS[1] });
   await arrived();
   t.deepEqual([a.heard, b.heard], [[7], ['1']]);
+});
+
+test('where a link has no fault, the wire below says how long an answer may take', async (t) => {
+  const { clock, a, b, set } = await twoNodes();
+  const first = outcomeOf(a.transport.request(b.peerId, { kind: 'peers' }));
+  await pass(clock, SLOW_ANSWER_MS);
+  t.deepEqual(first.state, []);
+  // A fault that comes while the question waits may take its answer.
+  const second = outcomeOf(a.transport.request(b.peerId, { kind: 'peers' }));
+  await pass(clock, 2_000);
+  set({ isCut: true });
+  await pass(clock, 9_999);
+  t.is(second.state, 'waits');
+  await pass(clock, 1);
+  t.is(second.state, 'REQUEST_FAILED');
 });
 
 test('nothing crosses a cut, connections stay open, and a question is unanswered after as long as ever', async (t) => {

@@ -38,12 +38,18 @@ const CUT: CloseReason = { code: 1006, reason: 'the devnet has cut this link' };
 /** Messages of a peer that wait out their delay: more than a node sends in the longest one. */
 const WAITING_MAX = 2_000;
 
+interface Question {
+  fail(reason: string): void;
+  /** From now on the answer has as long as one may take; before, the wire below has its own patience. */
+  limit(): void;
+}
+
 /** What is between this node and a peer. */
 interface Line {
   readonly outgoing: DelayLine;
   readonly incoming: DelayLine;
-  /** Fail the questions that wait. */
-  readonly asked: Set<(reason: string) => void>;
+  /** Those that wait for an answer. */
+  readonly asked: Set<Question>;
   /** What the peer said of itself last, and what of it has arrived or is on its way. */
   said: PeerInfo | undefined;
   heard: PeerInfo | undefined;
@@ -64,6 +70,8 @@ export class FaultyTransport implements Transport {
   set(links: NodeFaults['links']): void {
     this.#faults = byPort(links);
     for (const [peerId, line] of this.#lines) {
+      // Their answers may be lost now.
+      if (this.#faultsOf(peerId) !== NONE) for (const question of line.asked) question.limit();
       if (line.said !== line.heard && this.#faultsOf(peerId).loss === 0) this.#hear(peerId, line);
     }
   }
@@ -117,26 +125,32 @@ export class FaultyTransport implements Transport {
     if (!this.#isConnected(peerId)) return over.request(peerId, request);
     const line = this.#lineOf(peerId);
     return new Promise((resolve, reject) => {
+      let timer: Timer | undefined;
       const settled = (): void => {
-        line.asked.delete(fail);
-        timer.cancel();
+        line.asked.delete(question);
+        timer?.cancel();
       };
-      const fail = (reason: string): void => {
-        settled();
-        reject(new ProtocolError('REQUEST_FAILED', { peerId, request: request.kind, reason }));
+      const question: Question = {
+        fail: (reason) => {
+          settled();
+          reject(new ProtocolError('REQUEST_FAILED', { peerId, request: request.kind, reason }));
+        },
+        limit: () => {
+          timer ??= clock.after(REQUEST_TIMEOUT_MS, () => question.fail('no answer'));
+        },
       };
-      const timer: Timer = clock.after(REQUEST_TIMEOUT_MS, () => fail('no answer'));
-      line.asked.add(fail);
+      line.asked.add(question);
+      if (this.#faultsOf(peerId) !== NONE) question.limit();
       const arrived = (settle: () => void): void => {
-        if (!line.asked.has(fail)) return;
+        if (!line.asked.has(question)) return;
         this.#cross(peerId, line.incoming, () => {
-          if (!line.asked.has(fail)) return;
+          if (!line.asked.has(question)) return;
           settled();
           settle();
         });
       };
       this.#cross(peerId, line.outgoing, () => {
-        if (!line.asked.has(fail)) return;
+        if (!line.asked.has(question)) return;
         over.request(peerId, request).then(
           (answer) => arrived(() => resolve(answer)),
           (error: Error) => arrived(() => reject(error)),
@@ -220,7 +234,7 @@ export class FaultyTransport implements Transport {
     this.#lines.delete(peerId);
     line.outgoing.clear();
     line.incoming.clear();
-    for (const fail of [...line.asked]) fail(reason);
+    for (const question of [...line.asked]) question.fail(reason);
   }
 }
 
