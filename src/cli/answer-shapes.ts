@@ -16,7 +16,7 @@ function that(expected: string, accepts: (value: unknown) => boolean): Shape {
 
 export const text = that('a text', (value) => typeof value === 'string');
 const flag = that('true or false', (value) => typeof value === 'boolean');
-const number = that('a number', Number.isFinite);
+export const number = that('a number', Number.isFinite);
 export const uint32 = that('a whole number below 2^32', isUint32);
 export const moment = that('a date and time', (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)));
 const timeMs = that(

@@ -5,8 +5,9 @@ import { beddowsOfLskText } from '../primitives/amount.ts';
 import { command, EXIT_CODES, generationOption, integerFrom } from './command.ts';
 import type { DevnetControl } from './commands/devnet-control.ts';
 import { RESTART_MODES } from './devnet/restart-policy.ts';
+import { BLOCK_TIMES_TEXT, isBlockTime } from './devnet/pace.ts';
 import { MINED_SLOTS_MAX, MINING_MODES } from './devnet/mining.ts';
-import type { AccountsFlags, ControlFlags, DevnetFlags } from './flags.ts';
+import type { AccountsFlags, ControlFlags, DevnetFlags, ScenarioFlags } from './flags.ts';
 
 /** As many as ports and delegates are dealt out to, and some that joined later. */
 const NODE_INDEX_MAX = 99;
@@ -46,7 +47,7 @@ Slots are whole seconds, from 2. With a block time below 2 s (0.2 to 1.99) slots
 ahead of the machine's: ten times as fast with 0.2. With --mine instant or on-demand it goes ahead by a slot where a block
 comes sooner than a slot after the one before.
 
-Blocks become final after about four thirds of a round: 135 blocks with 101 delegates, 8 with 5.
+Blocks become final after one and a third to almost two rounds: 135 to 182 blocks with 101 delegates, 7 to 11 with 5.
 
 All nodes must answer within three minutes. From then on a node that is silent is waited for, and one that ends is started
 again, ever later, until it has ended five times in a row within a minute of its start.
@@ -68,7 +69,33 @@ ${EXIT_CODES}`,
     .addHelpText('after', EXIT_CODES)
     .action(async (options: AccountsFlags) => (await import('./commands/devnet-accounts.ts')).devnetAccounts(options));
 
+  command(devnet, 'run', 'run the steps of a scenario file on a devnet of its own')
+    .argument('<file>', 'scenario in YAML: a devnet, what is done to it, and what must be true then')
+    .option('--junit <file>', 'write what became of each step as JUnit XML, over what the file holds')
+    .option(
+      '--http-port <port>',
+      'HTTP port of node 0; node i has port + i (default: free ports)',
+      integerFrom(1, 65_535),
+    )
+    .option(
+      '--ws-port <port>',
+      'peer port of node 0; node i has port + i (default: free ports)',
+      integerFrom(1, 65_535),
+    )
+    .addHelpText(
+      'after',
+      `
+The file is checked before anything starts. The devnet is fresh, in a temporary folder; no process is left when the command
+returns. A step that fails ends the run: it is printed with what was expected and what was found, the exit code is 1, and the
+folder with the logs of the nodes is kept. docs/guides/scenarios.md has all actions and expectations.
+${EXIT_CODES}`,
+    )
+    .action(async (file: string, options: ScenarioFlags) =>
+      (await import('./commands/devnet-run.ts')).devnetRun(file, options),
+    );
+
   addProcessCommands(devnet);
+  addFaultCommands(devnet);
   addTimeCommands(devnet);
   addSnapshotCommands(devnet);
   addAccountCommands(devnet);
@@ -76,11 +103,13 @@ ${EXIT_CODES}`,
 
 /** Of a node, as the commands print it. */
 const NODE_JSON = '{"index","state","http","ws","delegates","pid"}';
+/** The faults that stand, as the commands print them. */
+const FAULTS_JSON = '{"parts":[[node, ...], ...],"nodes":[{"node","delayMs","loss","skewMs"}, ...]}';
 const TIME_JSON = 'print {"time"}';
 
 function addProcessCommands(devnet: Command): void {
-  const list = `print {"mode","clock","time","nodes":[${NODE_JSON}, ...]}`;
-  asking(devnet, 'list', 'list the nodes of a running devnet, with its clock', list).action(
+  const list = `print {"mode","clock","time","nodes":[${NODE_JSON}, ...],"faults":${FAULTS_JSON}}`;
+  asking(devnet, 'list', 'list the nodes of a running devnet, with its clock and faults', list).action(
     ask((control) => control.list()),
   );
   asking(devnet, 'stop', 'end a running devnet with all its nodes', 'print {}').action(
@@ -109,6 +138,54 @@ function addProcessCommands(devnet: Command): void {
     'start one more node, which follows the others and forges nothing',
     `print ${NODE_JSON}`,
   ).action(ask((control) => control.add()));
+}
+
+function addFaultCommands(devnet: Command): void {
+  const json = `print ${FAULTS_JSON}`;
+  asking(devnet, 'partition', 'cut the network: nodes of different parts do not reach one another', json)
+    .argument('<parts...>', "nodes of each part: 0,1 2,3 or '0,1|2,3'")
+    .addHelpText(
+      'after',
+      `
+Nodes that no part names form one more. Connections stay open, as where a cable is cut; nothing crosses them until
+bloomery devnet heal. A later partition takes the place of an earlier one.`,
+    )
+    .action(askOf<readonly string[]>((control, parts) => control.partition(parts)));
+  for (const { name, description, argument, meaning, work } of [
+    {
+      name: 'delay',
+      description: 'delay what nodes send one another',
+      argument: '<time>',
+      meaning: 'delay one way: 150ms, 2s; 0ms ends it',
+      work: 'delay',
+    },
+    {
+      name: 'loss',
+      description: 'lose a share of what nodes send one another',
+      argument: '<share>',
+      meaning: 'chance of each message to get lost: 5%; 0% ends it',
+      work: 'lose',
+    },
+  ] as const) {
+    asking(devnet, name, description, json)
+      .argument(argument, meaning)
+      .argument('[nodes...]', 'nodes whose links have the fault: 1 or 1,2; all unless given')
+      .addHelpText('after', '\nA link has the greater fault of its two nodes, in both directions.')
+      .action(async (amount: string, nodes: readonly string[], options: ControlFlags) =>
+        (await controlOf(options))[work](amount, nodes),
+      );
+  }
+  asking(devnet, 'skew', "set the clock of one node ahead of the devnet's, or behind it", json)
+    .argument('<node>', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
+    .argument('<distance>', 'by how much: +3s, -500ms; 0s ends it')
+    // A distance below zero looks like an option.
+    .allowUnknownOption()
+    .action(async (node: number, distance: string, options: ControlFlags) =>
+      (await controlOf(options)).skew(node, distance),
+    );
+  asking(devnet, 'heal', 'end partition, delays, losses and skewed clocks', json)
+    .addHelpText('after', '\nNodes that were killed or paused stay so: see restart and resume.')
+    .action(ask((control) => control.heal()));
 }
 
 function addTimeCommands(devnet: Command): void {
@@ -208,16 +285,8 @@ async function controlOf(options: ControlFlags): Promise<DevnetControl> {
   return new module.DevnetControl(options);
 }
 
-const BLOCK_TIME_S_MIN = 0.2;
-const BLOCK_TIME_S_MAX = 3600;
-
-/** Whole seconds, or a time below two seconds. */
 function blockTime(text: string): number {
-  const value = Number(text);
-  const isWhole = /^[0-9]{1,4}$/.test(text) && value >= 1;
-  const isShort = /^[01]\.[0-9]{1,2}$/.test(text);
-  if ((isWhole || isShort) && value >= BLOCK_TIME_S_MIN && value <= BLOCK_TIME_S_MAX) return value;
-  throw new InvalidArgumentError(
-    `It must be an integer from 2 to ${BLOCK_TIME_S_MAX}, or a number from ${BLOCK_TIME_S_MIN} to 1.99`,
-  );
+  const isPlain = /^(?:[0-9]{1,4}|[01]\.[0-9]{1,2})$/.test(text);
+  if (isPlain && isBlockTime(Number(text))) return Number(text);
+  throw new InvalidArgumentError(`It must be ${BLOCK_TIMES_TEXT}`);
 }

@@ -27,6 +27,12 @@ export interface ControlFlags {
   readonly json?: true;
 }
 
+export interface ScenarioFlags {
+  readonly junit?: string;
+  readonly httpPort?: number;
+  readonly wsPort?: number;
+}
+
 export interface AccountsFlags {
   readonly network?: string;
   readonly generation: Generation;

@@ -20,6 +20,13 @@ export function timeOf(setting: ClockSetting, machineMs: number): number {
   return setting.kind === 'frozen' ? setting.atMs : machineMs + setting.aheadMs;
 }
 
+/** The same clock, ahead by so much; less than 0 is behind. */
+export function skewed(setting: ClockSetting, skewMs: number): ClockSetting {
+  return setting.kind === 'frozen'
+    ? { kind: 'frozen', atMs: setting.atMs + skewMs }
+    : { kind: 'running', aheadMs: setting.aheadMs + skewMs };
+}
+
 export class MovableClock implements Clock {
   readonly #machine: Clock;
   #setting: ClockSetting;

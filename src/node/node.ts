@@ -75,6 +75,8 @@ export interface NodeControl {
   readonly memory?: NodeMemory;
   /** In the place of the wire. */
   readonly transport?: Transport;
+  /** What the engine gets as its wire, over the wire. */
+  wire?(over: Transport): Transport;
   /**
    * Whether connections of HTTP wait for their next request for ever. A client in the same process that was not given time for
    * some seconds would else send a request on a connection that is ended in the same turn.
@@ -164,7 +166,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       ...buildIdentity(),
       nonce: hexOf(systemRandom.bytes(8)),
     };
-    const transport = control?.transport ?? transportOf(options, identity);
+    const line = control?.transport ?? transportOf(options, identity);
+    const transport = control?.wire?.(line) ?? line;
     const workShare = new WorkShare({ clock: MONOTONIC_CLOCK });
     const wantedPeers = wantedPeersOf(config.p2p);
     const engine = new Engine(

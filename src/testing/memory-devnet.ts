@@ -1,5 +1,6 @@
 /** A devnet in the caller's process: nodes in memory, one clock, and what a test asks of them. */
 
+import { NO_FAULTS } from '../cli/devnet/faults.ts';
 import { People } from '../cli/devnet/people.ts';
 import { momentOf } from '../cli/devnet/moments.ts';
 import { MINED_SLOTS_MAX } from '../cli/devnet/mining.ts';
@@ -91,7 +92,7 @@ export class MemoryDevnet implements TestDevnet {
       return new MemoryNode({
         ...{ index, network, address, others, hub: this.#hub, observer: options.observer },
         delegates: network.forgers?.delegates.filter((_, position) => position % options.nodes === index) ?? [],
-        first: () => ({ setting: this.#timekeeper.setting, isHeld: true, impersonated: [] }),
+        first: () => ({ setting: this.#timekeeper.setting, isHeld: true, impersonated: [], faults: NO_FAULTS }),
         onEvent: (event, node) => {
           if (event.event === 'transaction') this.#arrived(event.id, event.transaction, node);
         },

@@ -8,7 +8,7 @@ import { DEVNET_HOST } from '../cli/devnet/plan.ts';
 import { MemoryTransactionJournal } from '../engine/pool/journal-entries.ts';
 import { POOL_STATES } from '../engine/pool/queues.ts';
 import { startNode, type ControlledParts, type NodeControl, type RunningNode } from '../node/node.ts';
-import { systemClock } from '../node/system.ts';
+import { systemClock, systemRandom } from '../node/system.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { PeerAddress } from '../ports/transport.ts';
 import type { JsonObject } from '../protocol/types.ts';
@@ -54,6 +54,7 @@ export class MemoryNode implements AgentLink {
     this.#agent = new NodeAgent({
       ...options.first(),
       clock: systemClock,
+      random: systemRandom,
       tell: (event) => options.onEvent(event, this),
     });
   }

@@ -10,7 +10,7 @@ export interface DevnetOptions {
   readonly mine?: MiningMode;
   /** Default 3. */
   readonly generation?: 2 | 3;
-  /** Delegates of a round, from 1 to 101; default 101. With 5 a block is final some 8 blocks later. */
+  /** Delegates of a round, from 1 to 101; default 101. With 5 a block is final 7 to 11 blocks later. */
   readonly delegates?: number;
   /** Name or folder of another network with known delegates, in the place of the devnet of the package. */
   readonly network?: string;

@@ -66,6 +66,7 @@ function commands(file: string): Readonly<Record<string, readonly string[]>> {
         }),
     'chain file': ['import', file, ...data],
     snapshot: ['snapshot', 'restore', file, ...data],
+    scenario: ['devnet', 'run', file],
     tls: ['start', '--config', tls, '--http-port', '0', '--ws-port', '0', ...data],
   };
 }

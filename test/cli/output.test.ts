@@ -88,7 +88,7 @@ test('the table of commands has a row for every command of the program', (t) => 
 
 /** Commands that ask a running devnet print by one and the same code: one of them stands for all. */
 const ASKS_DEVNET =
-  /^devnet (list|stop|kill|pause|resume|restart|add|instant|on-demand|interval|warp|freeze|snapshots?|revert|fund|impersonate)$/;
+  /^devnet (list|stop|kill|pause|resume|restart|add|instant|on-demand|interval|warp|freeze|snapshots?|revert|fund|impersonate|partition|delay|loss|skew|heal)$/;
 const representatives = commandPaths().filter((path) => !ASKS_DEVNET.test(path));
 
 for (const [sink, open] of Object.entries(SINKS)) {
@@ -127,7 +127,9 @@ for (const [sink, open] of Object.entries(SINKS)) {
   });
 }
 
-for (const path of representatives.filter((each) => each !== 'start' && each !== 'devnet')) {
+/** These run nodes until they are stopped, or for their own tests. */
+const NODES: ReadonlySet<string> = new Set(['start', 'devnet', 'devnet run']);
+for (const path of representatives.filter((each) => !NODES.has(each))) {
   test.serial(`${path} does its work when somebody has its output`, async (t) => {
     const { code, stderr } = await run(path, openSync(join(folder, 'stdout'), 'w'));
     // The doctor finds that the chain is not the node's.

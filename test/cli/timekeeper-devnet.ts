@@ -3,6 +3,7 @@
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { NodeAgent } from '../../src/cli/devnet/node-agent.ts';
+import { NO_FAULTS } from '../../src/cli/devnet/faults.ts';
 import type { AgentLink } from '../../src/cli/devnet/messages.ts';
 import type { MiningMode } from '../../src/cli/devnet/mining.ts';
 import { Timekeeper } from '../../src/cli/devnet/timekeeper.ts';
@@ -80,6 +81,8 @@ export async function inProcessDevnet({
       setting: timekeeper.setting,
       isHeld: true,
       impersonated: [],
+      faults: NO_FAULTS,
+      random: systemRandom,
       tell: (event) => {
         if (event.event === 'transaction') timekeeper.transactionArrived(event.id, event.transaction);
       },

@@ -65,6 +65,37 @@ test('a block that is asked for later is of the slot that the machine has reache
   t.is(slotAt(tips(devnet)[0]!.timestamp, network.params), slotAtMs(machine.nowMs, network.params));
 });
 
+test('a slot that begins while its forger is asked is not taken for an empty one', async (t) => {
+  const devnet = await devnetOf(t);
+  const { timekeeper, network, machine, nodes } = devnet;
+  await timekeeper.begin(undefined);
+  await timekeeper.mine(1);
+  // The time reaches the next slot between the word of the present one and the word to forge.
+  machine.nowMs += 2 * network.params.blockTimeS * 1000 - 1;
+  let isBefore = true;
+  for (const { agent } of nodes) {
+    const handle = agent.handle.bind(agent);
+    agent.handle = (request) => {
+      if (request.op === 'forge' && isBefore) machine.nowMs += 1;
+      isBefore &&= request.op !== 'forge';
+      return handle(request);
+    };
+  }
+  t.like(await timekeeper.mine(5), { emptySlots: 0, height: 7 });
+  t.true(isOne(devnet));
+});
+
+test('the clock does not follow a node whose clock is ahead', async (t) => {
+  const devnet = await devnetOf(t);
+  const { timekeeper, network, nodes } = devnet;
+  await timekeeper.begin(undefined);
+  await nodes[0]!.agent.handle({ op: 'faults', faults: { links: [], skewMs: 3_600_000 } });
+  const startMs = timekeeper.nowMs();
+  await timekeeper.mine(5);
+  await timekeeper.mine(5);
+  t.true(timekeeper.nowMs() - startMs <= 11 * network.params.blockTimeS * 1000);
+});
+
 test('slots of a node that is down stay empty and are counted, and it catches up when it is told', async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, nodes } = devnet;

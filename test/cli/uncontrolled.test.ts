@@ -29,7 +29,7 @@ function loadedBy(file: string, found = new Set<string>()): ReadonlySet<string> 
   return found;
 }
 
-test('what bloomery start loads cannot move a clock, answer an agent or pass a signature', (t) => {
+test('what bloomery start loads cannot move a clock, answer an agent, pass a signature or cut a link', (t) => {
   const loaded = [...loadedBy(resolve(SOURCES, 'cli/commands/start.js'))].map((file) => file.slice(SOURCES.length + 1));
   t.true(loaded.length > 200, 'the imports were read');
   t.true(loaded.includes('node/node.js'));
@@ -38,7 +38,9 @@ test('what bloomery start loads cannot move a clock, answer an agent or pass a s
     [],
   );
   const agent = [...loadedBy(resolve(SOURCES, 'cli/devnet/agent-program.js'))];
-  t.true(agent.includes(resolve(SOURCES, 'node/movable-clock.js')), 'the agent does');
+  for (const file of ['node/movable-clock.js', 'cli/devnet/faulty-transport.js', 'cli/devnet/impersonation.js']) {
+    t.true(agent.includes(resolve(SOURCES, file)), `the agent loads ${file}`);
+  }
 });
 
 test('the programs that are shipped keep that apart, too', (t) => {
@@ -60,7 +62,9 @@ test('the programs that are shipped keep that apart, too', (t) => {
     [],
   );
   const agent = sourcesOf(loadedBy(resolve(bundle, 'agent-program.js')));
-  t.true(agent.includes('src/node/movable-clock.ts'), 'the agent does');
+  for (const name of ['src/node/movable-clock.ts', 'src/cli/devnet/faulty-transport.ts']) {
+    t.true(agent.includes(name), `the agent loads ${name}`);
+  }
 });
 
 test('a node that bloomery start runs takes no word over the channel of a parent, nor at its port', async (t) => {
@@ -80,6 +84,7 @@ test('a node that bloomery start runs takes no word over the channel of a parent
     { op: 'set', setting, isHeld: false },
     { op: 'state' },
     { op: 'forge' },
+    { op: 'faults', faults: { links: [{ wsPort: 5000, isCut: true, delayMs: 0, loss: 0 }], skewMs: YEAR_MS } },
     { op: 'impersonate', address: '1L' },
     { op: 'snapshot', directory: '/tmp/none' },
   ];
@@ -91,7 +96,17 @@ test('a node that bloomery start runs takes no word over the channel of a parent
     node.send(request);
     node.send({ number, request });
   }
-  for (const path of ['mine', 'warp', 'freeze', 'impersonate', 'snapshot', 'api/mine', 'api/node/warp']) {
+  for (const path of [
+    'mine',
+    'warp',
+    'freeze',
+    'impersonate',
+    'snapshot',
+    'partition',
+    'skew',
+    'api/mine',
+    'api/node/warp',
+  ]) {
     const body = JSON.stringify({ slots: 1, to: '1y', name: 'a', address: '1L' });
     const headers = { 'content-type': 'application/json' };
     const { status } = await fetch(`http://127.0.0.1:${http}/${path}`, { method: 'POST', body, headers });

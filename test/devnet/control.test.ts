@@ -311,6 +311,96 @@ test.serial(
   },
 );
 
+test.serial(
+  'a partition keeps blocks in their part, outlasts a restart, and its end brings all together',
+  async (t) => {
+    t.timeout(300_000);
+    const cut = await ask('partition', '0', '1,2');
+    // The node that was added is in no part, so it is alone.
+    t.deepEqual(cut, { parts: [[0], [1, 2], [3]], nodes: [] });
+    t.deepEqual((await list()).faults, cut);
+    const [before = 0] = await heights();
+    await ask('mine', '5');
+    const [alone = 0, first = 0, second = 0] = await heights();
+    t.is(first, second);
+    t.true(alone > before && first > before, `${alone} and ${first} from ${before}`);
+    const after = await Promise.all(clients().map((each) => each.blockId(before + 1)));
+    t.not(after[0], after[1], 'no block crossed');
+    t.is(after[1], after[2]);
+    // A node that comes up in its part gets nothing from another one.
+    await ask('kill', '0');
+    await ask('mine', '5');
+    await ask('restart', '0');
+    const client = nodeClient(`http://127.0.0.1:${ports.http}`, 60_000);
+    await waitFor('node 0', () => client.status(), START_MS_MAX);
+    t.is((await client.status()).height, alone);
+    t.deepEqual(await ask('heal'), { parts: [], nodes: [] });
+    await waitFor(
+      'one chain',
+      async () => {
+        await ask('mine');
+        return new Set(await heights()).size === 1;
+      },
+      START_MS_MAX,
+    );
+    const blocks = await Promise.all(clients().map(async (each) => each.blockId((await each.status()).height)));
+    t.is(new Set(blocks).size, 1);
+    for (const index of [0, 1, 2]) {
+      const peers: Untyped = await get(index, 'node/peers');
+      t.deepEqual(
+        peers.filter(({ verdict, reputation }: Untyped) => verdict === 'banned' || reputation < 100),
+        [],
+      );
+    }
+  },
+);
+
+test.serial('links are slow and lossy, and a clock is skewed, until they are healed', async (t) => {
+  t.like(await ask('delay', '150ms', '1'), { nodes: [{ node: 1, delayMs: 150 }] });
+  t.like(await ask('loss', '5%', '1,2'), {
+    nodes: [
+      { node: 1, loss: 0.05 },
+      { node: 2, loss: 0.05 },
+    ],
+  });
+  await ask('freeze');
+  await ask('skew', '2', '-3s');
+  const { time, faults } = await list();
+  t.deepEqual(faults.nodes, [
+    { node: 1, delayMs: 150, loss: 0.05, skewMs: 0 },
+    { node: 2, delayMs: 0, loss: 0.05, skewMs: -3000 },
+  ]);
+  t.is((await get(0, 'node/status')).currentTime, Date.parse(time));
+  t.is((await get(2, 'node/status')).currentTime, Date.parse(time) - 3000);
+  const { stdout } = await runCli(['devnet', 'list', '--data-dir', directory]);
+  t.regex(stdout, /^node 1  delay 150ms, loss 5%\nnode 2  loss 5%, clock -3s$/m);
+  const healed = await runCli(['devnet', 'heal', '--data-dir', directory]);
+  t.is(healed.stdout, 'no fault stands\n', healed.stderr);
+  t.is((await get(2, 'node/status')).currentTime, Date.parse(time));
+  await ask('resume');
+});
+
+test.serial('faults that cannot be are refused in one line that names them, and nothing changes', async (t) => {
+  for (const [args, sentence] of [
+    [['partition', '0,1|7'], /there is no node 7: the last one is 3/],
+    [['partition', '0,1', '1,2'], /node 1 is named twice: it can be of one part only/],
+    [['partition', '0,1,2,3'], /one part of all nodes cuts nothing: name two parts/],
+    [['partition', '0;1'], /`0;1` is no part of a network: give the numbers of its nodes/],
+    [['delay', '3'], /`3` is no delay: give a time from 0ms to 60s, such as 150ms/],
+    [['delay', '1s', '9'], /there is no node 9/],
+    [['loss', '200%'], /`200%` is no share of messages: give one from 0% to 100%/],
+    [['skew', '1', '3s'], /`3s` is no distance of a clock: give \+3s, -500ms or 0s/],
+    [['skew', '1', '--fast'], /`--fast` is no distance of a clock/],
+    [['skew', '9', '+3s'], /there is no node 9/],
+  ] as const) {
+    const { code, stderr } = await runCli(['devnet', ...args, '--data-dir', directory]);
+    t.is(code, 2, stderr);
+    t.true(isProblemLine(stderr), stderr);
+    t.regex(stderr, sentence);
+  }
+  t.deepEqual((await list()).faults, { parts: [], nodes: [] });
+});
+
 test.serial('wrong numbers are refused in one line', async (t) => {
   for (const args of [
     ['kill', '9'],

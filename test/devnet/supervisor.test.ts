@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { NO_FAULTS } from '../../src/cli/devnet/faults.ts';
 import { writeDevnetFolder } from '../../src/cli/devnet/folder.ts';
 import type { NodeProcess } from '../../src/cli/devnet/node-process.ts';
 import { planDevnet, STARTUP_MS, type PlannedNode } from '../../src/cli/devnet/plan.ts';
@@ -109,7 +110,7 @@ test.serial('a node that stands still after the deadline of the start does not e
   const shown: (readonly NodeRow[])[] = [];
   let aheadMs = 0;
   const link = {
-    first: { setting: { kind: 'running', aheadMs: 0 }, isHeld: false, impersonated: [] },
+    first: { setting: { kind: 'running', aheadMs: 0 }, isHeld: false, impersonated: [], faults: NO_FAULTS },
     onEvent: () => undefined,
     onReturn: () => undefined,
   } as const;

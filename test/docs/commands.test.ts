@@ -112,6 +112,7 @@ const OWN_NETWORK: Runner = {
 const control = (title: string): Runner => ({ file: 'devnet/control.test.ts', title });
 const MINING = control('blocks that are asked for are on all nodes at once');
 const FREEZING = control('a frozen clock stands still, and goes on');
+const FAULTS = control('links are slow and lossy, and a clock is skewed, until they are healed');
 const SNAPSHOTS = control('a snapshot brings back chains, pools and clock of all nodes');
 
 /** Commands that another test runs in a form of its own. */
@@ -140,6 +141,15 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery devnet revert NAME': SNAPSHOTS,
   'bloomery devnet fund ADDRESS 12.5': control('an account is funded at once'),
   'bloomery devnet impersonate ADDRESS': control('an impersonated account needs no signature'),
+  "bloomery devnet partition '0,1\\|2,3'": control('a partition keeps blocks in their part'),
+  'bloomery devnet delay 150ms': FAULTS,
+  'bloomery devnet loss 5%': FAULTS,
+  'bloomery devnet skew 1 +3s': FAULTS,
+  'bloomery devnet heal': FAULTS,
+  'bloomery devnet run scenario.yaml --junit results.xml': {
+    file: 'devnet/scenarios.test.ts',
+    title: 'a scenario that fails names the step',
+  },
   'bloomery devnet kill 1': control('a node that is killed is down until it is restarted'),
   'bloomery devnet pause 1': control('a node that is paused answers nobody'),
   'bloomery devnet add': control('one more node follows the others'),

@@ -72,6 +72,7 @@ export async function makeWorkplace(folder: string): Promise<Workplace> {
   );
   const sign = ['message', 'sign', 'hello', '--json', '--passphrase-file', passphrase];
   writeFileSync(join(folder, 'message.json'), (await runCli(sign)).stdout);
+  writeFileSync(join(folder, 'scenario.yaml'), 'name: one\ndevnet: { nodes: 1 }\nsteps: [mine]\n');
   const offline = ['transfer', '1L', '1', '--passphrase-file', passphrase, '--offline', '--network', 'devnet'];
   writeFileSync(join(folder, 'multisig.json'), (await runCli(offline)).stdout);
   const keep = ['forging', 'export', '-', '--keep', '--data-dir', join(folder, 'data'), '--network', network];
@@ -104,6 +105,7 @@ export function argumentsOf(
   const table: Readonly<Record<string, () => readonly string[]>> = {
     devnet: () => ['--nodes', '1', '--until-height', '1', '--data-dir', join(fresh, 'devnet'), ...listening],
     'devnet accounts': () => [],
+    'devnet run': () => [join(folder, 'scenario.yaml'), ...listening],
     ...Object.fromEntries(
       CONTROL_COMMANDS.map((name) => [`devnet ${name}`, () => controlArguments(name, fresh, node)]),
     ),
@@ -175,6 +177,11 @@ const CONTROL_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   revert: ['one'],
   snapshots: [],
   fund: ['1L', '1'],
+  partition: ['0,1|2,3'],
+  delay: ['150ms', '1'],
+  loss: ['5%', '1,2'],
+  skew: ['1', '-3s'],
+  heal: [],
   impersonate: ['1L'],
 };
 const CONTROL_COMMANDS = Object.keys(CONTROL_ARGUMENTS);

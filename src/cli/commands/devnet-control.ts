@@ -6,6 +6,15 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { ANSWERS, type Answer, type ControlNode } from '../devnet/control-answers.ts';
 import { askDevnet } from '../devnet/control-client.ts';
 import { isControlFileThere } from '../devnet/control-file.ts';
+import {
+  delayMsOfText,
+  durationText,
+  lossOfText,
+  nodesOfText,
+  partsOfText,
+  skewMsOfText,
+} from '../devnet/fault-words.ts';
+import type { StandingFaults } from '../devnet/faults.ts';
 import { devnetDirectory } from '../devnet/folder.ts';
 import type { MiningMode } from '../devnet/mining.ts';
 import { devnetNetworkName } from '../devnet/network.ts';
@@ -28,8 +37,8 @@ export class DevnetControl {
 
   async list(): Promise<void> {
     const answer = await this.#ask('list', {}, ANSWERS.list);
-    const { mode, clock, time, nodes } = answer;
-    this.#tell(answer, [`blocks ${mode}, clock ${clock} at ${time}`, ...nodes.map(nodeLine)]);
+    const { mode, clock, time, nodes, faults } = answer;
+    this.#tell(answer, [`blocks ${mode}, clock ${clock} at ${time}`, ...nodes.map(nodeLine), ...faultLines(faults)]);
   }
 
   async stop(): Promise<void> {
@@ -55,6 +64,26 @@ export class DevnetControl {
 
   async add(): Promise<void> {
     this.#tellNode(await this.#ask('add', {}, ANSWERS.node));
+  }
+
+  partition(parts: readonly string[]): Promise<void> {
+    return this.#fault('partition', { parts: partsOfText(parts) });
+  }
+
+  delay(delay: string, nodes: readonly string[]): Promise<void> {
+    return this.#fault('delay', { delayMs: delayMsOfText(delay), nodes: nodesOfText(nodes) });
+  }
+
+  lose(loss: string, nodes: readonly string[]): Promise<void> {
+    return this.#fault('loss', { loss: lossOfText(loss), nodes: nodesOfText(nodes) });
+  }
+
+  skew(node: number, skew: string): Promise<void> {
+    return this.#fault('skew', { node, skewMs: skewMsOfText(skew) });
+  }
+
+  heal(): Promise<void> {
+    return this.#fault('heal', {});
   }
 
   async mine(slots: number): Promise<void> {
@@ -107,6 +136,12 @@ export class DevnetControl {
     ]);
   }
 
+  async #fault(operation: string, parameters: object): Promise<void> {
+    const answer = await this.#ask(operation, parameters, ANSWERS.faults);
+    const lines = faultLines(answer);
+    this.#tell(answer, lines.length === 0 ? ['no fault stands'] : lines);
+  }
+
   async #time(operation: string, parameters: object, words: string): Promise<void> {
     const answer = await this.#ask(operation, parameters, ANSWERS.time);
     this.#tell(answer, [`${words} ${answer.time}`]);
@@ -133,4 +168,18 @@ function snapshotLine({ name, height, blockId, time }: SnapshotFacts): string {
 function nodeLine({ index, state, http, ws, delegates, pid }: ControlNode): string {
   const process = pid === undefined ? '' : `, process ${pid}`;
   return `node ${index}  ${state.padEnd(8)} http ${http}, peers ${ws}, ${delegates} delegates${process}`;
+}
+
+/** One line for the parts of the network, and one for each node with a fault of its own. */
+function faultLines({ parts, nodes }: StandingFaults): readonly string[] {
+  const cut = parts.length === 0 ? [] : [`partition ${parts.map((part) => part.join(',')).join(' | ')}`];
+  const own = nodes.map(({ node, delayMs, loss, skewMs }) => {
+    const words = [
+      ...(delayMs === 0 ? [] : [`delay ${durationText(delayMs)}`]),
+      ...(loss === 0 ? [] : [`loss ${Number((loss * 100).toFixed(3))}%`]),
+      ...(skewMs === 0 ? [] : [`clock ${skewMs > 0 ? '+' : ''}${durationText(skewMs)}`]),
+    ];
+    return `node ${node}  ${words.join(', ')}`;
+  });
+  return [...cut, ...own];
 }

@@ -11,19 +11,18 @@ import {
   writeDevnetFolder,
 } from '../devnet/folder.ts';
 import { chooseNetwork, type ChosenNetwork } from '../devnet/network.ts';
+import { paceOf } from '../devnet/pace.ts';
 import { DEVNET_HOST, planDevnet } from '../devnet/plan.ts';
 import { runSession } from '../devnet/session.ts';
 import { plainScreen, terminalScreen } from '../devnet/table.ts';
 import { checkPortsFree } from '../ports.ts';
 import { welcomeLines } from '../devnet/welcome.ts';
-import { EXIT, usageError } from '../problems.ts';
+import { EXIT } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 import type { DevnetFlags } from '../flags.ts';
 import { drawOnTerminal, note, outputIsTerminal, printJson, printLine } from '../output.ts';
 
 const SUMMARY_INTERVAL_MS = 10_000;
-/** The least that a network may have. */
-const SLOT_S_MIN = 2;
 
 /** @throws ProtocolError for what is wrong with the flags, a port that is taken, or a devnet that fails */
 export async function devnet(flags: DevnetFlags): Promise<void> {
@@ -37,7 +36,7 @@ export async function devnet(flags: DevnetFlags): Promise<void> {
 
 async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
   const directory = devnetDirectory(flags, chosen.network.name);
-  const pace = paceOf(flags);
+  const pace = paceOf(flags.blockTime, flags.mine);
   const network = placedNetwork(chosen, pace.slotS, directory);
   const { httpPort, wsPort } = flags;
   const nodes = planDevnet({ nodes: flags.nodes, httpPort, wsPort, directory, network });
@@ -79,12 +78,4 @@ async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
   } finally {
     lock.release();
   }
-}
-
-/** Slots are whole seconds, two of them at least; blocks may come faster than slots pass on the machine's clock. */
-function paceOf({ blockTime, mine }: DevnetFlags): { readonly slotS?: number; readonly intervalMs?: number } {
-  if (blockTime === undefined) return {};
-  if (blockTime >= SLOT_S_MIN) return { slotS: blockTime };
-  if (mine !== 'interval') throw usageError(`--block-time below ${SLOT_S_MIN} s is for --mine interval`);
-  return { slotS: SLOT_S_MIN, intervalMs: Math.round(blockTime * 1000) };
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
 import { loadNetwork } from '../../config/network.ts';
 import { startNode, type RunningNode } from '../../node/node.ts';
-import { systemClock } from '../../node/system.ts';
+import { systemClock, systemRandom } from '../../node/system.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { beginNodeProgram } from '../node-program.ts';
 import { note, printLine } from '../output.ts';
@@ -51,7 +51,7 @@ async function run([networkDirectory, directory, configFile]: readonly string[])
     node = undefined;
   };
   const place = { dataDirectory, open, close };
-  const agent = new NodeAgent({ ...first, clock: systemClock, tell, place });
+  const agent = new NodeAgent({ ...first, clock: systemClock, random: systemRandom, tell, place });
   process.on('message', (message: NumberedRequest) => {
     void answer(agent, message);
   });

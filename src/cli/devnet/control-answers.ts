@@ -1,7 +1,8 @@
 /** What a devnet's supervisor answers, read before it is believed: the port may be another program's by now. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
-import { listOf, members, moment, optional, text, uint32, type Shape } from '../answer-shapes.ts';
+import { listOf, members, moment, number, optional, text, uint32, type Shape } from '../answer-shapes.ts';
+import type { StandingFaults } from './faults.ts';
 import type { MiningMode } from './mining.ts';
 import type { FundedAccount, ImpersonatedAccount } from './people.ts';
 import type { SnapshotFacts } from './snapshots.ts';
@@ -23,6 +24,7 @@ export interface ControlList {
   /** ISO 8601. */
   readonly time: string;
   readonly nodes: readonly ControlNode[];
+  readonly faults: StandingFaults;
 }
 
 /** Reads an answer. */
@@ -40,10 +42,16 @@ const node = members({
   pid: optional(uint32),
 });
 
+const faults = members({
+  parts: listOf(listOf(uint32)),
+  nodes: listOf(members({ node: uint32, delayMs: number, loss: number, skewMs: number })),
+});
+
 const snapshot = members({ name: text, height: uint32, blockId: text, digest: text, time: moment });
 
 export const ANSWERS = {
-  list: answerOf<ControlList>(members({ mode: text, clock: text, time: moment, nodes: listOf(node) })),
+  list: answerOf<ControlList>(members({ mode: text, clock: text, time: moment, nodes: listOf(node), faults })),
+  faults: answerOf<StandingFaults>(faults),
   stop: answerOf<object>(members({})),
   node: answerOf<ControlNode>(node),
   mine: answerOf<MinedSlots>(

@@ -2,6 +2,7 @@
 
 import type { ClockSetting } from '../../node/movable-clock.ts';
 import type { JsonObject } from '../../protocol/types.ts';
+import type { NodeFaults } from './faults.ts';
 
 /** A message of this many full blocks takes a fraction of a second. */
 export const BLOCKS_GIVEN_MAX = 100;
@@ -11,6 +12,8 @@ export type AgentRequest =
   /** Sets the clock, and whether forging waits for `forge`. */
   | { readonly op: 'set'; readonly setting: ClockSetting; readonly isHeld: boolean }
   | { readonly op: 'state' }
+  /** Replaces the faults of the node's links and of its clock. */
+  | { readonly op: 'faults'; readonly faults: NodeFaults }
   /** Fills the present slot if it belongs to a delegate of the node. */
   | { readonly op: 'forge' }
   /** Takes blocks of another node, in their order. */
@@ -62,6 +65,7 @@ export interface AgentStart {
   readonly setting: ClockSetting;
   readonly isHeld: boolean;
   readonly impersonated: readonly string[];
+  readonly faults: NodeFaults;
 }
 
 /** What a node says unasked. */

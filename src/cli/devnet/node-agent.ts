@@ -1,14 +1,17 @@
 /** Does what a devnet's supervisor asks, inside a node. */
 
 import type { ControlledParts, NodeControl } from '../../node/node.ts';
-import { MovableClock } from '../../node/movable-clock.ts';
+import { MovableClock, skewed, type ClockSetting } from '../../node/movable-clock.ts';
 import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
-import type { Clock } from '../../ports/clock.ts';
+import type { Clock, Random } from '../../ports/clock.ts';
+import type { Transport } from '../../ports/transport.ts';
 import type { Verifier } from '../../ports/verifier.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { JsonObject, Transaction } from '../../protocol/types.ts';
 import { copyState, writePool } from './node-state.ts';
+import { FaultyTransport } from './faulty-transport.ts';
+import type { NodeFaults } from './faults.ts';
 import { Impersonation } from './impersonation.ts';
 import {
   BLOCKS_GIVEN_MAX,
@@ -22,6 +25,8 @@ import {
 export interface AgentOptions extends AgentStart {
   /** Of the machine. */
   readonly clock: Clock;
+  /** By which a lossy link loses. */
+  readonly random: Random;
   readonly tell: (event: AgentEvent) => void;
   readonly place?: AgentPlace;
 }
@@ -44,12 +49,19 @@ export class NodeAgent implements NodeControl {
   readonly #tell: (event: AgentEvent) => void;
   #isHeld: boolean;
   readonly #place: AgentPlace | undefined;
+  readonly #machine: { readonly clock: Clock; readonly random: Random };
+  #setting: ClockSetting;
+  #faults: NodeFaults;
+  #wire: FaultyTransport | undefined;
   #parts: ControlledParts | undefined;
 
-  constructor({ clock, setting, isHeld, impersonated, tell, place }: AgentOptions) {
+  constructor({ clock, random, setting, isHeld, impersonated, faults, tell, place }: AgentOptions) {
     this.#impersonation = new Impersonation(impersonated);
     this.ed25519 = this.#impersonation.ed25519(defaultEd25519());
-    this.chainClock = new MovableClock(clock, setting);
+    this.#machine = { clock, random };
+    this.#setting = setting;
+    this.#faults = faults;
+    this.chainClock = new MovableClock(clock, skewed(setting, faults.skewMs));
     this.#isHeld = isHeld;
     this.#tell = tell;
     this.#place = place;
@@ -61,6 +73,11 @@ export class NodeAgent implements NodeControl {
 
   verifier(over: Verifier): Verifier {
     return this.#impersonation.verifier(over);
+  }
+
+  wire(over: Transport): Transport {
+    this.#wire = new FaultyTransport({ over, ...this.#machine, links: this.#faults.links });
+    return this.#wire;
   }
 
   built(parts: ControlledParts): void {
@@ -79,11 +96,16 @@ export class NodeAgent implements NodeControl {
   async handle(request: AgentRequest): Promise<AgentState> {
     switch (request.op) {
       case 'set': {
-        this.chainClock.set(request.setting);
+        this.#setting = request.setting;
         this.#isHeld = request.isHeld;
-        if (this.#parts === undefined) break;
-        this.#engine.ownSlots.skipTo(this.#engine.chain.currentSlot());
-        this.#engine.forging.look();
+        this.#moveClock();
+        break;
+      }
+      case 'faults': {
+        this.#faults = request.faults;
+        this.#wire?.set(request.faults.links);
+        this.#moveClock();
+        if (this.#parts === undefined) return CLOSED;
         break;
       }
       case 'state':
@@ -153,6 +175,14 @@ export class NodeAgent implements NodeControl {
       peers: peers.knownPeers().filter(({ state }) => state === 'connected').length,
       poolSize: received + validated + verified + ready,
     };
+  }
+
+  #moveClock(): void {
+    this.chainClock.set(skewed(this.#setting, this.#faults.skewMs));
+    const engine = this.#parts?.engine;
+    // Slots that the clock passed over are empty on purpose.
+    engine?.ownSlots.skipTo(engine.chain.currentSlot());
+    engine?.forging.look();
   }
 
   get #engine() {

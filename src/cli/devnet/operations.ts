@@ -3,6 +3,7 @@
 import { usageError } from '../problems.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';
 import { momentOf } from './moments.ts';
+import type { FaultControl } from './fault-control.ts';
 import type { People } from './people.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { SupervisedNode } from './supervised-node.ts';
@@ -14,6 +15,7 @@ export interface OperationParts {
   readonly timekeeper: Timekeeper;
   readonly snapshots: Snapshots;
   readonly people: People;
+  readonly faults: FaultControl;
   /** Starts one more node, which follows the others. */
   readonly add: () => Promise<SupervisedNode>;
   /** Called when a paused node goes on. */
@@ -25,7 +27,7 @@ export interface OperationParts {
 }
 
 export function operationsOf(parts: OperationParts): ReadonlyMap<string, ControlOperation> {
-  const { nodes, timekeeper, snapshots, people, add, resumed, stop, clockMoved } = parts;
+  const { nodes, timekeeper, snapshots, people, faults, add, resumed, stop, clockMoved } = parts;
   const nodeOf = (parameters: ControlParameters): SupervisedNode => {
     const { node: index } = parameters;
     const found = nodes().find(({ node }) => node.index === index);
@@ -83,6 +85,11 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
       },
     ],
     ['add', async () => rowOf(await add())],
+    ['partition', ({ parts: groups }) => faults.partition(groups)],
+    ['delay', ({ delayMs, nodes: named }) => faults.delay(delayMs, named)],
+    ['loss', ({ loss, nodes: named }) => faults.lose(loss, named)],
+    ['skew', ({ node, skewMs }) => faults.skew(node, skewMs)],
+    ['heal', () => faults.heal()],
     ['mine', (parameters) => moved(timekeeper.mine(slotsOf(parameters)))],
     [
       'mode',
@@ -118,12 +125,13 @@ function modeOf({ mode }: ControlParameters): MiningMode {
   return found;
 }
 
-function devnetOf({ nodes, timekeeper }: OperationParts) {
+function devnetOf({ nodes, timekeeper, faults }: OperationParts) {
   return {
     mode: timekeeper.mode,
     clock: timekeeper.setting.kind,
     time: new Date(timekeeper.nowMs()).toISOString(),
     nodes: nodes().map(rowOf),
+    faults: faults.standing(),
   };
 }
 

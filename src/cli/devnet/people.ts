@@ -5,6 +5,7 @@ import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { addressFault, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { createSigner } from '../../protocol/sign.ts';
+import type { JsonObject } from '../../protocol/types.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
 import { readAccounts, type KnownAccount } from '../genesis/accounts-file.ts';
 import { usageError } from '../problems.ts';
@@ -60,19 +61,30 @@ export class People {
   async fund(address: string, amount: string): Promise<FundedAccount> {
     checkAddress(address);
     if (!BEDDOWS.test(amount)) throw usageError('the amount must be a number of beddows');
-    const { network, timekeeper } = this.#parts;
-    const { params, directory } = network;
-    const [funder] = this.#parts.accounts ?? readAccounts(directory);
-    if (funder === undefined) throw usageError(`${directory}: its accounts.json names no account`);
-    const signer = createSigner(params, defaultEd25519());
-    const transaction = signer.sign({
-      payload: { kind: 'transfer', amount: BigInt(amount), recipientId: address },
-      timestamp: epochTimeS(timekeeper.nowMs(), params),
-      keyPair: keyPairOfPassphrase(funder.passphrase),
-    });
-    const { height } = await timekeeper.confirm(transaction.id, signer.toJson(transaction));
+    const { timekeeper, network } = this.#parts;
+    const [funder] = this.accounts();
+    if (funder === undefined) throw usageError(`${network.directory}: its accounts.json names no account`);
+    const { id, json } = this.transfer(funder, address, BigInt(amount));
+    const { height } = await timekeeper.confirm(id, json);
     const { account } = await timekeeper.ask({ op: 'account', address });
-    return { address, balance: account?.balance ?? '0', transactionId: transaction.id, height };
+    return { address, balance: account?.balance ?? '0', transactionId: id, height };
+  }
+
+  /** @throws ProtocolError `NETWORK_UNREADABLE` for a network that tells no passphrases */
+  accounts(): readonly KnownAccount[] {
+    return this.#parts.accounts ?? readAccounts(this.#parts.network.directory);
+  }
+
+  /** A signed transfer of the chain's present moment. */
+  transfer(from: KnownAccount, address: string, amount: bigint): { readonly id: string; readonly json: JsonObject } {
+    const { timekeeper, network } = this.#parts;
+    const signer = createSigner(network.params, defaultEd25519());
+    const transaction = signer.sign({
+      payload: { kind: 'transfer', amount, recipientId: address },
+      timestamp: epochTimeS(timekeeper.nowMs(), network.params),
+      keyPair: keyPairOfPassphrase(from.passphrase),
+    });
+    return { id: transaction.id, json: signer.toJson(transaction) };
   }
 
   /**

@@ -11,6 +11,8 @@ export interface DevnetRequest {
   /** Folder of the whole devnet. */
   readonly directory: string;
   readonly network: Network;
+  /** Form of the log lines of the nodes; for people unless given. */
+  readonly logFormat?: 'json';
 }
 
 export interface PlannedNode {
@@ -37,7 +39,7 @@ const BLOCK_TIMES_PER_BLOCK = 3;
 
 /** @throws ProtocolError `USAGE` for ports that overlap or lie beyond the last one, or a network without known delegates */
 export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
-  const { nodes, httpPort, wsPort, directory, network } = request;
+  const { nodes, httpPort, wsPort, directory, network, logFormat } = request;
   const { forgers } = network;
   if (forgers === undefined) throw usageError(`${network.directory}: has no forgers.json, so no devnet can run it`);
   const { activeDelegates } = network.params;
@@ -82,6 +84,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
         pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
         // One process for each core is plenty here.
         verifier: { threads: 0 },
+        ...(logFormat === undefined ? {} : { log: { format: logFormat } }),
       },
     };
   });
@@ -90,7 +93,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 /** A node that joins the others later: it follows them and forges nothing, as all delegates are dealt out. */
 export function planFollower(
   nodes: readonly PlannedNode[],
-  { httpPort, wsPort, directory, network }: Omit<DevnetRequest, 'nodes'>,
+  { httpPort, wsPort, directory, network, logFormat }: Omit<DevnetRequest, 'nodes'>,
 ): PlannedNode {
   const index = nodes.length;
   const folder = join(directory, `node-${index}`);
@@ -112,6 +115,7 @@ export function planFollower(
       forging: { enabled: false },
       pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
       verifier: { threads: 0 },
+      ...(logFormat === undefined ? {} : { log: { format: logFormat } }),
     },
   };
 }

@@ -8,7 +8,8 @@ import { messageOf } from '../../primitives/errors.ts';
 import { checkPortsFree } from '../ports.ts';
 import type { LinkOptions } from './agent-link.ts';
 import { removeControlFile, writeControlFile } from './control-file.ts';
-import { startControlServer } from './control-server.ts';
+import { startControlServer, type ControlOperation } from './control-server.ts';
+import { FaultControl } from './fault-control.ts';
 import { readClock, writeClock, writeNodeFolder } from './folder.ts';
 import { operationsOf } from './operations.ts';
 import { People } from './people.ts';
@@ -35,7 +36,16 @@ export interface SessionOptions {
   readonly screen: Screen;
   readonly stop: AbortController;
   readonly untilHeight?: number;
-  readonly onReady?: (result: DevnetResult) => void;
+  readonly onReady?: (result: DevnetResult, session: RunningSession) => void;
+  /** Of the nodes' log lines; for people unless given. */
+  readonly logFormat?: 'json';
+}
+
+/** What can be asked of a devnet inside its own process. */
+export interface RunningSession {
+  readonly operations: ReadonlyMap<string, ControlOperation>;
+  readonly nodes: () => readonly SupervisedNode[];
+  readonly people: People;
 }
 
 const TOKEN_BYTES = 32;
@@ -45,7 +55,8 @@ export async function runSession(options: SessionOptions): Promise<DevnetResult 
   const { directory, network, screen, stop } = options;
   const session = new Session(options);
   const token = hexOf(randomBytes(TOKEN_BYTES));
-  const control = await startControlServer(session.operations(), token);
+  const operations = session.operations();
+  const control = await startControlServer(operations, token);
   try {
     writeControlFile(directory, { port: control.port, token });
     return await runDevnet({
@@ -57,7 +68,8 @@ export async function runSession(options: SessionOptions): Promise<DevnetResult 
       parts: session.parts,
       attach: (nodes) => session.attach(nodes),
       ...(options.untilHeight === undefined ? {} : { untilHeight: options.untilHeight }),
-      ...(options.onReady === undefined ? {} : { onReady: options.onReady }),
+      onReady: (result) =>
+        options.onReady?.(result, { operations, nodes: () => session.nodes, people: session.people }),
     });
   } finally {
     session.close();
@@ -70,6 +82,7 @@ class Session {
   readonly #options: SessionOptions;
   readonly #timekeeper: Timekeeper;
   readonly #people: People;
+  readonly #faults: FaultControl;
   #nodes: SupervisedNode[] = [];
   /** Planned nodes that have been up once; undefined when all have. */
   #missing: Set<number> | undefined;
@@ -86,10 +99,20 @@ class Session {
         this.#nodes.flatMap(({ process, stateName }) =>
           stateName === 'running' && process?.link?.isUsable === true ? [process.link] : [],
         ),
+      partOf: (link) => this.#faults.partOf(link),
       note: (line) => options.screen.note(line),
     });
+    this.#faults = new FaultControl({ nodes: () => this.#nodes, timekeeper: this.#timekeeper });
     const { directory, network } = options;
     this.#people = new People({ directory, network, timekeeper: this.#timekeeper });
+  }
+
+  get nodes(): readonly SupervisedNode[] {
+    return this.#nodes;
+  }
+
+  get people(): People {
+    return this.#people;
   }
 
   get parts() {
@@ -111,6 +134,7 @@ class Session {
       nodes: () => this.#nodes,
       timekeeper: this.#timekeeper,
       people: this.#people,
+      faults: this.#faults,
       snapshots: new Snapshots({
         directory,
         networkName: network.name,
@@ -132,11 +156,12 @@ class Session {
   #linkOf({ index }: PlannedNode): LinkOptions {
     const { setting, isHeld } = this.#timekeeper;
     return {
-      first: { setting, isHeld, impersonated: this.#people.impersonated },
+      first: { setting, isHeld, impersonated: this.#people.impersonated, faults: this.#faults.of(index) },
       onReturn: () => this.#welcome(index),
       onEvent: (event) => {
-        if (event.event === 'transaction') this.#timekeeper.transactionArrived(event.id, event.transaction);
-        else this.#ready(index);
+        if (event.event === 'transaction') {
+          this.#timekeeper.transactionArrived(event.id, event.transaction, this.#nodes[index]?.process?.link);
+        } else this.#ready(index);
       },
     };
   }
@@ -150,26 +175,34 @@ class Session {
     if (this.#missing.size > 0) return;
     this.#missing = undefined;
     const { directory, screen } = this.#options;
-    this.#timekeeper
-      .begin(readClock(directory))
+    // Faults may have been set while nodes were starting.
+    this.#faults
+      .tell()
+      .then(() => this.#timekeeper.begin(readClock(directory)))
       .catch((error: unknown) => screen.note(`the devnet could not begin: ${messageOf(error)}`));
   }
 
   #welcome(index: number): void {
     const link = this.#nodes[index]?.process?.link;
+    if (link === undefined) return;
     // One that is gone again is welcomed when it is back.
-    if (link !== undefined) this.#timekeeper.welcome(link).catch(() => undefined);
+    link
+      .ask({ op: 'faults', faults: this.#faults.of(index) })
+      .then(() => this.#timekeeper.welcome(link))
+      .catch(() => undefined);
   }
 
   async #add(): Promise<SupervisedNode> {
-    const { directory, network, httpPort, wsPort, restart } = this.#options;
+    const { directory, network, httpPort, wsPort, restart, logFormat } = this.#options;
     const plans = this.#nodes.map(({ node }) => node);
-    const plan = planFollower(plans, { httpPort, wsPort, directory, network });
+    const log = logFormat === undefined ? {} : { logFormat };
+    const plan = planFollower(plans, { httpPort, wsPort, directory, network, ...log });
     await checkPortsFree([plan.httpPort, plan.wsPort].map((port) => ({ host: DEVNET_HOST, port })));
     writeNodeFolder(plan);
     const { start, client, nowMs } = this.parts;
     const node = new SupervisedNode({ node: plan, client: client(plan), restart, start, nowMs });
     this.#nodes.push(node);
+    await this.#faults.tell();
     return node;
   }
 

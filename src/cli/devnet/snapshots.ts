@@ -180,8 +180,12 @@ export class Snapshots {
   }
 }
 
+export function isSnapshotName(name: string): boolean {
+  return NAME.test(name);
+}
+
 function checkName(name: string): void {
-  if (NAME.test(name)) return;
+  if (isSnapshotName(name)) return;
   throw usageError(
     'the name of a snapshot has 1 to 64 letters, digits, `-`, `_` and `.`, and begins with a letter or digit',
   );

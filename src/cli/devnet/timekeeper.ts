@@ -212,7 +212,7 @@ export class Timekeeper {
     return this.#lane.run(async () => {
       let { tip } = await link.ask(this.#setRequest());
       for (;;) {
-        const from = await this.#highest();
+        const from = await this.#highest(this.#reachedBy(link));
         if (from === undefined || from.state.tip.height <= tip.height) return;
         const { blocks = [] } = await from.link.ask({ op: 'give', aboveHeight: tip.height });
         const after = await link.ask({ op: 'take', blocks });
@@ -283,7 +283,10 @@ export class Timekeeper {
     const { params } = this.#options;
     const states = await this.#askAll({ op: 'state' });
     let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
-    let lastSlot = Math.max(...states.map(({ tip }) => tip.slot));
+    // A node whose clock is ahead may have a block of a slot to come, which says nothing of the others.
+    const filledBy = (those: readonly AgentState[]): number =>
+      Math.max(-1, ...those.map(({ tip }) => tip.slot).filter((slot) => slot <= slotAtMs(this.nowMs(), params)));
+    let lastSlot = filledBy(states);
     let [emptySlots, transactions] = [0, 0];
     for (let mined = 0; mined < count && !this.#isStopped; mined += 1) {
       const slot = Math.max(slotAtMs(this.nowMs(), params), lastSlot + 1);
@@ -292,15 +295,18 @@ export class Timekeeper {
       // All know the time before anybody sees a block of it.
       await this.#askAll({ op: 'set', setting: this.#setting, isHeld: true });
       const answers = await this.#answers(this.#options.links(), { op: 'forge' });
-      const forger = answers.find(({ state: { forged } }) => forged !== undefined);
-      if (forger?.state.forged === undefined) {
-        emptySlots += 1;
-        continue;
+      // Nodes whose clocks are skewed, or whose chains differ, may each have a forger of their own.
+      const forgers = answers.flatMap(({ link, state: { forged }, state: after }) =>
+        forged === undefined ? [] : [{ link, forged, after }],
+      );
+      if (forgers.length === 0) emptySlots += 1;
+      // The next slot may have begun before the forger was asked.
+      lastSlot = Math.max(lastSlot, filledBy(forgers.map(({ after }) => after)));
+      for (const { link, forged, after } of forgers) {
+        state = after;
+        transactions = Number(forged['numberOfTransactions'] ?? 0);
+        await this.#ask(this.#reachedBy(link), { op: 'take', blocks: [forged] });
       }
-      const { forged } = forger.state;
-      state = forger.state;
-      transactions = Number(forged['numberOfTransactions'] ?? 0);
-      await this.#ask(this.#reachedBy(forger.link), { op: 'take', blocks: [forged] });
     }
     return { state, emptySlots, transactions };
   }
@@ -357,8 +363,8 @@ export class Timekeeper {
     return links().filter((each) => partOf(each) === partOf(link));
   }
 
-  async #highest(): Promise<Answered | undefined> {
-    const answers = this.#options.links().map(async (link) => ({ link, state: await link.ask({ op: 'state' }) }));
+  async #highest(links = this.#options.links()): Promise<Answered | undefined> {
+    const answers = links.map(async (link) => ({ link, state: await link.ask({ op: 'state' }) }));
     const settled = await Promise.allSettled(answers);
     return settled
       .flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))

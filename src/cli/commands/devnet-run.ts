@@ -1,0 +1,163 @@
+/** `bloomery devnet run`: a scenario on a devnet of its own, which is gone afterwards. */
+
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { bloomeryHome } from '../../config/network.ts';
+import { systemRandom } from '../../node/system.ts';
+import { messageOf } from '../../primitives/errors.ts';
+import { lockDevnetFolder, placedNetwork, writeDevnetFolder } from '../devnet/folder.ts';
+import { freePorts } from '../devnet/free-ports.ts';
+import { chooseNetwork } from '../devnet/network.ts';
+import { paceOf } from '../devnet/pace.ts';
+import { DEVNET_HOST, planDevnet } from '../devnet/plan.ts';
+import { junitOf } from '../devnet/scenario/junit.ts';
+import { readScenarioFile } from '../devnet/scenario/read-scenario.ts';
+import { runScenario, type StepResult } from '../devnet/scenario/run-scenario.ts';
+import type { Scenario } from '../devnet/scenario/scenario.ts';
+import { runSession, type RunningSession } from '../devnet/session.ts';
+import type { ScenarioFlags } from '../flags.ts';
+import { note, printLine } from '../output.ts';
+import { checkPortsFree } from '../ports.ts';
+import { EXIT, usageError } from '../problems.ts';
+import { STOP_SIGNALS } from '../stop-request.ts';
+
+/** @throws ProtocolError for a scenario that cannot be read, and a devnet that fails */
+export async function devnetRun(file: string, flags: ScenarioFlags): Promise<void> {
+  const scenario = readScenarioFile(file);
+  if (flags.junit !== undefined) checkWritable(flags.junit);
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-scenario-'));
+  const stop = new AbortController();
+  const onSignal = (): void => stop.abort();
+  for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+  const results: StepResult[] = [];
+  let error: Error | undefined;
+  let isWhole = false;
+  let hasBegun = false;
+  try {
+    const begins = (): void => void (hasBegun = true);
+    isWhole = await play({ scenario, file, directory, flags, stop, results, begins });
+  } catch (thrown) {
+    error = thrown instanceof Error ? thrown : new Error(messageOf(thrown));
+  }
+  const failed = results.some(({ failure }) => failure !== undefined);
+  const hasPassed = isWhole && !failed && error === undefined;
+  // Somebody who stops a run does not want to know why it failed.
+  const isStopped = !isWhole && !failed && error === undefined;
+  if (hasPassed || isStopped || !hasBegun) rmSync(directory, { recursive: true, force: true });
+  else note(`the logs of the nodes are in ${directory}`);
+  if (flags.junit !== undefined) {
+    const reason = error === undefined ? (isStopped ? 'the run was stopped' : undefined) : messageOf(error);
+    writeFileSync(flags.junit, junitOf({ scenario, results, ...(reason === undefined ? {} : { error: reason }) }));
+  }
+  if (error !== undefined) throw error;
+  if (isStopped) note(`stopped after ${results.length} of ${scenario.steps.length} steps`);
+  else if (hasPassed) printLine(`passed: ${scenario.name}, ${results.length} steps`);
+  else printLine(`failed: ${scenario.name}, at step ${results.length} of ${scenario.steps.length}`);
+  if (!hasPassed) process.exitCode = EXIT.failed;
+}
+
+/** @throws ProtocolError `USAGE`: nobody should learn it after minutes, with the results lost */
+function checkWritable(file: string): void {
+  try {
+    closeSync(openSync(file, 'a'));
+  } catch (error) {
+    throw usageError(`${file}: the results cannot be written there: ${messageOf(error)}`);
+  }
+}
+
+interface Play {
+  readonly scenario: Scenario;
+  readonly file: string;
+  readonly directory: string;
+  readonly flags: ScenarioFlags;
+  readonly stop: AbortController;
+  /** Gets what becomes of each step. */
+  readonly results: StepResult[];
+  /** Called before the first node is started. */
+  readonly begins: () => void;
+}
+
+/** @returns whether all steps had their turn, or one failed; false when somebody stopped the run */
+async function play({ scenario, file, directory, flags, stop, results, begins }: Play): Promise<boolean> {
+  const { devnet } = scenario;
+  const network = devnet.network?.startsWith('.') === true ? resolve(dirname(file), devnet.network) : devnet.network;
+  const { network: _, ...others } = devnet;
+  const chosen = await chooseNetwork(
+    { ...others, ...(network === undefined ? {} : { network }) },
+    bloomeryHome(process.env),
+  );
+  try {
+    const pace = paceOf(devnet.blockTime, devnet.mine);
+    const placed = placedNetwork(chosen, pace.slotS, directory);
+    const { httpPort, wsPort } = await portsOf(flags, scenario);
+    const logFormat = 'json';
+    const request = { nodes: devnet.nodes, httpPort, wsPort, directory, network: placed, logFormat } as const;
+    const nodes = planDevnet(request);
+    await checkPortsFree(
+      nodes.flatMap((node) => [node.httpPort, node.wsPort]).map((port) => ({ host: DEVNET_HOST, port })),
+    );
+    // What a scenario expects of the logs is read from them.
+    delete process.env['BLOOMERY_LOG_FORMAT'];
+    const lock = lockDevnetFolder(directory);
+    try {
+      writeDevnetFolder(directory, nodes, chosen.network, placed);
+      printLine(`${scenario.name}: ${devnet.nodes} nodes of ${placed.name} start`);
+      begins();
+      let played: Promise<boolean> | undefined;
+      await runSession({
+        ...{ directory, network: placed, nodes, httpPort, wsPort, stop, logFormat },
+        // A node that ends by itself is a finding.
+        restart: 'never',
+        mode: devnet.mine,
+        screen: { show: () => undefined, note },
+        ...(pace.intervalMs === undefined ? {} : { intervalMs: pace.intervalMs }),
+        onReady: (__, session) => {
+          played = steps(scenario, session, stop.signal, results).finally(() => stop.abort());
+          // It is looked at when the devnet has ended.
+          played.catch(() => undefined);
+        },
+      });
+      return (await played) ?? false;
+    } finally {
+      lock.release();
+    }
+  } finally {
+    chosen.dispose();
+  }
+}
+
+/** @returns false when somebody stopped the run */
+async function steps(
+  scenario: Scenario,
+  session: RunningSession,
+  stop: AbortSignal,
+  results: StepResult[],
+): Promise<boolean> {
+  await runScenario({
+    scenario,
+    session,
+    stop,
+    told: (result, number) => {
+      results.push(result);
+      const { step, tookMs, failure } = result;
+      const place = `${number} of ${scenario.steps.length}  ${step.text}`;
+      if (failure === undefined) printLine(`ok      ${place}  (${(tookMs / 1000).toFixed(1)} s)`);
+      else printLine(`FAILED  ${place}  (line ${step.line}): ${failure}`);
+    },
+  });
+  return !stop.aborted;
+}
+
+async function portsOf(flags: ScenarioFlags, { devnet, steps: all }: Scenario) {
+  // A node that is added later has the next port.
+  const added = all.filter(({ work }) => work.kind === 'operation' && work.operation === 'add').length;
+  const count = devnet.nodes + added;
+  const { httpPort, wsPort } = flags;
+  if ((httpPort === undefined) !== (wsPort === undefined)) {
+    throw usageError('give both --http-port and --ws-port, or neither for free ports');
+  }
+  if (httpPort !== undefined && wsPort !== undefined) return { httpPort, wsPort };
+  const first = await freePorts(2 * count, () => systemRandom.fraction());
+  return { httpPort: first, wsPort: first + count };
+}

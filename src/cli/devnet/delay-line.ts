@@ -1,0 +1,51 @@
+/** Work that is done later, in the order in which it came, also when the delay shrinks meanwhile. */
+
+import type { Clock, Timer } from '../../ports/clock.ts';
+
+interface Entry {
+  readonly dueMs: number;
+  readonly work: () => void;
+}
+
+export class DelayLine {
+  readonly #clock: Clock;
+  readonly #entriesMax: number;
+  #entries: Entry[] = [];
+  #timer: Timer | undefined;
+
+  /** @param entriesMax work that comes when so much waits is dropped */
+  constructor(clock: Clock, entriesMax: number) {
+    this.#clock = clock;
+    this.#entriesMax = entriesMax;
+  }
+
+  /** Does the work at once when there is no delay and nothing waits. */
+  push(delayMs: number, work: () => void): void {
+    if (delayMs <= 0 && this.#entries.length === 0) {
+      work();
+      return;
+    }
+    if (this.#entries.length >= this.#entriesMax) return;
+    const lastMs = this.#entries.at(-1)?.dueMs ?? 0;
+    this.#entries.push({ dueMs: Math.max(lastMs, this.#clock.nowMs() + delayMs), work });
+    this.#arm();
+  }
+
+  /** Drops what waits. */
+  clear(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#entries = [];
+  }
+
+  #arm(): void {
+    const [first] = this.#entries;
+    if (first === undefined || this.#timer !== undefined) return;
+    this.#timer = this.#clock.after(Math.max(0, first.dueMs - this.#clock.nowMs()), () => {
+      this.#timer = undefined;
+      const nowMs = this.#clock.nowMs();
+      while (this.#entries[0] !== undefined && this.#entries[0].dueMs <= nowMs) this.#entries.shift()?.work();
+      this.#arm();
+    });
+  }
+}

@@ -1,0 +1,123 @@
+/** Sets the faults of a running devnet, checked before anything changes, and tells them to its nodes. */
+
+import { usageError } from '../problems.ts';
+import { DELAY_MS_MAX, SKEW_MS_MAX } from './fault-words.ts';
+import { DevnetFaults, type NodeFaults, type StandingFaults } from './faults.ts';
+import type { AgentLink } from './messages.ts';
+import type { SupervisedNode } from './supervised-node.ts';
+import type { Timekeeper } from './timekeeper.ts';
+
+export interface FaultControlParts {
+  /** All of the devnet, whether they run or not. */
+  readonly nodes: () => readonly Pick<SupervisedNode, 'node' | 'process' | 'stateName'>[];
+  readonly timekeeper: Timekeeper;
+}
+
+export class FaultControl {
+  readonly #parts: FaultControlParts;
+  readonly #faults = new DevnetFaults();
+
+  constructor(parts: FaultControlParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Cuts the network, in the place of an earlier cut. Nodes that no part names form one more.
+   *
+   * @throws ProtocolError `USAGE` for a node that there is not, one of two parts, or parts that cut nothing
+   */
+  partition(parts: unknown): Promise<StandingFaults> {
+    const lists: readonly unknown[] = Array.isArray(parts) ? parts : [parts];
+    const named = lists.map((part) => this.#checkedNodes(part));
+    const all = named.flat();
+    const twice = all.find((node, position) => all.indexOf(node) !== position);
+    if (twice !== undefined) throw usageError(`node ${twice} is named twice: it can be of one part only`);
+    if (named.length < 2 && all.length === this.#numbers().length) {
+      throw usageError('one part of all nodes cuts nothing: name two parts, or end a partition with heal');
+    }
+    return this.#change(() => this.#faults.partition(named));
+  }
+
+  /** @throws ProtocolError `USAGE` */
+  delay(delayMs: unknown, nodes: unknown): Promise<StandingFaults> {
+    const ms = within(delayMs, 0, DELAY_MS_MAX, 'the delay must be a number of milliseconds');
+    const named = nodes === undefined ? undefined : this.#checkedNodes(nodes);
+    return this.#change(() => this.#faults.delay(ms, named));
+  }
+
+  /** @throws ProtocolError `USAGE` */
+  lose(loss: unknown, nodes: unknown): Promise<StandingFaults> {
+    const share = within(loss, 0, 1, 'the loss must be a share');
+    const named = nodes === undefined ? undefined : this.#checkedNodes(nodes);
+    return this.#change(() => this.#faults.lose(share, named));
+  }
+
+  /** @throws ProtocolError `USAGE` */
+  skew(node: unknown, skewMs: unknown): Promise<StandingFaults> {
+    const [index = 0] = this.#checkedNodes([node]);
+    const ms = within(skewMs, -SKEW_MS_MAX, SKEW_MS_MAX, 'the distance of the clock must be a number of milliseconds');
+    return this.#change(() => this.#faults.skew(index, Math.round(ms)));
+  }
+
+  /** Ends partition, delays, losses and skews. */
+  heal(): Promise<StandingFaults> {
+    return this.#change(() => this.#faults.heal());
+  }
+
+  standing(): StandingFaults {
+    return this.#faults.standing(this.#numbers());
+  }
+
+  /** Nodes of one part have the same answer. One whose process has ended is in none. */
+  partOf(link: AgentLink): unknown {
+    const index = this.#parts.nodes().find(({ process }) => process?.link === link)?.node.index;
+    return this.#faults.partOf(index ?? -1);
+  }
+
+  /** What a node begins with. */
+  of(index: number): NodeFaults {
+    return this.#faults.of(
+      index,
+      this.#parts.nodes().map(({ node }) => node),
+    );
+  }
+
+  /** Tells all nodes that run what stands: one that does not answer is told when it comes back. */
+  async tell(): Promise<void> {
+    await Promise.allSettled(
+      this.#parts.nodes().flatMap(({ node, process, stateName }) => {
+        const link = stateName === 'running' ? process?.link : undefined;
+        return link?.isUsable === true ? [link.ask({ op: 'faults', faults: this.of(node.index) })] : [];
+      }),
+    );
+  }
+
+  /** Between two blocks, so that none is half through the network. */
+  #change(change: () => void): Promise<StandingFaults> {
+    return this.#parts.timekeeper.exclusively(async () => {
+      change();
+      await this.tell();
+      return this.standing();
+    });
+  }
+
+  #numbers(): readonly number[] {
+    return this.#parts.nodes().map(({ node }) => node.index);
+  }
+
+  #checkedNodes(value: unknown): readonly number[] {
+    const known = this.#numbers();
+    if (!Array.isArray(value) || value.length === 0) throw usageError('numbers of nodes are missing');
+    return value.map((node: unknown) => {
+      const found = known.find((each) => each === node);
+      if (found === undefined)
+        throw usageError(`there is no node ${String(node)}: the last one is ${known.length - 1}`);
+      return found;
+    });
+  }
+}
+
+function within(value: unknown, least: number, most: number, sentence: string): number {
+  if (typeof value === 'number' && value >= least && value <= most) return value;
+  throw usageError(`${sentence} from ${least} to ${most}`);
+}

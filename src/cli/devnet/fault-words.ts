@@ -1,0 +1,82 @@
+/** Faults as people type them. */
+
+import { usageError } from '../problems.ts';
+
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+/** A question is unanswered after ten seconds: what is much slower is cut. */
+export const DELAY_MS_MAX = 60_000;
+/** Far beyond what any rule of a chain compares clocks with. */
+export const SKEW_MS_MAX = 86_400_000;
+
+/**
+ * Parts of a network: `0,1|2,3`, in one text or several.
+ *
+ * @throws ProtocolError `USAGE` for anything else
+ */
+export function partsOfText(texts: readonly string[]): readonly (readonly number[])[] {
+  return texts
+    .flatMap((text) => text.split('|'))
+    .map((part) => {
+      if (!/^\s*\d{1,2}(\s*,\s*\d{1,2})*\s*$/.test(part)) {
+        throw usageError(
+          `\`${part}\` is no part of a network: give the numbers of its nodes, such as 0,1 or '0,1|2,3'`,
+        );
+      }
+      return part.split(',').map(Number);
+    });
+}
+
+/**
+ * Numbers of nodes: `1,2`, in one text or several.
+ *
+ * @returns undefined for none
+ * @throws ProtocolError `USAGE` for anything else
+ */
+export function nodesOfText(texts: readonly string[]): readonly number[] | undefined {
+  if (texts.length === 0) return undefined;
+  return texts.flatMap((text) => {
+    if (/^\d{1,2}(,\d{1,2})*$/.test(text)) return text.split(',').map(Number);
+    throw usageError(`\`${text}\` names no nodes: give their numbers, such as 1 or 1,2`);
+  });
+}
+
+/** @throws ProtocolError `USAGE` for what is no time from 0 to a minute */
+export function delayMsOfText(text: string): number {
+  const delayMs = durationMsOf(text);
+  if (delayMs !== undefined && delayMs <= DELAY_MS_MAX) return delayMs;
+  throw usageError(`\`${text}\` is no delay: give a time from 0ms to ${DELAY_MS_MAX / 1000}s, such as 150ms`);
+}
+
+/**
+ * @returns 0 to 1
+ * @throws ProtocolError `USAGE` for what is no share from 0% to 100%
+ */
+export function lossOfText(text: string): number {
+  const percent = /^(\d{1,3}(?:\.\d{1,3})?)%$/.exec(text)?.[1];
+  if (percent !== undefined && Number(percent) <= 100) return Number(percent) / 100;
+  throw usageError(`\`${text}\` is no share of messages: give one from 0% to 100%, such as 5%`);
+}
+
+/** @throws ProtocolError `USAGE` for what is no time with a sign, or longer than a day */
+export function skewMsOfText(text: string): number {
+  const sign = /^[+-]/.exec(text)?.[0];
+  const skewMs = durationMsOf(sign === undefined ? text : text.slice(1));
+  if (skewMs !== undefined && skewMs <= SKEW_MS_MAX && (sign !== undefined || skewMs === 0)) {
+    // There is a zero below zero, which is another value than 0.
+    return sign === '-' && skewMs > 0 ? -skewMs : skewMs;
+  }
+  throw usageError(`\`${text}\` is no distance of a clock: give +3s, -500ms or 0s, at most a day`);
+}
+
+/** Whole milliseconds of `150ms`, `1.5s`, `2m`, `1h`; undefined for anything else. */
+export function durationMsOf(text: string): number | undefined {
+  const found = /^(\d{1,8}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text);
+  const unitMs = UNITS_MS[found?.[2] ?? ''];
+  if (found === null || unitMs === undefined) return undefined;
+  const ms = Number(found[1]) * unitMs;
+  return Number.isInteger(ms) ? ms : undefined;
+}
+
+export function durationText(ms: number): string {
+  return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
+}

@@ -1,0 +1,243 @@
+/**
+ * The wire of a devnet's node with faults of its links: cut, slow, lossy. Only the agent of a devnet's node makes one; nothing
+ * that `bloomery start` loads does.
+ *
+ * Both ends of a link know its faults, and each acts where it sees one peer: the sender on messages and questions, the
+ * receiver on answers and on what a peer says of itself, which its sender tells to all at once. What crosses the line itself
+ * (handshakes, heartbeats, the measured round trip) is as it is, so connections stay.
+ */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { Clock, Random, Timer } from '../../ports/clock.ts';
+import { REQUEST_TIMEOUT_MS } from '../../ports/rates.ts';
+import type {
+  AnswerTo,
+  CloseReason,
+  Connection,
+  NodeInfo,
+  PeerAddress,
+  PeerId,
+  PeerInfo,
+  PeerMessage,
+  PeerRequest,
+  Transport,
+  TransportHandlers,
+} from '../../ports/transport.ts';
+import { DelayLine } from './delay-line.ts';
+import type { LinkFaults, NodeFaults } from './faults.ts';
+
+export interface FaultyTransportOptions {
+  readonly over: Transport;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly links: NodeFaults['links'];
+}
+
+const NONE: LinkFaults = { isCut: false, delayMs: 0, loss: 0 };
+const CUT: CloseReason = { code: 1006, reason: 'the devnet has cut this link' };
+/** Messages of a peer that wait out their delay: more than a node sends in the longest one. */
+const WAITING_MAX = 2_000;
+
+interface Question {
+  fail(reason: string): void;
+  /** From now on the answer has as long as one may take; before, the wire below has its own patience. */
+  limit(): void;
+}
+
+/** What is between this node and a peer. */
+interface Line {
+  readonly outgoing: DelayLine;
+  readonly incoming: DelayLine;
+  /** Those that wait for an answer. */
+  readonly asked: Set<Question>;
+  /** What the peer said of itself last, and what of it has arrived or is on its way. */
+  said: PeerInfo | undefined;
+  heard: PeerInfo | undefined;
+}
+
+export class FaultyTransport implements Transport {
+  readonly #options: FaultyTransportOptions;
+  readonly #lines = new Map<PeerId, Line>();
+  #faults: ReadonlyMap<number, LinkFaults>;
+  #handlers: TransportHandlers | undefined;
+
+  constructor(options: FaultyTransportOptions) {
+    this.#options = options;
+    this.#faults = byPort(options.links);
+  }
+
+  /** Replaces the faults. Over links that carry again what they did not, peers' latest words of themselves arrive now. */
+  set(links: NodeFaults['links']): void {
+    this.#faults = byPort(links);
+    for (const [peerId, line] of this.#lines) {
+      // Their answers may be lost now.
+      if (this.#faultsOf(peerId) !== NONE) for (const question of line.asked) question.limit();
+      if (line.said !== line.heard && this.#faultsOf(peerId).loss === 0) this.#hear(peerId, line);
+    }
+  }
+
+  start(handlers: TransportHandlers): Promise<void> {
+    this.#handlers = handlers;
+    return this.#options.over.start({
+      answer: (peerId, request) => handlers.answer(peerId, request),
+      message: (peerId, message) => {
+        // The other end may not know of a cut yet.
+        if (!this.#faultsOf(peerId).isCut) handlers.message(peerId, message);
+      },
+      connected: (connection) => handlers.connected(connection),
+      disconnected: (peerId, direction, reason) => {
+        this.#forget(peerId, reason.reason);
+        handlers.disconnected(peerId, direction, reason);
+      },
+      updated: (peerId, info) => this.#updated(peerId, info),
+      fault: (peerId, fault, detail) => handlers.fault(peerId, fault, detail),
+      admits: (ip) => handlers.admits(ip),
+      isNamed: (ip) => handlers.isNamed?.(ip) ?? false,
+      evict: (inbound) => handlers.evict(inbound),
+    });
+  }
+
+  async connect(address: PeerAddress): Promise<PeerId> {
+    const refuseCut = (): void => {
+      if (!(this.#faults.get(address.wsPort)?.isCut ?? false)) return;
+      throw new ProtocolError('DIAL_FAILED', { peerId: `${address.ip}:${address.wsPort}`, ...CUT });
+    };
+    refuseCut();
+    const { delayMs } = this.#faults.get(address.wsPort) ?? NONE;
+    if (delayMs > 0) {
+      // There and back.
+      await new Promise<void>((resolve) => void this.#options.clock.after(2 * delayMs, resolve));
+      refuseCut();
+    }
+    return this.#options.over.connect(address);
+  }
+
+  disconnect(peerId: PeerId, reason: CloseReason): void {
+    this.#options.over.disconnect(peerId, reason);
+  }
+
+  connections(): readonly Connection[] {
+    return this.#options.over.connections();
+  }
+
+  request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>> {
+    const { over, clock } = this.#options;
+    if (!this.#isConnected(peerId)) return over.request(peerId, request);
+    const line = this.#lineOf(peerId);
+    return new Promise((resolve, reject) => {
+      let timer: Timer | undefined;
+      const settled = (): void => {
+        line.asked.delete(question);
+        timer?.cancel();
+      };
+      const question: Question = {
+        fail: (reason) => {
+          settled();
+          reject(new ProtocolError('REQUEST_FAILED', { peerId, request: request.kind, reason }));
+        },
+        limit: () => {
+          timer ??= clock.after(REQUEST_TIMEOUT_MS, () => question.fail('no answer'));
+        },
+      };
+      line.asked.add(question);
+      if (this.#faultsOf(peerId) !== NONE) question.limit();
+      const arrived = (settle: () => void): void => {
+        if (!line.asked.has(question)) return;
+        this.#cross(peerId, line.incoming, () => {
+          if (!line.asked.has(question)) return;
+          settled();
+          settle();
+        });
+      };
+      this.#cross(peerId, line.outgoing, () => {
+        if (!line.asked.has(question)) return;
+        over.request(peerId, request).then(
+          (answer) => arrived(() => resolve(answer)),
+          (error: Error) => arrived(() => reject(error)),
+        );
+      });
+    });
+  }
+
+  send(peerId: PeerId, message: PeerMessage): void {
+    if (!this.#isConnected(peerId)) return;
+    this.#cross(peerId, this.#lineOf(peerId).outgoing, () => this.#options.over.send(peerId, message));
+  }
+
+  announce(info: NodeInfo): void {
+    this.#options.over.announce(info);
+  }
+
+  async close(): Promise<void> {
+    for (const peerId of [...this.#lines.keys()]) this.#forget(peerId, 'the transport is closed');
+    await this.#options.over.close();
+  }
+
+  /** Does the work after the delay of the link, unless the link loses it, or is cut then. */
+  #cross(peerId: PeerId, line: DelayLine, work: () => void): void {
+    const { isCut, delayMs, loss } = this.#faultsOf(peerId);
+    if (isCut || this.#isLost(loss)) return;
+    line.push(delayMs, () => {
+      if (!this.#faultsOf(peerId).isCut) work();
+    });
+  }
+
+  #updated(peerId: PeerId, info: PeerInfo): void {
+    const line = this.#lineOf(peerId);
+    line.said = info;
+    this.#hear(peerId, line);
+  }
+
+  #hear(peerId: PeerId, line: Line): void {
+    const { said } = line;
+    const { isCut, delayMs, loss } = this.#faultsOf(peerId);
+    if (said === undefined || isCut || this.#isLost(loss)) return;
+    line.heard = said;
+    line.incoming.push(delayMs, () => {
+      const hasArrived = !this.#faultsOf(peerId).isCut;
+      line.heard = hasArrived ? said : undefined;
+      if (hasArrived) this.#handlers?.updated(peerId, said);
+    });
+  }
+
+  #isLost(loss: number): boolean {
+    return loss > 0 && this.#options.random.fraction() < loss;
+  }
+
+  #faultsOf(peerId: PeerId): LinkFaults {
+    return this.#faults.get(Number(peerId.slice(peerId.lastIndexOf(':') + 1))) ?? NONE;
+  }
+
+  #isConnected(peerId: PeerId): boolean {
+    return this.#options.over.connections().some((connection) => connection.peerId === peerId);
+  }
+
+  #lineOf(peerId: PeerId): Line {
+    const known = this.#lines.get(peerId);
+    if (known !== undefined) return known;
+    const { clock } = this.#options;
+    const line: Line = {
+      outgoing: new DelayLine(clock, WAITING_MAX),
+      incoming: new DelayLine(clock, WAITING_MAX),
+      asked: new Set(),
+      said: undefined,
+      heard: undefined,
+    };
+    this.#lines.set(peerId, line);
+    return line;
+  }
+
+  /** Ends what waits for a peer that is gone. */
+  #forget(peerId: PeerId, reason: string): void {
+    const line = this.#lines.get(peerId);
+    if (line === undefined) return;
+    this.#lines.delete(peerId);
+    line.outgoing.clear();
+    line.incoming.clear();
+    for (const question of [...line.asked]) question.fail(reason);
+  }
+}
+
+function byPort(links: NodeFaults['links']): ReadonlyMap<number, LinkFaults> {
+  return new Map(links.map(({ wsPort, ...faults }) => [wsPort, faults]));
+}

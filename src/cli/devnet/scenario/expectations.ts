@@ -1,0 +1,198 @@
+/** Looks whether what a scenario expects is true, over the nodes' HTTP interfaces and logs, as anybody could. */
+
+import { lskText } from '../../../primitives/amount.ts';
+import { ProtocolError } from '../../../primitives/errors.ts';
+import { nodeAsker } from '../../ask-node.ts';
+import { nodeClient, type NodeClient } from '../../node-client.ts';
+import { DEVNET_HOST } from '../plan.ts';
+import type { SupervisedNode } from '../supervised-node.ts';
+import { LogCodes } from './log-codes.ts';
+import { metricIn } from './metric-text.ts';
+import type { Bounds, Claim, Expected } from './scenario.ts';
+
+/** What is not as expected. */
+export interface Difference {
+  readonly expected: string;
+  readonly found: string;
+}
+
+export interface Scene {
+  readonly nodes: () => readonly Pick<SupervisedNode, 'node' | 'stateName'>[];
+  /** Address of an account that is named, or the address itself. */
+  readonly addressOf: (who: string) => string;
+}
+
+/** A machine under load may take long; a scenario waits for the answer, not for the time. */
+const ANSWER_MS_MAX = 30_000;
+const METRICS_BYTES_MAX = 4 * 1024 * 1024;
+/** What a node says when it charges, expels or bans a peer, or spares one that its operator named. */
+const PENALTY_CODES = ['PEER_PENALISED', 'PEER_FORGIVEN', 'PEER_EXPELLED', 'PEER_WASTEFUL', 'PEER_BANNED'];
+const PEERS_MAX = 100;
+
+interface Watched {
+  readonly index: number;
+  readonly name: string;
+  readonly url: string;
+  readonly logFile: string;
+  readonly client: NodeClient;
+}
+
+export class Expectations {
+  readonly #scene: Scene;
+  readonly #logs = new LogCodes();
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  /** The first claim that is not true now; undefined when all are. */
+  async difference({ claims, nodes }: Expected): Promise<Difference | undefined> {
+    const watched = this.#watched(nodes);
+    for (const claim of claims) {
+      const difference = await this.#look(claim, watched);
+      if (difference !== undefined) return difference;
+    }
+    return undefined;
+  }
+
+  async #look(claim: Claim, nodes: readonly Watched[]): Promise<Difference | undefined> {
+    switch (claim.kind) {
+      case 'heights':
+        return this.#each(nodes, 'height', claim.bounds, async ({ client }) => (await client.status()).height);
+      case 'finalized':
+        return this.#each(
+          nodes,
+          'finalized height',
+          claim.bounds,
+          async ({ client }) => (await client.status()).chainMaxHeightFinalized,
+        );
+      case 'finalityLag':
+        return this.#each(nodes, 'blocks that are not final', claim.bounds, async ({ client }) => {
+          const { height, chainMaxHeightFinalized } = await client.status();
+          return height - chainMaxHeightFinalized;
+        });
+      case 'sameBlock':
+        return sameBlock(nodes, claim.isSame);
+      case 'account': {
+        const address = this.#scene.addressOf(claim.who);
+        return this.#each(nodes, `LSK of ${claim.who}`, claim.balance, ({ url }) => balanceOf(url, address), lskText);
+      }
+      case 'noPenalty':
+        return this.#each(nodes, 'penalties', { max: 0 }, (node) => this.#penalties(node));
+      case 'metric': {
+        const { name, labels, bounds } = claim;
+        return this.#each(nodes, name, bounds, async ({ url }) =>
+          metricIn(await textOf(`${url}/metrics`), name, labels),
+        );
+      }
+      case 'log': {
+        const { code, bounds } = claim;
+        return this.#each(nodes, `log lines ${code}`, bounds, async ({ logFile }) => this.#logs.count(logFile, [code]));
+      }
+    }
+  }
+
+  /** Holds a figure of each node to its bounds. */
+  async #each<T extends number | bigint>(
+    nodes: readonly Watched[],
+    what: string,
+    bounds: Bounds<T>,
+    read: (node: Watched) => Promise<T | undefined>,
+    text: (value: T) => string = String,
+  ): Promise<Difference | undefined> {
+    const expected = `${what} ${boundsText(bounds, text)} on ${namesOf(nodes)}`;
+    const figures = await Promise.all(nodes.map((node) => answerOf(node, () => read(node))));
+    const isWrong = figures.some(({ value }) => value === undefined || !isWithin(value, bounds));
+    if (!isWrong) return undefined;
+    const found = figures.map(
+      ({ name, value, silence }) => `${name}: ${value === undefined ? (silence ?? 'none') : text(value)}`,
+    );
+    return { expected, found: found.join(', ') };
+  }
+
+  async #penalties({ client, logFile }: Watched): Promise<number> {
+    const peers = await client.peerVerdicts(PEERS_MAX);
+    const charged = peers.filter(({ verdict, reputation }) => verdict === 'banned' || reputation < 100).length;
+    return charged + this.#logs.count(logFile, PENALTY_CODES);
+  }
+
+  /** Those that are named, else all but those that the scenario has killed or paused. */
+  #watched(numbers: readonly number[] | undefined): readonly Watched[] {
+    return this.#scene
+      .nodes()
+      .filter(({ node, stateName }) =>
+        numbers === undefined ? stateName !== 'killed' && stateName !== 'paused' : numbers.includes(node.index),
+      )
+      .map(({ node: { index, httpPort, logFile } }) => {
+        const url = `http://${DEVNET_HOST}:${httpPort}`;
+        return { index, name: `node ${index}`, url, logFile, client: nodeClient(url, ANSWER_MS_MAX) };
+      });
+  }
+}
+
+interface Figure<T> {
+  readonly name: string;
+  readonly value: T | undefined;
+  readonly silence?: string;
+}
+
+async function answerOf<T>({ name }: Watched, read: () => Promise<T | undefined>): Promise<Figure<T>> {
+  try {
+    return { name, value: await read() };
+  } catch (error) {
+    if (error instanceof ProtocolError) return { name, value: undefined, silence: 'does not answer' };
+    throw error;
+  }
+}
+
+async function sameBlock(nodes: readonly Watched[], isSame: boolean): Promise<Difference | undefined> {
+  const expected = isSame ? `one chain on ${namesOf(nodes)}` : `several chains on ${namesOf(nodes)}`;
+  const heights = await Promise.all(
+    nodes.map((node) => answerOf(node, async () => (await node.client.status()).height)),
+  );
+  const silent = heights.find(({ value }) => value === undefined);
+  if (silent !== undefined) return { expected, found: `${silent.name} does not answer` };
+  const height = Math.min(...heights.flatMap(({ value }) => value ?? []));
+  const blocks = await Promise.all(nodes.map((node) => answerOf(node, () => node.client.blockId(height))));
+  const ids = new Set(blocks.map(({ value }) => value));
+  // A node that reverts blocks at this moment has none there.
+  if (!ids.has(undefined) && (ids.size === 1) === isSame) return undefined;
+  const found = blocks.map(({ name, value }) => `${name}: ${value ?? 'none'}`).join(', ');
+  return { expected, found: `at height ${height} ${found}` };
+}
+
+async function balanceOf(url: string, address: string): Promise<bigint> {
+  const [account] = await nodeAsker(url, { timeoutMs: ANSWER_MS_MAX }).ask<{ balance: string }[]>(
+    `accounts?address=${address}`,
+  );
+  return BigInt(account?.balance ?? '0');
+}
+
+/** @throws ProtocolError `NODE_UNREACHABLE` */
+async function textOf(url: string): Promise<string> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) });
+    return (await response.text()).slice(0, METRICS_BYTES_MAX);
+  } catch (error) {
+    throw new ProtocolError('NODE_UNREACHABLE', { url }, `no node answers at ${url}`, { cause: error });
+  }
+}
+
+function isWithin<T extends number | bigint>(value: T, { min, max }: Bounds<T>): boolean {
+  return (min === undefined || value >= min) && (max === undefined || value <= max);
+}
+
+function boundsText<T extends number | bigint>({ min, max }: Bounds<T>, text: (value: T) => string): string {
+  if (min !== undefined && min === max) return text(min);
+  const parts = [
+    ...(min === undefined ? [] : [`at least ${text(min)}`]),
+    ...(max === undefined ? [] : [`at most ${text(max)}`]),
+  ];
+  return parts.join(' and ');
+}
+
+function namesOf(nodes: readonly Watched[]): string {
+  return nodes.length === 0
+    ? 'no node'
+    : `node${nodes.length === 1 ? '' : 's'} ${nodes.map(({ index }) => index).join(', ')}`;
+}

@@ -1,0 +1,150 @@
+/** A YAML text as values that know their lines, read with a sentence for what is wrong. */
+
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
+import { ProtocolError } from '../../../primitives/errors.ts';
+import { similarTo } from '../../similar.ts';
+
+interface Source {
+  readonly file: string;
+  readonly lines: LineCounter;
+}
+
+/** A value in a file. Every reader here throws ProtocolError `SCENARIO_INVALID` with file and line. */
+export class Place {
+  readonly #source: Source;
+  readonly #node: Node | null;
+  readonly line: number;
+
+  private constructor(source: Source, node: Node | null, line: number) {
+    this.#source = source;
+    this.#node = node;
+    this.line = node?.range ? source.lines.linePos(node.range[0]).line : line;
+    if (isAlias(node)) throw this.fault('an alias is not for scenarios: write the value');
+  }
+
+  static of(text: string, file: string): Place {
+    const lines = new LineCounter();
+    const source = { file, lines };
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+    const [error] = document.errors;
+    if (error !== undefined) {
+      const line = lines.linePos(error.pos[0]).line;
+      throw invalid(file, line, `it is no YAML: ${error.message.replace(/\s*\n[^]*$/, '')}`);
+    }
+    return new Place(source, document.contents, 1);
+  }
+
+  get isEmpty(): boolean {
+    return this.#node === null || (isScalar(this.#node) && this.#node.value === null);
+  }
+
+  get isList(): boolean {
+    return isSeq(this.#node);
+  }
+
+  get isMap(): boolean {
+    return isMap(this.#node);
+  }
+
+  /** Nothing, in the same line. */
+  without(): Place {
+    return new Place(this.#source, null, this.line);
+  }
+
+  /** Members by name, in their order. */
+  members(what: string): ReadonlyMap<string, Place> {
+    if (!isMap(this.#node)) throw this.fault(`${what} must be a map of names and values`);
+    return new Map(
+      this.#node.items.map(({ key, value }) => {
+        const name = isScalar(key) ? String(key.value) : undefined;
+        const keyPlace = new Place(this.#source, key as Node, this.line);
+        if (name === undefined) throw keyPlace.fault('a name must be a text');
+        return [name, new Place(this.#source, value as Node | null, keyPlace.line)] as const;
+      }),
+    );
+  }
+
+  /** Members of which each has one of these names. */
+  known(what: string, names: readonly string[]): ReadonlyMap<string, Place> {
+    const members = this.members(what);
+    for (const [name, place] of members) if (!names.includes(name)) throw place.unknown(what, name, names);
+    return members;
+  }
+
+  unknown(what: string, name: string, names: readonly string[]): ProtocolError {
+    const meant = similarTo(name, names);
+    return this.fault(
+      `${what} has no \`${name}\`: ${meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`}`,
+    );
+  }
+
+  items(what: string): readonly Place[] {
+    if (!isSeq(this.#node)) throw this.fault(`${what} must be a list`);
+    return this.#node.items.map((item) => new Place(this.#source, item as Node | null, this.line));
+  }
+
+  /** A text, or a number as it is written. */
+  text(what: string): string {
+    const scalar = isScalar(this.#node) ? this.#node : undefined;
+    if (typeof scalar?.value === 'string') return scalar.value;
+    if (typeof scalar?.value === 'number') return scalar.source ?? String(scalar.value);
+    throw this.fault(`${what} must be a text`);
+  }
+
+  flag(what: string): boolean {
+    if (isScalar(this.#node) && typeof this.#node.value === 'boolean') return this.#node.value;
+    throw this.fault(`${what} must be true or false`);
+  }
+
+  number(what: string): number {
+    if (isScalar(this.#node) && typeof this.#node.value === 'number' && Number.isFinite(this.#node.value)) {
+      return this.#node.value;
+    }
+    throw this.fault(`${what} must be a number`);
+  }
+
+  integer(what: string, least: number, most: number): number {
+    const value = isScalar(this.#node) ? this.#node.value : undefined;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+    throw this.fault(`${what} must be an integer from ${least} to ${most}`);
+  }
+
+  oneOf<T extends string>(what: string, names: readonly T[]): T {
+    const value = this.text(what);
+    const found = names.find((name) => name === value);
+    if (found === undefined) throw this.fault(`${what} must be one of ${names.join(', ')}`);
+    return found;
+  }
+
+  /** What `read` makes of the text here; what it throws is told with the line. */
+  parsed<T>(what: string, read: (text: string) => T): T {
+    const text = this.text(what);
+    try {
+      return read(text);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      throw this.fault(`${what}: ${error.message}`);
+    }
+  }
+
+  /** In one line, as a report shows it. */
+  inline(): string {
+    const node = this.#node;
+    if (isSeq(node))
+      return `[${this.items('it')
+        .map((item) => item.inline())
+        .join(', ')}]`;
+    if (isMap(node)) {
+      return `{ ${[...this.members('it')].map(([name, place]) => `${name}: ${place.inline()}`).join(', ')} }`;
+    }
+    return isScalar(node) && node.value !== null ? (node.source ?? String(node.value)) : '';
+  }
+
+  fault(sentence: string): ProtocolError {
+    return invalid(this.#source.file, this.line, sentence);
+  }
+}
+
+function invalid(file: string, line: number, sentence: string): ProtocolError {
+  return new ProtocolError('SCENARIO_INVALID', { file, line }, `${file}: line ${line}: ${sentence}`);
+}

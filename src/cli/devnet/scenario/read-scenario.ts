@@ -1,0 +1,83 @@
+/** Reads a scenario, so that nothing is started that cannot be run to its end. */
+
+import { readBounded } from '../../../config/bounded-file.ts';
+import { messageOf, ProtocolError } from '../../../primitives/errors.ts';
+import type { Generation } from '../../../protocol/params.ts';
+import { MINING_MODES } from '../mining.ts';
+import { isBlockTime, BLOCK_TIMES_TEXT } from '../pace.ts';
+import { Place } from './place.ts';
+import { readStep } from './read-step.ts';
+import type { Scenario, ScenarioDevnet, Step } from './scenario.ts';
+
+/** Far more than any list of steps that somebody reads. */
+const FILE_BYTES_MAX = 1024 * 1024;
+const STEPS_MAX = 1_000;
+const NAME_CHARACTERS_MAX = 200;
+const NODES_MAX = 32;
+const DELEGATES_MAX = 101;
+const DEVNET_NAMES = ['nodes', 'mine', 'generation', 'delegates', 'blockTime', 'network'] as const;
+const NODES = 4;
+
+/** @throws ProtocolError `SCENARIO_UNREADABLE`, `SCENARIO_INVALID` with the line */
+export function readScenarioFile(file: string): Scenario {
+  let text: string;
+  try {
+    text = readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8');
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : messageOf(error);
+    throw new ProtocolError('SCENARIO_UNREADABLE', { file }, `${file}: the scenario cannot be read: ${reason}`, {
+      cause: error,
+    });
+  }
+  return readScenario(text, file);
+}
+
+/** @throws ProtocolError `SCENARIO_INVALID` with the line */
+export function readScenario(text: string, file: string): Scenario {
+  const root = Place.of(text, file);
+  const members = root.known('a scenario', ['name', 'devnet', 'steps']);
+  const [name, steps] = [members.get('name'), members.get('steps')];
+  if (name === undefined) throw root.fault('a scenario must have a `name`');
+  if (steps === undefined) throw root.fault('a scenario must have `steps`');
+  const title = name.text('the name');
+  if (title === '' || title.length > NAME_CHARACTERS_MAX) {
+    throw name.fault(`the name must have 1 to ${NAME_CHARACTERS_MAX} characters`);
+  }
+  const devnet = devnetIn(members.get('devnet'));
+  const items = steps.items('`steps`');
+  if (items.length === 0 || items.length > STEPS_MAX) throw steps.fault(`there must be 1 to ${STEPS_MAX} steps`);
+  const read: Step[] = [];
+  let nodes = devnet.nodes;
+  for (const item of items) {
+    const step = readStep(item, nodes);
+    read.push(step);
+    if (step.work.kind === 'operation' && step.work.operation === 'add') nodes += 1;
+  }
+  return { name: title, devnet, steps: read };
+}
+
+function devnetIn(place: Place | undefined): ScenarioDevnet {
+  const members: ReadonlyMap<string, Place> =
+    place === undefined || place.isEmpty ? new Map() : place.known('`devnet`', DEVNET_NAMES);
+  const [nodes, mine, generation] = [members.get('nodes'), members.get('mine'), members.get('generation')];
+  const [delegates, blockTime, network] = [members.get('delegates'), members.get('blockTime'), members.get('network')];
+  const mode = mine?.oneOf('`mine`', MINING_MODES) ?? MINING_MODES[0];
+  if (delegates !== undefined && network !== undefined) {
+    throw delegates.fault('`delegates` is for the packaged devnets: a network has its own number of delegates');
+  }
+  return {
+    nodes: nodes?.integer('`nodes`', 1, NODES_MAX) ?? NODES,
+    mine: mode,
+    generation: (generation?.integer('`generation`', 2, 3) ?? 3) as Generation,
+    ...(delegates === undefined ? {} : { delegates: delegates.integer('`delegates`', 1, DELEGATES_MAX) }),
+    ...(blockTime === undefined ? {} : { blockTime: blockTimeIn(blockTime, mode) }),
+    ...(network === undefined ? {} : { network: network.text('`network`') }),
+  };
+}
+
+function blockTimeIn(place: Place, mode: ScenarioDevnet['mine']): number {
+  const seconds = place.number('`blockTime`');
+  if (!isBlockTime(seconds)) throw place.fault(`\`blockTime\` must be ${BLOCK_TIMES_TEXT}`);
+  if (seconds < 2 && mode !== 'interval') throw place.fault('`blockTime` below 2 is for `mine: interval`');
+  return seconds;
+}

@@ -1,0 +1,170 @@
+/** Reads one step of a scenario: an action, or what is expected. */
+
+import { delayMsOfText, durationMsOf, lossOfText, partsOfText, skewMsOfText } from '../fault-words.ts';
+import { MINED_SLOTS_MAX, MINING_MODES } from '../mining.ts';
+import { momentOf } from '../moments.ts';
+import { isSnapshotName } from '../snapshots.ts';
+import type { Place } from './place.ts';
+import { readClaims } from './read-claims.ts';
+import { WITHIN_MS, type Step, type StepWork } from './scenario.ts';
+import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, whoIn } from './values.ts';
+
+/** A step that waits longer is a mistake of units. */
+const WAIT_MS_MAX = 3_600_000;
+
+/** What reads the value of an action. @param nodes that there are before the step */
+type ReadAction = (value: Place, nodes: number) => StepWork;
+
+const ACTIONS: Readonly<Record<string, ReadAction>> = {
+  mine: (value) => operation('mine', { slots: value.isEmpty ? 1 : value.integer('`mine`', 1, MINED_SLOTS_MAX) }),
+  mode: (value) => operation('mode', { mode: value.oneOf('`mode`', MINING_MODES) }),
+  warp: (value) => {
+    // Whether it lies ahead shows when its time has come.
+    value.parsed('`warp`', (text) => momentOf(text, 0));
+    return operation('warp', { to: value.text('`warp`') });
+  },
+  freeze: nothing('freeze'),
+  resume: (value, nodes) => operation('resume', value.isEmpty ? {} : { node: nodeIn(value, nodes) }),
+  partition: (value, nodes) => operation('partition', { parts: partsIn(value, nodes) }),
+  heal: nothing('heal'),
+  delay: (value, nodes) => {
+    const { amount, named } = amountIn(value, 'time', nodes);
+    return operation('delay', { delayMs: amount.parsed('`delay`', delayMsOfText), ...named });
+  },
+  loss: (value, nodes) => {
+    const { amount, named } = amountIn(value, 'share', nodes);
+    return operation('loss', { loss: amount.parsed('`loss`', lossOfText), ...named });
+  },
+  skew: (value, nodes) => {
+    const [node, by] = required(value, '`skew`', ['node', 'by']);
+    return operation('skew', { node: nodeIn(node, nodes), skewMs: by.parsed('`by`', skewMsOfText) });
+  },
+  kill: ofNode('kill'),
+  restart: ofNode('restart'),
+  pause: ofNode('pause'),
+  add: nothing('add'),
+  snapshot: named('snapshot'),
+  revert: named('revert'),
+  fund: (value) => {
+    const [to, amount] = required(value, '`fund`', ['to', 'amount']);
+    return { kind: 'fund', to: whoIn(to), amount: amountOf(amount) };
+  },
+  transfer: (value, nodes) => {
+    const members = value.known('`transfer`', ['from', 'to', 'amount', 'node']);
+    const [from, to, amount] = required(value, '`transfer`', ['from', 'to', 'amount'], members);
+    const node = members.get('node');
+    const sender = from.text('`from`');
+    if (!ACCOUNT_NAME.test(sender)) throw from.fault('`from` must be the name of an account, such as account_1');
+    return {
+      kind: 'transfer',
+      from: sender,
+      to: whoIn(to),
+      amount: amountOf(amount),
+      node: node === undefined ? 0 : nodeIn(node, nodes),
+    };
+  },
+  wait: (value) => ({ kind: 'wait', ms: durationIn(value, '`wait`') }),
+};
+
+const NAMES = [...Object.keys(ACTIONS), 'expect'];
+
+/** @throws ProtocolError `SCENARIO_INVALID` with the line */
+export function readStep(place: Place, nodes: number): Step {
+  if (!place.isMap) {
+    // An action without a value may stand alone.
+    const name = place.text('a step');
+    const read = ACTIONS[name];
+    if (read === undefined) throw place.unknown('a step', name, NAMES);
+    return { line: place.line, text: name, work: read(place.without(), nodes) };
+  }
+  const members = place.known('a step', [...NAMES, 'name', 'within']);
+  const [found, second] = [...members].filter(([name]) => NAMES.includes(name));
+  if (found === undefined) throw place.fault('a step must have an action, or `expect`');
+  const [name, value] = found;
+  if (second !== undefined) throw second[1].fault(`a step has one action: put \`${second[0]}\` into a step of its own`);
+  const within = members.get('within');
+  const title = members.get('name')?.text('`name`');
+  const step = { line: place.line, text: title ?? `${name} ${value.inline()}`.trim() };
+  const read = ACTIONS[name];
+  if (read !== undefined) {
+    if (within !== undefined) throw within.fault('`within` is for `expect`');
+    return { ...step, work: read(value, nodes) };
+  }
+  const { claims, named: asked } = readClaims(value, nodes);
+  const withinMs = within === undefined ? WITHIN_MS : durationIn(within, '`within`');
+  return { ...step, work: { kind: 'expect', expected: { withinMs, claims, ...asked } } };
+}
+
+function operation(name: string, parameters: object): StepWork {
+  return { kind: 'operation', operation: name, parameters };
+}
+
+function nothing(name: string): ReadAction {
+  return (value) => {
+    if (!value.isEmpty) throw value.fault(`\`${name}\` takes no value`);
+    return operation(name, {});
+  };
+}
+
+function ofNode(name: string): ReadAction {
+  return (value, nodes) => operation(name, { node: nodeIn(value, nodes) });
+}
+
+function named(name: string): ReadAction {
+  return (value) => {
+    const text = value.text(`\`${name}\``);
+    if (!isSnapshotName(text)) throw value.fault(`\`${text}\` cannot be the name of a snapshot`);
+    return operation(name, { name: text });
+  };
+}
+
+function partsIn(place: Place, nodes: number): readonly (readonly number[])[] {
+  const parts = place.isList
+    ? place.items('`partition`').map((part) => nodesIn(part, nodes))
+    : place.parsed('`partition`', (text) => partsOfText([text]));
+  const all = parts.flatMap((part) => checkedNodes(place, part, nodes));
+  const twice = all.find((node, position) => all.indexOf(node) !== position);
+  if (twice !== undefined) throw place.fault(`node ${twice} is named twice: it can be of one part only`);
+  if (parts.length < 2 && all.length === nodes) throw place.fault('one part of all nodes cuts nothing: name two parts');
+  return parts;
+}
+
+/** `150ms`, or a map with the amount and `nodes`. */
+function amountIn(
+  place: Place,
+  name: string,
+  nodes: number,
+): { readonly amount: Place; readonly named: { readonly nodes?: readonly number[] } } {
+  if (!place.isMap) return { amount: place, named: {} };
+  const members = place.known('it', [name, 'nodes']);
+  const [amount] = required(place, 'it', [name], members);
+  const of = members.get('nodes');
+  return { amount, named: of === undefined ? {} : { nodes: nodesIn(of, nodes) } };
+}
+
+type PlacesOf<T extends readonly string[]> = { readonly [K in keyof T]: Place };
+
+function required<const T extends readonly string[]>(
+  place: Place,
+  what: string,
+  names: T,
+  members = place.known(what, names),
+): PlacesOf<T> {
+  return names.map((name) => {
+    const found = members.get(name);
+    if (found === undefined) throw place.fault(`${what} must have \`${name}\``);
+    return found;
+  }) as unknown as PlacesOf<T>;
+}
+
+function amountOf(place: Place): bigint {
+  const amount = lskIn(place);
+  if (amount > 0n) return amount;
+  throw place.fault('the amount must be more than 0 LSK');
+}
+
+function durationIn(place: Place, what: string): number {
+  const ms = durationMsOf(place.text(what));
+  if (ms !== undefined && ms <= WAIT_MS_MAX) return ms;
+  throw place.fault(`${what} must be a time up to an hour, such as 500ms, 30s or 2m`);
+}
