@@ -44,7 +44,9 @@ test('a webhook gets the notice as JSON, signed with the secret and the time', a
   t.deepEqual(JSON.parse(body), NOTICE);
   t.is(headers['bloomery-event-id'], NOTICE.id);
   t.is(headers['content-type'], 'application/json');
-  const expected = createHmac('sha256', 'hush').update(`${NOW_MS / 1000}.${body}`).digest('hex');
+  const expected = createHmac('sha256', 'hush')
+    .update(`${NOW_MS / 1000}.${body}`)
+    .digest('hex');
   t.is(headers['bloomery-signature'], `t=${NOW_MS / 1000},v1=${expected}`);
 });
 
