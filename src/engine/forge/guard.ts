@@ -8,8 +8,9 @@ import type { SigningJournal } from '../../ports/journal.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
-import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
+import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
+import { NewestBlocks, type Newest } from './newest-blocks.ts';
 import type { TipCheck } from './tip-check.ts';
 
 export interface GuardDependencies {
@@ -33,7 +34,7 @@ export type Clearance =
   | { readonly granted: true; readonly previouslyForged: SignedHeader | undefined }
   | ({ readonly granted: false } & Waiting);
 
-/** Rounds that are searched for a block of a delegate: as many as finality looks back. */
+/** Rounds that are searched for a block of a delegate without a record: as many as finality looks back. */
 const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
 
@@ -41,13 +42,12 @@ export class SigningGuard {
   readonly #dependencies: GuardDependencies;
   /** Slots of delegates that this node let pass to see whether somebody else fills them. */
   readonly #watchedSlots = new Map<PublicKey, number>();
-  #newest: { readonly tipId: string; readonly headers: ReadonlyMap<PublicKey, BlockHeader> } = {
-    tipId: '',
-    headers: new Map(),
-  };
+  readonly #newest: NewestBlocks;
 
   constructor(dependencies: GuardDependencies) {
     this.#dependencies = dependencies;
+    const { chain } = dependencies;
+    this.#newest = new NewestBlocks(chain, SEARCHED_ROUNDS * chain.rules.params.activeDelegates);
   }
 
   /** Begins to answer for a delegate. What it signed before, if the journal does not tell, counts as unknown from then on. */
@@ -126,6 +126,10 @@ export class SigningGuard {
     const tipSlot = slotAt(chain.tip.header.timestamp, params);
     const watched = this.#watchedSlots.get(publicKey) ?? Number.NEGATIVE_INFINITY;
     const foreign = this.#foreignHeader(publicKey);
+    if (foreign === 'unknown') {
+      const reason = 'the chain is searched for blocks that the delegate signed elsewhere since its last one here';
+      return { code: 'FORGING_WATCH', reason };
+    }
     const untilS = this.#endOfNextTurnS(publicKey);
     const until = untilS === undefined ? {} : { untilS };
     if (foreign !== undefined) {
@@ -151,6 +155,8 @@ export class SigningGuard {
     if (riskDoubleForging) return undefined;
     const last = journal.last(publicKey);
     const foreign = this.#foreignHeader(publicKey);
+    // Nothing is handed over before it is known: `#watch` says so.
+    if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !this.#isIncomplete(publicKey, last)) return undefined;
     const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
     return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last });
@@ -162,28 +168,15 @@ export class SigningGuard {
     return last === undefined || (heldSinceS !== undefined && heldSinceS > last.timestamp);
   }
 
-  /** The newest block of the delegate on the chain, if the journal does not tell of it. */
-  #foreignHeader(publicKey: PublicKey): BlockHeader | undefined {
+  /**
+   * The newest block of the delegate on the chain, if the journal does not tell of it. However long ago it was signed: a header that
+   * names an older one would contradict it.
+   */
+  #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);
-    const newest = this.#newestHeaders().get(publicKey);
-    if (newest === undefined || last === undefined) return newest;
+    const newest = this.#newest.of(publicKey, last?.timestamp ?? Number.POSITIVE_INFINITY);
+    if (newest === undefined || newest === 'unknown' || last === undefined) return newest;
     return newest.timestamp < last.timestamp || newest.id === last.blockId ? undefined : newest;
-  }
-
-  /** The newest block of each delegate among the latest. */
-  #newestHeaders(): ReadonlyMap<PublicKey, BlockHeader> {
-    const { state, tip, rules } = this.#dependencies.chain;
-    const { id, height: tipHeight } = tip.header;
-    if (this.#newest.tipId === id) return this.#newest.headers;
-    const headers = new Map<PublicKey, BlockHeader>();
-    const searchedBlocks = SEARCHED_ROUNDS * rules.params.activeDelegates;
-    for (let height = tipHeight; height > Math.max(1, tipHeight - searchedBlocks); height -= 1) {
-      const header = state.header(height);
-      if (header !== undefined && !headers.has(header.generatorPublicKey))
-        headers.set(header.generatorPublicKey, header);
-    }
-    this.#newest = { tipId: id, headers };
-    return headers;
   }
 
   #endOfNextTurnS(publicKey: PublicKey): number | undefined {

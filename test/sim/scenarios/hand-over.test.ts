@@ -147,3 +147,42 @@ test('when another node begins to forge for a delegate, this one stops by itself
   t.is(signedBy(world, NEW, keys).length, signed);
   t.deepEqual(contradictions(world, keys), []);
 });
+
+test('a node with an old record contradicts nothing, however long ago its delegates signed elsewhere', async (t) => {
+  const moving = 2;
+  const delegates = 7;
+  const world = new World({
+    seed: 7,
+    nodes: 4,
+    network: { blockTimeS: BLOCK_TIME_S, delegates, activeDelegates: delegates },
+    forgersOf: (node, all) => {
+      if (node === OLD) return all.slice(0, moving);
+      return node === NEW ? [] : all.slice(moving).filter((_, index) => index % 2 === node);
+    },
+    riskDoubleForgingOf: (node) => node !== OLD,
+  });
+  const slots = (count: number): Promise<void> => world.run(count * BLOCK_TIME_S);
+  await world.startAll();
+  const { keys } = world.node(OLD);
+  await slots(60);
+  t.true(signedBy(world, OLD, keys).length > moving);
+  world.node(OLD).crash();
+  const { journal } = world.node(NEW);
+  for (const publicKey of keys.map(publicKeyOf)) {
+    const last = world.node(OLD).journal.last(publicKey);
+    if (last !== undefined) journal.record(publicKey, last);
+  }
+  journal.signed.length = 0;
+  enable(world, keys);
+  await slots(25);
+  const elsewhere = signedBy(world, NEW, keys).length;
+  t.true(elsewhere > moving);
+  world.node(NEW).crash();
+  // Longer ago than finality looks back.
+  await slots(6 * delegates);
+  const before = signedBy(world, OLD, keys).length;
+  await world.node(OLD).start();
+  await slots(60);
+  t.true(signedBy(world, OLD, keys).length > before, 'it goes on in the end');
+  t.deepEqual(contradictions(world, keys), []);
+});
