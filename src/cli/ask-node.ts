@@ -81,10 +81,14 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   }
 
   function unexpected(path: string, response: Response, { message }: Answer): ProtocolError {
+    const { status } = response;
+    const said = message?.replace(/\.$/, '') ?? `status ${status}`;
+    // What a node says of its own state leaves no doubt of what it is.
+    const doubt = message === undefined || status < 500 ? '; is it a node that lets this machine ask?' : '';
     return new ProtocolError(
       'NODE_ANSWER_UNEXPECTED',
-      { url: base, path, status: response.status },
-      `${base}${prefix}/${path} answered: ${message ?? `status ${response.status}`}; is it a node that lets this machine ask?`,
+      { url: base, path, status },
+      `${base}${prefix}/${path} answered: ${said}${doubt}`,
     );
   }
 

@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { readBounded } from '../config/bounded-file.ts';
-import { ProtocolError } from '../primitives/errors.ts';
+import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { FolderJournal, OutsideEvidence } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
@@ -341,7 +341,16 @@ function readFileIfPresent(file: string): Buffer {
   try {
     return readBounded(file, { bytesMax: BYTES_MAX });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      const reason = messageOf(error);
+      throw new ProtocolError(
+        'JOURNAL_UNREADABLE',
+        { file, reason },
+        `${file}: the record of what this node signed cannot be read: ${reason}; restore the file from a backup, or remove it ` +
+          'only if no delegate of this node has forged within the last three rounds',
+        { cause: error },
+      );
+    }
     writeFileSync(file, '', { mode: FILE_MODE });
     return Buffer.alloc(0);
   }

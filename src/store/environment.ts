@@ -3,7 +3,17 @@
  * the library would end with a signal, let read what is written over, or believe a damaged file.
  */
 
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  linkSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 import { open, type Database } from 'lmdb';
@@ -18,6 +28,8 @@ import { ownerElsewhere, ownerOf, takeLock, type ProcessLock } from './process-l
 import { inTurn } from './turns.ts';
 
 const LOCKS_FILE = 'lock.mdb';
+/** Of the 126 readers that the library makes room for. */
+const LOCKS_FILE_BYTES = 8272;
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
 /** Some 150 ms of a start: all of a small store; a node looks at the rest as it goes. */
@@ -64,6 +76,7 @@ export function openForWriting(directory: string, { create, durable, clock }: Wr
     refuseFullDisk(directory);
     const database = inTurn(directory, () => {
       refuseForeignFiles(directory, [DATA_FILE, LOCKS_FILE]);
+      prepareLocksFile(directory);
       if (refuseDamagedFile(directory) === 'whole') refuseDamagedPages(directory, PAGES_CHECKED_BEFORE_WRITING);
       return openEnvironment(directory, { noSync: !durable });
     });
@@ -97,6 +110,7 @@ export function openForReading(
       if (existsSync(directory) && isOnReadOnlyMedium(directory, access)) refuseOwner(directory, clock);
       // Opened for reading an empty file ends the process with a signal.
       if (refuseDamagedFile(directory) === 'none') throw missing(directory);
+      prepareLocksFile(directory);
       return openEnvironment(directory, { readOnly: true });
     });
   } catch (error) {
@@ -229,6 +243,41 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
       throw notAllowed(directory, 'write to', path, error);
     }
     if (!statSync(path).isFile()) throw unreadable(directory, `${name} is no file`);
+  }
+}
+
+/**
+ * The library ends the process with a signal where it cannot open the file of its locks, and where the disk has no room for the
+ * pages of a new one. So both are tried before. A new one gets its pages in a file beside it, and its name when it is whole:
+ * another process may be about to open it.
+ *
+ * @throws what the system says of the file
+ */
+function prepareLocksFile(directory: string): void {
+  const path = join(directory, LOCKS_FILE);
+  try {
+    closeSync(openSync(path, constants.O_RDWR));
+    return;
+  } catch (error) {
+    // There the library reads without it.
+    if (isReadOnlyMedium(error) || isMissingRight(error)) return;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  const draft = `${path}.${process.pid}.new`;
+  try {
+    writeFileSync(draft, Buffer.alloc(LOCKS_FILE_BYTES), { mode: 0o664, flag: 'wx' });
+    linkSync(draft, path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') {
+      // Another process made the file meanwhile.
+      if (existsSync(path)) return;
+      throw new Error(`${LOCKS_FILE} is a link to nowhere`, { cause: error });
+    }
+    if (isReadOnlyMedium(error) || code === 'EACCES') return;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
   }
 }
 

@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -560,5 +561,37 @@ test('a folder in the place of the file of locks is refused', async (t) => {
     mkdirSync(join(directory, 'lock.mdb'));
     const error = await t.throwsAsync(openIn(directory), { code: 'STORE_UNREADABLE' });
     t.regex(error?.message ?? '', /lock\.mdb is no file/);
+  });
+});
+
+for (const [about, target] of [
+  ['to itself', 'lock.mdb'],
+  ['to nowhere', '/nonexistent/x'],
+  ['to a name that is too long', 'x'.repeat(300)],
+  ['into a file', 'data.mdb/x'],
+] as const) {
+  test(`a file of locks that is a link ${about} is refused in words, by readers and writers`, async (t) => {
+    await inFolder(async (directory) => {
+      await (await openIn(directory)).close();
+      rmSync(join(directory, 'lock.mdb'));
+      symlinkSync(target, join(directory, 'lock.mdb'));
+      const message = /lock\.mdb|ELOOP|ENAMETOOLONG|ENOTDIR/;
+      t.throws(() => openForReading(directory), { instanceOf: ProtocolError, message });
+      await t.throwsAsync(openIn(directory), { instanceOf: ProtocolError, message });
+    });
+  });
+}
+
+test('a store whose file of locks was removed is read and written to, and nothing else is left in its folder', async (t) => {
+  await inFolder(async (directory) => {
+    await (await openIn(directory)).close();
+    const before = readdirSync(directory).sort();
+    rmSync(join(directory, 'lock.mdb'));
+    await closeInTurn(openForReading(directory), directory);
+    t.deepEqual(readdirSync(directory).sort(), before);
+    rmSync(join(directory, 'lock.mdb'));
+    await (await openIn(directory)).close();
+    t.deepEqual(readdirSync(directory).sort(), before);
+    t.true(statSync(join(directory, 'lock.mdb')).blocks > 0, 'its pages are there before they are written to');
   });
 });

@@ -88,7 +88,9 @@ export class SigningGuard {
     const movedAtS = journal.movedAtS(publicKey);
     if (movedAtS !== undefined) {
       const moment = new Date(movedAtS * 1000).toISOString();
-      const reason = `its signing record was exported at ${moment}: import it here again to forge here`;
+      const reason =
+        `its signing record was exported at ${moment}: to forge here again, export it anew where it is now, and import that ` +
+        'here; the old file will do only if no node has imported it';
       return { code: 'FORGING_MOVED', reason };
     }
     if (riskDoubleForging) return undefined;

@@ -214,7 +214,8 @@ export class AcceptedTransactions {
     });
   }
 
-  #takeBack(ids: readonly TransactionId[]): void {
+  /** @param before those of earlier slices */
+  #takeBack(ids: readonly TransactionId[], before: readonly TransactionId[] = []): void {
     const { clock, observer, pool } = this.#dependencies;
     const startedMs = clock.nowMs();
     let index = 0;
@@ -225,14 +226,14 @@ export class AcceptedTransactions {
     if (index < ids.length) {
       this.#timer = clock.after(0, () => {
         this.#timer = undefined;
-        if (!this.#stopped) this.#takeBack(ids.slice(index));
+        if (!this.#stopped) this.#takeBack(ids.slice(index), [...before, ...ids.slice(0, index)]);
       });
       return;
     }
     this.#forgetDeep();
     if (!this.#isRestored) {
       this.#isRestored = true;
-      const pooled = ids.filter((id) => pool.has(id)).length;
+      const pooled = [...before, ...ids].filter((id) => pool.has(id)).length;
       const message = 'took back transactions that an earlier run accepted';
       const counts = { pool: pooled, inChain: this.#confirmed.size, waiting: this.#waiting.size };
       observer.log('info', 'ACCEPTED_TRANSACTIONS_RESTORED', message, counts);

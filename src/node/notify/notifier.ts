@@ -28,8 +28,6 @@ export interface NotifierOptions {
 const BACKOFF_MS_MIN = 1000;
 const BACKOFF_MS_MAX = 300_000;
 const HEIGHTS_UNSAVED_MAX = 100;
-/** A disk that is full may have room again. */
-const DISK_RETRY_MS = 10_000;
 
 export class Notifier {
   readonly #options: NotifierOptions;
@@ -114,6 +112,8 @@ class Delivery {
   readonly #options: DeliveryOptions;
   readonly #ending = new AbortController();
   #failures = 0;
+  /** Whether the disk did not take the events at the last try. */
+  #isUnkept = false;
   #timer: Timer | undefined;
   #work: Promise<void> | undefined;
 
@@ -151,10 +151,12 @@ class Delivery {
     const { channel, observer, networkName, version } = this.#options;
     try {
       await this.outbox.flush();
+      this.#isUnkept = false;
     } catch (error) {
-      observer.log('warn', 'NOTIFY_OUTBOX_FAILED', 'events cannot be kept on the disk', { reason: messageOf(error) });
-      this.#wait(DISK_RETRY_MS);
-      return;
+      // They are told all the same: a full disk is what the operator has to hear of.
+      if (!this.#isUnkept)
+        observer.log('warn', 'NOTIFY_OUTBOX_FAILED', 'events cannot be kept on the disk', { reason: messageOf(error) });
+      this.#isUnkept = true;
     }
     for (const event of this.outbox.waiting()) {
       if (this.#ending.signal.aborted) return;
