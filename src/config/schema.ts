@@ -5,6 +5,7 @@
 
 import { isWebUrl } from '../primitives/web-url.ts';
 import { isIpv4 } from '../primitives/ip.ts';
+import { EVENT_CODES } from './event-codes.ts';
 import {
   choice,
   delegateList,
@@ -195,8 +196,8 @@ export const OPTIONS = {
     events: list(
       'Codes of the events that are told; `all` for every one.',
       NOTIFIED_CODES,
-      'codes such as OWN_SLOTS_MISSED',
-      (entry) => (/^(?:all|[A-Z][A-Z0-9_]{1,60})$/.test(entry) ? entry : undefined),
+      'codes that a node tells, such as OWN_SLOTS_MISSED, or all',
+      (entry) => (entry === 'all' || EVENT_CODES.has(entry) ? entry : undefined),
     ),
   },
   verifier: {

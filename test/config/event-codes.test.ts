@@ -1,0 +1,48 @@
+/** The codes that `notify.events` may name are those that the engine tells. */
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { EVENT_CODES } from '../../src/config/event-codes.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { packageDirectory } from '../../src/config/package.ts';
+import { OPTIONS } from '../../src/config/schema.ts';
+
+const FILE = join(packageDirectory(), 'src', 'config', 'event-codes.ts');
+/** Where what is decided gets its code. */
+const ROOMS = ['engine', 'protocol', 'store', 'node'];
+const CODE = /'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g;
+
+function codesInSources(): readonly string[] {
+  const codes = new Set<string>();
+  for (const room of ROOMS) {
+    const folder = join(packageDirectory(), 'src', room);
+    for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+      if (!file.endsWith('.ts')) continue;
+      for (const [, code = ''] of readFileSync(join(folder, file), 'utf8').matchAll(CODE)) codes.add(code);
+    }
+  }
+  return [...codes].sort();
+}
+
+test('every code that the sources have is known, and no other', (t) => {
+  const codes = codesInSources();
+  t.true(codes.length > 100);
+  const lines = codes.map((code) => `  ${code}`).join('\n');
+  const text =
+    '/** Codes that a node may tell: `UPDATE_DOCS=1` with `test/config/event-codes.test.ts` writes them anew. */\n' +
+    `\nexport const EVENT_CODES: ReadonlySet<string> = new Set(\n  \`\n${lines}\n\`\n    .trim()\n    .split(/\\s+/),\n);\n`;
+  if (process.env['UPDATE_DOCS'] === '1') writeFileSync(FILE, text);
+  t.is(readFileSync(FILE, 'utf8'), text, 'run the test with UPDATE_DOCS=1, then build');
+});
+
+test('a code that no node tells is refused, and the defaults are all told', (t) => {
+  const network = loadNetwork(packagedNetworkDirectory('devnet'));
+  const load = (events: string) =>
+    loadConfig({ network, environment: { BLOOMERY_NOTIFY_EVENTS: events }, flags: new Map() }).notify.events;
+  t.deepEqual(load('OWN_SLOTS_MISSED'), ['OWN_SLOTS_MISSED']);
+  t.deepEqual(load('all'), ['all']);
+  t.throws(() => load('OWN_SLOT_MISSED'), { message: /notify\.events|BLOOMERY_NOTIFY_EVENTS/ });
+  for (const code of OPTIONS.notify.events.default) t.true(EVENT_CODES.has(String(code)), String(code));
+});
