@@ -214,10 +214,13 @@ export interface HandOverRequest {
   readonly last: SignedHeader | undefined;
 }
 
-/** Either a header for `ForgeRequest.previouslyForged`, or why none may be signed yet and about until when (chain time). */
+/**
+ * Either a header for `ForgeRequest.previouslyForged`, or why none may be signed yet and about until when (chain time), as far as
+ * that can be foreseen.
+ */
 export type HandOver =
   | { readonly ready: true; readonly previouslyForged: SignedHeader | undefined }
-  | { readonly ready: false; readonly reason: string; readonly untilS: number };
+  | { readonly ready: false; readonly reason: string; readonly untilS?: number };
 
 /** Where a block that extends the tip is to stand. */
 export interface BlockPlace {

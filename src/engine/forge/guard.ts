@@ -200,6 +200,6 @@ function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
   return 2 * activeDelegates - 1;
 }
 
-function handOverWaiting({ reason, untilS }: { readonly reason: string; readonly untilS: number }): Waiting {
-  return { code: 'FORGING_HAND_OVER', reason, untilS };
+function handOverWaiting({ reason, untilS }: { readonly reason: string; readonly untilS?: number }): Waiting {
+  return { code: 'FORGING_HAND_OVER', reason, ...(untilS === undefined ? {} : { untilS }) };
 }

@@ -13,6 +13,8 @@ import { finalityOf } from './ledger.ts';
 
 /** How far back branches are thought of, as the LIP has it. */
 const MONTH_S = 30 * 86_400;
+/** Finality that is so many times as far behind as it can be stands still: no moment can be told for it. */
+const STANDING_TIMES = 2;
 /** Block 1 is dated to the epoch, however late the network began, so missed slots are counted from the first forged block. */
 const FIRST_FORGED_HEIGHT = 2;
 
@@ -38,6 +40,13 @@ export function handOver(
     : isYoung
       ? boundOfYoungChain(state, tip, { sinceS, dueS, isNew: own.length === 0 }, params)
       : undefined;
+  if (bound === undefined && !isYoung && distanceS > STANDING_TIMES * finalityBlocks(limits) * params.blockTimeS) {
+    const minutes = Math.floor(distanceS / 60);
+    const reason =
+      `the chain has made nothing final for ${minutes} minutes, and the delegate waits for that; where a third of all delegates ` +
+      'wait it never comes, and only their signing records end the wait';
+    return { ready: false, reason };
+  }
   if (bound === undefined) {
     const untilS = Math.max(dueS, tip.timestamp) + params.blockTimeS;
     return {
