@@ -83,7 +83,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   function unexpected(path: string, response: Response, { message }: Answer): ProtocolError {
     const { status } = response;
     const said = message?.replace(/\.$/, '') ?? `status ${status}`;
-    // What a node says of its own state leaves no doubt of what it is.
+    // An answer with a fault of its own comes from a node, and from one that lets this machine ask.
     const doubt = message === undefined || status < 500 ? '; is it a node that lets this machine ask?' : '';
     return new ProtocolError(
       'NODE_ANSWER_UNEXPECTED',

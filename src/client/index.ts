@@ -103,7 +103,7 @@ class HttpClient {
 
   async waitFor(id: string, options: WaitOptions = {}): Promise<{ height: number; blockId: string }> {
     const { confirmations = 1, final = false, timeoutMs = WAIT_MS, pollMs = POLL_MS, signal } = options;
-    for (let endMs = Date.now() + timeoutMs; ;) {
+    for (const endMs = performance.now() + timeoutMs; ;) {
       signal?.throwIfAborted();
       const { data } = (await this.get('/transactions', { id })) as { readonly data: readonly Confirmed[] };
       const [found] = data;
@@ -111,7 +111,7 @@ class HttpClient {
         const { height, blockId } = found;
         if (!final || (await this.#finalHeight()) >= height) return { height, blockId };
       }
-      if (Date.now() >= endMs) {
+      if (performance.now() >= endMs) {
         const state =
           found === undefined ? 'in no block' : `in block ${found.height} with ${found.confirmations} confirmations`;
         throw new ClientError('TIMEOUT', `after ${timeoutMs} ms the transaction ${id} is ${state}`);

@@ -75,7 +75,7 @@ export interface NodeControl {
   readonly memory?: NodeMemory;
   /** In the place of the wire. */
   readonly transport?: Transport;
-  /** What the engine gets as its wire, over the wire. */
+  /** Wraps the wire that the engine gets. */
   wire?(over: Transport): Transport;
   /**
    * Whether connections of HTTP wait for their next request for ever. A client in the same process that was not given time for

@@ -97,7 +97,7 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
     await checkPortsFree(
       nodes.flatMap((node) => [node.httpPort, node.wsPort]).map((port) => ({ host: DEVNET_HOST, port })),
     );
-    // What a scenario expects of the logs is read from them.
+    // Expectations of log lines read the logs.
     delete process.env['BLOOMERY_LOG_FORMAT'];
     const lock = lockDevnetFolder(directory);
     try {

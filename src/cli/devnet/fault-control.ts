@@ -74,7 +74,7 @@ export class FaultControl {
     return this.#faults.partOf(index ?? -1);
   }
 
-  /** What a node begins with. */
+  /** The faults that a node begins with. */
   of(index: number): NodeFaults {
     return this.#faults.of(
       index,

@@ -94,7 +94,7 @@ export class DevnetFaults {
     return this.#parts.findIndex((part) => part.includes(node));
   }
 
-  /** What a node is to be told. A link has the greater delay and loss of its two nodes. */
+  /** The faults that a node is told of. A link has the greater delay and loss of its two nodes. */
   of(index: number, nodes: readonly Place[]): NodeFaults {
     const links = nodes
       .filter((other) => other.index !== index)

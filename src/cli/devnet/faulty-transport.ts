@@ -50,7 +50,7 @@ interface Line {
   readonly incoming: DelayLine;
   /** Those that wait for an answer. */
   readonly asked: Set<Question>;
-  /** What the peer said of itself last, and what of it has arrived or is on its way. */
+  /** The last info of the peer about itself, and the one that has arrived or is on its way. */
   said: PeerInfo | undefined;
   heard: PeerInfo | undefined;
 }

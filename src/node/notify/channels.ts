@@ -72,7 +72,7 @@ export function command([program = '', ...args]: readonly string[]): Channel {
     async deliver(notice, signal) {
       const child = spawn(program, args, {
         stdio: ['pipe', 'ignore', 'ignore'],
-        // What it is for: a program needs to find its own, and nothing of the node.
+        // A program needs to find its own files; passwords of the node are not its business.
         env: { PATH: process.env['PATH'], HOME: process.env['HOME'], BLOOMERY_EVENT: notice.code },
         signal: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS_MAX)]),
         killSignal: 'SIGKILL',

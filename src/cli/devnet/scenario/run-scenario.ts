@@ -58,7 +58,7 @@ class Player {
       const failure = await this.#work(step);
       return failure ?? (await this.#death());
     } catch (error) {
-      // What an operation refuses; anything else is a defect, and must be seen as one.
+      // A refusal of the operation. Anything else is a defect, and must be seen as one.
       if (error instanceof ProtocolError) return messageOf(error);
       throw error;
     }

@@ -23,13 +23,13 @@ export interface ScenarioDevnet {
 export interface Step {
   /** Of the file, from 1. */
   readonly line: number;
-  /** What a report says of it. */
+  /** The step in the words of a report. */
   readonly text: string;
   readonly work: StepWork;
 }
 
 export type StepWork =
-  /** What a command of a running devnet does, by the name of the operation. */
+  /** Does the same as a command of a running devnet; named by its operation. */
   | { readonly kind: 'operation'; readonly operation: string; readonly parameters: object }
   /** Sends of the account `genesis` to an account or address, in a block at once. */
   | { readonly kind: 'fund'; readonly to: string; readonly amount: bigint }
