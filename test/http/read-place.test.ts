@@ -38,6 +38,14 @@ async function growing(t: ExecutionContext, options: Partial<HttpOptions> = {}) 
   };
 }
 
+/** Resolves when a request waits for a height. @throws Error when none does within some seconds */
+async function untilWaiting(listeners: ReadonlySet<NodeListener>): Promise<void> {
+  for (let looks = 0; listeners.size === 0; looks += 1) {
+    if (looks > 2000) throw new Error('no request waits');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
 test('every answer of the envelope says which block it is from, and those of the chain can be compared', async (t) => {
   const { ask } = await growing(t);
   for (const path of ['/api/accounts', '/api/accounts', '/api/blocks/?limit=1', '/api/node/status', '/api/peers']) {
@@ -134,7 +142,7 @@ test('a height that comes is waited for, and the answer is from it', async (t) =
     ask('/api/blocks', { headers: { 'x-min-height': String(wanted) } }),
     ask(`/api/node/status?minHeight=${wanted}`, { method: 'HEAD' }),
   ];
-  while (listeners.size === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await untilWaiting(listeners);
   grow(wanted - 1);
   t.is(await Promise.race([...asked, new Promise((resolve) => setTimeout(() => resolve('waits'), 50))]), 'waits');
   grow(wanted);
@@ -148,7 +156,7 @@ test('a height that comes is waited for, and the answer is from it', async (t) =
 test('a height that does not come is 503 with the time to try again, and what is no height is refused', async (t) => {
   const { ask, clock, listeners } = await growing(t);
   const asked = ask(`/api/accounts?minHeight=${TIP.height + 1}`);
-  while (listeners.size === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await untilWaiting(listeners);
   clock.pass(HEIGHT_WAIT_MS_MAX);
   const behind = await asked;
   t.is(behind.status, 503);
