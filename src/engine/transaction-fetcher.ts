@@ -20,6 +20,8 @@ const PEERS_MAX = 20_000;
 const ASKED_MAX = 10_000;
 /** For so long the first peer that is asked for a transaction is the only one; a peer that never answers must not hide it. */
 const FIRST_ASKED_ALONE_MS = 2_000;
+/** After so long a transaction that never came is as one that was never asked for. */
+const ASKED_FORGOTTEN_MS = 60_000;
 
 export interface FetcherOptions {
   readonly clock: Clock;
@@ -47,8 +49,8 @@ export class TransactionFetcher {
   /** Connected peers that announced something. */
   readonly #announcers = new Map<PeerId, Announcer>();
   readonly #buckets = new LruMap<PeerId, TokenBucket>(PEERS_MAX);
-  /** When somebody was first asked for an id, Unix time in milliseconds. */
-  readonly #firstAskedMs = new LruMap<TransactionId, number>(ASKED_MAX);
+  /** When somebody was first asked for an id, Unix time in milliseconds, in the order of asking. */
+  readonly #firstAskedMs = new Map<TransactionId, number>();
   #stopped = false;
 
   constructor(options: FetcherOptions) {
@@ -105,7 +107,7 @@ export class TransactionFetcher {
     }
     for (const id of ids) {
       announcer.wanted.delete(id);
-      if (!this.#firstAskedMs.has(id)) this.#firstAskedMs.set(id, nowMs);
+      this.#asked(id, nowMs);
     }
     announcer.isAsked = true;
     transport
@@ -118,6 +120,15 @@ export class TransactionFetcher {
         announcer.isAsked = false;
         this.#ask(peerId, announcer);
       });
+  }
+
+  #asked(id: TransactionId, nowMs: number): void {
+    for (const [oldest, askedMs] of this.#firstAskedMs) {
+      const ageMs = nowMs - askedMs;
+      if (ageMs >= 0 && ageMs < ASKED_FORGOTTEN_MS && this.#firstAskedMs.size < ASKED_MAX) break;
+      this.#firstAskedMs.delete(oldest);
+    }
+    if (!this.#firstAskedMs.has(id)) this.#firstAskedMs.set(id, nowMs);
   }
 
   /** Ids that are due to be asked of a peer; where there are none, the time until there may be. Forgets those that are here. */

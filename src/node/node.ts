@@ -114,8 +114,8 @@ export interface RunningNode {
 /** Written by the build. */
 const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
 
-/** Signature answers remembered: some blocks' worth, so that what the pool verified costs nothing in a block. */
-export const SIGNATURE_ANSWERS_MAX = 20_000;
+/** Signature answers remembered: full queues of the pool, so that what the pool verified costs nothing in a block. */
+export const SIGNATURE_ANSWERS_MAX = 8_000;
 const MEGABYTE = 1_000_000;
 /** Many times a key, or a certificate with all that it rests on. */
 const TLS_FILE_BYTES_MAX = 1024 * 1024;

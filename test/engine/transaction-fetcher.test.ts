@@ -60,6 +60,33 @@ test('a peer that does not answer hides nothing: another is asked after moments'
   );
 });
 
+test('what never came is as never asked for after a minute', async (t) => {
+  const { fetcher, asked, run } = scene(['liar']);
+  fetcher.announced('liar', ['1']);
+  await run(30);
+  fetcher.announced('other', ['2']);
+  await run(29);
+  // Within the minute nobody is waited for a second time.
+  fetcher.announced('a', ['1']);
+  t.deepEqual(asked.at(-1), { atMs: 59_000, peerId: 'a', ids: ['1'] });
+  t.is(asked.length, 3);
+
+  const late = scene(['liar', 'second']);
+  late.fetcher.announced('liar', ['1']);
+  await late.run(61);
+  late.fetcher.announced('second', ['1']);
+  late.fetcher.announced('third', ['1']);
+  t.deepEqual(
+    late.asked.map(({ peerId }) => peerId),
+    ['liar', 'second'],
+  );
+  await late.run(3);
+  t.deepEqual(
+    late.asked.map(({ peerId }) => peerId),
+    ['liar', 'second', 'third'],
+  );
+});
+
 test('a peer that announces every second is asked every five seconds, and never for more ids than it announced at once', async (t) => {
   const { fetcher, asked, here, run } = scene();
   for (let second = 0; second < 60; second += 1) {
