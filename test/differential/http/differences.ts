@@ -66,6 +66,14 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: QUESTIONS,
+    input: /recipientId=/i,
+    matches: /^GET \/api\/node\/transactions\/\w+\/?: both 200, (missing|changed) body\.(data|meta)/i,
+    reference: 'generation 3: a list of the pool by `recipientId` passes over all other filters',
+    here: 'all filters join by AND',
+    reason: 'A filter that is passed over answers what nobody asked for.',
+  },
+  {
+    target: QUESTIONS,
     input: /offset/i,
     matches: /\/forgers\/?: both 200, changed body\.data\[\]\.nextSlot/i,
     reference: 'forgers with an offset: slot numbers too small by the offset',
@@ -221,5 +229,13 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'a transaction whose id has leading zeros is refused for its id, and for a false signature too',
     here: 'refused for its id',
     reason: 'No id is written so: it is refused when it is read, and no signature is verified for it.',
+  },
+  {
+    target: SUBMISSIONS,
+    input: /\\"(signature|signSignature)\\":\\"[0-9a-f]*[A-F]/,
+    matches: /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \(Failed to validate signature/,
+    reference: 'a false signature in capitals is repeated as it came',
+    here: 'repeated in lower case',
+    reason: 'A signature is kept as bytes.',
   },
 ];
