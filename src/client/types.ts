@@ -55,6 +55,8 @@ export interface EventOptions<K extends PropertyKey> {
   readonly delegate?: string;
   /** `final` tells of blocks and their transactions when they can no longer be reverted. */
   readonly finality?: 'any' | 'final';
+  /** Begins with the block of this height and tells of all blocks since, then of what happens. */
+  readonly fromHeight?: number;
   /** Goes on after this event; `0.0` begins with the oldest that the node keeps. */
   readonly lastEventId?: string;
   /** Ends the stream. */

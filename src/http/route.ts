@@ -79,6 +79,8 @@ export interface StreamRoute extends Declared {
 export interface Subscription {
   /** The last event that the reader has; undefined to begin with the next. */
   readonly after: EventPlace | undefined;
+  /** The first block that it wants, where it has no event yet. */
+  readonly fromHeight: number | undefined;
   readonly filter: Omit<EventFilter, 'maySeeForging'>;
 }
 

@@ -18,6 +18,8 @@ export interface ChainLog {
   last(): number;
   /** Sequence of the oldest record that is kept; one above `last` when none is. */
   floor(): number;
+  /** Largest height that could not be reverted any more as of the newest record; 0 for none. Never falls. */
+  finalized(): number;
   /** Kept records from a sequence on, ascending, at most `limit`. */
   records(from: number, limit: number): readonly ChainRecord[];
   /** The block of a record, also when it was reverted since. Undefined when it is no longer kept. */

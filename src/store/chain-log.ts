@@ -78,6 +78,7 @@ export function createChainLog(inner: StoredChain, options: ChainLogOptions): Lo
   const log: ChainLog = {
     last: () => head.last,
     floor: () => head.floor,
+    finalized: () => head.finalized,
     records(from, limit) {
       const records: ChainRecord[] = [];
       for (let sequence = Math.max(from, head.floor); sequence <= head.last && records.length < limit; sequence += 1) {

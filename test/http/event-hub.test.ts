@@ -67,6 +67,7 @@ function stage(t: ExecutionContext, blocks: number) {
     log: {
       last: () => blocks,
       floor: () => 1,
+      finalized: () => 0,
       records: (from, limit) => {
         const first = Math.max(1, from);
         return Array.from({ length: Math.min(limit, blocks - first + 1) }, (_, index) => recordAt(first + index));

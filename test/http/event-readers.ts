@@ -34,6 +34,7 @@ export class EventReader {
   readonly blocks = new Map<number, string>();
   readonly transactions = new Set<string>();
   #last: { readonly sequence: number; readonly index: number } | undefined;
+  #lastId: string | undefined;
   #request: ClientRequest | undefined;
   readonly #query: string;
 
@@ -80,12 +81,15 @@ export class EventReader {
   }
 
   get lastEventId(): string | undefined {
-    return this.#last === undefined ? undefined : `${this.#last.sequence}.${this.#last.index}`;
+    return this.#lastId;
   }
 
   #take(event: Told): void {
     this.told.push(event);
     if (event.id === undefined) return;
+    this.#lastId = event.id;
+    // Blocks of before are not of the log: their order is that of their heights.
+    if (event.id.includes(':')) return this.#rebuild(event);
     const [sequence = 0, index = 0] = event.id.split('.').map(Number);
     const last = this.#last;
     this.#last = { sequence, index };

@@ -16,6 +16,12 @@ import { ALICE_KEY, fakeNode, transactionOf, TRANSFER, type Fake } from './fake-
 /** Changes of the chain in the test of many readers. */
 const STEPS = Number(process.env['EVENT_STEPS'] ?? 80);
 const READERS = 100;
+/** What its readers ask for in turn; the last ones begin in the chain instead of its log. */
+const QUERIES = [
+  ...['', '', '', 'finality=any&types=blocks/new,blocks/delete'],
+  ...['fromHeight=1', 'fromHeight=1&types=blocks/new,blocks/delete'],
+];
+const isOfBlocks = (index: number): boolean => QUERIES[index % QUERIES.length]?.includes('types') === true;
 
 interface Stage {
   readonly fake: Fake;
@@ -252,6 +258,74 @@ test('a stream is refused for wrong names and places, and when there are too man
   await until(() => scene.listeners.size === 0, 'the reader to be gone');
 });
 
+test('a stream that begins at a height tells of all blocks since, also of those that the log has forgotten, then of what happens', async (t) => {
+  const scene = stage(t, 1, 10);
+  scene.append(120);
+  const reader = new EventReader('fromHeight=7');
+  const origin = await scene.serve();
+  await reader.connect(origin);
+  await until(() => reader.blocks.size === 114, 'what is there');
+  scene.append(2);
+  scene.revert();
+  await until(() => namesOf(reader).includes('blocks/delete'), 'the revert');
+  t.deepEqual(
+    [...reader.blocks],
+    scene.blocks.slice(6).map(({ height, id }) => [height, id]),
+  );
+  t.deepEqual(
+    [...reader.transactions],
+    scene.blocks.slice(6).flatMap(({ transactions }) => transactions.map(({ id }) => id)),
+  );
+  t.is(namesOf(reader).filter((name) => name === 'rounds/change').length, 1);
+  t.false(namesOf(reader).includes('log/gap'));
+  t.deepEqual(reader.complaints, []);
+  // The place of a block of before is one to come back to, also when the chain has changed there.
+  const early = reader.told.find(({ name, data }) => name === 'blocks/new' && data['height'] === 118);
+  reader.disconnect();
+  for (let i = 0; i < 3; i += 1) scene.revert();
+  scene.append(1);
+  const again = new EventReader('fromHeight=7&types=blocks/new,blocks/delete');
+  await again.connect(origin, early?.id);
+  await until(() => again.blocks.size === 1 && again.told.length >= 8, 'what came since');
+  t.deepEqual(
+    again.told.map(({ name, data }) => `${name} ${String(data['height'])}`),
+    [
+      ...['blocks/new 119', 'blocks/new 120', 'blocks/new 121', 'blocks/new 122', 'blocks/delete 122'],
+      ...['blocks/delete 121', 'blocks/delete 120', 'blocks/delete 119', 'blocks/new 119'],
+    ],
+  );
+  again.disconnect();
+});
+
+test('a final stream that begins at a height tells of final blocks alone, and up to where they are final', async (t) => {
+  const scene = stage(t);
+  scene.append(20);
+  scene.finalize(12);
+  scene.append(1);
+  const origin = await scene.serve();
+  const reader = new EventReader('finality=final&fromHeight=5');
+  await reader.connect(origin);
+  await until(() => namesOf(reader).includes('finalized/change'), 'what is final');
+  t.deepEqual([...reader.blocks.keys()], [5, 6, 7, 8, 9, 10, 11, 12]);
+  t.deepEqual(reader.told.at(-1)?.data, { height: 12 });
+  scene.finalize(14);
+  scene.append(1);
+  await until(() => reader.blocks.size === 10, 'the next ones');
+  t.deepEqual([...reader.blocks.keys()].slice(-2), [13, 14]);
+  reader.disconnect();
+  const statusOf = async (query: string) => (await fetch(`${origin}/api/events?${query}`)).status;
+  t.is(await statusOf('finality=final&fromHeight=16'), 400);
+  t.is(await statusOf('fromHeight=24'), 400);
+  t.is(await statusOf('fromHeight=0'), 400);
+  t.is(await statusOf('fromHeight=x'), 400);
+  const next = new EventReader('fromHeight=23');
+  await next.connect(origin);
+  scene.append(1);
+  await until(() => next.blocks.size === 1, 'the next block');
+  t.deepEqual([...next.blocks.keys()], [23]);
+  next.disconnect();
+});
+
 // Alone: the others would wait for it in vain, as all tests of a file share one thread.
 test.serial(
   `${READERS} readers with disconnects, restarts and reverts rebuild the chain without gap or duplicate`,
@@ -260,17 +334,16 @@ test.serial(
     scene.append(1);
     let origin = await scene.serve();
     const dice = new Dice(8);
-    const readers = Array.from(
-      { length: READERS },
-      (_, index) => new EventReader(index % 4 === 3 ? 'finality=any&types=blocks/new,blocks/delete' : ''),
-    );
-    // All begin in front of the first block.
-    for (const reader of readers) await reader.connect(origin, '0.0');
+    const readers = Array.from({ length: READERS }, (_, index) => new EventReader(QUERIES[index % QUERIES.length]));
+    // All begin in front of the first block, in the log or in the chain.
+    const connect = (reader: EventReader, index: number): Promise<void> =>
+      reader.connect(origin, reader.lastEventId ?? (index % QUERIES.length < 4 ? '0.0' : undefined));
+    for (const [index, reader] of readers.entries()) if (index % 2 === 0) await connect(reader, index);
     for (let step = 0; step < STEPS; step += 1) {
       scene.step();
-      for (const reader of readers) {
+      for (const [index, reader] of readers.entries()) {
         if (reader.isConnected && dice.chance(5)) reader.disconnect();
-        else if (!reader.isConnected && dice.chance(30)) await reader.connect(origin, reader.lastEventId ?? '0.0');
+        else if (!reader.isConnected && dice.chance(30)) await connect(reader, index);
       }
       if (dice.chance(6)) {
         await scene.stop();
@@ -278,13 +351,13 @@ test.serial(
       }
     }
     const lastId = scene.fake.api.log.last();
-    for (const reader of readers) if (!reader.isConnected) await reader.connect(origin, reader.lastEventId ?? '0.0');
+    for (const [index, reader] of readers.entries()) if (!reader.isConnected) await connect(reader, index);
     scene.append(1);
     const tip = scene.blocks.at(-1);
     const expected = scene.blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id)).sort();
     await until(() => readers.every(({ blocks }) => blocks.get(tip?.height ?? 0) === tip?.id), 'all readers');
     await until(
-      () => readers.every(({ transactions }, index) => index % 4 === 3 || transactions.size === expected.length),
+      () => readers.every(({ transactions }, index) => isOfBlocks(index) || transactions.size === expected.length),
       'all transactions',
     );
     t.true(lastId > STEPS / 2);
@@ -293,7 +366,7 @@ test.serial(
       t.deepEqual([...reader.blocks.values()].length, scene.blocks.length);
       for (const { height, id } of scene.blocks)
         if (reader.blocks.get(height) !== id) t.fail(`reader ${index} at ${height}`);
-      if (index % 4 !== 3) t.deepEqual([...reader.transactions].sort(), expected);
+      if (!isOfBlocks(index)) t.deepEqual([...reader.transactions].sort(), expected);
       reader.disconnect();
     }
   },

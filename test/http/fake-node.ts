@@ -238,7 +238,7 @@ export function fakeNode(generation: Generation): Fake {
         nonce: 'abcdefghij012345',
       },
       chain,
-      log: { last: () => 0, floor: () => 1, records: () => [], block: () => undefined },
+      log: { last: () => 0, floor: () => 1, finalized: () => 1, records: () => [], block: () => undefined },
       listen: () => () => undefined,
       status: () => ({
         height: 2,

@@ -36,18 +36,27 @@ export interface NodeEvent {
 /** Place in the stream: the record of the chain's log, and the event among those that the record makes. */
 export interface EventPlace {
   readonly sequence: number;
+  /** Before the records behind `sequence`, the blocks of the chain as it stood then are told: the event is one of this block. */
+  readonly height?: number;
   readonly index: number;
 }
 
-/** `12.3`; undefined for anything else. */
+/** `12.3`, or `12:345.6` with a height; undefined for anything else. */
 export function placeOf(id: string): EventPlace | undefined {
-  const parts = /^([0-9]{1,15})\.([0-9]{1,9})$/.exec(id);
-  return parts === null ? undefined : { sequence: Number(parts[1]), index: Number(parts[2]) };
+  const [, sequence, height, index] = /^([0-9]{1,15})(?::([0-9]{1,15}))?\.([0-9]{1,9})$/.exec(id) ?? [];
+  if (sequence === undefined) return undefined;
+  const place = { sequence: Number(sequence), index: Number(index) };
+  return height === undefined ? place : { ...place, height: Number(height) };
+}
+
+/** The id of the event there. */
+export function idOf({ sequence, height, index }: EventPlace): string {
+  return height === undefined ? `${sequence}.${index}` : `${sequence}:${height}.${index}`;
 }
 
 /** @param place undefined for what is of the moment: it cannot be asked for again */
 export function eventText(event: NodeEvent, place: EventPlace | undefined): string {
-  const id = place === undefined ? '' : `id: ${place.sequence}.${place.index}\n`;
+  const id = place === undefined ? '' : `id: ${idOf(place)}\n`;
   return `${id}event: ${event.name}\ndata: ${JSON.stringify(event.data())}\n\n`;
 }
 

@@ -24,8 +24,7 @@ export function eventsOf(
   dialect: Dialect,
 ): readonly NodeEvent[] {
   const { finalizedBefore, finalizedAfter, height } = record;
-  const finalized: readonly NodeEvent[] =
-    finalizedAfter > finalizedBefore ? [{ name: 'finalized/change', data: () => ({ height: finalizedAfter }) }] : [];
+  const finalized: readonly NodeEvent[] = finalizedAfter > finalizedBefore ? [finalizedEvent(finalizedAfter)] : [];
   if (finality === 'final') return [...finalBlocks(api, record, dialect), ...finalized];
   const block = api.log.block(record);
   if (record.kind === 'applied') return [...appliedEvents(api, block, dialect), ...finalized];
@@ -34,6 +33,19 @@ export function eventsOf(
     ...transactions.map((transaction) => transactionEvent('transactions/reverted', api, transaction, block, dialect)),
     ...(isLastOfRound(height, api.params) ? [roundEvent(roundOf(height, api.params))] : []),
     ...(block === undefined ? [] : [blockEvent('blocks/delete', block, dialect)]),
+  ];
+}
+
+/** Events of a block of long before, as of its coming; behind the newest one of them, up to where nothing can be reverted. */
+export function pastEvents(
+  api: NodeApi,
+  block: Block | undefined,
+  finalizedHeight: number | undefined,
+  dialect: Dialect,
+): readonly NodeEvent[] {
+  return [
+    ...appliedEvents(api, block, dialect),
+    ...(finalizedHeight === undefined || finalizedHeight < 1 ? [] : [finalizedEvent(finalizedHeight)]),
   ];
 }
 
@@ -83,6 +95,10 @@ export function partiesOf(transaction: Transaction): Required<Pick<NodeEvent, 'a
     addresses: recipientId === undefined ? [senderId] : [senderId, recipientId],
     delegates: [senderPublicKey, ...votes],
   };
+}
+
+function finalizedEvent(height: number): NodeEvent {
+  return { name: 'finalized/change', data: () => ({ height }) };
 }
 
 function roundEvent(number: number): NodeEvent {

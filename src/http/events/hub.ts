@@ -12,8 +12,9 @@ import type { Turns } from '../admission/turns.ts';
 import type { Dialect } from '../dialect.ts';
 import { peerView } from '../views/peer.ts';
 import { receivedView } from '../views/transaction.ts';
-import { eventText, type EventPlace, type NodeEvent } from './event.ts';
-import { eventsOf, partiesOf } from './expand.ts';
+import { ChainAsOf } from './chain-as-of.ts';
+import { eventText, idOf, type EventPlace, type NodeEvent } from './event.ts';
+import { eventsOf, partiesOf, pastEvents, type Finality } from './expand.ts';
 import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 import { Moments, type Moment } from './moments.ts';
 import { PeerChanges } from './peer-changes.ts';
@@ -35,6 +36,12 @@ export interface EventHub {
    * @returns false when there are as many readers as may be, or as many of the client that are given what was long before
    */
   add(response: ServerResponse, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean;
+  /**
+   * Where a stream begins that tells of all blocks from a height on, and then of what happens.
+   *
+   * @returns undefined where the block above the height before is not there yet
+   */
+  placeAt(height: number, finality: Finality): EventPlace | undefined;
   /** Ends all streams. */
   close(): void;
 }
@@ -68,6 +75,8 @@ interface Reader {
   readonly client: EventClient;
   /** The last event that was sent or passed over. */
   place: EventPlace;
+  /** What it reads while its place has a height. */
+  past: ChainAsOf | undefined;
   /** What it asked to go on from is no place of this log: the log was begun anew. */
   isAstray: boolean;
   /** Whether it is given what was long before. */
@@ -132,25 +141,47 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
     if (reader.isAstray || reader.place.sequence < floor - 1) tellGap(reader, floor);
     if (!wantsRecords(reader.filter)) reader.place = endOfLog();
     for (let records = 0; records < RECORDS_PER_READER && !reader.isFull; records += 1) {
-      const { sequence, index } = reader.place;
-      sendWanted(reader, sequence, index);
+      const { sequence, height } = reader.place;
+      if (height === undefined) sendWanted(reader, eventsAt(sequence, reader.filter));
+      else sendPast(reader, height);
       if (reader.isFull) return false;
-      if (sequence >= api.log.last()) {
+      // Of a block of before all is sent now, and the place is behind it.
+      if (height === undefined && sequence >= api.log.last()) {
         endReplay(reader);
         return false;
       }
-      reader.place = { sequence: sequence + 1, index: -1 };
+      if (height === undefined) reader.place = { sequence: sequence + 1, index: -1 };
       if (performance.now() > untilMs) break;
     }
     return !reader.isFull;
   };
 
-  /** Sends what a record has for the reader behind an event of it. */
-  const sendWanted = (reader: Reader, sequence: number, after: number): void => {
-    const events = eventsAt(sequence, reader.filter);
-    for (let index = after + 1; index < events.length && !reader.isFull; index += 1) {
+  /** Sends what a block of the chain of before has for the reader, and goes on to the next one or to the log. */
+  const sendPast = (reader: Reader, height: number): void => {
+    const { sequence } = reader.place;
+    const past = (reader.past ??= new ChainAsOf(api, sequence));
+    const last = lastPastHeight(past, reader.filter.finality);
+    const finalized = height >= last ? past.finalizedHeight() : undefined;
+    const events = pastEvents(api, past.block(height), finalized, dialect);
+    sendWanted(
+      reader,
+      events.map((event) => ({ event, text: undefined })),
+    );
+    if (reader.isFull) return;
+    if (height < last) reader.place = { sequence, height: height + 1, index: -1 };
+    else beginLog(reader);
+  };
+
+  const beginLog = (reader: Reader): void => {
+    reader.place = { sequence: reader.place.sequence, index: Number.MAX_SAFE_INTEGER };
+    reader.past = undefined;
+  };
+
+  /** Sends of the events at the reader's place those behind it that it wants. */
+  const sendWanted = (reader: Reader, events: readonly LazyEvent[]): void => {
+    for (let index = reader.place.index + 1; index < events.length && !reader.isFull; index += 1) {
       const lazy = events[index];
-      reader.place = { sequence, index };
+      reader.place = { ...reader.place, index };
       if (lazy === undefined || !isWanted(lazy.event, reader.filter)) continue;
       lazy.text ??= eventText(lazy.event, reader.place);
       send(reader, lazy.text);
@@ -161,7 +192,7 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
 
   const tellGap = (reader: Reader, floor: number): void => {
     const [record] = api.log.records(floor, 1);
-    const after = `${reader.place.sequence}.${reader.place.index}`;
+    const after = idOf(reader.place);
     const tip = api.chain.tip();
     const data = (): unknown => ({
       after,
@@ -171,6 +202,7 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
     });
     send(reader, eventText({ name: 'log/gap', data }, undefined));
     reader.place = { sequence: floor, index: -1 };
+    reader.past = undefined;
     reader.isAstray = false;
   };
 
@@ -273,10 +305,11 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
     const last = endOfLog();
     const isAstray = after !== undefined && after.sequence > last.sequence;
     const place = after ?? last;
-    const isBehind = isAstray || place.sequence < last.sequence - RECORDS_CACHED_MAX;
+    const isBehind = isAstray || place.height !== undefined || place.sequence < last.sequence - RECORDS_CACHED_MAX;
     const isReplaying = isBehind && !client.isTrusted && wantsRecords(filter);
     if (isReplaying && !replays.begin(client.key)) return undefined;
-    return { response, filter, client, place, isAstray, isReplaying, isFull: false, tookMs: performance.now() };
+    const tookMs = performance.now();
+    return { response, filter, client, place, past: undefined, isAstray, isReplaying, isFull: false, tookMs };
   };
 
   return {
@@ -297,6 +330,12 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
       wake(reader);
       return true;
     },
+    placeAt(height, finality) {
+      const sequence = api.log.last();
+      const last = lastPastHeight(new ChainAsOf(api, sequence), finality);
+      if (height > last + 1) return undefined;
+      return height > last ? endOfLog() : { sequence, height, index: -1 };
+    },
     close() {
       for (const reader of [...readers]) {
         drop(reader);
@@ -305,6 +344,10 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
       waiting.clear();
     },
   };
+}
+
+function lastPastHeight(past: ChainAsOf, finality: Finality): number {
+  return finality === 'final' ? past.finalizedHeight() : past.tipHeight();
 }
 
 function waitingKeyOf({ client }: Reader): string {

@@ -30,10 +30,17 @@ export function eventsRoute(dialect: Dialect): StreamRoute {
         description:
           '`final` tells of blocks and their transactions when they can no longer be reverted, and of no reverts.',
       }),
+      queryParameter('fromHeight', {
+        type: 'integer',
+        minimum: 1,
+        description:
+          'Begins with the block of this height and tells of all blocks since, then of what happens, without a gap between the ' +
+          'two. Passed over where an event is named to go on from, so that a reader may come back with the same address.',
+      }),
       queryParameter('lastEventId', {
         type: 'string',
         minLength: 1,
-        maxLength: 30,
+        maxLength: 50,
         description: 'As the header `Last-Event-ID`, for readers that cannot send it.',
       }),
     ],
@@ -47,6 +54,7 @@ export function eventsRoute(dialect: Dialect): StreamRoute {
       const delegate = request.text('delegate')?.toLowerCase();
       return {
         after,
+        fromHeight: after === undefined ? request.number('fromHeight') : undefined,
         filter: {
           names: namesIn(request),
           address: request.text('address'),
