@@ -5,16 +5,19 @@
 
 import type { KnownDifference } from '../differences.ts';
 
-const ANY = /^http /;
-const QUESTIONS = /^http questions/;
-const SUBMISSIONS = /^http submissions/;
+const ANY = /, http /;
+const QUESTIONS = /, http questions/;
+const SUBMISSIONS = /, http submissions/;
 
 export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     target: QUESTIONS,
+    // A number of 16 digits or more, a time of more than ten, U+0000, a quotation mark, or an account, which may have no key.
+    input:
+      /\d{16}|time(stamp)?=-?\d{11}|%00|%22|\/\d+L|address=|publicKey=|username=|secondPublicKey=|generatorPublicKey=/i,
     matches: /: 200 here, 500 there/,
     reference:
-      'an offset beyond 64 bits, a bound of time beyond 32 bits, U+0000 in a search, an account without a key: 500',
+      'an offset beyond 64 bits, a bound of time beyond 32 bits, U+0000 in a search, a quotation mark in the name of an application, an account without a key: 500',
     here: 'an empty list, or zeros',
     reason: 'The database of the real node fails; the question can be answered.',
   },
@@ -57,7 +60,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'Balancers and watchers of services ask so.',
   },
   {
-    target: /joined/,
+    target: /^generation 2.*joined/,
     input: /[?&]forging/,
     matches: /^GET \/api\/node\/status\/forging: (400 here|both 200)/i,
     reference: 'generation 2 passes over `forging` at the status of forging',
@@ -65,7 +68,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'A filter that is passed over answers what nobody asked for.',
   },
   {
-    target: QUESTIONS,
+    target: /^generation 3, http questions/,
     input: /recipientId=/i,
     matches: /^GET \/api\/node\/transactions\/\w+\/?: both 200, (missing|changed) body\.(data|meta)/i,
     reference: 'generation 3: a list of the pool by `recipientId` passes over all other filters',
@@ -139,7 +142,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'What costs nothing is looked at first.',
   },
   {
-    target: SUBMISSIONS,
+    target: /^generation 2, http submissions/,
     matches: /^POST \/api\/signatures: 4\d\d here.*500 there/,
     reference:
       'generation 2: a signature object with an id, key or signature that is none, or with a further member: 500',
@@ -158,9 +161,9 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     target: QUESTIONS,
     input: /hasOwnProperty|toString/,
-    matches: /: 40[04] here \(.*, 500 there/,
+    matches: /: (200|40[04]) here.*, 500 there/,
     reference: 'a parameter or its brackets named `hasOwnProperty`, and brackets named `toString`: 500',
-    here: 'unknown parameters, and values of a wrong type, like others',
+    here: 'unknown parameters, and values of a wrong type, like others; passed over where others are',
     reason: 'They are.',
   },
   {
@@ -214,7 +217,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'A semicolon without a parameter says nothing else than the type.',
   },
   {
-    target: SUBMISSIONS,
+    target: /^generation 2, http submissions/,
     input: /"body":"\s*\[+(-?[0-9]|true|false)/,
     matches: /: both 400, changed body\.errors\[\]\.errors\[\]\.message \(INVALID_TYPE/,
     reference:

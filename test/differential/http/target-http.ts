@@ -18,10 +18,11 @@ export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Prom
   const asked = { concurrency: QUESTIONS_AT_ONCE };
   const questions = new Questions(lab.generation, await factsOf(lab.real, oddGroupOf(lab.wallet)));
   const submissions = new Submissions(lab);
+  const named = (name: string): string => `generation ${lab.generation}, http ${name}`;
   return [
     {
       ...target(
-        'http questions, strict dialect',
+        named('questions, strict dialect'),
         lab.real,
         lab.strict,
         true,
@@ -31,11 +32,11 @@ export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Prom
       ...asked,
     },
     {
-      ...target('http questions, joined dialect', lab.real, lab.joined, false, (below) => questions.next(below)),
+      ...target(named('questions, joined dialect'), lab.real, lab.joined, false, (below) => questions.next(below)),
       ...asked,
     },
     // Few, and behind the questions: what both take fills their pools.
-    { ...target('http submissions', lab.real, lab.joined, false, (below) => submissions.next(below)), weight: 0.15 },
+    { ...target(named('submissions'), lab.real, lab.joined, false, (below) => submissions.next(below)), weight: 0.15 },
   ];
 }
 
