@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ProtocolError } from '../primitives/errors.ts';
-import { DATA_FILE } from '../store/data-file.ts';
-import { storeDamaged } from '../store/environment.ts';
-import type { StoredChain } from '../store/chain-store.ts';
-import type { StateCheck } from '../store/kept-checksum.ts';
-import { STATE_RANGE } from '../store/layout.ts';
-import { STATE_CHANGED } from '../store/open.ts';
-import { checkPages, type PageCheck } from '../store/page-check.ts';
+import { DATA_FILE } from '../store/disk/data-file.ts';
+import { storeDamaged } from '../store/disk/environment.ts';
+import type { StoredChain } from '../store/chain/chain-store.ts';
+import type { StateCheck } from '../store/chain/kept-checksum.ts';
+import { STATE_RANGE } from '../store/tables/layout.ts';
+import { STATE_CHANGED } from '../store/chain/open.ts';
+import { checkPages, type PageCheck } from '../store/disk/page-check.ts';
 
 /** Some 3 ms of the node's time, once a second: a store of 16 GB in an hour and a half. */
 const PAGES_PER_LOOK = 800;

@@ -7,7 +7,7 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { backUp, createSnapshot, restoreSnapshot } from '../../src/node/backup.ts';
 import { chainDirectory, openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { hexOf } from '../../src/primitives/bytes.ts';
-import type { KeyValueWriter } from '../../src/store/key-value.ts';
+import type { KeyValueWriter } from '../../src/store/tables/key-value.ts';
 import {
   LAYOUT_VERSION,
   META_LAYOUT,
@@ -15,8 +15,8 @@ import {
   STATE_RANGE,
   TABLES,
   textKey,
-} from '../../src/store/layout.ts';
-import { openLmdb } from '../../src/store/lmdb.ts';
+} from '../../src/store/tables/layout.ts';
+import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
 import { temporaryFolder } from '../support/network-folder.ts';

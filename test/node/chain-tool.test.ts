@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs';
 
 import test from 'ava';
 import { chainDirectory, openIndexedSnapshot } from '../../src/node/chain-tool.ts';
-import { layoutText, META_LAYOUT, textKey } from '../../src/store/layout.ts';
-import { openLmdb } from '../../src/store/lmdb.ts';
+import { layoutText, META_LAYOUT, textKey } from '../../src/store/tables/layout.ts';
+import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { claimElsewhere } from '../support/claim-elsewhere.ts';
 import { temporaryFolder } from '../support/network-folder.ts';

@@ -10,10 +10,10 @@ import { BranchRejected } from '../../src/engine/commit.ts';
 import { verifyChain, type VerifyResult } from '../../src/node/verify-chain.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { BlockRejected } from '../../src/protocol/verdict.ts';
-import { COUNTED_TABLES } from '../../src/store/counted.ts';
-import { prefixRange } from '../../src/store/key-value.ts';
-import { heightKey, placeKey, tablePrefix, TABLES, textKey, type TableName } from '../../src/store/layout.ts';
-import { openLmdb } from '../../src/store/lmdb.ts';
+import { COUNTED_TABLES } from '../../src/store/index/counted.ts';
+import { prefixRange } from '../../src/store/tables/key-value.ts';
+import { heightKey, placeKey, tablePrefix, TABLES, textKey, type TableName } from '../../src/store/tables/layout.ts';
+import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 

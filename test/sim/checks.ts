@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 
 import { isLastOfRound } from '../../src/protocol/rounds.ts';
-import { prefixRange } from '../../src/store/key-value.ts';
-import { TABLES, tablePrefix, type TableName } from '../../src/store/layout.ts';
+import { prefixRange } from '../../src/store/tables/key-value.ts';
+import { TABLES, tablePrefix, type TableName } from '../../src/store/tables/layout.ts';
 import type { SimNode } from './node.ts';
 import type { World } from './world.ts';
 

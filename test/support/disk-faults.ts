@@ -7,8 +7,15 @@ import type { FaultCode } from '../../src/cli/doctor/catalogue.ts';
 import type { ExamineRequest } from '../../src/cli/doctor/examine.ts';
 import { chainDirectory, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
-import { LAYOUT_VERSION, textKey, META_LAYOUT, META_NETWORK, META_PARAMS, TABLES } from '../../src/store/layout.ts';
-import { openLmdb } from '../../src/store/lmdb.ts';
+import {
+  LAYOUT_VERSION,
+  textKey,
+  META_LAYOUT,
+  META_NETWORK,
+  META_PARAMS,
+  TABLES,
+} from '../../src/store/tables/layout.ts';
+import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { takePort } from './cli.ts';
 
 /** What the doctor is asked about, whole as yet. */
