@@ -14,7 +14,6 @@ import {
   META_STATE_CHECKSUM,
   STATE_RANGE,
   TABLES,
-  textKey,
 } from '../../src/store/tables/layout.ts';
 import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
@@ -88,8 +87,8 @@ test('a snapshot of the layout before is taken over', async (t) => {
   const place = placeIn(join(folder, 'data'), network);
   await storeChain(place, blocks.slice(0, HEIGHT));
   await rewrite(place, (writer) => {
-    writer.put(textKey('meta', META_LAYOUT), Buffer.from('4'));
-    writer.remove(textKey('meta', META_STATE_CHECKSUM));
+    writer.put(TABLES.meta.key(META_LAYOUT), Buffer.from('4'));
+    writer.remove(TABLES.meta.key(META_STATE_CHECKSUM));
   });
   const file = join(folder, 'chain.snapshot');
   await createSnapshot(place, file);

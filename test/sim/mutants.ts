@@ -173,13 +173,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'undo forgets the index of transactions',
     file: 'store/index/transaction-lists.js',
-    from: "keys.remove(idKey('transactionIds', transaction.id));",
+    from: 'keys.remove(TABLES.transactionIds.key(transaction.id));',
     to: ';',
   },
   {
     name: 'undo forgets the index of blocks',
     file: 'store/chain/block-tables.js',
-    from: "keys.remove(idKey('blockIds', block.id));",
+    from: 'keys.remove(TABLES.blockIds.key(block.id));',
     to: ';',
   },
   {
@@ -191,7 +191,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'undo leaves a list of delegates in memory',
     file: 'store/chain/state-tables.js',
-    from: 'this.#roundLists.delete(key.readUInt32BE(1));',
+    from: 'this.#roundLists.delete(TABLES.roundLists.read(key)[0]);',
     to: ';',
   },
   {
@@ -215,7 +215,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'undo records that outlive a commit are not written',
     file: 'store/chain/chain-store.js',
-    from: "writer.put(heightKey('undo', height), encodeUndo(overwritten));",
+    from: 'writer.put(TABLES.undo.key(height), encodeUndo(overwritten));',
     to: ';',
   },
   {

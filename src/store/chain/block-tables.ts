@@ -9,10 +9,10 @@ import type { Codec } from '../../protocol/rules.ts';
 import type { Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../../protocol/types.ts';
 import type { CountedWriter } from '../index/counted.ts';
 import { blockEntries } from '../index/indexes.ts';
-import { prefixRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';
+import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import { LateIndexes } from '../index/late-indexes.ts';
-import { heightKey, idKey, listItemKey, publicKeyKey } from '../tables/layout.ts';
-import { EMPTY, heightAtEnd, heightBytes, ownBuffer } from '../tables/ordered-bytes.ts';
+import { TABLES } from '../tables/layout.ts';
+import { EMPTY, heightAtEnd, heightBytes } from '../tables/ordered-bytes.ts';
 import {
   putTransactions,
   removeTransactions,
@@ -25,7 +25,6 @@ import {
 const GENERATORS_CACHED_MAX = 512;
 /** The list of a generator, its length counted up and down in place. */
 interface List {
-  readonly prefix: Buffer;
   items: number;
 }
 
@@ -49,7 +48,7 @@ export class BlockTables {
   }
 
   heightOf(id: BlockId): number | undefined {
-    const value = this.#keys.get(idKey('blockIds', id));
+    const value = this.#keys.get(TABLES.blockIds.key(id));
     return value === undefined ? undefined : heightAtEnd(value);
   }
 
@@ -78,13 +77,13 @@ export class BlockTables {
     const { transactions } = block;
     const header = headerOf(block);
     const { height } = header;
-    keys.put(heightKey('headers', height), this.#codec.encodeHeader(header));
-    keys.put(idKey('blockIds', header.id), heightBytes(height));
+    keys.put(TABLES.headers.key(height), this.#codec.encodeHeader(header));
+    keys.put(TABLES.blockIds.key(header.id), heightBytes(height));
     for (const entry of blockEntries(header)) keys.put(entry, EMPTY, true);
     const parent = this.#total?.height === height - 1 ? this.#total : undefined;
     const before = parent?.transactions ?? transactionTotal(keys, height - 1);
     const total = before + transactions.length;
-    keys.put(heightKey('transactionTotals', height), u64be(BigInt(total)));
+    keys.put(TABLES.transactionTotals.key(height), u64be(BigInt(total)));
     this.#total = { height, transactions: total };
     putTransactions(keys, this.#codec, height, transactions);
     this.#appendToGenerator(keys, header);
@@ -103,15 +102,15 @@ export class BlockTables {
   removeLast(keys: CountedWriter, block: Block): void {
     this.#indexes.catchUpWithin(keys);
     const { height } = block;
-    keys.remove(heightKey('headers', height));
-    keys.remove(idKey('blockIds', block.id));
+    keys.remove(TABLES.headers.key(height));
+    keys.remove(TABLES.blockIds.key(block.id));
     for (const entry of blockEntries(block)) keys.remove(entry, true);
     removeTransactions(keys, height, block.transactions);
-    keys.remove(heightKey('transactionTotals', height));
+    keys.remove(TABLES.transactionTotals.key(height));
     this.#total = undefined;
     const list = this.#ofGenerator(block.generatorPublicKey);
     list.items -= 1;
-    keys.remove(listItemKey(list.prefix, list.items));
+    keys.remove(TABLES.blocksByGenerator.key(block.generatorPublicKey, list.items));
     for (const [index, transaction] of block.transactions.entries()) {
       this.#indexes.remove(keys, transaction, { height, index });
     }
@@ -127,15 +126,14 @@ export class BlockTables {
       feesSum: (before?.feesSum ?? 0n) + header.totalFee,
       rewardsSum: (before?.rewardsSum ?? 0n) + header.reward,
     });
-    keys.put(listItemKey(list.prefix, items), value);
+    keys.put(TABLES.blocksByGenerator.key(header.generatorPublicKey, items), value);
     list.items += 1;
   }
 
   #ofGenerator(publicKey: PublicKey): List {
     const cached = this.#generators.get(publicKey);
     if (cached !== undefined) return cached;
-    const prefix = publicKeyKey('blocksByGenerator', publicKey);
-    const list = { prefix: ownBuffer(prefix), items: generatorBlocks(this.#keys, publicKey) };
+    const list = { items: generatorBlocks(this.#keys, publicKey) };
     this.#generators.set(publicKey, list);
     return list;
   }
@@ -143,9 +141,8 @@ export class BlockTables {
 
 /** Number of blocks of a generator. */
 export function generatorBlocks(keys: KeyValueReader, publicKey: PublicKey): number {
-  const list = publicKeyKey('blocksByGenerator', publicKey);
-  const [last] = keys.keys({ ...prefixRange(list), reverse: true, limit: 1 });
-  return last === undefined ? 0 : last.readUInt32BE(last.length - 4) + 1;
+  const [last] = keys.keys({ ...TABLES.blocksByGenerator.range(publicKey), reverse: true, limit: 1 });
+  return last === undefined ? 0 : TABLES.blocksByGenerator.read(last)[1] + 1;
 }
 
 /** A block in the list of its generator. */
@@ -160,7 +157,7 @@ export interface GeneratorBlock {
 
 /** @param ordinal position in the generator's list, from 0 */
 export function generatorBlock(keys: KeyValueReader, publicKey: PublicKey, ordinal: number): GeneratorBlock {
-  const value = keys.get(listItemKey(publicKeyKey('blocksByGenerator', publicKey), ordinal));
+  const value = keys.get(TABLES.blocksByGenerator.key(publicKey, ordinal));
   assert(value !== undefined, 'a list holds an item at each position below its length');
   return {
     height: value.readUInt32BE(0),

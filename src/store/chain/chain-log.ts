@@ -4,6 +4,7 @@
  */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
+import type { NoteName } from '../../ports/notes.ts';
 import type { ChainWriter } from '../../ports/store.ts';
 import type { StateReader } from '../../protocol/state.ts';
 import type { Block } from '../../protocol/types.ts';
@@ -24,7 +25,6 @@ export interface ChainLogOptions {
 
 /** Ten days of slots, and some ten megabytes. */
 const RECORDS_MAX = 100_000;
-const PREFIX = 'chain-log/';
 const HEAD = 'chain-log-head';
 
 interface Head {
@@ -126,8 +126,8 @@ interface Saved extends Omit<ChainRecord, 'sequence'> {
   readonly content?: readonly string[];
 }
 
-function keyOf(sequence: number): string {
-  return PREFIX + sequence.toString().padStart(15, '0');
+function keyOf(sequence: number): NoteName {
+  return `chain-log/${sequence.toString().padStart(15, '0')}`;
 }
 
 function bytesOf(value: object): Buffer {

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { LruMap } from '../../primitives/bounded.ts';
 import { isU64Decimal } from '../../primitives/bytes.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
+import type { NoteName } from '../../ports/notes.ts';
 import type { ChainStore, ChainWriter, TransactionPlace } from '../../ports/store.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import { StateOverlay, type Account, type Delegate, type StateWriter } from '../../protocol/state.ts';
@@ -22,11 +23,11 @@ import type {
 } from '../../protocol/types.ts';
 import { BlockTables } from './block-tables.ts';
 import type { CountedKeyValue } from '../index/counted.ts';
-import { prefixRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';
+import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import type { CatchUpLimits } from '../index/late-indexes.ts';
-import { heightKey, STATE_TABLES, tablePrefix, textKey } from '../tables/layout.ts';
+import { STATE_TABLES, TABLES } from '../tables/layout.ts';
 import { KeptChecksum, type StateCheck, type StateKeys } from './kept-checksum.ts';
-import { heightAtEnd, isU32 } from '../tables/ordered-bytes.ts';
+import { isU32 } from '../tables/ordered-bytes.ts';
 import { StateTables } from './state-tables.ts';
 import { decodeUndo, encodeUndo, type Overwritten, type OverwrittenValues } from './undo.ts';
 
@@ -125,7 +126,7 @@ export class KeyValueChainStore implements StoredChain {
     if (height === this.#tip?.height) return this.#tip;
     const cached = this.#headers.get(height);
     if (cached !== undefined) return cached;
-    const bytes = isU32(height) ? this.#keyValue.get(heightKey('headers', height)) : undefined;
+    const bytes = isU32(height) ? this.#keyValue.get(TABLES.headers.key(height)) : undefined;
     if (bytes === undefined) return undefined;
     const header = this.codec.decodeHeader(bytes);
     this.#headers.set(height, header);
@@ -167,7 +168,7 @@ export class KeyValueChainStore implements StoredChain {
         this.#checksum.save(plain);
         this.#blocks.flush(writer);
         for (const [height, overwritten] of this.#unsavedUndo) {
-          writer.put(heightKey('undo', height), encodeUndo(overwritten));
+          writer.put(TABLES.undo.key(height), encodeUndo(overwritten));
         }
         this.#unsavedUndo.clear();
         return result;
@@ -184,20 +185,20 @@ export class KeyValueChainStore implements StoredChain {
     }
   }
 
-  note(key: string): Uint8Array | undefined {
-    return this.#keyValue.get(textKey('notes', key));
+  note(key: NoteName): Uint8Array | undefined {
+    return this.#keyValue.get(TABLES.notes.key(key));
   }
 
   noteKeys(prefix: string): readonly string[] {
-    const keys = this.#keyValue.keys(prefixRange(textKey('notes', prefix)));
-    return Array.from(keys, (key) => key.toString('utf8', 1));
+    const keys = this.#keyValue.keys(TABLES.notes.range(prefix as NoteName));
+    return Array.from(keys, (key) => TABLES.notes.read(key)[0]);
   }
 
   stateDigest(): string {
     const hash = createHash('sha256');
     const size = Buffer.allocUnsafe(8);
     for (const table of STATE_TABLES) {
-      for (const { key, value } of this.#keyValue.entries(prefixRange(tablePrefix(table)))) {
+      for (const { key, value } of this.#keyValue.entries(TABLES[table].all)) {
         // Sizes stand before the bytes, so that no two states can run together into the same text.
         size.writeUInt32BE(key.length, 0);
         size.writeUInt32BE(value.length, 4);
@@ -208,8 +209,8 @@ export class KeyValueChainStore implements StoredChain {
   }
 
   undoFloor(): number | undefined {
-    const [lowest] = this.#keyValue.keys({ ...prefixRange(tablePrefix('undo')), limit: 1 });
-    return lowest === undefined ? undefined : heightAtEnd(lowest);
+    const [lowest] = this.#keyValue.keys({ ...TABLES.undo.all, limit: 1 });
+    return lowest === undefined ? undefined : TABLES.undo.read(lowest)[0];
   }
 
   snapshot(): StoredChain {
@@ -268,8 +269,8 @@ export class KeyValueChainStore implements StoredChain {
       revert: () => this.#revert(keys),
       forgetUndo: (upToHeight) => this.#forgetUndo(keys, upToHeight),
       setNote: (key, value) => {
-        if (value === undefined) keys.remove(textKey('notes', key));
-        else keys.put(textKey('notes', key), value);
+        if (value === undefined) keys.remove(TABLES.notes.key(key));
+        else keys.put(TABLES.notes.key(key), value);
       },
     };
   }
@@ -308,7 +309,7 @@ export class KeyValueChainStore implements StoredChain {
     const block = this.#blocks.block(tip);
     this.#state.restore(keys, overwritten);
     this.#blocks.removeLast(keys, block);
-    if (!this.#unsavedUndo.delete(tip.height)) keys.remove(heightKey('undo', tip.height));
+    if (!this.#unsavedUndo.delete(tip.height)) keys.remove(TABLES.undo.key(tip.height));
     const parent = this.header(tip.height - 1);
     assert(parent !== undefined, 'the parent of a block above genesis is stored');
     this.#headers.delete(tip.height);
@@ -318,15 +319,15 @@ export class KeyValueChainStore implements StoredChain {
 
   #overwrittenBy(height: number): readonly Overwritten[] | undefined {
     const unsaved = this.#unsavedUndo.get(height);
-    const undo = unsaved === undefined ? this.#keyValue.get(heightKey('undo', height)) : encodeUndo(unsaved);
+    const undo = unsaved === undefined ? this.#keyValue.get(TABLES.undo.key(height)) : encodeUndo(unsaved);
     return undo === undefined ? undefined : decodeUndo(undo);
   }
 
   #forgetUndo(keys: KeyValueWriter, upToHeight: number): void {
     for (const height of [...this.#unsavedUndo.keys()]) if (height <= upToHeight) this.#unsavedUndo.delete(height);
-    const { gte } = prefixRange(tablePrefix('undo'));
+    const { gte } = TABLES.undo.all;
     if (upToHeight < 1) return;
-    const lt = heightKey('undo', Math.min(upToHeight, 0xffff_fffe) + 1);
+    const lt = TABLES.undo.key(Math.min(upToHeight, 0xffff_fffe) + 1);
     for (const key of Array.from(keys.keys({ gte, lt }))) keys.remove(key);
   }
 
@@ -347,7 +348,7 @@ export class KeyValueChainStore implements StoredChain {
   }
 
   #lastHeader(): BlockHeader | undefined {
-    const range = { ...prefixRange(tablePrefix('headers')), reverse: true, limit: 1 };
+    const range = { ...TABLES.headers.all, reverse: true, limit: 1 };
     const [last] = this.#keyValue.entries(range);
     return last === undefined ? undefined : this.codec.decodeHeader(last.value);
   }

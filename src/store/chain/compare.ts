@@ -3,16 +3,14 @@
 import { CountedKeyValue } from '../index/counted.ts';
 import type { KeyValueEntry, KeyValueReader } from '../tables/key-value.ts';
 import {
-  layoutOf,
   LAYOUT_VERSION,
+  layoutOf,
   META_ACCOUNTS,
   META_LAYOUT,
   META_STATE_CHECKSUM,
-  TABLES,
-  textKey,
   type TableName,
+  TABLES,
 } from '../tables/layout.ts';
-import { heightAtEnd } from '../tables/ordered-bytes.ts';
 import { decodeUndo } from './undo.ts';
 
 export interface Difference {
@@ -49,12 +47,12 @@ export function compareStores(
       keys += 1;
       const kind = left === undefined ? 'missing' : right === undefined ? 'surplus' : 'wrong';
       if (left !== undefined && right !== undefined && isSame(name, left, right)) continue;
-      if (name === 'undo' && kind !== 'wrong' && heightAtEnd(key) <= finalizedHeight()) continue;
+      if (name === 'undo' && kind !== 'wrong' && TABLES.undo.read(key)[0] <= finalizedHeight()) continue;
       return { difference: { table: name, key: key.toString('hex', 1), kind }, keys };
     }
   }
   for (const name of [META_ACCOUNTS, META_STATE_CHECKSUM]) {
-    const key = textKey('meta', name);
+    const key = TABLES.meta.key(name);
     const [left, right] = [examined.get(key), expected.get(key)];
     // A store of the layout before has no checksum until it is written to.
     if (name === META_STATE_CHECKSUM && left === undefined && isOfLayoutBefore(examined)) continue;
@@ -69,7 +67,7 @@ export function compareStores(
 }
 
 function isOfLayoutBefore(examined: KeyValueReader): boolean {
-  const text = examined.get(textKey('meta', META_LAYOUT))?.toString() ?? '';
+  const text = examined.get(TABLES.meta.key(META_LAYOUT))?.toString() ?? '';
   return layoutOf(text).layout !== String(LAYOUT_VERSION);
 }
 

@@ -4,13 +4,13 @@ import type { CountedWriter } from '../index/counted.ts';
 import type { KeyValueReader } from '../tables/key-value.ts';
 import {
   isStateKey,
+  LAYOUT_VERSION,
   layoutOf,
   layoutText,
-  LAYOUT_VERSION,
   META_LAYOUT,
   META_STATE_CHECKSUM,
   STATE_RANGE,
-  textKey,
+  TABLES,
 } from '../tables/layout.ts';
 import { StateChecksum } from './state-checksum.ts';
 
@@ -35,9 +35,9 @@ export interface StateKeys extends CountedWriter {
   replace(key: Uint8Array, before: Uint8Array | undefined, value: Uint8Array): void;
 }
 
-const CHECKSUM_KEY = textKey('meta', META_STATE_CHECKSUM);
+const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 const NO_STATE = new StateChecksum().bytes();
-const LAYOUT_KEY = textKey('meta', META_LAYOUT);
+const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 
 export class KeptChecksum {
   readonly #keys: KeyValueReader;

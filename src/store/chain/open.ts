@@ -9,15 +9,15 @@ import { CountedKeyValue } from '../index/counted.ts';
 import type { KeyValue } from '../tables/key-value.ts';
 import {
   isLayoutRead,
+  LAYOUT_VERSION,
   layoutOf,
   layoutText,
-  LAYOUT_VERSION,
   META_ACCOUNTS,
   META_GENERATION,
   META_LAYOUT,
   META_NETWORK,
   META_PARAMS,
-  textKey,
+  TABLES,
 } from '../tables/layout.ts';
 import { storeDamaged } from '../disk/environment.ts';
 import { openLmdb, openLmdbSnapshot } from '../disk/lmdb.ts';
@@ -143,11 +143,11 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
     }
     keyValue.transact((writer) => {
       const zero = Buffer.alloc(8);
-      writer.put(textKey('meta', META_LAYOUT), Buffer.from(layoutText(undefined)));
-      writer.put(textKey('meta', META_GENERATION), Buffer.from(String(params.generation)));
-      writer.put(textKey('meta', META_NETWORK), Buffer.from(networkOf(params)));
-      writer.put(textKey('meta', META_PARAMS), Buffer.from(paramsPin(params)));
-      writer.put(textKey('meta', META_ACCOUNTS), zero);
+      writer.put(TABLES.meta.key(META_LAYOUT), Buffer.from(layoutText(undefined)));
+      writer.put(TABLES.meta.key(META_GENERATION), Buffer.from(String(params.generation)));
+      writer.put(TABLES.meta.key(META_NETWORK), Buffer.from(networkOf(params)));
+      writer.put(TABLES.meta.key(META_PARAMS), Buffer.from(paramsPin(params)));
+      writer.put(TABLES.meta.key(META_ACCOUNTS), zero);
     });
     return;
   }
@@ -210,5 +210,5 @@ function networkOf(params: ChainParams): string {
 }
 
 function metaOf(keyValue: KeyValue, name: string): string | undefined {
-  return keyValue.get(textKey('meta', name))?.toString('utf8');
+  return keyValue.get(TABLES.meta.key(name))?.toString('utf8');
 }

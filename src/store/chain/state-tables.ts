@@ -11,8 +11,8 @@ import { AccountCache } from './account-cache.ts';
 import { accountEntryChanges, sameTexts } from '../index/indexes.ts';
 import type { StateKeys } from './kept-checksum.ts';
 import { compareKeys, KeyRun } from '../index/key-run.ts';
-import { prefixRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';
-import { heightKey, ledgerKey, META_ACCOUNTS, publicKeyKey, tablePrefix, TABLES, textKey } from '../tables/layout.ts';
+import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
+import { META_ACCOUNTS, TABLES } from '../tables/layout.ts';
 import { EMPTY, isU32 } from '../tables/ordered-bytes.ts';
 import {
   decodeAccount,
@@ -43,7 +43,7 @@ export class StateTables {
 
   constructor(keys: KeyValueReader) {
     this.#keys = keys;
-    this.#ledger = keys.get(ledgerKey());
+    this.#ledger = keys.get(TABLES.ledger.key());
   }
 
   account(address: Address): Account | undefined {
@@ -54,7 +54,7 @@ export class StateTables {
     const known = this.#unsavedDelegates.get(publicKey) ?? this.#delegates.get(publicKey);
     if (known !== undefined) return known;
     if (!PUBLIC_KEY_TEXT.test(publicKey)) return undefined;
-    const bytes = this.#keys.get(publicKeyKey('delegates', publicKey));
+    const bytes = this.#keys.get(TABLES.delegates.key(publicKey));
     if (bytes === undefined) return undefined;
     const delegate = decodeDelegate(publicKey, bytes);
     this.#delegates.set(publicKey, delegate);
@@ -62,12 +62,12 @@ export class StateTables {
   }
 
   delegateKeyByUsername(username: string): PublicKey | undefined {
-    return this.#keys.get(textKey('usernames', username))?.toString('hex');
+    return this.#keys.get(TABLES.usernames.key(username))?.toString('hex');
   }
 
   *delegates(): Iterable<Delegate> {
-    for (const { key, value } of this.#keys.entries(prefixRange(tablePrefix('delegates')))) {
-      const publicKey = key.toString('hex', 1);
+    for (const { key, value } of this.#keys.entries(TABLES.delegates.all)) {
+      const [publicKey] = TABLES.delegates.read(key);
       const known = this.#unsavedDelegates.get(publicKey) ?? this.#delegates.get(publicKey);
       yield known ?? decodeDelegate(publicKey, value);
     }
@@ -76,7 +76,7 @@ export class StateTables {
   roundList(index: number): readonly PublicKey[] | undefined {
     const cached = this.#roundLists.get(index);
     if (cached !== undefined) return cached;
-    const bytes = isU32(index) ? this.#keys.get(heightKey('roundLists', index)) : undefined;
+    const bytes = isU32(index) ? this.#keys.get(TABLES.roundLists.key(index)) : undefined;
     if (bytes === undefined) return undefined;
     const list = decodeKeys(bytes);
     this.#roundLists.set(index, list);
@@ -88,7 +88,7 @@ export class StateTables {
   }
 
   fact(name: string): string | undefined {
-    return this.#keys.get(textKey('facts', name))?.toString('utf8');
+    return this.#keys.get(TABLES.facts.key(name))?.toString('utf8');
   }
 
   /** Drops what is in memory after a failed transaction; the ledger is the object that it was before. */
@@ -109,16 +109,19 @@ export class StateTables {
     for (const account of changes.accounts.values()) this.#saveAccount(keys, account, accounts, overwritten);
     for (const delegate of changes.delegates.values()) this.#saveDelegate(keys, delegate, delegates);
     for (const [index, list] of changes.roundLists) {
-      const key = heightKey('roundLists', index);
+      const key = TABLES.roundLists.key(index);
       put(keys, key, list === undefined ? undefined : encodeKeys(list), overwritten);
       if (list === undefined) this.#roundLists.delete(index);
       else this.#roundLists.set(index, list);
     }
     for (const [name, value] of changes.facts)
-      put(keys, textKey('facts', name), Buffer.from(value, 'utf8'), overwritten);
+      put(keys, TABLES.facts.key(name), Buffer.from(value, 'utf8'), overwritten);
     const { ledger } = changes;
     if (ledger !== undefined && ledger !== this.#ledger) {
-      overwritten.push({ key: ledgerKey(), before: this.#ledger === undefined ? undefined : bufferOf(this.#ledger) });
+      overwritten.push({
+        key: TABLES.ledger.key(),
+        before: this.#ledger === undefined ? undefined : bufferOf(this.#ledger),
+      });
       this.#ledger = ledger;
       this.#isLedgerSaved = false;
     }
@@ -130,7 +133,7 @@ export class StateTables {
     let newAccounts = 0;
     const balances: Buffer[] = [];
     for (const [address, { value, stored }] of this.#accounts.takeChanged()) {
-      keys.replace(textKey('accounts', address), stored && encodeAccount(stored), encodeAccount(value));
+      keys.replace(TABLES.accounts.key(address), stored && encodeAccount(stored), encodeAccount(value));
       const { removed, added } = accountEntryChanges(stored, value);
       for (const key of removed) keys.remove(key, true);
       for (const key of added) {
@@ -142,10 +145,10 @@ export class StateTables {
     keys.putSorted(KeyRun.from(balances.sort(compareKeys)));
     addToAccountTotal(keys, newAccounts);
     for (const [publicKey, delegate] of this.#unsavedDelegates) {
-      keys.put(publicKeyKey('delegates', publicKey), encodeDelegate(delegate));
+      keys.put(TABLES.delegates.key(publicKey), encodeDelegate(delegate));
     }
     this.#unsavedDelegates.clear();
-    if (!this.#isLedgerSaved && this.#ledger !== undefined) keys.put(ledgerKey(), bufferOf(this.#ledger));
+    if (!this.#isLedgerSaved && this.#ledger !== undefined) keys.put(TABLES.ledger.key(), bufferOf(this.#ledger));
     this.#isLedgerSaved = true;
   }
 
@@ -154,13 +157,14 @@ export class StateTables {
     this.flush(keys);
     const accounts = new Map<Address, Account | undefined>();
     for (const { key } of overwritten) {
-      if (key[0] !== TABLES.accounts.number && key[0] !== TABLES.votes.number) continue;
-      const address = key.toString('utf8', 1);
+      const table = [TABLES.accounts, TABLES.votes].find(({ number }) => number === key[0]);
+      if (table === undefined) continue;
+      const [address] = table.read(key);
       accounts.set(address, this.account(address));
     }
     for (const { key, before } of overwritten) {
       if (key[0] === TABLES.delegates.number) this.#restoreDelegate(keys, key, before);
-      if (key[0] === TABLES.roundLists.number) this.#roundLists.delete(key.readUInt32BE(1));
+      if (key[0] === TABLES.roundLists.number) this.#roundLists.delete(TABLES.roundLists.read(key)[0]);
       if (key[0] === TABLES.ledger.number) this.#ledger = before === undefined ? undefined : Buffer.from(before);
       if (before === undefined) keys.remove(key);
       else keys.put(key, before);
@@ -176,10 +180,10 @@ export class StateTables {
   }
 
   #storedAccount(address: Address): Account | undefined {
-    const bytes = this.#keys.get(textKey('accounts', address));
+    const bytes = this.#keys.get(TABLES.accounts.key(address));
     if (bytes === undefined) return undefined;
     return decodeAccount(address, bytes, () => {
-      const votes = this.#keys.get(textKey('votes', address));
+      const votes = this.#keys.get(TABLES.votes.key(address));
       return votes === undefined ? [] : decodeKeys(votes);
     });
   }
@@ -195,7 +199,7 @@ export class StateTables {
     accounts.push(change);
     if (sameTexts(change.before?.votes ?? [], account.votes)) return;
     const votes = account.votes.length === 0 ? undefined : encodeKeys(account.votes);
-    put(keys, textKey('votes', account.address), votes, overwritten);
+    put(keys, TABLES.votes.key(account.address), votes, overwritten);
   }
 
   #saveDelegate(keys: KeyValueWriter, delegate: Delegate, delegates: OverwrittenDelegate[]): void {
@@ -203,23 +207,23 @@ export class StateTables {
     const before = this.delegate(publicKey);
     if (before !== undefined && (before === delegate || sameDelegates(before, delegate))) return;
     delegates.push({ publicKey, before });
-    if (before === undefined) keys.put(publicKeyKey('delegates', publicKey), encodeDelegate(delegate), true);
+    if (before === undefined) keys.put(TABLES.delegates.key(publicKey), encodeDelegate(delegate), true);
     else this.#unsavedDelegates.set(publicKey, delegate);
     if (before?.username !== delegate.username) {
-      if (before !== undefined) keys.remove(textKey('usernames', before.username));
-      keys.put(textKey('usernames', delegate.username), Buffer.from(publicKey, 'hex'));
+      if (before !== undefined) keys.remove(TABLES.usernames.key(before.username));
+      keys.put(TABLES.usernames.key(delegate.username), Buffer.from(publicKey, 'hex'));
     }
     this.#delegates.set(publicKey, delegate);
   }
 
   #restoreDelegate(keys: KeyValueWriter, key: Buffer, before: Buffer | undefined): void {
-    const publicKey = key.toString('hex', 1);
+    const [publicKey] = TABLES.delegates.read(key);
     const after = this.delegate(publicKey);
     const restored = before === undefined ? undefined : decodeDelegate(publicKey, before);
     this.#delegates.delete(publicKey);
     if (after?.username === restored?.username) return;
-    if (after !== undefined) keys.remove(textKey('usernames', after.username));
-    if (restored !== undefined) keys.put(textKey('usernames', restored.username), Buffer.from(publicKey, 'hex'));
+    if (after !== undefined) keys.remove(TABLES.usernames.key(after.username));
+    if (restored !== undefined) keys.put(TABLES.usernames.key(restored.username), Buffer.from(publicKey, 'hex'));
   }
 }
 
@@ -257,10 +261,10 @@ function addToAccountTotal(keys: KeyValueWriter, by: number): void {
   if (by === 0) return;
   const total = Buffer.allocUnsafe(8);
   total.writeBigUInt64BE(BigInt(accountTotal(keys) + by));
-  keys.put(textKey('meta', META_ACCOUNTS), total);
+  keys.put(TABLES.meta.key(META_ACCOUNTS), total);
 }
 
 /** Number of accounts in the state. */
 export function accountTotal(keys: KeyValueReader): number {
-  return Number(keys.get(textKey('meta', META_ACCOUNTS))?.readBigUInt64BE() ?? 0n);
+  return Number(keys.get(TABLES.meta.key(META_ACCOUNTS))?.readBigUInt64BE() ?? 0n);
 }

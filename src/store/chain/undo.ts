@@ -5,7 +5,7 @@
 
 import type { Account, Delegate } from '../../protocol/state.ts';
 import type { Address, PublicKey } from '../../protocol/types.ts';
-import { publicKeyKey, TABLES } from '../tables/layout.ts';
+import { TABLES } from '../tables/layout.ts';
 import { RecordReader, RecordWriter, writeAccount, writeDelegate } from '../tables/records.ts';
 
 export interface Overwritten {
@@ -45,7 +45,7 @@ export function encodeUndo({ accounts, delegates, others }: OverwrittenValues): 
     if (before !== undefined) record.sizedOf(() => writeAccount(record, before));
   }
   for (const { publicKey, before } of delegates) {
-    record.sized(publicKeyKey('delegates', publicKey));
+    record.sized(TABLES.delegates.key(publicKey));
     record.byte(before === undefined ? ABSENT : PRESENT);
     if (before !== undefined) record.sizedOf(() => writeDelegate(record, before));
   }

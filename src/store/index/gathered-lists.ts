@@ -3,15 +3,7 @@
 import type { Address } from '../../protocol/types.ts';
 import { grouped, NONE, type GatheredTransactions, type Groups } from './gathered.ts';
 import { compareKeys, type KeyRun } from './key-run.ts';
-import {
-  addressListKey,
-  longListKey,
-  SELF_LIST,
-  tablePrefix,
-  TABLES,
-  typeListKey,
-  type ListSort,
-} from '../tables/layout.ts';
+import { LIST_SORTS, type ListSort, SELF_LIST, TABLES } from '../tables/layout.ts';
 import { ListEntryWriter } from './list-entries.ts';
 
 /** Tables of all transactions in an order. */
@@ -60,7 +52,7 @@ export class GatheredLists {
     const named = gathered.addresses.map((address, number) => ({
       address,
       number,
-      prefix: addressListKey('transactionsBySender', address),
+      prefix: TABLES.transactionsBySender.prefix(address),
     }));
     named.sort((a, b) => compareKeys(a.prefix, b.prefix));
     this.addresses = named.map(({ address }) => address);
@@ -86,7 +78,7 @@ export class GatheredLists {
     const writer = new ListEntryWriter();
     for (const sort of TYPE_SORTS) {
       const rows = this.#inOrder(sort);
-      const prefix = tablePrefix(TABLE_OF_SORT[sort]);
+      const prefix = TABLES[TABLE_OF_SORT[sort]].start;
       for (let at = 0; at < rows.length;) {
         at = writer.write(this.#gathered, prefix, sort, rows, at, rows.length);
         yield writer.take();
@@ -123,7 +115,7 @@ export class GatheredLists {
         for (const { sort, groups } of orders) {
           const { from, to } = boundsOf(groups, list);
           if (from === to) continue;
-          const key = longListKey(prefix, sort);
+          const key = TABLES.longLists.prefix(prefix, LIST_SORTS[sort]);
           for (let at = from; (at = writer.write(this.#gathered, key, sort, groups.rows, at, to)) < to;) {
             yield writer.take();
           }
@@ -136,7 +128,7 @@ export class GatheredLists {
   #ofTypes({ isLongType }: LongLists): Lists {
     const isLong = this.types.map((type) => isLongType(type));
     return {
-      prefixes: this.types.map((type) => typeListKey(type)),
+      prefixes: this.types.map((type) => TABLES.transactionsByType.prefix(type)),
       ofRow: this.#typeOfRow,
       isLong: (list) => isLong[list] === true,
       sorts: TYPE_SORTS,

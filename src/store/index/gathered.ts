@@ -6,7 +6,7 @@
 import type { TransactionPlace } from '../../ports/store.ts';
 import type { Address, Transaction } from '../../protocol/types.ts';
 import { amountOf, recipientOf } from './indexes.ts';
-import { idKey, TABLES, type ListSort } from '../tables/layout.ts';
+import { type ListSort, TABLES } from '../tables/layout.ts';
 import { writeU32 } from '../tables/ordered-bytes.ts';
 
 /** Rows that there is room for at first: those of a few full blocks. A power of two, so that places of ids are one. */
@@ -59,7 +59,7 @@ export class GatheredTransactions {
     const row = this.#size;
     if (row === this.#columns.height.length) this.#grow();
     const { idHigh, idLow, height, index, timestamp, type, sender, recipient } = this.#columns;
-    const key = idKey('transactionIds', transaction.id);
+    const key = TABLES.transactionIds.key(transaction.id);
     idHigh[row] = highOf(key);
     idLow[row] = lowOf(key);
     this.#enter(row);

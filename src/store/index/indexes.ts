@@ -6,40 +6,33 @@
 import type { TransactionPlace } from '../../ports/store.ts';
 import type { Account } from '../../protocol/state.ts';
 import type { Address, BlockHeader, Transaction } from '../../protocol/types.ts';
-import { amountKey, publicKeyKey, TABLES, timestampKey, type ListSort } from '../tables/layout.ts';
-import { heightBytes, orderedBigint, placeBytes, timestampBytes, typeBytes } from '../tables/ordered-bytes.ts';
+import { TABLES, type ListSort } from '../tables/layout.ts';
+import { orderedBigint, timestampBytes, typeBytes } from '../tables/ordered-bytes.ts';
 
 /** Keys, without values, that a block has. */
 export function blockEntries(header: BlockHeader): readonly Buffer[] {
-  const tail = heightBytes(header.height);
-  const { generatorPublicKey, totalAmount, totalFee } = header;
+  const { height, generatorPublicKey, totalAmount, totalFee } = header;
   return [
-    amountKey('blocksByAmount', totalAmount, tail),
-    amountKey('blocksByFee', totalFee, tail),
-    Buffer.concat([publicKeyKey('generatorBlocksByAmount', generatorPublicKey), orderedBigint(totalAmount), tail]),
-    Buffer.concat([publicKeyKey('generatorBlocksByFee', generatorPublicKey), orderedBigint(totalFee), tail]),
+    TABLES.blocksByAmount.key(totalAmount, height),
+    TABLES.blocksByFee.key(totalFee, height),
+    TABLES.generatorBlocksByAmount.key(generatorPublicKey, totalAmount, height),
+    TABLES.generatorBlocksByFee.key(generatorPublicKey, totalFee, height),
   ];
 }
 
 /** Keys, without values, of a transaction among all others. */
 export function transactionEntries(transaction: Transaction, place: TransactionPlace): readonly Buffer[] {
-  const tail = placeBytes(place);
   return [
-    amountKey('transactionsByAmount', amountOf(transaction), tail),
-    amountKey('transactionsByFee', transaction.fee, tail),
-    timestampKey(transaction.timestamp, tail),
+    TABLES.transactionsByAmount.key(amountOf(transaction), place),
+    TABLES.transactionsByFee.key(transaction.fee, place),
+    TABLES.transactionsByTimestamp.key(transaction.timestamp, place),
   ];
 }
 
 /** Key, without value, of the data of a transfer that has some. */
 export function transactionDataEntry(transaction: Transaction, place: TransactionPlace): Buffer | undefined {
   const data = dataOf(transaction);
-  return data === undefined ? undefined : Buffer.concat([dataKey(data), placeBytes(place)]);
-}
-
-/** Prefix of transfers whose data begins with these bytes. */
-export function dataKey(data: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from([TABLES.transactionsByData.number]), data]);
+  return data === undefined ? undefined : TABLES.transactionsByData.key(data, place);
 }
 
 export interface EntryChanges {
@@ -68,32 +61,26 @@ interface AccountFacet {
 const ACCOUNT_FACETS: readonly AccountFacet[] = [
   {
     same: (a, b) => a.balance === b.balance,
-    entries: (account) => [amountKey('accountsByBalance', account.balance, Buffer.from(account.address))],
+    entries: (account) => [TABLES.accountsByBalance.key(account.balance, account.address)],
   },
   {
     same: (a, b) =>
       a.secondPublicKey === b.secondPublicKey && (a.secondPublicKey === undefined || a.balance === b.balance),
     entries: ({ secondPublicKey, balance, address }) => {
       if (secondPublicKey === undefined) return [];
-      const prefix = publicKeyKey('secondPublicKeys', secondPublicKey);
-      return [withAddress(Buffer.concat([prefix, orderedBigint(balance)]), address)];
+      return [TABLES.secondPublicKeys.key(secondPublicKey, balance, address)];
     },
   },
   {
     same: (a, b) => a.publicKey === b.publicKey && sameTexts(a.votes, b.votes),
     entries: (account) =>
-      account.votes.map((delegate) => {
-        const voter = account.publicKey === undefined ? Buffer.from([1]) : Buffer.from(`00${account.publicKey}`, 'hex');
-        return withAddress(Buffer.concat([publicKeyKey('voters', delegate), voter]), account.address);
-      }),
+      account.votes.map((delegate) => TABLES.voters.key(delegate, account.publicKey, account.address)),
   },
   {
     same: (a, b) => sameTexts(a.group?.members ?? [], b.group?.members ?? []),
     entries: (account) =>
       // A group may name a member twice, in two letter cases.
-      [...new Set(account.group?.members)].map((member) =>
-        withAddress(publicKeyKey('memberships', member), account.address),
-      ),
+      [...new Set(account.group?.members)].map((member) => TABLES.memberships.key(member, account.address)),
   },
 ];
 
@@ -124,10 +111,6 @@ export function recipientOf({ payload }: Transaction): Address | undefined {
 /** UTF-8 bytes of a transfer's data. */
 export function dataOf({ payload }: Transaction): Buffer | undefined {
   return payload.kind === 'transfer' && payload.data !== undefined ? Buffer.from(payload.data, 'utf8') : undefined;
-}
-
-function withAddress(prefix: Buffer, address: Address): Buffer {
-  return Buffer.concat([prefix, Buffer.from(address)]);
 }
 
 /** True for equal texts in equal order. */

@@ -12,9 +12,8 @@ import type { TransactionPlace } from '../../ports/store.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Transaction, TransactionId } from '../../protocol/types.ts';
 import type { CountedKeyValue, CountedWriter } from './counted.ts';
-import { prefixRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';
-import { layoutOf, layoutText, META_LAYOUT, tablePrefix, textKey } from '../tables/layout.ts';
-import { heightAtEnd } from '../tables/ordered-bytes.ts';
+import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
+import { layoutOf, layoutText, META_LAYOUT, TABLES } from '../tables/layout.ts';
 import { heightWithTransactions, transactionsAt, transactionTotal } from '../tables/stored-transactions.ts';
 import { TransactionLists } from './transaction-lists.ts';
 
@@ -153,7 +152,7 @@ export class LateIndexes {
   }
 
   get #indexedHeight(): number | undefined {
-    this.#indexedTo ??= { height: layoutOf(this.#keys.get(textKey('meta', META_LAYOUT))?.toString() ?? '').indexedTo };
+    this.#indexedTo ??= { height: layoutOf(this.#keys.get(TABLES.meta.key(META_LAYOUT))?.toString() ?? '').indexedTo };
     return this.#indexedTo.height;
   }
 
@@ -197,12 +196,12 @@ export class LateIndexes {
   }
 
   #mark(keys: CountedWriter, indexedTo: number | undefined): void {
-    keys.put(textKey('meta', META_LAYOUT), Buffer.from(layoutText(indexedTo)));
+    keys.put(TABLES.meta.key(META_LAYOUT), Buffer.from(layoutText(indexedTo)));
     this.#indexedTo = { height: indexedTo };
   }
 }
 
 function tipHeight(keys: KeyValueReader): number {
-  const [last] = keys.keys({ ...prefixRange(tablePrefix('headers')), reverse: true, limit: 1 });
-  return last === undefined ? 0 : heightAtEnd(last);
+  const [last] = keys.keys({ ...TABLES.headers.all, reverse: true, limit: 1 });
+  return last === undefined ? 0 : TABLES.headers.read(last)[0];
 }

@@ -4,7 +4,7 @@ import { assert } from '../../primitives/errors.ts';
 import type { LruMap } from '../../primitives/bounded.ts';
 import { KeyRun } from './key-run.ts';
 import { prefixRange, type KeyRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';
-import { runKey } from '../tables/layout.ts';
+import { TABLES } from '../tables/layout.ts';
 
 /** A run that grows beyond this is cut: a small multiple of what the disk writes at once. */
 export const RUN_BYTES_MAX = 8000;
@@ -62,7 +62,7 @@ export class Runs {
     this.#read = read;
     const first: Run = { start: textOf(Buffer.from([table])), size: 0, changed: undefined };
     this.#runs = [first];
-    for (const { key, value } of disk.entries(prefixRange(runKey(keyOf(first.start))))) {
+    for (const { key, value } of disk.entries(prefixRange(TABLES.runs.key(keyOf(first.start))))) {
       const start = textOf(key.subarray(1));
       const size = value.length === SIZE_BYTES ? value.readUInt32BE() : 0;
       if (start.length === 1) first.size = size;
@@ -149,7 +149,7 @@ export class Runs {
       if (run.size > 0) this.#put(run, changed, writer);
       else {
         const start = keyOf(run.start);
-        writer.remove(runKey(start));
+        writer.remove(TABLES.runs.key(start));
         writer.remove(start);
         this.#read.set(run, changed);
         const at = this.#runAt(start);
@@ -279,7 +279,7 @@ export class Runs {
     const size = Buffer.allocUnsafe(SIZE_BYTES);
     size.writeUInt32BE(run.size);
     const start = keyOf(run.start);
-    writer.put(runKey(start), size);
+    writer.put(TABLES.runs.key(start), size);
     writer.put(start, keys.packed());
     this.#read.set(run, keys);
   }

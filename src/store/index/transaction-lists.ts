@@ -21,18 +21,7 @@ import { IdFilter } from './id-filter.ts';
 import { recipientOf, sortValueBytes, transactionDataEntry, transactionEntries } from './indexes.ts';
 import { compareKeys, KeyRun } from './key-run.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';
-import {
-  addressListKey,
-  idKey,
-  listPlaceKey,
-  longListEntry,
-  placeKey,
-  selfListKey,
-  tablePrefix,
-  TABLES,
-  typeListKey,
-  type ListSort,
-} from '../tables/layout.ts';
+import { LIST_SORTS, listPlaceKey, type ListSort, selfListKey, TABLES } from '../tables/layout.ts';
 import { placeAtEnd, placeBytes } from '../tables/ordered-bytes.ts';
 import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
 
@@ -90,7 +79,7 @@ export class TransactionLists {
   }
 
   place(id: TransactionId): TransactionPlace | undefined {
-    const key = idKey('transactionIds', id);
+    const key = TABLES.transactionIds.key(id);
     if (this.#filter?.mayHold(key) === false) return undefined;
     const gathered = this.#gathered.placeOfId(key);
     if (gathered !== undefined) return gathered;
@@ -101,7 +90,7 @@ export class TransactionLists {
   /** From here on ids are asked for by the thousand. Reads all that are stored. */
   filterIds(): void {
     const filter = new IdFilter();
-    for (const key of this.#keys.keys(prefixRange(tablePrefix('transactionIds')))) filter.add(key);
+    for (const key of this.#keys.keys(TABLES.transactionIds.all)) filter.add(key);
     for (const row of this.#gathered.rows()) filter.add(this.#gathered.idKey(row));
     this.#filter = filter;
   }
@@ -153,14 +142,14 @@ export class TransactionLists {
   /** The highest transaction of the chain leaves the indexes. Nothing is gathered. */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
     assert(this.#gathered.size === 0, 'nothing leaves before all that joined is written');
-    keys.remove(idKey('transactionIds', transaction.id));
+    keys.remove(TABLES.transactionIds.key(transaction.id));
     const { type, senderId } = transaction;
     const recipientId = recipientOf(transaction);
     const typeLength = this.#lengthOfType(type) - 1;
     const parties = [...new Set([senderId, recipientId ?? senderId])].map((address) => {
       const lists = [
-        ...(address === senderId ? [addressListKey('transactionsBySender', address)] : []),
-        ...(address === recipientId ? [addressListKey('transactionsByRecipient', address)] : []),
+        ...(address === senderId ? [TABLES.transactionsBySender.prefix(address)] : []),
+        ...(address === recipientId ? [TABLES.transactionsByRecipient.prefix(address)] : []),
       ];
       return { address, lists, length: this.#lengthOf(address) - lists.length };
     });
@@ -168,9 +157,9 @@ export class TransactionLists {
     if (data !== undefined) keys.remove(data, true);
     for (const entry of transactionEntries(transaction, place)) keys.remove(entry, true);
     this.#typeLengths.set(type, typeLength);
-    keys.remove(listPlaceKey(typeListKey(type), place), true);
-    if (typeLength > this.#shortMax) this.#takeSorted(keys, typeListKey(type), transaction, place);
-    else if (typeLength === this.#shortMax) endSorted(keys, typeListKey(type));
+    keys.remove(listPlaceKey(TABLES.transactionsByType.prefix(type), place), true);
+    if (typeLength > this.#shortMax) this.#takeSorted(keys, TABLES.transactionsByType.prefix(type), transaction, place);
+    else if (typeLength === this.#shortMax) endSorted(keys, TABLES.transactionsByType.prefix(type));
     for (const { address, lists, length } of parties) {
       this.#lengths.set(address, length);
       for (const list of lists) keys.remove(listPlaceKey(list, place), true);
@@ -178,8 +167,8 @@ export class TransactionLists {
         const sorted = lists.length === 2 ? [...lists, selfListKey(address)] : lists;
         for (const list of sorted) this.#takeSorted(keys, list, transaction, place);
       } else if (length + lists.length > this.#shortMax) {
-        endSorted(keys, addressListKey('transactionsBySender', address));
-        endSorted(keys, addressListKey('transactionsByRecipient', address));
+        endSorted(keys, TABLES.transactionsBySender.prefix(address));
+        endSorted(keys, TABLES.transactionsByRecipient.prefix(address));
         endSorted(keys, selfListKey(address));
       }
     }
@@ -187,7 +176,7 @@ export class TransactionLists {
 
   #takeSorted(keys: KeyValueWriter, list: Buffer, transaction: Transaction, place: TransactionPlace): void {
     for (const sort of sortsOf(list)) {
-      keys.remove(longListEntry(list, sort, sortValueBytes(transaction, sort), placeBytes(place)), true);
+      keys.remove(TABLES.longLists.key(list, LIST_SORTS[sort], sortValueBytes(transaction, sort), place), true);
     }
   }
 
@@ -237,10 +226,10 @@ export class TransactionLists {
     end: TransactionPlace,
   ): Iterable<GatheredTransactions> {
     const lists = [
-      ...types.map((type) => [typeListKey(type)]),
+      ...types.map((type) => [TABLES.transactionsByType.prefix(type)]),
       ...addresses.map((address) => [
-        addressListKey('transactionsBySender', address),
-        addressListKey('transactionsByRecipient', address),
+        TABLES.transactionsBySender.prefix(address),
+        TABLES.transactionsByRecipient.prefix(address),
       ]),
     ];
     let places: TransactionPlace[] = [];
@@ -263,7 +252,7 @@ export class TransactionLists {
       if (before?.height === place.height && before.index === place.index) continue;
       const from = place.index - (place.index % TRANSACTIONS_PER_VALUE);
       if (value?.height !== place.height || value.from !== from) {
-        const packed = this.#keys.get(placeKey({ height: place.height, index: from }));
+        const packed = this.#keys.get(TABLES.transactions.key({ height: place.height, index: from }));
         assert(packed !== undefined, 'a list names transactions that are stored');
         value = { height: place.height, from, parts: unpackParts(packed) };
       }
@@ -279,13 +268,13 @@ export class TransactionLists {
   #lengthOf(address: Address, end?: TransactionPlace): number {
     return (
       this.#lengths.get(address) ??
-      lengthBelow(this.#keys, addressListKey('transactionsBySender', address), end) +
-        lengthBelow(this.#keys, addressListKey('transactionsByRecipient', address), end)
+      lengthBelow(this.#keys, TABLES.transactionsBySender.prefix(address), end) +
+        lengthBelow(this.#keys, TABLES.transactionsByRecipient.prefix(address), end)
     );
   }
 
   #lengthOfType(type: number, end?: TransactionPlace): number {
-    return this.#typeLengths.get(type) ?? lengthBelow(this.#keys, typeListKey(type), end);
+    return this.#typeLengths.get(type) ?? lengthBelow(this.#keys, TABLES.transactionsByType.prefix(type), end);
   }
 }
 
@@ -325,6 +314,6 @@ function sortsOf(list: Uint8Array): readonly ListSort[] {
 
 /** Removes all orders of a list that is no longer long. */
 function endSorted(keys: KeyValueWriter, list: Buffer): void {
-  const range = prefixRange(Buffer.concat([tablePrefix('longLists'), list]));
+  const range = prefixRange(Buffer.concat([TABLES.longLists.start, list]));
   for (const key of Array.from(keys.keys(range))) keys.remove(key, true);
 }

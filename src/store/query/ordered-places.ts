@@ -7,15 +7,7 @@ import type { Transaction } from '../../protocol/types.ts';
 import { listLength } from '../index/transaction-lists.ts';
 import { amountOf } from '../index/indexes.ts';
 import { afterPrefix, prefixRange, type KeyValueReader } from '../tables/key-value.ts';
-import {
-  addressListKey,
-  listPlaceKey,
-  longListKey,
-  selfListKey,
-  tablePrefix,
-  typeListKey,
-  type TableName,
-} from '../tables/layout.ts';
+import { LIST_SORTS, listPlaceKey, selfListKey, type TableName, TABLES } from '../tables/layout.ts';
 import {
   isU16,
   isU32,
@@ -74,21 +66,23 @@ export function orderedPlaces(
   };
   switch (filter.kind) {
     case 'all':
-      return sort === 'type' ? new PlacesOfTypes(keys, typesOf(keys)) : over([tablePrefix(TABLE_OF_SORT[sort])]);
+      return sort === 'type' ? new PlacesOfTypes(keys, typesOf(keys)) : over([TABLES[TABLE_OF_SORT[sort]].start]);
     case 'type': {
-      const list = typeListKey(filter.type);
+      const list = TABLES.transactionsByType.prefix(filter.type);
       if (sort === 'type') return new PlacesOfTypes(keys, [filter.type]);
-      return listLength(keys, list) > shortListMax ? over([longListKey(list, sort)]) : undefined;
+      return listLength(keys, list) > shortListMax
+        ? over([TABLES.longLists.prefix(list, LIST_SORTS[sort])])
+        : undefined;
     }
     default: {
       const { kind, address } = filter;
-      const sentList = addressListKey('transactionsBySender', address);
-      const receivedList = addressListKey('transactionsByRecipient', address);
+      const sentList = TABLES.transactionsBySender.prefix(address);
+      const receivedList = TABLES.transactionsByRecipient.prefix(address);
       if (listLength(keys, sentList) + listLength(keys, receivedList) <= shortListMax) return undefined;
-      const sent = longListKey(sentList, sort);
-      const received = longListKey(receivedList, sort);
+      const sent = TABLES.longLists.prefix(sentList, LIST_SORTS[sort]);
+      const received = TABLES.longLists.prefix(receivedList, LIST_SORTS[sort]);
       if (kind !== 'party') return over([kind === 'sender' ? sent : received]);
-      return over([sent, received], longListKey(selfListKey(address), sort));
+      return over([sent, received], TABLES.longLists.prefix(selfListKey(address), LIST_SORTS[sort]));
     }
   }
 }
@@ -148,14 +142,14 @@ class PlacesOfTypes implements OrderedPlaces {
   }
 
   get total(): number {
-    return this.#types.reduce((sum, type) => sum + listLength(this.#keys, typeListKey(type)), 0);
+    return this.#types.reduce((sum, type) => sum + listLength(this.#keys, TABLES.transactionsByType.prefix(type)), 0);
   }
 
   page(direction: Direction, { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>): readonly TransactionPlace[] {
     const items: TransactionPlace[] = [];
     let passed = 0;
     for (const type of this.#directed(direction)) {
-      const list = typeListKey(type);
+      const list = TABLES.transactionsByType.prefix(type);
       const length = listLength(this.#keys, list);
       const skip = Math.max(0, offset - passed);
       if (skip < length) {
@@ -173,7 +167,7 @@ class PlacesOfTypes implements OrderedPlaces {
     const place = placeOfCursor(cursor);
     let offset = 0;
     for (const type of this.#directed(direction)) {
-      const list = typeListKey(type);
+      const list = TABLES.transactionsByType.prefix(type);
       if (type === value) return offset + this.#countThrough(list, place);
       if (direction === 'asc' ? type > value : type < value) break;
       offset += listLength(this.#keys, list);
@@ -193,15 +187,15 @@ class PlacesOfTypes implements OrderedPlaces {
 
 /** Types that occur, ascending. */
 function typesOf(keys: KeyValueReader): readonly number[] {
-  const { gte, lt } = prefixRange(tablePrefix('transactionsByType'));
+  const { gte, lt } = TABLES.transactionsByType.all;
   const types: number[] = [];
   let from = gte;
   for (;;) {
     const [first] = keys.keys({ gte: from, lt, limit: 1 });
     if (first === undefined) return types;
-    const type = first.readUInt16BE(1);
+    const [type] = TABLES.transactionsByType.read(first);
     types.push(type);
-    from = afterPrefix(typeListKey(type));
+    from = TABLES.transactionsByType.range(type).lt;
   }
 }
 

@@ -17,8 +17,8 @@ import type {
 import { emptyAccount, type Account } from '../../protocol/state.ts';
 import type { Address, PublicKey } from '../../protocol/types.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
-import { afterPrefix, prefixRange } from '../tables/key-value.ts';
-import { publicKeyKey, tablePrefix } from '../tables/layout.ts';
+import { afterPrefix } from '../tables/key-value.ts';
+import { TABLES } from '../tables/layout.ts';
 import { orderedBigint, orderedBigintAt, orderedBigintBytes } from '../tables/ordered-bytes.ts';
 import { PIECE_ITEMS, sortInPieces, type LongWork, type Pause } from './long-work.ts';
 import { OrderedKeys } from './ordered-keys.ts';
@@ -36,8 +36,6 @@ import type { DelegateQueries } from './query-delegates.ts';
 import { accountTotal } from '../chain/state-tables.ts';
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
-/** Bytes of a table number and a public key. */
-const KEY_END = 33;
 
 export class AccountQueries {
   readonly #store: StoredChain;
@@ -74,7 +72,7 @@ export class AccountQueries {
     if (key === undefined || !PUBLIC_KEY_TEXT.test(key)) return emptyPage();
     const { field, direction } = query.sort;
     if (field === 'publicKey') return this.#votersByKey(key, query);
-    const range = prefixRange(publicKeyKey('voters', key));
+    const range = TABLES.voters.range(key);
     if (this.#store.tables.count(range) <= this.#work.options.atOnceMax) {
       const voters = Array.from(this.#store.tables.keys(range), (entry) => voterOf(this.#store, entry));
       return sortedPage(voters, field, direction, query);
@@ -109,8 +107,8 @@ export class AccountQueries {
 
   memberships(account: Account): readonly GroupEntry[] {
     if (account.publicKey === undefined) return [];
-    const range = prefixRange(publicKeyKey('memberships', account.publicKey));
-    return Array.from(this.#store.tables.keys(range), (key) => this.#accountOf(key.toString('utf8', KEY_END)))
+    const range = TABLES.memberships.range(account.publicKey);
+    return Array.from(this.#store.tables.keys(range), (key) => this.#accountOf(TABLES.memberships.read(key)[1]))
       .sort(byBalanceThenAddress)
       .map((owner) => this.#groupOf(owner, owner.group?.members ?? []));
   }
@@ -118,9 +116,9 @@ export class AccountQueries {
   /** Index of exactly the accounts that are asked for, by balance. */
   #balancePrefix({ address, publicKey, secondPublicKey, usernamePattern }: AccountQuery): Buffer | undefined {
     if (address !== undefined || publicKey !== undefined || usernamePattern !== undefined) return undefined;
-    if (secondPublicKey === undefined) return tablePrefix('accountsByBalance');
+    if (secondPublicKey === undefined) return TABLES.accountsByBalance.start;
     const key = secondPublicKey.toLowerCase();
-    return PUBLIC_KEY_TEXT.test(key) ? publicKeyKey('secondPublicKeys', key) : undefined;
+    return PUBLIC_KEY_TEXT.test(key) ? TABLES.secondPublicKeys.prefix(key) : undefined;
   }
 
   #byBalance(prefix: Buffer, query: AccountQuery): Page<AccountEntry> {
@@ -135,7 +133,7 @@ export class AccountQueries {
   }
 
   #votersByKey(key: PublicKey, query: VoterQuery): Page<Account> {
-    const prefix = publicKeyKey('voters', key);
+    const prefix = TABLES.voters.prefix(key);
     const keys = new OrderedKeys(this.#store.tables, { prefixes: [prefix], valueEnd: voterKeyEnd });
     const tailOf = ({ value, tie }: Cursor) => {
       if (value !== '' && !PUBLIC_KEY_TEXT.test(value)) throw new ProtocolError('CURSOR_INVALID', { value });
@@ -182,9 +180,9 @@ export class AccountQueries {
     }
     if (secondPublicKey !== undefined) {
       if (!PUBLIC_KEY_TEXT.test(secondPublicKey)) return [];
-      const range = prefixRange(publicKeyKey('secondPublicKeys', secondPublicKey));
+      const range = TABLES.secondPublicKeys.range(secondPublicKey);
       const keys = this.#store.tables.keys(range);
-      return this.#known(Array.from(keys, (key) => key.toString('utf8', balanceEnd(key, KEY_END))));
+      return this.#known(Array.from(keys, (key) => TABLES.secondPublicKeys.read(key)[2]));
     }
     if (usernamePattern === undefined) return undefined;
     return this.#known(this.#delegates.named(usernamePattern).map(({ delegate }) => delegate.address));
@@ -247,7 +245,7 @@ async function sortedVoters(
   pause: Pause,
 ): Promise<readonly Address[]> {
   const voters: Account[] = [];
-  const { gte, lt } = prefixRange(publicKeyKey('voters', key));
+  const { gte, lt } = TABLES.voters.range(key);
   for (let from = gte; ; await pause()) {
     const keys = Array.from(store.tables.keys({ gte: from, lt, limit: PIECE_ITEMS }));
     voters.push(...keys.map((entry) => voterOf(store, entry)));
@@ -259,7 +257,7 @@ async function sortedVoters(
 }
 
 function voterOf(store: StoredChain, entry: Buffer): Account {
-  return accountIn(store, entry.toString('utf8', voterKeyEnd(entry, KEY_END)));
+  return accountIn(store, TABLES.voters.read(entry)[2]);
 }
 
 /** A page of an index, with the place that it ends at. */

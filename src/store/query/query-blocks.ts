@@ -9,7 +9,7 @@ import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 import { generatorBlock, generatorBlocks } from '../chain/block-tables.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
 import { afterPrefix, prefixRange } from '../tables/key-value.ts';
-import { publicKeyKey, tablePrefix } from '../tables/layout.ts';
+import { TABLES } from '../tables/layout.ts';
 import { heightAtEnd, heightBytes, isU32, orderedBigint } from '../tables/ordered-bytes.ts';
 import { type LongWork, type Pause } from './long-work.ts';
 import { compareValues, directed, emptyPage, listPage, lowest, type Compare, type CursorRules } from './pages.ts';
@@ -245,8 +245,8 @@ type AmountField = 'totalAmount' | 'totalFee';
 
 /** Index of a generator's blocks, or of all. */
 function prefixOf(generator: PublicKey | undefined, field: AmountField): Buffer {
-  if (generator === undefined) return tablePrefix(field === 'totalAmount' ? 'blocksByAmount' : 'blocksByFee');
-  return publicKeyKey(field === 'totalAmount' ? 'generatorBlocksByAmount' : 'generatorBlocksByFee', generator);
+  if (generator === undefined) return TABLES[field === 'totalAmount' ? 'blocksByAmount' : 'blocksByFee'].start;
+  return TABLES[field === 'totalAmount' ? 'generatorBlocksByAmount' : 'generatorBlocksByFee'].prefix(generator);
 }
 
 /** Ties go by height in the direction of the sort: a real node lists equal blocks tip first when it descends. */

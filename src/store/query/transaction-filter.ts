@@ -6,10 +6,10 @@ import type { TransactionPlace } from '../../ports/store.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import { transactionTotal } from '../tables/stored-transactions.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
-import { amountOf, dataKey, dataOf, recipientOf } from '../index/indexes.ts';
-import { afterPrefix, prefixRange, type KeyRange } from '../tables/key-value.ts';
-import { addressListKey, amountKey, tablePrefix, timestampKey, typeListKey } from '../tables/layout.ts';
-import { heightAtEnd, isU16, orderedBigint, placeAtEnd, timestampBytes } from '../tables/ordered-bytes.ts';
+import { amountOf, dataOf, recipientOf } from '../index/indexes.ts';
+import { prefixRange, type KeyRange } from '../tables/key-value.ts';
+import { TABLES } from '../tables/layout.ts';
+import { isU16, orderedBigint, placeAtEnd, timestampBytes } from '../tables/ordered-bytes.ts';
 import { LikePattern } from './like.ts';
 import type { ValueBounds } from './ordered-keys.ts';
 import type { ListFilter } from './ordered-places.ts';
@@ -144,7 +144,8 @@ export function candidatesOf(store: StoredChain, query: TransactionQuery): Candi
     const address = addressWithKey(store, query.recipientPublicKey.toLowerCase());
     choices.push(address === undefined ? NOTHING : ofAddress(store, 'transactionsByRecipient', address));
   }
-  if (query.type !== undefined) choices.push(isU16(query.type) ? ofList(store, typeListKey(query.type)) : NOTHING);
+  if (query.type !== undefined)
+    choices.push(isU16(query.type) ? ofList(store, TABLES.transactionsByType.prefix(query.type)) : NOTHING);
   if (query.minAmount !== undefined || query.maxAmount !== undefined) choices.push(ofRange(store, amountRange(query)));
   if (query.fromTimestampS !== undefined || query.toTimestampS !== undefined) {
     choices.push(ofRange(store, timestampRange(query)));
@@ -159,7 +160,7 @@ export function candidatesOf(store: StoredChain, query: TransactionQuery): Candi
 
 /** Places of the registrations of a type, in the order of the chain. */
 export function placesOfType(store: StoredChain, type: number): Iterable<TransactionPlace> {
-  return ofList(store, typeListKey(type)).places();
+  return ofList(store, TABLES.transactionsByType.prefix(type)).places();
 }
 
 function withId(store: StoredChain, id: string): Candidates {
@@ -179,7 +180,7 @@ function ofAddress(
   address: string,
 ): Candidates {
   if (Buffer.byteLength(address) > ADDRESS_BYTES_MAX) return NOTHING;
-  return ofList(store, addressListKey(table, address));
+  return ofList(store, TABLES[table].prefix(address));
 }
 
 function ofParty(store: StoredChain, address: string): Candidates {
@@ -212,14 +213,14 @@ function ofRange(store: StoredChain, range: Pick<KeyRange, 'gte' | 'lt'>): Candi
 
 function withData(store: StoredChain, pattern: string): Candidates {
   const prefix = new LikePattern(Buffer.from(pattern, 'utf8')).literalPrefix();
-  return ofRange(store, prefixRange(dataKey(Buffer.from(prefix))));
+  return ofRange(store, TABLES.transactionsByData.range(Buffer.from(prefix)));
 }
 
 function allPlaces({ tables }: StoredChain): readonly TransactionPlace[] {
   const places: TransactionPlace[] = [];
-  for (const { key, value } of tables.entries(prefixRange(tablePrefix('transactionTotals')))) {
+  for (const { key, value } of tables.entries(TABLES.transactionTotals.all)) {
     const from = places.length;
-    const height = heightAtEnd(key);
+    const [height] = TABLES.transactionTotals.read(key);
     for (const total = Number(value.readBigUInt64BE()); places.length < total;) {
       places.push({ height, index: places.length - from });
     }
@@ -243,19 +244,19 @@ function fitsData(pattern: LikePattern, transaction: Transaction): boolean {
 }
 
 function amountRange({ minAmount, maxAmount }: TransactionQuery): Pick<KeyRange, 'gte' | 'lt'> {
-  const table = prefixRange(tablePrefix('transactionsByAmount'));
+  const table = TABLES.transactionsByAmount.all;
   return {
-    gte: minAmount === undefined ? table.gte : amountKey('transactionsByAmount', minAmount),
-    lt: maxAmount === undefined ? table.lt : afterPrefix(amountKey('transactionsByAmount', maxAmount)),
+    gte: minAmount === undefined ? table.gte : TABLES.transactionsByAmount.prefix(minAmount),
+    lt: maxAmount === undefined ? table.lt : TABLES.transactionsByAmount.range(maxAmount).lt,
   };
 }
 
 function timestampRange({ fromTimestampS, toTimestampS }: TransactionQuery): Pick<KeyRange, 'gte' | 'lt'> {
-  const table = prefixRange(tablePrefix('transactionsByTimestamp'));
+  const table = TABLES.transactionsByTimestamp.all;
   const from = Math.ceil(fromTimestampS ?? TIMESTAMP_MIN);
   const to = Math.floor(toTimestampS ?? TIMESTAMP_MAX);
   return {
-    gte: from > TIMESTAMP_MAX ? table.lt : timestampKey(Math.max(from, TIMESTAMP_MIN)),
-    lt: to < TIMESTAMP_MIN ? table.gte : afterPrefix(timestampKey(Math.min(to, TIMESTAMP_MAX))),
+    gte: from > TIMESTAMP_MAX ? table.lt : TABLES.transactionsByTimestamp.prefix(Math.max(from, TIMESTAMP_MIN)),
+    lt: to < TIMESTAMP_MIN ? table.gte : TABLES.transactionsByTimestamp.range(Math.min(to, TIMESTAMP_MAX)).lt,
   };
 }

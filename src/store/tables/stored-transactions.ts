@@ -5,7 +5,7 @@ import { packTransactions, unpackTransaction, unpackTransactions } from '../../p
 import type { Codec } from '../../protocol/rules.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import { afterPrefix, type KeyRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
-import { heightKey, placeKey } from './layout.ts';
+import { TABLES } from './layout.ts';
 import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-bytes.ts';
 
 /**
@@ -24,12 +24,12 @@ export function putTransactions(
   transactions: readonly Transaction[],
 ): void {
   for (const { index, part } of partsOf(transactions)) {
-    keys.put(placeKey({ height, index }), packTransactions(part, codec));
+    keys.put(TABLES.transactions.key({ height, index }), packTransactions(part, codec));
   }
 }
 
 export function removeTransactions(keys: KeyValueWriter, height: number, transactions: readonly Transaction[]): void {
-  for (const { index } of partsOf(transactions)) keys.remove(placeKey({ height, index }));
+  for (const { index } of partsOf(transactions)) keys.remove(TABLES.transactions.key({ height, index }));
 }
 
 /** The transactions of a block. */
@@ -48,8 +48,8 @@ export function heightWithTransactions(keys: KeyValueReader, above: number, last
 }
 
 function rangeOf(first: number, last: number): KeyRange {
-  const end = placeKey({ height: last, index: 0 });
-  return { gte: placeKey({ height: first, index: 0 }), lt: afterPrefix(end.subarray(0, -INDEX_BYTES)) };
+  const end = TABLES.transactions.key({ height: last, index: 0 });
+  return { gte: TABLES.transactions.key({ height: first, index: 0 }), lt: afterPrefix(end.subarray(0, -INDEX_BYTES)) };
 }
 
 export function transactionAt(
@@ -59,13 +59,13 @@ export function transactionAt(
 ): Transaction | undefined {
   if (!isU32(height) || !isU16(index)) return undefined;
   const rest = index % TRANSACTIONS_PER_VALUE;
-  const packed = keys.get(placeKey({ height, index: index - rest }));
+  const packed = keys.get(TABLES.transactions.key({ height, index: index - rest }));
   return packed === undefined ? undefined : unpackTransaction(packed, rest, codec);
 }
 
 /** Transactions of the chain up to this height. */
 export function transactionTotal(keys: KeyValueReader, height: number): number {
-  const bytes = height < 1 ? undefined : keys.get(heightKey('transactionTotals', height));
+  const bytes = height < 1 ? undefined : keys.get(TABLES.transactionTotals.key(height));
   return Number(bytes?.readBigUInt64BE() ?? 0n);
 }
 

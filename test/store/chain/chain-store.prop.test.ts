@@ -106,7 +106,7 @@ for (const backend of BACKENDS) {
                   const { block, apply } = nextStep(dice, writer.tip());
                   writer.append(block, apply);
                 }
-                writer.setNote('note', Buffer.from('x'));
+                writer.setNote('peers/book', Buffer.from('x'));
                 const { block, apply } = nextStep(dice, writer.tip());
                 writer.append(block, (state) => {
                   apply(state);

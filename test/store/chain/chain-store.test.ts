@@ -140,13 +140,13 @@ for (const backend of BACKENDS) {
       const error = t.throws(
         () =>
           store.transact((writer) => {
-            writer.setNote('a', Buffer.from('b'));
+            writer.setNote('peers/book', Buffer.from('b'));
             return Promise.resolve();
           }),
         { instanceOf: AssertionFailed },
       );
       t.regex(error?.message ?? '', /synchronous/);
-      t.is(store.note('a'), undefined);
+      t.is(store.note('peers/book'), undefined);
       t.throws(() => store.transact(() => store.transact(() => undefined)), { instanceOf: AssertionFailed });
     });
   });
@@ -156,18 +156,18 @@ for (const backend of BACKENDS) {
       append(store);
       const digest = store.stateDigest();
       store.transact((writer) => {
-        writer.setNote('peer:b', Buffer.from('2'));
-        writer.setNote('peer:a', Buffer.from('1'));
-        writer.setNote('peer;', Buffer.from('3'));
-        writer.setNote('block', Buffer.alloc(0));
+        writer.setNote('chain-log/b', Buffer.from('2'));
+        writer.setNote('chain-log/a', Buffer.from('1'));
+        writer.setNote('peers/book', Buffer.from('3'));
+        writer.setNote('chain-log-head', Buffer.alloc(0));
       });
-      t.deepEqual(store.noteKeys('peer:'), ['peer:a', 'peer:b']);
-      t.deepEqual(store.noteKeys(''), ['block', 'peer:a', 'peer:b', 'peer;']);
-      t.deepEqual(Buffer.from(store.note('peer:b') ?? []), Buffer.from('2'));
-      t.is(store.note('block')?.length, 0);
+      t.deepEqual(store.noteKeys('chain-log/'), ['chain-log/a', 'chain-log/b']);
+      t.deepEqual(store.noteKeys(''), ['chain-log-head', 'chain-log/a', 'chain-log/b', 'peers/book']);
+      t.deepEqual(Buffer.from(store.note('chain-log/b') ?? []), Buffer.from('2'));
+      t.is(store.note('chain-log-head')?.length, 0);
       t.is(store.stateDigest(), digest);
-      store.transact((writer) => writer.setNote('peer:b', undefined));
-      t.is(store.note('peer:b'), undefined);
+      store.transact((writer) => writer.setNote('chain-log/b', undefined));
+      t.is(store.note('chain-log/b'), undefined);
     });
   });
 

@@ -20,7 +20,7 @@ import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { NO_EXCEPTIONS, type ChainParams } from '../../../src/protocol/params.ts';
 import { copyStore } from '../../../src/store/disk/copy.ts';
 import { closeInTurn, openForReading, refusalToWrite } from '../../../src/store/disk/environment.ts';
-import { LAYOUT_VERSION, tablePrefix, textKey } from '../../../src/store/tables/layout.ts';
+import { LAYOUT_VERSION, TABLES } from '../../../src/store/tables/layout.ts';
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import {
@@ -157,7 +157,7 @@ for (const [what, layout, advice] of [
     await inFolder(async (directory) => {
       await (await openIn(directory)).close();
       const raw = openLmdb(directory, true);
-      raw.transact((writer) => writer.put(textKey('meta', 'layout'), Buffer.from(String(layout))));
+      raw.transact((writer) => writer.put(TABLES.meta.key('layout'), Buffer.from(String(layout))));
       await raw.close();
       const before = readFileSync(join(directory, 'data.mdb'));
       const error = await t.throwsAsync(openIn(directory), { code: 'STORE_LAYOUT_MISMATCH' });
@@ -174,8 +174,8 @@ for (const [what, layout, advice] of [
 async function makeOlder(directory: string, layout = '4'): Promise<void> {
   const raw = openLmdb(directory, false);
   raw.transact((writer) => {
-    writer.put(textKey('meta', 'layout'), Buffer.from(layout));
-    writer.remove(textKey('meta', 'stateChecksum'));
+    writer.put(TABLES.meta.key('layout'), Buffer.from(layout));
+    writer.remove(TABLES.meta.key('stateChecksum'));
   });
   await raw.close();
 }
@@ -229,7 +229,7 @@ for (const table of STATE_TABLE_NAMES) {
       followHistory(store, 60);
       await store.close();
       const raw = openLmdb(directory, false);
-      const range = { gte: tablePrefix(table), lt: Buffer.from([(tablePrefix(table)[0] ?? 0) + 1]) };
+      const range = { gte: TABLES[table].start, lt: Buffer.from([(TABLES[table].start[0] ?? 0) + 1]) };
       const entry = [...raw.entries(range)].at(-1);
       t.truthy(entry, 'the history writes to the table');
       const value = Buffer.from(entry?.value ?? []);
@@ -250,8 +250,8 @@ test('a checksum that a disk has lost or changed is damage like that of the stat
       await store.close();
       const raw = openLmdb(directory, false);
       raw.transact((writer) => {
-        if (damage === undefined) writer.remove(textKey('meta', 'stateChecksum'));
-        else writer.put(textKey('meta', 'stateChecksum'), damage);
+        if (damage === undefined) writer.remove(TABLES.meta.key('stateChecksum'));
+        else writer.put(TABLES.meta.key('stateChecksum'), damage);
       });
       await raw.close();
       await t.throwsAsync(openIn(directory), { code: 'STORE_DAMAGED' });
@@ -285,7 +285,7 @@ test.serial(
   async (t) => {
     await inFolder(async (directory) => {
       const keys = openLmdb(directory, true);
-      const key = tablePrefix('notes');
+      const key = TABLES.notes.start;
       keys.transact((writer) => writer.put(key, Buffer.from('before')));
       const write = (value: Buffer): boolean => {
         let isAsked = false;
@@ -320,7 +320,7 @@ test.serial(
 test('a database of another program is refused', async (t) => {
   await inFolder(async (directory) => {
     const raw = openLmdb(directory, true);
-    raw.transact((writer) => writer.put(tablePrefix('notes'), Buffer.from('x')));
+    raw.transact((writer) => writer.put(TABLES.notes.start, Buffer.from('x')));
     await raw.close();
     const error = await t.throwsAsync(openIn(directory), { code: 'STORE_UNREADABLE' });
     t.regex(error?.message ?? '', /is not a chain store/);

@@ -3,7 +3,7 @@ import { fc } from '../../support/fast-check.ts';
 import { CountedKeyValue } from '../../../src/store/index/counted.ts';
 import { KeyRun } from '../../../src/store/index/key-run.ts';
 import { prefixRange, type KeyRange, type KeyValueWriter } from '../../../src/store/tables/key-value.ts';
-import { TABLES, tablePrefix } from '../../../src/store/tables/layout.ts';
+import { TABLES } from '../../../src/store/tables/layout.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 
 const TABLE = TABLES.transactionsByFee.number;
@@ -86,7 +86,7 @@ test('counted keys answer ranges, offsets and counts as plain ones do, also when
           t.deepEqual(Array.from(subject.keys(range)), Array.from(plain.keys(range)));
           t.is(subject.count(range), plain.count(range));
         }
-        const whole = prefixRange(tablePrefix('transactionsByFee'));
+        const whole = TABLES.transactionsByFee.all;
         t.is(subject.count(whole), plain.count(whole));
         const deep = { ...whole, offset: 900, limit: 3, reverse: true };
         t.deepEqual(Array.from(subject.entries(deep)), Array.from(plain.entries(deep)));
@@ -103,7 +103,7 @@ test('runs are cut before they grow large, and empty ones are not kept', (t) => 
   counted.transact((writer) => {
     for (const number of numbers) writer.put(keyOf(number), EMPTY);
   });
-  const sizes = () => Array.from(disk.entries(prefixRange(tablePrefix('runs'))), ({ value }) => value.readUInt32BE());
+  const sizes = () => Array.from(disk.entries(TABLES.runs.all), ({ value }) => value.readUInt32BE());
   const values = () => Array.from(disk.entries(prefixRange(Buffer.from([TABLE]))), ({ value }) => value.length);
   t.is(
     sizes().reduce((sum, size) => sum + size, 0),
@@ -128,8 +128,8 @@ test('keys that come together and cut several runs stand in their order, with th
   // Between the pieces that are cut lie runs that nothing comes to.
   const coming = Array.from({ length: 100_000 }, (_, index) => index * 2).filter((number) => number % 60_000 < 30_000);
   const expected = [...new Set([...stored, ...coming])].sort((a, b) => a - b).map(keyOf);
-  const whole = prefixRange(tablePrefix('transactionsByFee'));
-  const runs = (): number => Array.from(disk.keys(prefixRange(tablePrefix('runs')))).length;
+  const whole = TABLES.transactionsByFee.all;
+  const runs = (): number => Array.from(disk.keys(TABLES.runs.all)).length;
   const before = runs();
   counted.transact((writer) => {
     writer.putSorted(KeyRun.from(coming.map(keyOf)));
@@ -162,7 +162,7 @@ test('a run that was changed behind the back of the keys is named', (t) => {
     [key, Buffer.from([9])],
     [key, undefined],
     [Buffer.concat([key, Buffer.from([1])]), value],
-    [Buffer.concat([tablePrefix('runs'), key]), Buffer.from([0, 0, 0, 1])],
+    [Buffer.concat([TABLES.runs.start, key]), Buffer.from([0, 0, 0, 1])],
   ];
   for (const [where, what] of damages) {
     const disk = make();
@@ -204,7 +204,7 @@ test('keys that come by the hundred thousand are written in parts, and all or no
   });
   const before = Array.from(disk.entries(prefixRange(Buffer.from([TABLE]))));
   const keys = KeyRun.from(Array.from({ length: 400_000 }, (_, index) => keyOf(index * 2)));
-  const whole = prefixRange(tablePrefix('transactionsByFee'));
+  const whole = TABLES.transactionsByFee.all;
   const put = (fail: boolean) =>
     counted.transact((writer) => {
       writer.putSorted(keys);

@@ -3,7 +3,7 @@ import { fc } from '../../support/fast-check.ts';
 
 import type { Transaction } from '../../../src/protocol/types.ts';
 import { GatheredTransactions } from '../../../src/store/index/gathered.ts';
-import { idKey } from '../../../src/store/tables/layout.ts';
+import { TABLES } from '../../../src/store/tables/layout.ts';
 
 /** Many of them share a half with others, or both. */
 const half = fc.oneof(fc.bigInt({ min: 0n, max: 0xffff_ffffn }), fc.constantFrom(0n, 1n, 255n, 0xffff_ffffn));
@@ -25,19 +25,19 @@ test('gathered ids are found where a map finds them, and come in the order of th
       for (const number of [...added, ...others]) {
         const row = rowOf.get(number);
         t.deepEqual(
-          gathered.placeOfId(idKey('transactionIds', String(number))),
+          gathered.placeOfId(TABLES.transactionIds.key(String(number))),
           row === undefined ? undefined : place(row),
         );
       }
       const rows = added.map((number, row) => ({ number, row }));
-      for (const { number, row } of rows) t.deepEqual(gathered.idKey(row), idKey('transactionIds', String(number)));
+      for (const { number, row } of rows) t.deepEqual(gathered.idKey(row), TABLES.transactionIds.key(String(number)));
       rows.sort((a, b) => Number((a.number >> 43n) - (b.number >> 43n)) || a.row - b.row);
       t.deepEqual(
         [...gathered.rowsById()],
         rows.map(({ row }) => row),
       );
       gathered.clear();
-      t.is(gathered.placeOfId(idKey('transactionIds', String(added[0] ?? 0n))), undefined);
+      t.is(gathered.placeOfId(TABLES.transactionIds.key(String(added[0] ?? 0n))), undefined);
     }),
   );
 });

@@ -2,9 +2,9 @@ import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
 
 import { IdFilter } from '../../../src/store/index/id-filter.ts';
-import { idKey } from '../../../src/store/tables/layout.ts';
+import { TABLES } from '../../../src/store/tables/layout.ts';
 
-const key = fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }).map((id) => idKey('transactionIds', String(id)));
+const key = fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }).map((id) => TABLES.transactionIds.key(String(id)));
 
 test('a filter lets all ids through that it was given, and few others', (t) => {
   let others = 0;

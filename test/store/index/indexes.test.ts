@@ -4,8 +4,7 @@ import { emptyAccount, type Account } from '../../../src/protocol/state.ts';
 import type { Transaction } from '../../../src/protocol/types.ts';
 import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
 import { accountEntryChanges } from '../../../src/store/index/indexes.ts';
-import { prefixRange } from '../../../src/store/tables/key-value.ts';
-import { tablePrefix, type TableName } from '../../../src/store/tables/layout.ts';
+import { type TableName, TABLES } from '../../../src/store/tables/layout.ts';
 import { fakeBlock } from '../../support/fake-codec.ts';
 import { dump, withStore } from '../backends.ts';
 import { keyOf, nextStep, Dice } from '../world.ts';
@@ -101,5 +100,5 @@ test('lists go on where they ended when more addresses were used meanwhile than 
 });
 
 function itemsOf(store: StoredChain, table: TableName): number {
-  return store.tables.count(prefixRange(tablePrefix(table)));
+  return store.tables.count(TABLES[table].all);
 }

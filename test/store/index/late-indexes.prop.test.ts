@@ -7,7 +7,7 @@ import { BACKENDS, dump, temporaryFolder, withStore, type Backend } from '../bac
 import { Dice, nextStep, type Step } from '../world.ts';
 import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
 import { CountedKeyValue } from '../../../src/store/index/counted.ts';
-import { layoutOf, LAYOUT_VERSION, META_LAYOUT, placeKey, textKey } from '../../../src/store/tables/layout.ts';
+import { LAYOUT_VERSION, layoutOf, META_LAYOUT, TABLES } from '../../../src/store/tables/layout.ts';
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { chainStoreOver } from '../../../src/store/chain/open.ts';
@@ -105,7 +105,7 @@ test('a store whose indexes are behind says so to all who open it, and not any m
   append(store, new Dice(1), 3);
   store.postponeIndexes();
   t.is(store.indexesBehind, 0);
-  const layout = (): string => String(keyValue.get(textKey('meta', META_LAYOUT)));
+  const layout = (): string => String(keyValue.get(TABLES.meta.key(META_LAYOUT)));
   t.is(layout(), String(LAYOUT_VERSION));
   const steps = append(store, new Dice(2), 4);
   const transactions = steps.flatMap(({ block }) => block.transactions);
@@ -160,7 +160,7 @@ test('a store that lacks many times what there is memory for catches up piece by
   const limits = { pagesMax: 1, transactionsMax: 10 };
   const perBlock = Array.from({ length: 60 }, (_, at) => prompt.block(at + 1)?.transactions.length ?? 0);
   const lacking = (): number => {
-    const { indexedTo } = layoutOf(String(keyValue.get(textKey('meta', META_LAYOUT))));
+    const { indexedTo } = layoutOf(String(keyValue.get(TABLES.meta.key(META_LAYOUT))));
     return perBlock.slice(indexedTo ?? perBlock.length).reduce((sum, transactions) => sum + transactions, 0);
   };
   const parts = [lacking()];
@@ -176,7 +176,7 @@ test('a store that lacks many times what there is memory for catches up piece by
   const bounds = parts.slice(1).map((left, at) => (parts[at] ?? 0) - left);
   t.true(Math.max(...bounds) < limits.transactionsMax + Math.max(...perBlock), parts.join());
   t.deepEqual(dump(reopened()), dump(prompt));
-  t.is(String(keyValue.get(textKey('meta', META_LAYOUT))), String(LAYOUT_VERSION));
+  t.is(String(keyValue.get(TABLES.meta.key(META_LAYOUT))), String(LAYOUT_VERSION));
 });
 
 test('who asks for an id while indexes catch up piece by piece is not told that it is unknown', (t) => {
@@ -197,7 +197,9 @@ test('a block that cannot be read any more is named when indexes that lack it ar
   const store = chainStoreOver(keyValue, OPTIONS, 'memory');
   store.postponeIndexes();
   const { height } = append(store, new Dice(3), 8).findLast(({ block }) => block.transactions.length > 0)!.block;
-  keyValue.transact((writer) => writer.put(placeKey({ height, index: 0 }), Buffer.from('ffffff', 'hex')));
+  keyValue.transact((writer) =>
+    writer.put(TABLES.transactions.key({ height, index: 0 }), Buffer.from('ffffff', 'hex')),
+  );
   const other = chainStoreOver(keyValue, OPTIONS, 'memory');
   const refused = {
     code: 'STORE_UNREADABLE',

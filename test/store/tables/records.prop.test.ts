@@ -3,7 +3,7 @@ import { fc } from '../../support/fast-check.ts';
 
 import { AssertionFailed } from '../../../src/primitives/errors.ts';
 import { emptyAccount, type Account, type Delegate } from '../../../src/protocol/state.ts';
-import { publicKeyKey, textKey } from '../../../src/store/tables/layout.ts';
+import { TABLES } from '../../../src/store/tables/layout.ts';
 import { orderedBigint, orderedBigintBytes } from '../../../src/store/tables/ordered-bytes.ts';
 import {
   decodeAccount,
@@ -101,11 +101,11 @@ test('undo records come back from their bytes as keys with what those held', (t)
         });
         t.deepEqual(decodeUndo(undo), [
           ...accounts.map((each, index) => ({
-            key: textKey('accounts', each.address),
+            key: TABLES.accounts.key(each.address),
             before: before(encodeAccount(each), index),
           })),
           ...delegates.map((each, index) => ({
-            key: publicKeyKey('delegates', each.publicKey),
+            key: TABLES.delegates.key(each.publicKey),
             before: before(encodeDelegate(each), index),
           })),
           ...others,
