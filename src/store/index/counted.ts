@@ -8,28 +8,9 @@ import { LruMap } from '../../primitives/bounded.ts';
 import { assert } from '../../primitives/errors.ts';
 import type { KeyRun } from './key-run.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from '../tables/key-value.ts';
-import { TABLES, type TableName } from '../tables/layout.ts';
+import { COUNTED_TABLES, TABLES } from '../tables/layout.ts';
 import { EMPTY } from '../tables/ordered-bytes.ts';
 import { Runs, type ReadRuns } from './runs.ts';
-
-/** Tables whose pages are asked for at any depth. */
-export const COUNTED_TABLES: readonly TableName[] = [
-  'blocksByAmount',
-  'blocksByFee',
-  'transactionsByAmount',
-  'transactionsByFee',
-  'transactionsByTimestamp',
-  'transactionsByData',
-  'generatorBlocksByAmount',
-  'generatorBlocksByFee',
-  'transactionsByType',
-  'transactionsBySender',
-  'transactionsByRecipient',
-  'longLists',
-  'accountsByBalance',
-  'secondPublicKeys',
-  'voters',
-];
 
 /** Changed runs of a table that wait to be written together, where keys come by the thousand: some megabytes. */
 export const RUNS_CHANGED_MAX = 512;

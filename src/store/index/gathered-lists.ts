@@ -1,20 +1,12 @@
 /** The lists that gathered transactions belong to, and their entries there as sorted keys. */
 
+import { assert } from '../../primitives/errors.ts';
 import type { Address } from '../../protocol/types.ts';
 import { grouped, NONE, type GatheredTransactions, type Groups } from './gathered.ts';
 import { compareKeys, type KeyRun } from './key-run.ts';
-import { LIST_SORTS, type ListSort, SELF_LIST, TABLES } from '../tables/layout.ts';
+import type { TransactionSort } from '../../ports/queries.ts';
+import { ADDRESS_ORDERS, SELF_LIST, TABLES, TRANSACTION_ORDERS, TYPE_ORDERS } from '../tables/layout.ts';
 import { ListEntryWriter } from './list-entries.ts';
-
-/** Tables of all transactions in an order. */
-const TABLE_OF_SORT = {
-  amount: 'transactionsByAmount',
-  fee: 'transactionsByFee',
-  timestamp: 'transactionsByTimestamp',
-} as const;
-/** Orders of all transactions and of a type's, those of a list in the order of their numbers. */
-export const TYPE_SORTS = ['amount', 'fee', 'timestamp'] as const satisfies readonly ListSort[];
-export const ADDRESS_SORTS: readonly ListSort[] = ['amount', 'fee', 'timestamp', 'type'];
 
 /** Says of lists, by type and address, whether they are long. */
 export interface LongLists {
@@ -29,7 +21,7 @@ interface Lists {
   /** Position of each row's list, `NONE` where it has none. */
   readonly ofRow: Uint32Array;
   readonly isLong: (list: number) => boolean;
-  readonly sorts: readonly ListSort[];
+  readonly sorts: readonly TransactionSort[];
 }
 
 export class GatheredLists {
@@ -41,7 +33,7 @@ export class GatheredLists {
   readonly #senderOfRow: Uint32Array;
   readonly #recipientOfRow: Uint32Array;
   readonly #prefixes: readonly Buffer[];
-  readonly #rowsBy = new Map<ListSort, Uint32Array>();
+  readonly #rowsBy = new Map<TransactionSort, Uint32Array>();
 
   constructor(gathered: GatheredTransactions) {
     this.#gathered = gathered;
@@ -76,9 +68,9 @@ export class GatheredLists {
   /** Keys of the tables of all transactions. Each run is to be taken in before the next is asked for, here and below. */
   *amongAll(): Iterable<KeyRun> {
     const writer = new ListEntryWriter();
-    for (const sort of TYPE_SORTS) {
+    for (const sort of TYPE_ORDERS) {
       const rows = this.#inOrder(sort);
-      const prefix = TABLES[TABLE_OF_SORT[sort]].start;
+      const prefix = startOf(sort);
       for (let at = 0; at < rows.length;) {
         at = writer.write(this.#gathered, prefix, sort, rows, at, rows.length);
         yield writer.take();
@@ -115,7 +107,7 @@ export class GatheredLists {
         for (const { sort, groups } of orders) {
           const { from, to } = boundsOf(groups, list);
           if (from === to) continue;
-          const key = TABLES.longLists.prefix(prefix, LIST_SORTS[sort]);
+          const key = TABLES.longLists.prefix(prefix, TRANSACTION_ORDERS[sort].number);
           for (let at = from; (at = writer.write(this.#gathered, key, sort, groups.rows, at, to)) < to;) {
             yield writer.take();
           }
@@ -131,7 +123,7 @@ export class GatheredLists {
       prefixes: this.types.map((type) => TABLES.transactionsByType.prefix(type)),
       ofRow: this.#typeOfRow,
       isLong: (list) => isLong[list] === true,
-      sorts: TYPE_SORTS,
+      sorts: TYPE_ORDERS,
     };
   }
 
@@ -156,10 +148,10 @@ export class GatheredLists {
       prefix[0] = table;
       return prefix;
     });
-    return { prefixes, ofRow, isLong: (list) => isLong[list] === true, sorts: ADDRESS_SORTS };
+    return { prefixes, ofRow, isLong: (list) => isLong[list] === true, sorts: ADDRESS_ORDERS };
   }
 
-  #inOrder(sort: ListSort): Uint32Array {
+  #inOrder(sort: TransactionSort): Uint32Array {
     let rows = this.#rowsBy.get(sort);
     if (rows === undefined) this.#rowsBy.set(sort, (rows = this.#gathered.rowsBy(sort)));
     return rows;
@@ -176,4 +168,10 @@ function sizes(columns: readonly Uint32Array[], lists: number): Uint32Array {
 
 function boundsOf({ starts }: Groups, list: number): { readonly from: number; readonly to: number } {
   return { from: starts[list] ?? 0, to: starts[list + 1] ?? 0 };
+}
+
+function startOf(sort: TransactionSort): Buffer {
+  const { table } = TRANSACTION_ORDERS[sort];
+  assert(table !== undefined, 'an order of all transactions has a table');
+  return TABLES[table].start;
 }

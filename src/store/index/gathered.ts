@@ -5,8 +5,10 @@
 
 import type { TransactionPlace } from '../../ports/store.ts';
 import type { Address, Transaction } from '../../protocol/types.ts';
-import { amountOf, recipientOf } from './indexes.ts';
-import { type ListSort, TABLES } from '../tables/layout.ts';
+import { TRANSACTION_SORTS, type TransactionSort } from '../../ports/queries.ts';
+import { TABLES, TRANSACTION_ORDERS } from '../tables/layout.ts';
+import type { SortInteger } from '../tables/sort-values.ts';
+import { recipientOf } from '../tables/transaction-values.ts';
 import { writeU32 } from '../tables/ordered-bytes.ts';
 
 /** Rows that there is room for at first: those of a few full blocks. A power of two, so that places of ids are one. */
@@ -17,14 +19,14 @@ const ID_KEY_BYTES = 9;
 /** Stands for no address and no list. */
 export const NONE = 0xffff_ffff;
 
-/** Columns that hold amounts in beddows. */
-export type AmountColumn = Extract<ListSort, 'amount' | 'fee'>;
+/** What rows are sorted by, with what is taken from a transaction for it. */
+const ORDERS = TRANSACTION_SORTS.map((sort) => ({ sort, of: TRANSACTION_ORDERS[sort].of }));
 
 export class GatheredTransactions {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
-  /** Amounts that no double holds exactly: their column has the nearest one, which sorts like them. */
-  readonly #large: Readonly<Record<AmountColumn, Map<number, bigint>>> = { amount: new Map(), fee: new Map() };
+  /** Values that no double from 0 on holds exactly: their column has the nearest one, which sorts like them. */
+  readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
   /** Rows by their ids: each stands at the first place that was free from the one on that its id names. */
   #slots = slotsFor(ROWS_AT_FIRST);
@@ -58,16 +60,19 @@ export class GatheredTransactions {
   add(transaction: Transaction, place: TransactionPlace): Buffer {
     const row = this.#size;
     if (row === this.#columns.height.length) this.#grow();
-    const { idHigh, idLow, height, index, timestamp, type, sender, recipient } = this.#columns;
+    const { idHigh, idLow, height, index, type, sender, recipient, values } = this.#columns;
     const key = TABLES.transactionIds.key(transaction.id);
     idHigh[row] = highOf(key);
     idLow[row] = lowOf(key);
     this.#enter(row);
     height[row] = place.height;
     index[row] = place.index;
-    this.#setAmount('amount', row, amountOf(transaction));
-    this.#setAmount('fee', row, transaction.fee);
-    timestamp[row] = transaction.timestamp;
+    for (const { sort, of } of ORDERS) {
+      const value = of(transaction);
+      const number = Number(value);
+      values[sort][row] = number;
+      if (typeof value === 'bigint' && !isExact(number)) this.#large[sort].set(row, value);
+    }
     type[row] = transaction.type;
     sender[row] = this.#numberOf(transaction.senderId);
     const recipientId = recipientOf(transaction);
@@ -80,8 +85,7 @@ export class GatheredTransactions {
     this.#size = 0;
     this.#addresses.length = 0;
     this.#numberOfAddress.clear();
-    this.#large.amount.clear();
-    this.#large.fee.clear();
+    for (const { sort } of ORDERS) this.#large[sort].clear();
     if (this.#columns.height.length > ROWS_AT_FIRST) this.#columns = columnsOf(ROWS_AT_FIRST);
     this.#slots = slotsFor(ROWS_AT_FIRST);
   }
@@ -98,18 +102,10 @@ export class GatheredTransactions {
     return this.#columns.index[row] ?? 0;
   }
 
-  /** Undefined where it is not a whole number from 0 on that a double holds: `largeAmount` has it then. */
-  amount(column: AmountColumn, row: number): number | undefined {
-    const value = this.#columns[column][row] ?? 0;
-    return value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
-  }
-
-  largeAmount(column: AmountColumn, row: number): bigint {
-    return this.#large[column].get(row) ?? 0n;
-  }
-
-  timestamp(row: number): number {
-    return this.#columns.timestamp[row] ?? 0;
+  /** What a row is sorted by. */
+  value(sort: TransactionSort, row: number): SortInteger {
+    const number = this.#columns.values[sort][row] ?? 0;
+    return isExact(number) ? number : (this.#large[sort].get(row) ?? number);
   }
 
   type(row: number): number {
@@ -127,11 +123,10 @@ export class GatheredTransactions {
   }
 
   /** All rows, those of equal values as they came. */
-  rowsBy(sort: ListSort): Uint32Array {
+  rowsBy(sort: TransactionSort): Uint32Array {
     const rows = this.rows();
-    const values = this.#columns[sort];
+    const values = this.#columns.values[sort];
     if (!isAscending(values, this.#size)) rows.sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0) || a - b);
-    if (sort !== 'amount' && sort !== 'fee') return rows;
     const large = this.#large[sort];
     if (large.size === 0) return rows;
     const exact = (row: number): bigint => large.get(row) ?? BigInt(values[row] ?? 0);
@@ -190,11 +185,6 @@ export class GatheredTransactions {
     }
     return number;
   }
-
-  #setAmount(column: AmountColumn, row: number, amount: bigint): void {
-    this.#columns[column][row] = Number(amount);
-    if (this.amount(column, row) === undefined) this.#large[column].set(row, amount);
-  }
 }
 
 /** Rows in groups, those of a group in the order that they were in. */
@@ -234,12 +224,11 @@ interface Columns {
   readonly idLow: Uint32Array;
   readonly height: Uint32Array;
   readonly index: Uint16Array;
-  readonly amount: Float64Array;
-  readonly fee: Float64Array;
-  readonly timestamp: Int32Array;
   readonly type: Uint16Array;
   readonly sender: Uint32Array;
   readonly recipient: Uint32Array;
+  /** What each order goes by. */
+  readonly values: Readonly<Record<TransactionSort, Float64Array>>;
 }
 
 /** @param filled columns whose rows they begin with */
@@ -249,17 +238,16 @@ function columnsOf(rows: number, filled?: Columns): Columns {
     idLow: new Uint32Array(rows),
     height: new Uint32Array(rows),
     index: new Uint16Array(rows),
-    amount: new Float64Array(rows),
-    fee: new Float64Array(rows),
-    timestamp: new Int32Array(rows),
     type: new Uint16Array(rows),
     sender: new Uint32Array(rows),
     recipient: new Uint32Array(rows),
   };
+  const values = ofEachOrder(() => new Float64Array(rows));
   if (filled !== undefined) {
-    for (const name of Object.keys(columns) as (keyof Columns)[]) columns[name].set(filled[name]);
+    for (const name of Object.keys(columns) as (keyof typeof columns)[]) columns[name].set(filled[name]);
+    for (const { sort } of ORDERS) values[sort].set(filled.values[sort]);
   }
-  return columns;
+  return { ...columns, values };
 }
 
 /** Twice as many as rows: few stand behind others then. */
@@ -278,4 +266,13 @@ function lowOf(key: Buffer): number {
 function isAscending(values: ArrayLike<number>, size: number): boolean {
   for (let row = 1; row < size; row += 1) if ((values[row - 1] ?? 0) > (values[row] ?? 0)) return false;
   return true;
+}
+
+function ofEachOrder<T>(make: () => T): Readonly<Record<TransactionSort, T>> {
+  return Object.fromEntries(TRANSACTION_SORTS.map((sort) => [sort, make()])) as Record<TransactionSort, T>;
+}
+
+/** Whether the number of a column is the value itself. */
+function isExact(number: number): boolean {
+  return number >= 0 && number <= Number.MAX_SAFE_INTEGER;
 }

@@ -3,30 +3,43 @@
  * thing comes and removes it when it goes, so an index cannot drift from what it points to.
  */
 
+import { assert } from '../../primitives/errors.ts';
+import type { TransactionSort } from '../../ports/queries.ts';
 import type { TransactionPlace } from '../../ports/store.ts';
 import type { Account } from '../../protocol/state.ts';
-import type { Address, BlockHeader, Transaction } from '../../protocol/types.ts';
-import { TABLES, type ListSort } from '../tables/layout.ts';
-import { orderedBigint, timestampBytes, typeBytes } from '../tables/ordered-bytes.ts';
+import type { BlockHeader, Transaction } from '../../protocol/types.ts';
+import { BLOCK_ORDERS, TABLES, TRANSACTION_ORDERS, TYPE_ORDERS } from '../tables/layout.ts';
+import { placeBytes } from '../tables/ordered-bytes.ts';
+import { bytesOf } from '../tables/sort-values.ts';
+import { dataOf } from '../tables/transaction-values.ts';
 
 /** Keys, without values, that a block has. */
 export function blockEntries(header: BlockHeader): readonly Buffer[] {
-  const { height, generatorPublicKey, totalAmount, totalFee } = header;
-  return [
-    TABLES.blocksByAmount.key(totalAmount, height),
-    TABLES.blocksByFee.key(totalFee, height),
-    TABLES.generatorBlocksByAmount.key(generatorPublicKey, totalAmount, height),
-    TABLES.generatorBlocksByFee.key(generatorPublicKey, totalFee, height),
-  ];
+  const { height, generatorPublicKey } = header;
+  return Object.values(BLOCK_ORDERS).flatMap(({ table, tableOfGenerator, of }) => [
+    TABLES[table].key(of(header), height),
+    TABLES[tableOfGenerator].key(generatorPublicKey, of(header), height),
+  ]);
 }
 
 /** Keys, without values, of a transaction among all others. */
 export function transactionEntries(transaction: Transaction, place: TransactionPlace): readonly Buffer[] {
-  return [
-    TABLES.transactionsByAmount.key(amountOf(transaction), place),
-    TABLES.transactionsByFee.key(transaction.fee, place),
-    TABLES.transactionsByTimestamp.key(transaction.timestamp, place),
-  ];
+  return TYPE_ORDERS.map((sort) => {
+    const { table, value, of } = TRANSACTION_ORDERS[sort];
+    assert(table !== undefined, 'an order of all transactions has a table');
+    return Buffer.concat([TABLES[table].start, bytesOf(value, of(transaction)), placeBytes(place)]);
+  });
+}
+
+/** Key, without value, of a transaction in an order of a long list. */
+export function longListEntry(
+  list: Uint8Array,
+  sort: TransactionSort,
+  transaction: Transaction,
+  place: TransactionPlace,
+): Buffer {
+  const { number, value, of } = TRANSACTION_ORDERS[sort];
+  return TABLES.longLists.key(list, number, bytesOf(value, of(transaction)), place);
 }
 
 /** Key, without value, of the data of a transfer that has some. */
@@ -83,35 +96,6 @@ const ACCOUNT_FACETS: readonly AccountFacet[] = [
       [...new Set(account.group?.members)].map((member) => TABLES.memberships.key(member, account.address)),
   },
 ];
-
-/** The value that a transaction is sorted by, as bytes that sort like it and of which none begins with another. */
-export function sortValueBytes(transaction: Transaction, sort: ListSort): Buffer {
-  switch (sort) {
-    case 'amount':
-      return orderedBigint(amountOf(transaction));
-    case 'fee':
-      return orderedBigint(transaction.fee);
-    case 'timestamp':
-      return timestampBytes(transaction.timestamp);
-    case 'type':
-      return typeBytes(transaction.type);
-  }
-}
-
-/** What a transaction moves, as readers see it: 0 for those that move nothing. */
-export function amountOf({ payload }: Transaction): bigint {
-  return 'amount' in payload ? payload.amount : 0n;
-}
-
-/** Whom a transaction names as its recipient, as readers see it. */
-export function recipientOf({ payload }: Transaction): Address | undefined {
-  return 'recipientId' in payload ? payload.recipientId : undefined;
-}
-
-/** UTF-8 bytes of a transfer's data. */
-export function dataOf({ payload }: Transaction): Buffer | undefined {
-  return payload.kind === 'transfer' && payload.data !== undefined ? Buffer.from(payload.data, 'utf8') : undefined;
-}
 
 /** True for equal texts in equal order. */
 export function sameTexts(a: readonly string[], b: readonly string[]): boolean {

@@ -2,15 +2,9 @@
 
 import { NONE, type GatheredTransactions } from './gathered.ts';
 import { KeyRun } from './key-run.ts';
-import type { ListSort } from '../tables/layout.ts';
-import {
-  PLACE_BYTES,
-  sizeOfBigint,
-  writeOrderedBigint,
-  writeOrderedNumber,
-  writePlace,
-  writeTimestamp,
-} from '../tables/ordered-bytes.ts';
+import type { TransactionSort } from '../../ports/queries.ts';
+import { TRANSACTION_ORDERS } from '../tables/layout.ts';
+import { PLACE_BYTES, writePlace } from '../tables/ordered-bytes.ts';
 
 const BYTES_AT_FIRST = 4096;
 /** Keys that are handed on together: a few thousand, which may belong to as many runs. */
@@ -38,11 +32,12 @@ export class ListEntryWriter {
   write(
     gathered: GatheredTransactions,
     prefix: Uint8Array,
-    sort: ListSort | undefined,
+    sort: TransactionSort | undefined,
     rows: Uint32Array,
     from: number,
     to: number,
   ): number {
+    const kind = TRANSACTION_ORDERS[sort ?? 'amount'].value;
     for (let position = from; position < to; position += 1) {
       if (this.#length >= BYTES_AT_ONCE) return position;
       const row = rows[position] ?? NONE;
@@ -51,7 +46,7 @@ export class ListEntryWriter {
       let at = this.#length;
       // Prefixes are short: a loop is faster than a call out of the language.
       for (let i = 0; i < prefix.length; i += 1, at += 1) bytes[at] = prefix[i] ?? 0;
-      if (sort !== undefined) at = this.#writeValue(gathered, row, sort, at);
+      if (sort !== undefined) at = kind.write(bytes, gathered.value(sort, row), at);
       writePlace(bytes, gathered.height(row), gathered.index(row), at);
       this.#length = at + PLACE_BYTES;
       this.#ends.push(this.#length);
@@ -65,28 +60,6 @@ export class ListEntryWriter {
     this.#length = 0;
     this.#ends = [];
     return keys;
-  }
-
-  /** @returns where the value ends */
-  #writeValue(gathered: GatheredTransactions, row: number, sort: ListSort, at: number): number {
-    switch (sort) {
-      case 'amount':
-      case 'fee': {
-        const number = gathered.amount(sort, row);
-        if (number !== undefined) return writeOrderedNumber(this.#bytes, number, at);
-        const value = gathered.largeAmount(sort, row);
-        const magnitude = value < 0n ? -value : value;
-        const size = sizeOfBigint(magnitude);
-        writeOrderedBigint(this.#bytes, value < 0n, magnitude, size, at);
-        return at + 1 + size;
-      }
-      case 'timestamp':
-        writeTimestamp(this.#bytes, gathered.timestamp(row), at);
-        return at + 4;
-      case 'type':
-        this.#bytes.writeUInt16BE(gathered.type(row), at);
-        return at + 2;
-    }
   }
 
   #reserve(bytes: number): void {

@@ -15,13 +15,15 @@ import { unpackParts } from '../../protocol/block/packed-block.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Address, Transaction, TransactionId } from '../../protocol/types.ts';
 import type { CountedWriter } from './counted.ts';
-import { GatheredLists, ADDRESS_SORTS, TYPE_SORTS } from './gathered-lists.ts';
+import { GatheredLists } from './gathered-lists.ts';
 import { GatheredTransactions } from './gathered.ts';
 import { IdFilter } from './id-filter.ts';
-import { recipientOf, sortValueBytes, transactionDataEntry, transactionEntries } from './indexes.ts';
+import { longListEntry, transactionDataEntry, transactionEntries } from './indexes.ts';
 import { compareKeys, KeyRun } from './key-run.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';
-import { LIST_SORTS, listPlaceKey, type ListSort, selfListKey, TABLES } from '../tables/layout.ts';
+import type { TransactionSort } from '../../ports/queries.ts';
+import { ADDRESS_ORDERS, listPlaceKey, selfListKey, TABLES, TYPE_ORDERS } from '../tables/layout.ts';
+import { recipientOf } from '../tables/transaction-values.ts';
 import { placeAtEnd, placeBytes } from '../tables/ordered-bytes.ts';
 import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
 
@@ -176,7 +178,7 @@ export class TransactionLists {
 
   #takeSorted(keys: KeyValueWriter, list: Buffer, transaction: Transaction, place: TransactionPlace): void {
     for (const sort of sortsOf(list)) {
-      keys.remove(TABLES.longLists.key(list, LIST_SORTS[sort], sortValueBytes(transaction, sort), place), true);
+      keys.remove(longListEntry(list, sort, transaction, place), true);
     }
   }
 
@@ -308,8 +310,8 @@ export function listLength(keys: KeyValueReader, list: Buffer): number {
 }
 
 /** Orders in which an address's long lists, or a type's, are kept. */
-function sortsOf(list: Uint8Array): readonly ListSort[] {
-  return list[0] === TABLES.transactionsByType.number ? TYPE_SORTS : ADDRESS_SORTS;
+function sortsOf(list: Uint8Array): readonly TransactionSort[] {
+  return list[0] === TABLES.transactionsByType.number ? TYPE_ORDERS : ADDRESS_ORDERS;
 }
 
 /** Removes all orders of a list that is no longer long. */

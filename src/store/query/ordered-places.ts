@@ -1,26 +1,15 @@
 /** Transactions in an order that an index holds: pages at any depth, exact totals, and places to go on from. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { Cursor, Direction, PageRequest, TransactionQuery } from '../../ports/queries.ts';
+import type { Cursor, Direction, PageRequest, TransactionSort } from '../../ports/queries.ts';
 import type { TransactionPlace } from '../../ports/store.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import { listLength } from '../index/transaction-lists.ts';
-import { amountOf } from '../index/indexes.ts';
 import { afterPrefix, prefixRange, type KeyValueReader } from '../tables/key-value.ts';
-import { LIST_SORTS, listPlaceKey, selfListKey, type TableName, TABLES } from '../tables/layout.ts';
-import {
-  isU16,
-  isU32,
-  orderedBigint,
-  orderedBigintBytes,
-  placeAtEnd,
-  placeBytes,
-  timestampBytes,
-  typeBytes,
-} from '../tables/ordered-bytes.ts';
-import { OrderedKeys, type ValueBounds, type ValueEnd } from './ordered-keys.ts';
-
-export type TransactionSort = TransactionQuery['sort']['field'];
+import { listPlaceKey, selfListKey, TABLES, TRANSACTION_ORDERS, type TransactionOrder } from '../tables/layout.ts';
+import { isU16, isU32, placeAtEnd, placeBytes } from '../tables/ordered-bytes.ts';
+import { bytesOf } from '../tables/sort-values.ts';
+import { OrderedKeys, type ValueBounds } from './ordered-keys.ts';
 
 export interface OrderedPlaces {
   readonly total: number;
@@ -35,19 +24,6 @@ export type ListFilter =
   | { readonly kind: 'type'; readonly type: number }
   | { readonly kind: 'sender' | 'recipient' | 'party'; readonly address: string };
 
-const TABLE_OF_SORT: Readonly<Record<Exclude<TransactionSort, 'type'>, TableName>> = {
-  amount: 'transactionsByAmount',
-  fee: 'transactionsByFee',
-  timestamp: 'transactionsByTimestamp',
-};
-
-const VALUE_END: Readonly<Record<TransactionSort, ValueEnd>> = {
-  amount: (key, at) => at + orderedBigintBytes(key, at),
-  fee: (key, at) => at + orderedBigintBytes(key, at),
-  timestamp: (_key, at) => at + 4,
-  type: (_key, at) => at + 2,
-};
-
 /**
  * A list in an order; undefined when the list is too short to be kept in any.
  *
@@ -60,37 +36,35 @@ export function orderedPlaces(
   sort: TransactionSort,
   bounds: ValueBounds = {},
 ): OrderedPlaces | undefined {
+  const order = TRANSACTION_ORDERS[sort];
   const over = (prefixes: readonly Buffer[], twice?: Buffer): OrderedPlaces => {
-    const options = { prefixes, valueEnd: VALUE_END[sort], bounds, ...(twice === undefined ? {} : { twice }) };
-    return new PlacesOfKeys(new OrderedKeys(keys, options), sort);
+    const options = { prefixes, valueEnd: order.value.end, bounds, ...(twice === undefined ? {} : { twice }) };
+    return new PlacesOfKeys(new OrderedKeys(keys, options), order);
   };
   switch (filter.kind) {
     case 'all':
-      return sort === 'type' ? new PlacesOfTypes(keys, typesOf(keys)) : over([TABLES[TABLE_OF_SORT[sort]].start]);
+      return order.table === undefined ? new PlacesOfTypes(keys, typesOf(keys)) : over([TABLES[order.table].start]);
     case 'type': {
       const list = TABLES.transactionsByType.prefix(filter.type);
-      if (sort === 'type') return new PlacesOfTypes(keys, [filter.type]);
-      return listLength(keys, list) > shortListMax
-        ? over([TABLES.longLists.prefix(list, LIST_SORTS[sort])])
-        : undefined;
+      if (order.table === undefined) return new PlacesOfTypes(keys, [filter.type]);
+      return listLength(keys, list) > shortListMax ? over([TABLES.longLists.prefix(list, order.number)]) : undefined;
     }
     default: {
       const { kind, address } = filter;
       const sentList = TABLES.transactionsBySender.prefix(address);
       const receivedList = TABLES.transactionsByRecipient.prefix(address);
       if (listLength(keys, sentList) + listLength(keys, receivedList) <= shortListMax) return undefined;
-      const sent = TABLES.longLists.prefix(sentList, LIST_SORTS[sort]);
-      const received = TABLES.longLists.prefix(receivedList, LIST_SORTS[sort]);
+      const sent = TABLES.longLists.prefix(sentList, order.number);
+      const received = TABLES.longLists.prefix(receivedList, order.number);
       if (kind !== 'party') return over([kind === 'sender' ? sent : received]);
-      return over([sent, received], TABLES.longLists.prefix(selfListKey(address), LIST_SORTS[sort]));
+      return over([sent, received], TABLES.longLists.prefix(selfListKey(address), order.number));
     }
   }
 }
 
 /** Where a transaction stands in an order. */
 export function cursorOf(transaction: Transaction, { height, index }: TransactionPlace, sort: TransactionSort): Cursor {
-  const value = sort === 'amount' ? amountOf(transaction) : transaction[sort];
-  return { value: value.toString(), tie: `${height}.${index}` };
+  return { value: TRANSACTION_ORDERS[sort].of(transaction).toString(), tie: `${height}.${index}` };
 }
 
 /** @throws ProtocolError `CURSOR_INVALID` */
@@ -109,11 +83,11 @@ export function valueOfCursor({ value }: Cursor): bigint {
 
 class PlacesOfKeys implements OrderedPlaces {
   readonly #keys: OrderedKeys;
-  readonly #sort: TransactionSort;
+  readonly #order: TransactionOrder;
 
-  constructor(keys: OrderedKeys, sort: TransactionSort) {
+  constructor(keys: OrderedKeys, order: TransactionOrder) {
     this.#keys = keys;
-    this.#sort = sort;
+    this.#order = order;
   }
 
   get total(): number {
@@ -125,8 +99,9 @@ class PlacesOfKeys implements OrderedPlaces {
   }
 
   offsetAfter(cursor: Cursor, direction: Direction): number {
-    const value = bytesOf(valueOfCursor(cursor), this.#sort);
-    return this.#keys.offsetAfter(Buffer.concat([value, placeBytes(placeOfCursor(cursor))]), direction);
+    const { value } = this.#order;
+    const bytes = bytesOf(value, value.nearest(valueOfCursor(cursor)));
+    return this.#keys.offsetAfter(Buffer.concat([bytes, placeBytes(placeOfCursor(cursor))]), direction);
   }
 }
 
@@ -196,17 +171,5 @@ function typesOf(keys: KeyValueReader): readonly number[] {
     const [type] = TABLES.transactionsByType.read(first);
     types.push(type);
     from = TABLES.transactionsByType.range(type).lt;
-  }
-}
-
-function bytesOf(value: bigint, sort: TransactionSort): Buffer {
-  switch (sort) {
-    case 'amount':
-    case 'fee':
-      return orderedBigint(value);
-    case 'timestamp':
-      return timestampBytes(Number(BigInt.asIntN(32, value)));
-    case 'type':
-      return typeBytes(Number(BigInt.asUintN(16, value)));
   }
 }

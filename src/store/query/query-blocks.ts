@@ -1,7 +1,7 @@
 /** Blocks as readers ask for them. Their timestamps rise with their heights, so a time span is a span of heights. */
 
 import { assert, ProtocolError } from '../../primitives/errors.ts';
-import type { BlockQuery, Cursor, Direction, ForgingStatistics, Page } from '../../ports/queries.ts';
+import type { BlockAmountSort, BlockQuery, Cursor, Direction, ForgingStatistics, Page } from '../../ports/queries.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import { earningsOfRound } from '../../protocol/payout.ts';
 import { firstHeightOf, isLastOfRound, lastHeightOf, roundOf } from '../../protocol/rounds.ts';
@@ -9,7 +9,7 @@ import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 import { generatorBlock, generatorBlocks } from '../chain/block-tables.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
 import { afterPrefix, prefixRange } from '../tables/key-value.ts';
-import { TABLES } from '../tables/layout.ts';
+import { BLOCK_ORDERS, TABLES } from '../tables/layout.ts';
 import { heightAtEnd, heightBytes, isU32, orderedBigint } from '../tables/ordered-bytes.ts';
 import { type LongWork, type Pause } from './long-work.ts';
 import { compareValues, directed, emptyPage, listPage, lowest, type Compare, type CursorRules } from './pages.ts';
@@ -241,16 +241,14 @@ function lowestFrom(first: number, last: number, holds: (at: number) => boolean)
   return first + lowest(Math.max(0, last - first + 1), (at) => holds(first + at));
 }
 
-type AmountField = 'totalAmount' | 'totalFee';
-
 /** Index of a generator's blocks, or of all. */
-function prefixOf(generator: PublicKey | undefined, field: AmountField): Buffer {
-  if (generator === undefined) return TABLES[field === 'totalAmount' ? 'blocksByAmount' : 'blocksByFee'].start;
-  return TABLES[field === 'totalAmount' ? 'generatorBlocksByAmount' : 'generatorBlocksByFee'].prefix(generator);
+function prefixOf(generator: PublicKey | undefined, field: BlockAmountSort): Buffer {
+  const { table, tableOfGenerator } = BLOCK_ORDERS[field];
+  return generator === undefined ? TABLES[table].start : TABLES[tableOfGenerator].prefix(generator);
 }
 
 /** Ties go by height in the direction of the sort: a real node lists equal blocks tip first when it descends. */
-function orderBy(field: AmountField): Compare<BlockHeader> {
+function orderBy(field: BlockAmountSort): Compare<BlockHeader> {
   return (a, b) => compareValues(a[field], b[field]) || a.height - b.height;
 }
 

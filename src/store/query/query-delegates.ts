@@ -1,6 +1,6 @@
 /** Delegates as readers see them: some hundreds to thousands, ranked together, so they are kept in memory for a tip. */
 
-import type { Cursor, DelegateEntry, DelegateQuery, Direction, Page } from '../../ports/queries.ts';
+import type { Cursor, DelegateEntry, DelegateQuery, Direction, Page, PageRequest } from '../../ports/queries.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import { supplyAt } from '../../protocol/rewards.ts';
@@ -29,24 +29,14 @@ export class DelegateQueries {
 
   /** Entries whose names match a pattern over characters. */
   named(pattern: string): readonly DelegateEntry[] {
-    const like = new LikePattern(codePoints(pattern));
-    return [...this.#entries().values()].filter(({ delegate }) => like.matches(codePoints(delegate.username)));
+    return [...this.#entries().values()].filter(FILTERS.usernamePattern(pattern));
   }
 
   delegates(query: DelegateQuery): Page<DelegateEntry> {
     const { field, direction } = query.sort;
-    if (isUnfiltered(query)) return pageOf(this.#all(field, direction), query);
-    const publicKey = query.publicKey?.toLowerCase();
-    const secondPublicKey = query.secondPublicKey?.toLowerCase();
-    const candidates =
-      query.usernamePattern === undefined ? [...this.#entries().values()] : this.named(query.usernamePattern);
-    const found = candidates.filter(
-      ({ delegate, account }) =>
-        (query.address === undefined || delegate.address === query.address) &&
-        (publicKey === undefined || delegate.publicKey === publicKey) &&
-        (secondPublicKey === undefined || account.secondPublicKey === secondPublicKey) &&
-        (query.username === undefined || delegate.username === query.username),
-    );
+    const claims = claimsOf(query);
+    if (claims.length === 0) return pageOf(this.#all(field, direction), query);
+    const found = [...this.#entries().values()].filter((entry) => claims.every((fits) => fits(entry)));
     return pageOf(found.sort(orderOf(field, direction)), query);
   }
 
@@ -86,8 +76,40 @@ function orderOf(field: SortField, direction: Direction): Compare<DelegateEntry>
   return firstOf(directed(ORDERS[field], direction), byAddress);
 }
 
-function isUnfiltered({ address, publicKey, secondPublicKey, username, usernamePattern }: DelegateQuery): boolean {
-  return [address, publicKey, secondPublicKey, username, usernamePattern].every((filter) => filter === undefined);
+type DelegateFilters = Omit<DelegateQuery, keyof PageRequest | 'sort'>;
+type DelegateClaim = (entry: DelegateEntry) => boolean;
+
+/** What each filter asks for: one row for each, which the compiler demands. */
+const FILTERS: {
+  readonly [F in keyof Required<DelegateFilters>]: (value: NonNullable<DelegateFilters[F]>) => DelegateClaim;
+} = {
+  address:
+    (address) =>
+    ({ delegate }) =>
+      delegate.address === address,
+  publicKey: (text) => {
+    const key = text.toLowerCase();
+    return ({ delegate }) => delegate.publicKey === key;
+  },
+  secondPublicKey: (text) => {
+    const key = text.toLowerCase();
+    return ({ account }) => account.secondPublicKey === key;
+  },
+  username:
+    (username) =>
+    ({ delegate }) =>
+      delegate.username === username,
+  usernamePattern: (pattern) => {
+    const like = new LikePattern(codePoints(pattern));
+    return ({ delegate }) => like.matches(codePoints(delegate.username));
+  },
+};
+
+function claimsOf(query: DelegateFilters): readonly DelegateClaim[] {
+  return (Object.keys(FILTERS) as (keyof DelegateFilters)[]).flatMap((name) => {
+    const value = query[name];
+    return value === undefined ? [] : [FILTERS[name](value)];
+  });
 }
 
 function pageOf(entries: readonly DelegateEntry[], query: DelegateQuery): Page<DelegateEntry> {

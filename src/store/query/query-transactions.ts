@@ -4,23 +4,26 @@
  */
 
 import { assert } from '../../primitives/errors.ts';
-import type { Cursor, DappQuery, Direction, Page, TransactionEntry, TransactionQuery } from '../../ports/queries.ts';
+import type {
+  Cursor,
+  DappQuery,
+  Direction,
+  Page,
+  TransactionEntry,
+  TransactionQuery,
+  TransactionSort,
+} from '../../ports/queries.ts';
 import type { TransactionPlace } from '../../ports/store.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import { transactionTotal } from '../tables/stored-transactions.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
-import { amountOf, recipientOf } from '../index/indexes.ts';
+import { TRANSACTION_ORDERS } from '../tables/layout.ts';
+import { recipientOf } from '../tables/transaction-values.ts';
 import { PIECE_ITEMS, sortInPieces, type LongWork, type Pause } from './long-work.ts';
-import {
-  cursorOf,
-  orderedPlaces,
-  placeOfCursor,
-  valueOfCursor,
-  type OrderedPlaces,
-  type TransactionSort,
-} from './ordered-places.ts';
+import { cursorOf, orderedPlaces, placeOfCursor, valueOfCursor, type OrderedPlaces } from './ordered-places.ts';
 import { compareTexts, compareValues, directed, emptyPage, firstOf, listPage, type Compare } from './pages.ts';
-import { boundsOf, candidatesOf, claimOf, exactListOf, listFiltersOf, placesOfType } from './transaction-filter.ts';
+import { inList } from './candidates.ts';
+import { boundsOf, candidatesOf, claimOf, exactListOf, listFiltersOf } from './transaction-filter.ts';
 
 /** The same number in the history of both generations. */
 const DAPP_TYPE = 5;
@@ -81,7 +84,7 @@ export class TransactionQueries {
   dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
     const store = this.#store;
     const found: { readonly place: TransactionPlace; readonly name: string }[] = [];
-    for (const place of placesOfType(store, DAPP_TYPE)) {
+    for (const place of inList(store, { kind: 'type', type: DAPP_TYPE }).places()) {
       const { id, payload } = transactionAt(store, place);
       if (payload.kind !== 'dapp') continue;
       const isAny = transactionId === undefined && name === undefined;
@@ -106,7 +109,7 @@ export class TransactionQueries {
 /** The index that holds exactly what is asked for in the wanted order. */
 function orderedBy(store: StoredChain, query: TransactionQuery): OrderedPlaces | undefined {
   const list = exactListOf(store, query);
-  const bounds = boundsOf(query);
+  const bounds = boundsOf(store, query);
   if (list === undefined || bounds === undefined) return undefined;
   return orderedPlaces(store.tables, store.shortListMax, list, query.sort.field, bounds);
 }
@@ -159,9 +162,7 @@ async function findInPieces(
 function shortestOrder(store: StoredChain, query: TransactionQuery): OrderedPlaces {
   const { field } = query.sort;
   const ordered = listFiltersOf(store, query).flatMap((list) => {
-    // The order by type has no bounds of its own.
-    const bounds = field === 'type' ? {} : (boundsOf(query) ?? {});
-    return orderedPlaces(store.tables, store.shortListMax, list, field, bounds) ?? [];
+    return orderedPlaces(store.tables, store.shortListMax, list, field, boundsOf(store, query)) ?? [];
   });
   return ordered.reduce((best, order) => (order.total < best.total ? order : best));
 }
@@ -213,7 +214,7 @@ function unpacked(place: PackedPlace): TransactionPlace {
 }
 
 function sortValue(transaction: Transaction, field: TransactionSort): bigint | number {
-  return field === 'amount' ? amountOf(transaction) : transaction[field];
+  return TRANSACTION_ORDERS[field].of(transaction);
 }
 
 function transactionAt(store: StoredChain, place: TransactionPlace): Transaction {

@@ -174,11 +174,11 @@ export const PARTS = {
     (key, value, at) => writeTimestamp(key, value, at),
     (key, at) => key.readUInt32BE(at) ^ 0x8000_0000,
   ),
-  type: fixed<number>(
+  u16: fixed<number>(
     2,
-    'type of transactions, u16',
+    'u16',
     (key, value, at) => {
-      assert(isU16(value), 'a type number fits 16 bits');
+      assert(isU16(value), 'a number fits 16 bits');
       key.writeUInt16BE(value, at);
     },
     (key, at) => key.readUInt16BE(at),

@@ -2,7 +2,7 @@
 
 import { NOTES } from '../../ports/notes.ts';
 import { PARTS, type PartName } from './key-parts.ts';
-import { LAYOUT_VERSION, LIST_SORTS, RETIRED_TABLES, SELF_LIST, TABLES, type TableName } from './layout.ts';
+import { LAYOUT_VERSION, RETIRED_TABLES, SELF_LIST, TABLES, TRANSACTION_ORDERS, type TableName } from './layout.ts';
 
 const HEAD = `# Layout of the chain store
 
@@ -11,21 +11,22 @@ big-endian, so that keys sort as what they mean. This is layout ${LAYOUT_VERSION
 page is made from \`src/store/tables/layout.ts\`, from which keys are written and read too.
 
 Tables of the role \`state\` are consensus state: the digest, the checksum and undo records are of them. \`chain\` is blocks as
-they were signed, \`index\` can be made again from the two, \`local\` belongs to a node alone. The keys of an index without values
+they were signed, \`index\` can be made again from the two, \`local\` belongs to a node alone. Counted keys
 are kept some hundred together ([decision 6](decisions/0006-an-index-is-kept-in-runs.md)).`;
 
 /** The page, as Markdown. */
 export function layoutMarkdown(): string {
   const names = (Object.keys(TABLES) as TableName[]).sort((a, b) => TABLES[a].number - TABLES[b].number);
-  const sorts = Object.entries(LIST_SORTS).map(([name, number]) => `${number} ${name}`);
+  const sorts = Object.entries(TRANSACTION_ORDERS).map(([name, { number }]) => `${number} ${name}`);
   return `${[
     HEAD,
     '## Tables',
     tableOf(
       ['Number', 'Table', 'Role', 'Key behind the number', 'Value'],
       names.map((name) => {
-        const { number, role, parts, value } = TABLES[name];
-        return [String(number), `\`${name}\``, role, parts.map((part) => `\`${part}\``).join(' '), value];
+        const { number, role, parts, value, isCounted } = TABLES[name];
+        const key = parts.map((part) => `\`${part}\``).join(' ');
+        return [String(number), `\`${name}\``, role, key, isCounted ? 'none; counted' : value];
       }),
     ),
     `Numbers of earlier layouts that are never given out again: ${RETIRED_TABLES.join(', ')}.`,

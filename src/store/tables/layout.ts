@@ -3,10 +3,13 @@
  * table, the rest is big-endian, so that keys sort as what they mean. A change of any key or value is a new `LAYOUT_VERSION`.
  */
 
+import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
 import type { TransactionPlace } from '../../ports/store.ts';
-import type { Address } from '../../protocol/types.ts';
+import type { Address, BlockHeader, Transaction } from '../../protocol/types.ts';
 import { PLACE_BYTES, writePlace } from './ordered-bytes.ts';
+import { SORT_VALUES, type SortInteger, type SortValue } from './sort-values.ts';
 import { Table } from './table.ts';
+import { amountOf } from './transaction-values.ts';
 
 export const LAYOUT_VERSION = 5;
 /** Lacks the checksum of state alone: it is given one by the first transaction, which makes it one of this layout. */
@@ -70,34 +73,81 @@ export const TABLES = {
     key: ['height'],
     value: 'u64: transactions of the chain up to here',
   }),
-  blocksByAmount: new Table({ number: 35, role: 'index', key: ['amount', 'height'], value: '' }),
-  blocksByFee: new Table({ number: 36, role: 'index', key: ['amount', 'height'], value: '' }),
+  blocksByAmount: new Table({ number: 35, role: 'index', key: ['amount', 'height'], value: '', isCounted: true }),
+  blocksByFee: new Table({ number: 36, role: 'index', key: ['amount', 'height'], value: '', isCounted: true }),
   blocksByGenerator: new Table({
     number: 37,
     role: 'index',
     key: ['key', 'ordinal'],
     value: 'height, timestamp u32, u64 fees and u64 rewards of all its blocks up to here',
   }),
-  generatorBlocksByAmount: new Table({ number: 38, role: 'index', key: ['key', 'amount', 'height'], value: '' }),
-  generatorBlocksByFee: new Table({ number: 39, role: 'index', key: ['key', 'amount', 'height'], value: '' }),
-  transactionsByAmount: new Table({ number: 48, role: 'index', key: ['amount', 'place'], value: '' }),
-  transactionsByFee: new Table({ number: 49, role: 'index', key: ['amount', 'place'], value: '' }),
-  transactionsByTimestamp: new Table({ number: 50, role: 'index', key: ['timestamp', 'place'], value: '' }),
-  transactionsByData: new Table({ number: 51, role: 'index', key: ['data', 'place'], value: '' }),
-  transactionsByType: new Table({ number: 52, role: 'index', key: ['type', 'place'], value: '' }),
-  transactionsBySender: new Table({ number: 53, role: 'index', key: ['(address)', 'place'], value: '' }),
-  transactionsByRecipient: new Table({ number: 54, role: 'index', key: ['(address)', 'place'], value: '' }),
+  generatorBlocksByAmount: new Table({
+    number: 38,
+    role: 'index',
+    key: ['key', 'amount', 'height'],
+    value: '',
+    isCounted: true,
+  }),
+  generatorBlocksByFee: new Table({
+    number: 39,
+    role: 'index',
+    key: ['key', 'amount', 'height'],
+    value: '',
+    isCounted: true,
+  }),
+  transactionsByAmount: new Table({ number: 48, role: 'index', key: ['amount', 'place'], value: '', isCounted: true }),
+  transactionsByFee: new Table({ number: 49, role: 'index', key: ['amount', 'place'], value: '', isCounted: true }),
+  transactionsByTimestamp: new Table({
+    number: 50,
+    role: 'index',
+    key: ['timestamp', 'place'],
+    value: '',
+    isCounted: true,
+  }),
+  transactionsByData: new Table({ number: 51, role: 'index', key: ['data', 'place'], value: '', isCounted: true }),
+  transactionsByType: new Table({ number: 52, role: 'index', key: ['u16', 'place'], value: '', isCounted: true }),
+  transactionsBySender: new Table({
+    number: 53,
+    role: 'index',
+    key: ['(address)', 'place'],
+    value: '',
+    isCounted: true,
+  }),
+  transactionsByRecipient: new Table({
+    number: 54,
+    role: 'index',
+    key: ['(address)', 'place'],
+    value: '',
+    isCounted: true,
+  }),
   /** Lists of the three tables above that are long, and those of `SELF_LIST`. */
-  longLists: new Table({ number: 55, role: 'index', key: ['list', 'sort', 'value', 'place'], value: '' }),
+  longLists: new Table({
+    number: 55,
+    role: 'index',
+    key: ['list', 'sort', 'value', 'place'],
+    value: '',
+    isCounted: true,
+  }),
 
   usernames: new Table({ number: 64, role: 'index', key: ['name'], value: 'key' }),
-  accountsByBalance: new Table({ number: 65, role: 'index', key: ['amount', 'address'], value: '' }),
-  secondPublicKeys: new Table({ number: 66, role: 'index', key: ['key', 'amount', 'address'], value: '' }),
-  voters: new Table({ number: 67, role: 'index', key: ['key', 'voter', 'address'], value: '' }),
+  accountsByBalance: new Table({ number: 65, role: 'index', key: ['amount', 'address'], value: '', isCounted: true }),
+  secondPublicKeys: new Table({
+    number: 66,
+    role: 'index',
+    key: ['key', 'amount', 'address'],
+    value: '',
+    isCounted: true,
+  }),
+  voters: new Table({ number: 67, role: 'index', key: ['key', 'voter', 'address'], value: '', isCounted: true }),
   memberships: new Table({ number: 68, role: 'index', key: ['key', 'address'], value: '' }),
 } as const;
 
 export type TableName = keyof typeof TABLES;
+
+/** Tables whose pages are asked for at any depth (`index/counted.ts`). */
+export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[]).filter(
+  (name) => TABLES[name].isCounted,
+);
 
 /** Numbers of tables that earlier layouts had. They are never given out again. */
 export const RETIRED_TABLES: readonly number[] = [3];
@@ -164,6 +214,50 @@ export function selfListKey(address: Address): Buffer {
 /** The number is no table's: it stands inside the keys of long lists. */
 export const SELF_LIST = 56;
 
-/** Sorts of long lists. A number is never used for another. */
-export const LIST_SORTS = { amount: 1, fee: 2, timestamp: 3, type: 4 } as const;
-export type ListSort = keyof typeof LIST_SORTS;
+/** An order that transactions can be asked for in: all that the store knows of it. */
+export interface TransactionOrder {
+  /** In the keys of long lists. A number is never used for another order. */
+  readonly number: number;
+  /** The table of all transactions in this order; undefined where that is the lists of the types, one behind the other. */
+  readonly table: TableName | undefined;
+  /** What stands for the value in keys, in front of the place. */
+  readonly value: SortValue;
+  of(transaction: Transaction): SortInteger;
+}
+
+export const TRANSACTION_ORDERS: Readonly<Record<TransactionSort, TransactionOrder>> = {
+  amount: { number: 1, table: 'transactionsByAmount', value: SORT_VALUES.amount, of: amountOf },
+  fee: { number: 2, table: 'transactionsByFee', value: SORT_VALUES.amount, of: ({ fee }) => fee },
+  timestamp: {
+    number: 3,
+    table: 'transactionsByTimestamp',
+    value: SORT_VALUES.timestamp,
+    of: ({ timestamp }) => timestamp,
+  },
+  type: { number: 4, table: undefined, value: SORT_VALUES.u16, of: ({ type }) => type },
+};
+
+/** Orders in which a long list of an address is kept, by their numbers. */
+export const ADDRESS_ORDERS: readonly TransactionSort[] = TRANSACTION_SORTS.toSorted(
+  (a, b) => TRANSACTION_ORDERS[a].number - TRANSACTION_ORDERS[b].number,
+);
+/** Likewise of a type, and of all transactions. */
+export const TYPE_ORDERS: readonly TransactionSort[] = ADDRESS_ORDERS.filter(
+  (sort) => TRANSACTION_ORDERS[sort].table !== undefined,
+);
+
+/** An order that blocks can be asked for in, other than that of the chain. */
+export interface BlockOrder {
+  readonly table: 'blocksByAmount' | 'blocksByFee';
+  readonly tableOfGenerator: 'generatorBlocksByAmount' | 'generatorBlocksByFee';
+  of(header: BlockHeader): bigint;
+}
+
+export const BLOCK_ORDERS: Readonly<Record<BlockAmountSort, BlockOrder>> = {
+  totalAmount: {
+    table: 'blocksByAmount',
+    tableOfGenerator: 'generatorBlocksByAmount',
+    of: ({ totalAmount }) => totalAmount,
+  },
+  totalFee: { table: 'blocksByFee', tableOfGenerator: 'generatorBlocksByFee', of: ({ totalFee }) => totalFee },
+};

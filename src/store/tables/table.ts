@@ -32,6 +32,8 @@ export interface TableRow<P extends readonly PartName[]> {
   readonly key: P;
   /** What a value is, in a sentence; empty where keys are all there is. */
   readonly value: string;
+  /** Whether its keys, which have no values, know how many they are. */
+  readonly isCounted?: boolean;
 }
 
 export class Table<const P extends readonly PartName[] = readonly PartName[]> {
@@ -39,6 +41,7 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
   readonly role: TableRole;
   readonly parts: P;
   readonly value: string;
+  readonly isCounted: boolean;
   /** What all keys begin with. Nobody changes these bytes. */
   readonly start: Buffer;
   readonly all: KeySpan;
@@ -46,11 +49,12 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
   /** Bytes of the parts of fixed size that end a key, behind each part. */
   readonly #behind: readonly number[];
 
-  constructor({ number, role, key, value }: TableRow<P>) {
+  constructor({ number, role, key, value, isCounted = false }: TableRow<P>) {
     this.number = number;
     this.role = role;
     this.parts = key;
     this.value = value;
+    this.isCounted = isCounted;
     this.start = Buffer.from([number]);
     this.all = spanOf(this.start);
     this.#parts = key.map((name) => PARTS[name] as unknown as KeyPart<unknown>);

@@ -27,7 +27,7 @@ const VALUES: Readonly<Record<PartName, fc.Arbitrary<unknown>>> = {
   id: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(String),
   key: publicKey,
   timestamp: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
-  type: u16,
+  u16,
   sort: fc.nat(255),
   amount: fc.bigInt({ min: -(2n ** 200n), max: 2n ** 200n }),
   voter: fc.option(publicKey, { nil: undefined }),
@@ -53,7 +53,7 @@ interface AnyTable {
 /** Parts whose bytes sort as their values do, and how those sort. */
 const COMPARE: Partial<Record<PartName, (a: unknown, b: unknown) => number>> = {
   ...Object.fromEntries(
-    (['height', 'ordinal', 'listIndex', 'timestamp', 'type', 'sort', 'amount'] as const).map((name) => [
+    (['height', 'ordinal', 'listIndex', 'timestamp', 'u16', 'sort', 'amount'] as const).map((name) => [
       name,
       (a: unknown, b: unknown) => ((a as number) < (b as number) ? -1 : (a as number) > (b as number) ? 1 : 0),
     ]),
