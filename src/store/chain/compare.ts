@@ -2,15 +2,7 @@
 
 import { CountedKeyValue } from '../index/counted.ts';
 import type { KeyValueEntry, KeyValueReader } from '../tables/key-value.ts';
-import {
-  LAYOUT_VERSION,
-  layoutOf,
-  META_ACCOUNTS,
-  META_LAYOUT,
-  META_STATE_CHECKSUM,
-  type TableName,
-  TABLES,
-} from '../tables/layout.ts';
+import { META_ACCOUNTS, META_STATE_CHECKSUM, TABLES, type TableName } from '../tables/layout.ts';
 import { decodeUndo } from './undo.ts';
 
 export interface Difference {
@@ -54,8 +46,6 @@ export function compareStores(
   for (const name of [META_ACCOUNTS, META_STATE_CHECKSUM]) {
     const key = TABLES.meta.key(name);
     const [left, right] = [examined.get(key), expected.get(key)];
-    // A store of the layout before has no checksum until it is written to.
-    if (name === META_STATE_CHECKSUM && left === undefined && isOfLayoutBefore(examined)) continue;
     if (left !== undefined && right?.equals(left) === true) continue;
     return { difference: { table: 'meta', key: key.toString('hex', 1), kind: 'wrong' }, keys };
   }
@@ -64,11 +54,6 @@ export function compareStores(
   const unknown = surplusTable(examined);
   const difference = unknown && { table: 'unknown' as const, key: unknown.toString('hex'), kind: 'surplus' as const };
   return { difference, keys };
-}
-
-function isOfLayoutBefore(examined: KeyValueReader): boolean {
-  const text = examined.get(TABLES.meta.key(META_LAYOUT))?.toString() ?? '';
-  return layoutOf(text).layout !== String(LAYOUT_VERSION);
 }
 
 /** Tables that are compared, undo records last: they count only where the rest agrees. */

@@ -2,16 +2,7 @@
 
 import type { CountedWriter } from '../index/counted.ts';
 import type { KeyValueReader } from '../tables/key-value.ts';
-import {
-  isStateKey,
-  LAYOUT_VERSION,
-  layoutOf,
-  layoutText,
-  META_LAYOUT,
-  META_STATE_CHECKSUM,
-  STATE_RANGE,
-  TABLES,
-} from '../tables/layout.ts';
+import { isStateKey, META_STATE_CHECKSUM, STATE_RANGE, TABLES } from '../tables/layout.ts';
 import { StateChecksum } from './state-checksum.ts';
 
 /**
@@ -21,7 +12,7 @@ import { StateChecksum } from './state-checksum.ts';
 export interface StateCheck {
   /** Goes on in front of a key. */
   readTo(key: Uint8Array): void;
-  /** Goes on to the end. @returns whether the state is what was written; true for a store that has no checksum yet */
+  /** Goes on to the end. @returns whether the state is what was written */
   finish(): boolean;
 }
 
@@ -37,12 +28,10 @@ export interface StateKeys extends CountedWriter {
 
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 const NO_STATE = new StateChecksum().bytes();
-const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 
 export class KeptChecksum {
   readonly #keys: KeyValueReader;
-  /** Undefined in a store of the layout before that was not written to yet. */
-  #checksum: StateChecksum | undefined;
+  readonly #checksum: StateChecksum;
   #saved: Buffer | undefined;
   /** Undoes what the running transaction has counted. */
   #undo: (() => void) | undefined;
@@ -50,21 +39,18 @@ export class KeptChecksum {
   constructor(keys: KeyValueReader) {
     this.#keys = keys;
     this.#saved = keys.get(CHECKSUM_KEY);
-    const { layout } = layoutOf(keys.get(LAYOUT_KEY)?.toString() ?? '');
-    // A store of this layout without one has no state yet, or has lost it.
-    if (this.#saved !== undefined || layout === String(LAYOUT_VERSION)) this.#checksum = new StateChecksum(this.#saved);
+    // A store without one has no state yet, or has lost it.
+    this.#checksum = new StateChecksum(this.#saved);
   }
 
   /** A writer for the running transaction that counts what it writes to state. */
   over(writer: CountedWriter): StateKeys {
-    const [counted, saved] = [this.#checksum, this.#saved];
-    const undo = counted?.mark();
+    const [checksum, saved] = [this.#checksum, this.#saved];
+    const undo = checksum.mark();
     this.#undo = () => {
-      undo?.();
-      this.#checksum = counted;
+      undo();
       this.#saved = saved;
     };
-    const checksum = counted ?? this.#begin(writer);
     return {
       get: (key) => writer.get(key),
       entries: (range) => writer.entries(range),
@@ -88,8 +74,8 @@ export class KeptChecksum {
 
   /** Writes what the running transaction has counted. */
   save(writer: CountedWriter): void {
-    const bytes = this.#checksum?.bytes();
-    if (bytes === undefined || (this.#saved ?? NO_STATE).equals(bytes)) return;
+    const bytes = this.#checksum.bytes();
+    if ((this.#saved ?? NO_STATE).equals(bytes)) return;
     writer.put(CHECKSUM_KEY, bytes);
     this.#saved = bytes;
   }
@@ -103,7 +89,6 @@ export class KeptChecksum {
   /** One at a time. */
   check(): StateCheck {
     const checksum = this.#checksum;
-    if (checksum === undefined) return { readTo: () => undefined, finish: () => true };
     checksum.beginWalk();
     const readTo = (key: Uint8Array): void => {
       const from = checksum.walkNext;
@@ -117,15 +102,5 @@ export class KeptChecksum {
         return checksum.endWalk();
       },
     };
-  }
-
-  /** For a store that has none: one pass over its state, some seconds for some million accounts. */
-  #begin(writer: CountedWriter): StateChecksum {
-    const checksum = new StateChecksum();
-    for (const { key, value } of writer.entries(STATE_RANGE)) checksum.replace(key, undefined, value);
-    const { indexedTo } = layoutOf(writer.get(LAYOUT_KEY)?.toString() ?? '');
-    writer.put(LAYOUT_KEY, Buffer.from(layoutText(indexedTo)));
-    this.#checksum = checksum;
-    return checksum;
   }
 }

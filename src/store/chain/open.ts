@@ -63,8 +63,6 @@ export async function openChainStore({
   try {
     const store = chainStoreOver(keyValue, { codec, params, ...options }, directory);
     refuseChangedState(store, directory);
-    // A store of the layout before is given its checksum now, and not when a block waits for it.
-    store.transact(() => undefined);
     for (const _ of store.catchUp()) continue;
     return store;
   } catch (error) {

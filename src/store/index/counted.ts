@@ -10,12 +10,16 @@ import type { KeyRun } from './key-run.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from '../tables/key-value.ts';
 import { COUNTED_TABLES, TABLES } from '../tables/layout.ts';
 import { EMPTY } from '../tables/ordered-bytes.ts';
-import { Runs, type ReadRuns } from './runs.ts';
+import type { ReadBlocks, RunSizes } from './run-tree.ts';
+import { RUN_SIZES, Runs, type ReadRuns } from './runs.ts';
 
 /** Changed runs of a table that wait to be written together, where keys come by the thousand: some megabytes. */
 export const RUNS_CHANGED_MAX = 512;
 /** Runs that are kept in memory as keys, about 8 KB each. */
 export const RUNS_READ_MAX = 512;
+
+/** Inner blocks that are kept in memory, about 8 KB each. */
+export const BLOCKS_READ_MAX = 256;
 
 export interface CountedWriter extends KeyValueWriter {
   /**
@@ -29,12 +33,16 @@ export interface CountedWriter extends KeyValueWriter {
 
 export class CountedKeyValue implements KeyValue {
   readonly #inner: KeyValue;
-  /** By the number of the table; read from the disk when first asked for. */
+  /** By the number of the table. */
   readonly #tables = new Map<number, Runs | undefined>();
   readonly #read: ReadRuns = new LruMap(RUNS_READ_MAX);
+  readonly #readBlocks: ReadBlocks = new LruMap(BLOCKS_READ_MAX);
 
-  constructor(inner: KeyValue) {
+  readonly #sizes: RunSizes;
+
+  constructor(inner: KeyValue, sizes: RunSizes = RUN_SIZES) {
     this.#inner = inner;
+    this.#sizes = sizes;
     for (const name of COUNTED_TABLES) this.#tables.set(TABLES[name].number, undefined);
   }
 
@@ -75,12 +83,13 @@ export class CountedKeyValue implements KeyValue {
     } catch (error) {
       for (const table of this.#tables.keys()) this.#tables.set(table, undefined);
       this.#read.clear();
+      this.#readBlocks.clear();
       throw error;
     }
   }
 
   snapshot(): CountedKeyValue {
-    return new CountedKeyValue(this.#inner.snapshot());
+    return new CountedKeyValue(this.#inner.snapshot(), this.#sizes);
   }
 
   close(): Promise<void> {
@@ -133,7 +142,8 @@ export class CountedKeyValue implements KeyValue {
   #runsOf(table = 0): Runs | undefined {
     if (!this.#tables.has(table)) return undefined;
     let runs = this.#tables.get(table);
-    if (runs === undefined) this.#tables.set(table, (runs = new Runs(table, this.#inner, this.#read)));
+    if (runs === undefined)
+      this.#tables.set(table, (runs = new Runs(table, this.#inner, this.#read, this.#readBlocks, this.#sizes)));
     return runs;
   }
 

@@ -163,15 +163,24 @@ export class KeyRun {
     return true;
   }
 
-  /** The same keys as several runs of at most so many bytes, or of one key. */
-  split(bytesMax: number): KeyRun[] {
+  /** Whether the key at a position is this one. */
+  isAt(at: number, key: Uint8Array): boolean {
+    return this.#holds(at, key);
+  }
+
+  /**
+   * The same keys as several runs of at most so many bytes, or of one key.
+   *
+   * @param more bytes that go with each key elsewhere
+   */
+  split(bytesMax: number, more = 0): KeyRun[] {
     const runs: KeyRun[] = [];
     for (let at = 0; at < this.size;) {
       const from = this.#from(at);
       const ends: number[] = [];
       for (; at < this.size; at += 1) {
         const end = (this.#ends[at] ?? 0) - from;
-        if (ends.length > 0 && COUNT_BYTES + (ends.length + 1) * LENGTH_BYTES + end > bytesMax) break;
+        if (ends.length > 0 && COUNT_BYTES + (ends.length + 1) * (LENGTH_BYTES + more) + end > bytesMax) break;
         ends.push(end);
       }
       runs.push(new KeyRun(this.#bytes.subarray(from, from + (ends.at(-1) ?? 0)), ends));

@@ -11,13 +11,11 @@ import { SORT_VALUES, type SortInteger, type SortValue } from './sort-values.ts'
 import { Table } from './table.ts';
 import { amountOf } from './transaction-values.ts';
 
-export const LAYOUT_VERSION = 5;
-/** Lacks the checksum of state alone: it is given one by the first transaction, which makes it one of this layout. */
-const LAYOUT_WITHOUT_CHECKSUM = 4;
+export const LAYOUT_VERSION = 6;
 
 /** Whether this version reads a layout. */
 export function isLayoutRead(layout: number): boolean {
-  return layout === LAYOUT_VERSION || layout === LAYOUT_WITHOUT_CHECKSUM;
+  return layout === LAYOUT_VERSION;
 }
 
 export const TABLES = {
@@ -40,8 +38,8 @@ export const TABLES = {
   runs: new Table({
     number: 6,
     role: 'local',
-    key: ['start'],
-    value: 'u32: keys of the run of neighbours that begins here, or with its table alone (`counted.ts`)',
+    key: ['table', 'level', 'start'],
+    value: 'where runs, or blocks of the level below, begin, and the number of keys of each, u32 (`run-tree.ts`)',
   }),
 
   transactions: new Table({

@@ -23,12 +23,7 @@ import { closeInTurn, openForReading, refusalToWrite } from '../../../src/store/
 import { LAYOUT_VERSION, TABLES } from '../../../src/store/tables/layout.ts';
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
-import {
-  chainStoreOver,
-  openChainSnapshot,
-  openChainStore,
-  openMemoryChainStore,
-} from '../../../src/store/chain/open.ts';
+import { chainStoreOver, openChainSnapshot, openChainStore } from '../../../src/store/chain/open.ts';
 import { claimElsewhere } from '../../support/claim-elsewhere.ts';
 import { fakeBlock, FAKE_CODEC } from '../../support/fake-codec.ts';
 import { limitFileSize } from '../../support/full-disk.ts';
@@ -148,7 +143,7 @@ test('sets and maps of exceptions in another order are the same parameters', asy
 for (const [what, layout, advice] of [
   [
     'an older',
-    LAYOUT_VERSION - 2,
+    LAYOUT_VERSION - 1,
     /bloomery export FILE.*move the folder away.*bloomery import FILE.*snapshot.*download/,
   ],
   ['a newer', LAYOUT_VERSION + 1, /A newer version of the node has written it: run that one\.$/],
@@ -169,57 +164,6 @@ for (const [what, layout, advice] of [
     });
   });
 }
-
-/** Makes a store one of the layout before, as the version that had it left it. */
-async function makeOlder(directory: string, layout = '4'): Promise<void> {
-  const raw = openLmdb(directory, false);
-  raw.transact((writer) => {
-    writer.put(TABLES.meta.key('layout'), Buffer.from(layout));
-    writer.remove(TABLES.meta.key('stateChecksum'));
-  });
-  await raw.close();
-}
-
-test('a store of the layout before is read as it is, and given its checksum when it is opened for writing', async (t) => {
-  await inFolder(async (directory) => {
-    const first = await openIn(directory);
-    followHistory(first, 30);
-    const before = dump(first);
-    await first.close();
-    await makeOlder(directory);
-    const options = { directory, codec: FAKE_CODEC, params: paramsWith() };
-    const reader = await openChainSnapshot(options);
-    t.is(reader.tip()?.height, 30);
-    t.true(reader.checkState().finish(), 'nothing is known against it');
-    await reader.close();
-    const again = await openIn(directory);
-    t.deepEqual(dump(again), before);
-    followHistory(again, 40);
-    t.true(again.checkState().finish());
-    await again.close();
-    const third = await openIn(directory);
-    t.is(third.tip()?.height, 40);
-    await third.close();
-  });
-});
-
-test('a store of the layout before whose indexes are behind catches up and is given its checksum', async (t) => {
-  await inFolder(async (directory) => {
-    const first = await openIn(directory);
-    followHistory(first, 10);
-    first.postponeIndexes();
-    followHistory(first, 30);
-    t.true(first.indexesBehind > 0);
-    await first.close();
-    await makeOlder(directory, '4 without indexes of transactions above height 10');
-    const again = await openIn(directory);
-    t.is(again.indexesBehind, 0);
-    const straight = openMemoryChainStore({ codec: FAKE_CODEC, params: paramsWith() });
-    followHistory(straight, 30);
-    t.deepEqual(dump(again), dump(straight));
-    await again.close();
-  });
-});
 
 const STATE_TABLE_NAMES = ['accounts', 'votes', 'delegates', 'roundLists', 'ledger', 'facts'] as const;
 for (const table of STATE_TABLE_NAMES) {

@@ -1,8 +1,10 @@
 import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
 import { CountedKeyValue } from '../../../src/store/index/counted.ts';
+import { InnerBlock } from '../../../src/store/index/inner-block.ts';
 import { KeyRun } from '../../../src/store/index/key-run.ts';
-import { prefixRange, type KeyRange, type KeyValueWriter } from '../../../src/store/tables/key-value.ts';
+import { RUN_SIZES } from '../../../src/store/index/runs.ts';
+import { prefixRange, type KeyRange, type KeyValue, type KeyValueWriter } from '../../../src/store/tables/key-value.ts';
 import { TABLES } from '../../../src/store/tables/layout.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 
@@ -49,11 +51,15 @@ const question = fc.record({
   reverse: fc.boolean(),
 });
 
+/** Trees of one level, and of four and more. */
+const SIZES = [RUN_SIZES, { runBytesMax: 80, runBytesCut: 40, innerBytesMax: 80, innerBytesCut: 40 }] as const;
+
 test('counted keys answer ranges, offsets and counts as plain ones do, also when opened again', (t) => {
+  const some = [fc.array(step, { maxLength: 8 }), fc.array(question, { maxLength: 12 })] as const;
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 8 }), fc.array(question, { maxLength: 12 }), (steps, questions) => {
+    fc.property(...some, fc.constantFrom(...SIZES), (steps, questions, sizes) => {
       const disk = new MemoryKeyValue();
-      const counted = new CountedKeyValue(disk);
+      const counted = new CountedKeyValue(disk, sizes);
       const plain = new MemoryKeyValue();
       for (const { from, count, remove, by, sorted, fail } of steps) {
         const keys = Array.from({ length: count }, (_, index) => keyOf(from + index * by));
@@ -80,7 +86,7 @@ test('counted keys answer ranges, offsets and counts as plain ones do, also when
         }
       }
       t.is(counted.wrongRun(), undefined);
-      for (const subject of [counted, new CountedKeyValue(disk)]) {
+      for (const subject of [counted, new CountedKeyValue(disk, sizes)]) {
         for (const { from, span, offset, reverse } of questions) {
           const range: KeyRange = { gte: keyOf(from), lt: keyOf(from + span), offset, reverse, limit: 5 };
           t.deepEqual(Array.from(subject.keys(range)), Array.from(plain.keys(range)));
@@ -103,7 +109,8 @@ test('runs are cut before they grow large, and empty ones are not kept', (t) => 
   counted.transact((writer) => {
     for (const number of numbers) writer.put(keyOf(number), EMPTY);
   });
-  const sizes = () => Array.from(disk.entries(TABLES.runs.all), ({ value }) => value.readUInt32BE());
+  const blocks = () => Array.from(disk.entries(TABLES.runs.all), ({ value }) => value);
+  const sizes = () => blocks().flatMap((value) => InnerBlock.read(1, EMPTY, value).sizes);
   const values = () => Array.from(disk.entries(prefixRange(Buffer.from([TABLE]))), ({ value }) => value.length);
   t.is(
     sizes().reduce((sum, size) => sum + size, 0),
@@ -115,7 +122,42 @@ test('runs are cut before they grow large, and empty ones are not kept', (t) => 
   counted.transact((writer) => {
     for (const number of numbers) writer.remove(keyOf(number));
   });
-  t.deepEqual([...sizes(), ...values()], []);
+  t.deepEqual([...blocks(), ...values()], []);
+});
+
+test('a question of a table that was just opened reads as little of a long one as of a short one', (t) => {
+  const readsOf = (keys: number): number => {
+    const disk = new MemoryKeyValue();
+    new CountedKeyValue(disk).transact((writer) => {
+      writer.putSorted(KeyRun.from(Array.from({ length: keys }, (_, index) => keyOf(index))));
+    });
+    let reads = 0;
+    const counting: KeyValue = {
+      get: (key) => {
+        reads += 1;
+        return disk.get(key);
+      },
+      entries: (range) => disk.entries(range),
+      *keys(range) {
+        for (const key of disk.keys(range)) {
+          reads += 1;
+          yield key;
+        }
+      },
+      count: (range) => disk.count(range),
+      transact: (work) => disk.transact(work),
+      snapshot: () => counting,
+      close: () => disk.close(),
+    };
+    const counted = new CountedKeyValue(counting);
+    const whole = TABLES.transactionsByFee.all;
+    t.is(counted.count(whole), keys);
+    t.deepEqual([...counted.keys({ ...whole, offset: keys >> 1, limit: 1 })], [keyOf(keys >> 1)]);
+    t.deepEqual([...counted.keys({ ...whole, reverse: true, limit: 1 })], [keyOf(keys - 1)]);
+    return reads;
+  };
+  const [few, many] = [readsOf(5_000), readsOf(500_000)];
+  t.true(many <= few + 3, `${few} reads of a short table, ${many} of a long one`);
 });
 
 test('keys that come together and cut several runs stand in their order, with those that were there', (t) => {
@@ -129,7 +171,7 @@ test('keys that come together and cut several runs stand in their order, with th
   const coming = Array.from({ length: 100_000 }, (_, index) => index * 2).filter((number) => number % 60_000 < 30_000);
   const expected = [...new Set([...stored, ...coming])].sort((a, b) => a - b).map(keyOf);
   const whole = TABLES.transactionsByFee.all;
-  const runs = (): number => Array.from(disk.keys(TABLES.runs.all)).length;
+  const runs = (): number => Array.from(disk.keys(whole)).length;
   const before = runs();
   counted.transact((writer) => {
     writer.putSorted(KeyRun.from(coming.map(keyOf)));
@@ -162,7 +204,11 @@ test('a run that was changed behind the back of the keys is named', (t) => {
     [key, Buffer.from([9])],
     [key, undefined],
     [Buffer.concat([key, Buffer.from([1])]), value],
-    [Buffer.concat([TABLES.runs.start, key]), Buffer.from([0, 0, 0, 1])],
+    [TABLES.runs.key(TABLE, 1, key.subarray(1)), Buffer.from([0, 0, 0, 1])],
+    [TABLES.runs.key(TABLE, 1, EMPTY), undefined],
+    [TABLES.runs.key(TABLE, 1, EMPTY), Buffer.from([0, 0])],
+    [TABLES.runs.key(TABLE, 1, EMPTY), Buffer.from([9])],
+    [TABLES.runs.key(TABLE, 2, EMPTY), Buffer.from([9])],
   ];
   for (const [where, what] of damages) {
     const disk = make();

@@ -37,6 +37,8 @@ const VALUES: Readonly<Record<PartName, fc.Arbitrary<unknown>>> = {
   note: text,
   data: bytes,
   value: bytes,
+  table: fc.nat(255),
+  level: fc.nat(255),
   start: bytes,
   list: fc.oneof(typeList, addressList),
 };
