@@ -95,6 +95,12 @@ export class RunTree {
     return path.reduce((sum, { block, child }) => sum + block.before(child), 0);
   }
 
+  /** What the run behind another begins with; undefined at the end. Reads nothing: blocks begin as their first runs do. */
+  endOf({ path }: RunPlace): Buffer | undefined {
+    const step = path.find(({ block, child }) => child + 1 < block.children);
+    return step?.block.starts.key(step.child + 1);
+  }
+
   /** The run behind another, or in front of it; undefined at the end. */
   beside({ path }: RunPlace, by: 1 | -1): RunPlace | undefined {
     const turn = path.findIndex(({ block, child }) => child + by >= 0 && child + by < block.children);

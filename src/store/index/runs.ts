@@ -185,7 +185,7 @@ export class Runs {
     const name = textOf(place.start);
     this.#read.delete(name);
     this.#changed.set(name, keys);
-    this.#latest = { run: { place, keys }, end: this.#tree.beside(place, 1)?.start };
+    this.#latest = { run: { place, keys }, end: this.#tree.endOf(place) };
     return this.#latest;
   }
 
