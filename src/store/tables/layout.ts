@@ -11,7 +11,7 @@ import { SORT_VALUES, type SortInteger, type SortValue } from './sort-values.ts'
 import { Table } from './table.ts';
 import { amountOf } from './transaction-values.ts';
 
-export const LAYOUT_VERSION = 6;
+export const LAYOUT_VERSION = 7;
 
 /** Whether this version reads a layout. */
 export function isLayoutRead(layout: number): boolean {
