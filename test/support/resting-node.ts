@@ -13,9 +13,9 @@ import type { NodeApi, NodeIdentity } from '../../src/ports/node-api.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';
-import { createChainLog } from '../../src/store/chain-log.ts';
-import type { StoredChain } from '../../src/store/chain-store.ts';
-import { createQueries } from '../../src/store/queries.ts';
+import { createChainLog } from '../../src/store/chain/chain-log.ts';
+import type { StoredChain } from '../../src/store/chain/chain-store.ts';
+import { createQueries } from '../../src/store/query/queries.ts';
 import { NO_JOURNAL } from './no-journal.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 
