@@ -30,6 +30,7 @@ import { createTransport } from '../p2p/transport.ts';
 import { createChainLog } from '../store/chain/chain-log.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import type { KeyValue } from '../store/tables/key-value.ts';
+import { LAYOUT_VERSION } from '../store/tables/layout.ts';
 import { chainStoreOver, openChainStore } from '../store/chain/open.ts';
 import { createQueries } from '../store/query/queries.ts';
 import { createRules } from '../protocol/generations.ts';
@@ -137,7 +138,19 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const memory = control?.memory;
     const chain =
       memory === undefined
-        ? await openChainStore({ directory: join(dataDirectory, 'chain'), codec, params, clock: systemClock })
+        ? await openChainStore({
+            directory: join(dataDirectory, 'chain'),
+            codec,
+            params,
+            clock: systemClock,
+            onUpgrade: (layout) =>
+              observer
+                .room('store')
+                .log('info', 'STORE_UPGRADE', 'Upgrading the chain store to the layout of this version', {
+                  from: layout,
+                  to: LAYOUT_VERSION,
+                }),
+          })
         : chainStoreOver(memory.keyValue, { codec, params }, 'memory');
     closers.add(() => chain.close());
     const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });

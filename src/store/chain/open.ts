@@ -8,7 +8,6 @@ import { KeyValueChainStore, type StoredChain } from './chain-store.ts';
 import { CountedKeyValue } from '../index/counted.ts';
 import type { KeyValue } from '../tables/key-value.ts';
 import {
-  isLayoutRead,
   LAYOUT_VERSION,
   layoutOf,
   layoutText,
@@ -24,6 +23,8 @@ import { openLmdb, openLmdbSnapshot } from '../disk/lmdb.ts';
 import { SHORT_LIST_ITEMS_MAX } from '../index/transaction-lists.ts';
 import { MemoryKeyValue } from '../disk/memory.ts';
 import { paramsPin, pinDifferences } from './params-pin.ts';
+import { FIRST_LAYOUT_READ, isLayoutRead, isOlder, upgradeStore } from './upgrade.ts';
+import { upgradedView } from './upgraded-view.ts';
 
 export interface MemoryChainStoreOptions {
   readonly codec: Codec;
@@ -41,11 +42,13 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   readonly durable?: boolean;
   /** For a folder that other containers may reach too: lets them see, and see from, who holds it. */
   readonly clock?: Clock;
+  /** Told before a store of an earlier layout is brought up to this one: some seconds for a long chain, a minute for a very long. */
+  readonly onUpgrade?: (layout: string) => void;
 }
 
 /**
  * Opens the store of a folder and holds it until `close`. Indexes that a killed process left behind are written first, which
- * takes some seconds at most.
+ * takes some seconds at most, and a store of an earlier layout is brought up to this one.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_NOT_ALLOWED`, `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`,
  *   `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`, `STORE_PARAMS_MISMATCH`, each with a message that says what to do
@@ -57,11 +60,12 @@ export async function openChainStore({
   create,
   durable,
   clock,
+  onUpgrade,
   ...options
 }: ChainStoreOptions): Promise<StoredChain> {
   const keyValue = openLmdb(directory, create ?? true, durable, clock);
   try {
-    const store = chainStoreOver(keyValue, { codec, params, ...options }, directory);
+    const store = chainStoreOver(keyValue, { codec, params, ...options }, directory, onUpgrade);
     refuseChangedState(store, directory);
     for (const _ of store.catchUp()) continue;
     return store;
@@ -85,7 +89,8 @@ export async function openChainSnapshot(
     if (keyValue.count({ gte: Buffer.from([0]), lt: Buffer.from([255]) }) === 0) {
       throw new ProtocolError('STORE_MISSING', { directory }, `The chain store in ${directory} holds no chain yet.`);
     }
-    return chainStoreOver(keyValue, options, directory);
+    claim(keyValue, options.params, directory);
+    return claimedStore(isOlder(keyValue) ? upgradedView(keyValue) : keyValue, options, directory);
   } catch (error) {
     await keyValue.close();
     throw error;
@@ -114,17 +119,30 @@ export function openMemoryChainStore(options: MemoryChainStoreOptions): StoredCh
 }
 
 /**
- * A chain store over keys that are open already.
+ * A chain store over keys that are open already, brought up to this layout.
  *
  * @param directory names the place in refusals
  * @throws ProtocolError as `openChainStore` when the keys are another network's
  */
 export function chainStoreOver(
   keyValue: KeyValue,
-  { codec, params, shortListMax = SHORT_LIST_ITEMS_MAX }: MemoryChainStoreOptions,
+  options: MemoryChainStoreOptions,
+  directory: string,
+  onUpgrade?: (layout: string) => void,
+): StoredChain {
+  claim(keyValue, options.params, directory);
+  if (isOlder(keyValue)) {
+    onUpgrade?.(layoutOf(metaOf(keyValue, META_LAYOUT) ?? '').layout);
+    upgradeStore(keyValue);
+  }
+  return claimedStore(keyValue, options, directory);
+}
+
+function claimedStore(
+  keyValue: KeyValue,
+  { codec, shortListMax = SHORT_LIST_ITEMS_MAX }: MemoryChainStoreOptions,
   directory: string,
 ): StoredChain {
-  claim(keyValue, params, directory);
   return new KeyValueChainStore(new CountedKeyValue(keyValue), codec, shortListMax, directory);
 }
 
@@ -155,7 +173,7 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
     throw new ProtocolError(
       'STORE_LAYOUT_MISMATCH',
       { directory, found: layout, expected: LAYOUT_VERSION },
-      `The chain store in ${directory} has layout ${layout}, and this version of the node reads layout ${LAYOUT_VERSION}; ` +
+      `The chain store in ${directory} has layout ${layout}, and this version of the node reads layouts ${FIRST_LAYOUT_READ} to ${LAYOUT_VERSION}; ` +
         `nothing was changed. ${adviceOn(Number(layout))}`,
     );
   }

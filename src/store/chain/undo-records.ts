@@ -84,7 +84,8 @@ export function undoChanged(height: number): string {
   return `what would revert the block at height ${height} is not what was written, as its checksum shows`;
 }
 
-function sealedUndo(key: Uint8Array, content: Buffer): Buffer {
+/** A record as it is stored: its content, then the checksum. */
+export function sealedUndo(key: Uint8Array, content: Buffer): Buffer {
   return Buffer.concat([content, checksumOfEntry(key, content)]);
 }
 

@@ -13,11 +13,6 @@ import { amountOf } from './transaction-values.ts';
 
 export const LAYOUT_VERSION = 7;
 
-/** Whether this version reads a layout. */
-export function isLayoutRead(layout: number): boolean {
-  return layout === LAYOUT_VERSION;
-}
-
 export const TABLES = {
   meta: new Table({
     number: 1,

@@ -25,6 +25,7 @@ import { LAYOUT_VERSION, TABLES } from '../../../src/store/tables/layout.ts';
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { chainStoreOver, openChainSnapshot, openChainStore } from '../../../src/store/chain/open.ts';
+import { FIRST_LAYOUT_READ } from '../../../src/store/chain/upgrade.ts';
 import { claimElsewhere } from '../../support/claim-elsewhere.ts';
 import { fakeBlock, FAKE_CODEC } from '../../support/fake-codec.ts';
 import { limitFileSize } from '../../support/full-disk.ts';
@@ -144,7 +145,7 @@ test('sets and maps of exceptions in another order are the same parameters', asy
 for (const [what, layout, advice] of [
   [
     'an older',
-    LAYOUT_VERSION - 1,
+    FIRST_LAYOUT_READ - 1,
     /bloomery export FILE.*move the folder away.*bloomery import FILE.*snapshot.*download/,
   ],
   ['a newer', LAYOUT_VERSION + 1, /A newer version of the node has written it: run that one\.$/],
@@ -158,7 +159,7 @@ for (const [what, layout, advice] of [
       const before = readFileSync(join(directory, 'data.mdb'));
       const error = await t.throwsAsync(openIn(directory), { code: 'STORE_LAYOUT_MISMATCH' });
       const message = error?.message ?? '';
-      const versions = `has layout ${layout}, and this version of the node reads layout ${LAYOUT_VERSION}; nothing was changed.`;
+      const versions = `has layout ${layout}, and this version of the node reads layouts ${FIRST_LAYOUT_READ} to ${LAYOUT_VERSION}; nothing was changed.`;
       t.true(message.startsWith(`The chain store in ${directory} ${versions}`), message);
       t.regex(message, advice);
       t.deepEqual(readFileSync(join(directory, 'data.mdb')), before);

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
+import { buildTree } from '../../../src/store/index/build-tree.ts';
 import { CountedKeyValue } from '../../../src/store/index/counted.ts';
 import { InnerBlock } from '../../../src/store/index/inner-block.ts';
 import { KeyRun } from '../../../src/store/index/key-run.ts';
@@ -270,4 +271,39 @@ test('keys that come by the hundred thousand are written in parts, and all or no
     t.deepEqual([...subject.keys({ ...whole, limit: 4 })], [0, 2, 3, 6].map(keyOf));
     t.is(subject.wrongRun(), undefined);
   }
+});
+
+test('inner blocks that are made from the runs alone answer as those that grew with them', (t) => {
+  const numbers = fc.uniqueArray(fc.nat(5000), { minLength: 1, maxLength: 400 });
+  fc.assert(
+    fc.property(numbers, fc.nat(399), fc.constantFrom(...SIZES), (some, removed, sizes) => {
+      const disk = new MemoryKeyValue();
+      const grown = new CountedKeyValue(disk, sizes);
+      const keys = some.toSorted((a, b) => a - b).map(keyOf);
+      grown.transact((writer) => {
+        for (const key of keys) writer.put(key, EMPTY);
+      });
+      // The first run may be empty.
+      const gone = keys.splice(0, Math.min(removed, keys.length - 1));
+      grown.transact((writer) => {
+        for (const key of gone) writer.remove(key);
+      });
+      disk.transact((writer) => {
+        for (const key of Array.from(writer.keys(TABLES.runs.range(TABLE)))) writer.remove(key);
+        const runs = Array.from(writer.entries(TABLES.transactionsByFee.all), ({ key, value }) => {
+          return { start: key, size: KeyRun.read(value).size };
+        });
+        for (const block of buildTree(TABLE, runs, sizes)) {
+          writer.put(TABLES.runs.key(TABLE, block.level, block.start.subarray(1)), block.packed());
+        }
+      });
+      const built = new CountedKeyValue(disk, sizes);
+      const all = prefixRange(Buffer.from([TABLE]));
+      t.is(built.wrongRun(), undefined);
+      t.is(built.count(all), keys.length);
+      t.true(isSame(built.keys(all), keys));
+      const offset = keys.length >> 1;
+      t.true(isSame(built.keys({ ...all, offset }), keys.slice(offset)));
+    }),
+  );
 });
