@@ -39,6 +39,7 @@ import { partsOf } from './generations.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { journalFileOf, openJournal } from './journal-file.ts';
 import { createLoneTransport } from './lone-transport.ts';
+import { createReaderPool } from './readers/reader-pool.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
 import { startNotifier } from './notify/start.ts';
 import { tellFiguresOf } from './figures.ts';
@@ -254,7 +255,15 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     }
     let httpPort = 0;
     if (config.http.enabled) {
-      const http = createHttpServer(api, { ...httpOptionsOf(options), workShare });
+      const httpOptions = httpOptionsOf(options);
+      const { observer: httpObserver, ...plain } = httpOptions;
+      const http =
+        config.http.processes > 0 && memory === undefined
+          ? createReaderPool({
+              ...{ processes: config.http.processes, api, clock: systemClock, observer: httpObserver },
+              settings: { directory: join(dataDirectory, 'chain'), params, identity, http: plain },
+            })
+          : createHttpServer(api, { ...httpOptions, workShare });
       closers.add(() => http.close());
       httpPort = (await http.start()).port;
     }

@@ -2,7 +2,7 @@ import { createConnection } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
-import type { NodeApi, NodeListener } from '../../src/ports/node-api.ts';
+import type { LocalNodeApi, NodeApi, NodeListener } from '../../src/ports/node-api.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { createChainLog } from '../../src/store/chain/chain-log.ts';
 import { openMemoryChainStore } from '../../src/store/chain/open.ts';
@@ -39,7 +39,7 @@ function stage(t: ExecutionContext, seed = 1, recordsMax = 100_000): Stage {
   const fake = fakeNode(3);
   const listeners = new Set<NodeListener>();
   const queries = createQueries(store, params);
-  const api: NodeApi = {
+  const api: LocalNodeApi = {
     ...fake.api,
     chain: queries,
     log,

@@ -9,7 +9,7 @@ import { createLoneTransport } from '../../src/node/lone-transport.ts';
 import { createNodeApi } from '../../src/node/node-api.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { NodeApi, NodeIdentity } from '../../src/ports/node-api.ts';
+import type { LocalNodeApi, NodeIdentity } from '../../src/ports/node-api.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';
@@ -29,7 +29,7 @@ export interface RestingNodeOptions {
   readonly nowMs: () => number;
 }
 
-export function restingNode({ chain, rules, genesis, nowMs, ...options }: RestingNodeOptions): NodeApi {
+export function restingNode({ chain, rules, genesis, nowMs, ...options }: RestingNodeOptions): LocalNodeApi {
   const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const clock: Clock = { nowMs, after: () => ({ cancel: () => undefined }) };
   const identity: NodeIdentity = {

@@ -86,15 +86,29 @@ export async function openChainSnapshot(
   const { directory, clock } = options;
   const keyValue = openLmdbSnapshot(directory, clock);
   try {
-    if (keyValue.count({ gte: Buffer.from([0]), lt: Buffer.from([255]) }) === 0) {
-      throw new ProtocolError('STORE_MISSING', { directory }, `The chain store in ${directory} holds no chain yet.`);
-    }
-    claim(keyValue, options.params, directory);
-    return claimedStore(isOlder(keyValue) ? upgradedView(keyValue) : keyValue, options, directory);
+    return readChainStore(keyValue, options);
   } catch (error) {
     await keyValue.close();
     throw error;
   }
+}
+
+/**
+ * A chain store over keys that are read as of one moment.
+ *
+ * @param options `directory` names the place in refusals
+ * @throws ProtocolError as `openChainSnapshot`
+ */
+export function readChainStore(
+  keyValue: KeyValue,
+  { directory, ...options }: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>,
+): StoredChain {
+  const [first] = keyValue.keys({ gte: Buffer.from([0]), lt: Buffer.from([255]), limit: 1 });
+  if (first === undefined) {
+    throw new ProtocolError('STORE_MISSING', { directory }, `The chain store in ${directory} holds no chain yet.`);
+  }
+  claim(keyValue, options.params, directory);
+  return claimedStore(isOlder(keyValue) ? upgradedView(keyValue) : keyValue, options, directory);
 }
 
 /**
@@ -138,7 +152,8 @@ export function chainStoreOver(
   return claimedStore(keyValue, options, directory);
 }
 
-function claimedStore(
+/** A chain store over keys that are known to be this network's, and of this layout. */
+export function claimedStore(
   keyValue: KeyValue,
   { codec, shortListMax = SHORT_LIST_ITEMS_MAX }: MemoryChainStoreOptions,
   directory: string,

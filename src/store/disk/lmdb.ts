@@ -47,6 +47,29 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
   }
 }
 
+/** A folder that is read again and again, each time as it is then. */
+export interface LmdbReader {
+  /** All as of now, until its `close`. What is freed meanwhile cannot be used again, so it is for seconds. */
+  snapshot(): KeyValue;
+  /** Frees the places of readers whose processes are gone. @returns how many */
+  clearStale(): number;
+  close(): Promise<void>;
+}
+
+/** @throws ProtocolError as `openForReading` */
+export function openLmdbReader(directory: string, clock?: Clock): LmdbReader {
+  const database = openForReading(directory, clock);
+  return {
+    snapshot: () => {
+      // Else it would be of when this turn of the event loop began to read.
+      database.resetReadTxn();
+      return new LmdbSnapshot(database, async () => undefined);
+    },
+    clearStale: () => database.readerCheck(),
+    close: () => closeInTurn(database, directory),
+  };
+}
+
 class LmdbKeyValue implements KeyValue {
   readonly #database: Database<Buffer, Buffer>;
   readonly #directory: string;
