@@ -13,6 +13,7 @@ import path from 'node:path';
 export const PROGRAMS = {
   main: 'cli/main.ts',
   'agent-program': 'cli/devnet/agent-program.ts',
+  'reader-program': 'node/readers/reader-program.ts',
   testing: 'testing/index.ts',
   'watchdog-worker': 'node/watchdog/watchdog-worker.ts',
   'line-worker': 'workers/line-worker.ts',

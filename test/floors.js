@@ -22,10 +22,15 @@ const FLOORS = [
 /** Edges implement ports; the engine meets them as ports alone, and they know neither it nor each other. */
 const EDGES = FLOORS[5];
 
+/** Rooms within the store, lowest first, held to the same rule. */
+const STORE_FLOORS = ['tables', 'disk', 'index', 'chain', 'query'];
+
 /** Fewer modules than this mean that the graph was not read: an empty graph has no wrong import. */
 const MODULES_MIN = 100;
 
 const folder = (rooms) => `^src/(${rooms.join('|')})/`;
+
+const folderOfStore = (rooms) => `^src/store/(${rooms.join('|')})/`;
 
 const forbidden = [
   ...FLOORS.slice(0, -1).map((rooms, floor) => ({
@@ -40,6 +45,18 @@ const forbidden = [
     from: { path: folder([room]) },
     to: { path: folder([...EDGES.filter((other) => other !== room), 'engine']) },
   })),
+  ...STORE_FLOORS.slice(0, -1).map((room, floor) => ({
+    name: `store/${room} imports from above`,
+    severity: 'error',
+    from: { path: folderOfStore([room]) },
+    to: { path: folderOfStore(STORE_FLOORS.slice(floor + 1)) },
+  })),
+  {
+    name: 'file outside the rooms of the store',
+    severity: 'error',
+    from: { path: '^src/store/', pathNot: folderOfStore(STORE_FLOORS) },
+    to: {},
+  },
   {
     name: 'the dashboard knows only the HTTP interface',
     severity: 'error',

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, st
 import { dirname, join } from 'node:path';
 import { loadNetwork, NETWORK_NAME, type Network } from '../config/network.ts';
 import { ProtocolError } from '../primitives/errors.ts';
-import { makeFolder } from '../store/folder.ts';
+import { makeFolder } from '../store/disk/folder.ts';
 import { ACCOUNTS_FILE } from './genesis/accounts-file.ts';
 import { usageError } from './problems.ts';
 

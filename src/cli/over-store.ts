@@ -1,7 +1,7 @@
 /** Work over a chain store whose bytes may be anything: a flipped byte in a value makes every kind of error in its decoders. */
 
 import { codeOf, messageOf } from '../primitives/errors.ts';
-import { storeDamaged } from '../store/environment.ts';
+import { storeDamaged } from '../store/disk/environment.ts';
 import { CommanderError } from 'commander';
 
 /**

@@ -44,6 +44,12 @@ const ADDRESSES = 'IP addresses or blocks such as 10.0.0.0/8';
 export const OPTIONS = {
   http: {
     enabled: flag('Whether the node answers HTTP at all.', true),
+    processes: integer(
+      'Processes beside the node that answer HTTP over its port; 0 answers inside the node. Experimental: what is lacking is in decision 23.',
+      0,
+      0,
+      64,
+    ),
     port: integer('Port of the HTTP interface; 0 takes any free one.', 4000, 0, 65_535, {
       defaultText: "the network's",
     }),

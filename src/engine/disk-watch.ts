@@ -14,7 +14,7 @@ const TRIAL_INTERVAL_MS = 2000;
  * More than a block takes, in pieces that take a page each, as most of a block does. A full block of transfers between busy
  * addresses changes some hundred runs of keys, of up to two pages each.
  */
-const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}`);
+const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
 
 /** What to do, by the code of what the store throws where it cannot be written to. */

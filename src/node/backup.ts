@@ -8,12 +8,13 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { checkRegularFile } from '../config/bounded-file.ts';
 import type { Network } from '../config/network.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
-import type { StoredChain } from '../store/chain-store.ts';
-import { copyStore } from '../store/copy.ts';
-import { dumpStore, restoreDump } from '../store/dump.ts';
-import { makeFolder } from '../store/folder.ts';
-import { isLayoutRead, LAYOUT_VERSION } from '../store/layout.ts';
-import { refuseChangedState } from '../store/open.ts';
+import type { StoredChain } from '../store/chain/chain-store.ts';
+import { copyStore } from '../store/disk/copy.ts';
+import { dumpStore, restoreDump } from '../store/disk/dump.ts';
+import { makeFolder } from '../store/disk/folder.ts';
+import { FIRST_LAYOUT_READ, isLayoutRead } from '../store/chain/upgrade.ts';
+import { LAYOUT_VERSION } from '../store/tables/layout.ts';
+import { refuseChangedState } from '../store/chain/open.ts';
 import { chainDirectory, openIndexedSnapshot, openScratchChain, openSnapshot, type ChainPlace } from './chain-tool.ts';
 import { withDrafts } from './drafts.ts';
 import { systemClock } from './system.ts';
@@ -190,7 +191,8 @@ function manifestOf(line: string, network: Pick<Network, 'name' | 'params'>): Ma
   if (manifest?.format !== FORMAT) throw new Error('it does not begin as a snapshot does');
   if (manifest.nethash !== network.params.nethash) throw new Error(`it is of another network (${manifest.network})`);
   if (manifest.layout === undefined || !isLayoutRead(manifest.layout)) {
-    throw new Error(`its layout is ${manifest.layout}, and this version of the node reads layout ${LAYOUT_VERSION}`);
+    const layouts = `layouts ${FIRST_LAYOUT_READ} to ${LAYOUT_VERSION}`;
+    throw new Error(`its layout is ${manifest.layout}, and this version of the node reads ${layouts}`);
   }
   return manifest as Manifest;
 }

@@ -7,7 +7,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { ForgingDelegates } from '../engine/forge/delegates.ts';
 import { messageOf } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { NodeApi } from '../ports/node-api.ts';
+import type { LocalNodeApi } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
 import { momentMs } from '../protocol/slots.ts';
@@ -15,7 +15,7 @@ import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import { ownMemoryBytes } from './watchdog/process-memory.ts';
 
 export interface FigureSources {
-  readonly api: NodeApi;
+  readonly api: LocalNodeApi;
   readonly engine: Engine;
   readonly store: ChainStore;
   readonly delegates: ForgingDelegates;

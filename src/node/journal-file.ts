@@ -23,7 +23,7 @@ import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { FolderJournal, OutsideEvidence } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
-import { makeFolder } from '../store/folder.ts';
+import { makeFolder } from '../store/disk/folder.ts';
 import {
   entriesOf,
   entryOf,
@@ -35,7 +35,7 @@ import {
   type FilePlace,
   type Known,
 } from './journal-lines.ts';
-import { ownerOf, takeLock, type ProcessLock } from '../store/process-lock.ts';
+import { ownerOf, takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { systemClock } from './system.ts';
 
 export interface JournalOptions {

@@ -1,7 +1,7 @@
 /** Indexes that fall behind while a whole chain is taken over. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { StoredChain } from '../store/chain-store.ts';
+import type { StoredChain } from '../store/chain/chain-store.ts';
 
 /** What takes blocks over by the thousand needs of their store. */
 export type LateIndexes = Pick<StoredChain, 'indexesBehind' | 'postponeIndexes' | 'catchUp'>;

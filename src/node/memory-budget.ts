@@ -21,13 +21,13 @@ import { UNSENT_BYTES_TOTAL_MAX } from '../p2p/link.ts';
 import { FRAME_BYTES_MAX } from '../p2p/packets.ts';
 import { CROWD_BYTES_MAX } from '../p2p/unasked.ts';
 import { BYTES_MAX as UNFINISHED_BYTES_MAX } from '../p2p/unfinished.ts';
-import { ACCOUNTS_CACHED_MAX, VOTERS_CACHED_MAX } from '../store/account-cache.ts';
-import { HEADERS_CACHED_MAX } from '../store/chain-store.ts';
-import { RUNS_CHANGED_MAX, RUNS_READ_MAX } from '../store/counted.ts';
-import { ITEMS_KEPT_MAX } from '../store/long-work.ts';
-import { RUN_BYTES_MAX } from '../store/runs.ts';
-import { DELEGATES_CACHED_MAX } from '../store/state-tables.ts';
-import { ADDRESSES_CACHED_MAX } from '../store/transaction-lists.ts';
+import { ACCOUNTS_CACHED_MAX, VOTERS_CACHED_MAX } from '../store/chain/account-cache.ts';
+import { HEADERS_CACHED_MAX } from '../store/chain/chain-store.ts';
+import { BLOCKS_READ_MAX, RUNS_CHANGED_MAX, RUNS_READ_MAX } from '../store/index/counted.ts';
+import { ITEMS_KEPT_MAX } from '../store/query/long-work.ts';
+import { INNER_BYTES_MAX, RUN_BYTES_MAX } from '../store/index/runs.ts';
+import { DELEGATES_CACHED_MAX } from '../store/chain/state-tables.ts';
+import { ADDRESSES_CACHED_MAX } from '../store/index/transaction-lists.ts';
 import { THREAD_CHECKS_MAX } from '../workers/verifier-pool.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import { EVENT_BYTES_MAX, EVENTS_MAX } from './notify/outbox.ts';
@@ -71,33 +71,39 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
   return [
     {
       name: 'accounts',
-      file: 'store/account-cache.ts',
+      file: 'store/chain/account-cache.ts',
       bytesMax: VOTERS_CACHED_MAX * 8 * KB + ACCOUNTS_CACHED_MAX * 700,
       reckoning: 'a voter has up to 101 keys of 66 bytes, any other account a few texts',
     },
-    { name: 'headers', file: 'store/chain-store.ts', bytesMax: HEADERS_CACHED_MAX * KB, reckoning: '1 kB each' },
+    { name: 'headers', file: 'store/chain/chain-store.ts', bytesMax: HEADERS_CACHED_MAX * KB, reckoning: '1 kB each' },
     {
       name: 'delegates',
-      file: 'store/state-tables.ts',
+      file: 'store/chain/state-tables.ts',
       bytesMax: DELEGATES_CACHED_MAX * 500,
       reckoning: '500 bytes each',
     },
     {
       name: 'lengths of transaction lists',
-      file: 'store/transaction-lists.ts',
+      file: 'store/index/transaction-lists.ts',
       bytesMax: ADDRESSES_CACHED_MAX * 150,
       reckoning: '150 bytes for each address',
     },
     {
       name: 'runs of indexes',
-      file: 'store/counted.ts',
+      file: 'store/index/counted.ts',
       bytesMax: (RUNS_CHANGED_MAX + RUNS_READ_MAX) * 3 * RUN_BYTES_MAX,
       reckoning: 'keys of a run in their own buffers take three times its bytes',
     },
-    { name: 'ids seen', file: 'store/id-filter.ts', bytesMax: 4 * 2 ** 20, reckoning: 'a fixed array' },
+    {
+      name: 'inner blocks of indexes',
+      file: 'store/index/counted.ts',
+      bytesMax: (RUNS_CHANGED_MAX + BLOCKS_READ_MAX) * 3 * INNER_BYTES_MAX,
+      reckoning: 'as runs; no more are changed at once than runs are',
+    },
+    { name: 'ids seen', file: 'store/index/id-filter.ts', bytesMax: 4 * 2 ** 20, reckoning: 'a fixed array' },
     {
       name: 'lists for pages',
-      file: 'store/long-work.ts',
+      file: 'store/query/long-work.ts',
       bytesMax: ITEMS_KEPT_MAX * 10,
       reckoning: 'ten bytes for an item',
     },

@@ -5,14 +5,14 @@ import type { Engine } from '../engine/engine.ts';
 import type { Payer } from '../engine/pool/verification-budget.ts';
 import type { ForgingDelegates } from '../engine/forge/delegates.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Forger, NodeApi, NodeIdentity, NodeListener } from '../ports/node-api.ts';
+import type { Forger, LocalNodeApi, NodeIdentity, NodeListener } from '../ports/node-api.ts';
 import type { ChainLog } from '../ports/chain-log.ts';
 import type { ChainQueries, Page } from '../ports/queries.ts';
 import type { ChainStore } from '../ports/store.ts';
 import { subscriberOf } from '../primitives/ip.ts';
 import { ipScope } from '../primitives/ip-scopes.ts';
 import { ownerOfSlot } from '../protocol/rounds.ts';
-import type { PublicKey } from '../protocol/types.ts';
+import type { PublicKey, Transaction } from '../protocol/types.ts';
 import { epochTimeS, slotAtMs } from '../protocol/slots.ts';
 import { secondSignatureJson } from './second-signature.ts';
 
@@ -32,7 +32,7 @@ export interface NodeApiDependencies {
   readonly metrics?: { text(): Promise<string> } | undefined;
 }
 
-export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
+export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
   const { engine, store, queries, log, delegates, identity, clock, wantedPeers = 'any', metrics } = dependencies;
   const { rules } = engine.chain;
 
@@ -68,7 +68,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
         consensusPercent: engine.standing.consensusPercent(),
         networkHeight: engine.standing.networkHeight(),
         pool: engine.pool.sizes(),
-        branchChanges: engine.branchChanges,
+        branchChanges: { count: engine.branchChanges.count, latest: [...engine.branchChanges.latest] },
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
         ...(sync === undefined ? {} : { sync }),
         ...(isAlone() ? { isAlone: true } : {}),
@@ -76,10 +76,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
     },
     transactionJson: (transaction) => rules.codec.transactionToJson(transaction),
     poolEntries: (state) => engine.pool.entries(state),
-    readyOf(transaction) {
-      if (transaction.payload.kind === 'multisignature') return true;
-      return transaction.signatures.length > 0 ? true : undefined;
-    },
+    readyOf,
     receivedAtOf: (id) => engine.pool.receivedAtMs(id),
     peers: () =>
       engine.peers.knownPeers().map(({ info, state }) => {
@@ -141,4 +138,9 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
     }
     return { items, total: order.length };
   }
+}
+
+/** As `NodeApi.readyOf`. */
+export function readyOf({ payload, signatures }: Transaction): boolean | undefined {
+  return payload.kind === 'multisignature' || signatures.length > 0 ? true : undefined;
 }

@@ -27,17 +27,19 @@ import type { TransactionJournal } from '../ports/transaction-journal.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import type { Transport } from '../ports/transport.ts';
 import { createTransport } from '../p2p/transport.ts';
-import { createChainLog } from '../store/chain-log.ts';
+import { createChainLog } from '../store/chain/chain-log.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
-import type { KeyValue } from '../store/key-value.ts';
-import { chainStoreOver, openChainStore } from '../store/open.ts';
-import { createQueries } from '../store/queries.ts';
+import type { KeyValue } from '../store/tables/key-value.ts';
+import { LAYOUT_VERSION } from '../store/tables/layout.ts';
+import { chainStoreOver, openChainStore } from '../store/chain/open.ts';
+import { createQueries } from '../store/query/queries.ts';
 import { createRules } from '../protocol/generations.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
 import { partsOf } from './generations.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { journalFileOf, openJournal } from './journal-file.ts';
 import { createLoneTransport } from './lone-transport.ts';
+import { createReaderPool } from './readers/reader-pool.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
 import { startNotifier } from './notify/start.ts';
 import { tellFiguresOf } from './figures.ts';
@@ -137,7 +139,19 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const memory = control?.memory;
     const chain =
       memory === undefined
-        ? await openChainStore({ directory: join(dataDirectory, 'chain'), codec, params, clock: systemClock })
+        ? await openChainStore({
+            directory: join(dataDirectory, 'chain'),
+            codec,
+            params,
+            clock: systemClock,
+            onUpgrade: (layout) =>
+              observer
+                .room('store')
+                .log('info', 'STORE_UPGRADE', 'Upgrading the chain store to the layout of this version', {
+                  from: layout,
+                  to: LAYOUT_VERSION,
+                }),
+          })
         : chainStoreOver(memory.keyValue, { codec, params }, 'memory');
     closers.add(() => chain.close());
     const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
@@ -241,7 +255,15 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     }
     let httpPort = 0;
     if (config.http.enabled) {
-      const http = createHttpServer(api, { ...httpOptionsOf(options), workShare });
+      const httpOptions = httpOptionsOf(options);
+      const { observer: httpObserver, ...plain } = httpOptions;
+      const http =
+        config.http.processes > 0 && memory === undefined
+          ? createReaderPool({
+              ...{ processes: config.http.processes, api, clock: systemClock, observer: httpObserver },
+              settings: { directory: join(dataDirectory, 'chain'), params, identity, http: plain },
+            })
+          : createHttpServer(api, { ...httpOptions, workShare });
       closers.add(() => http.close());
       httpPort = (await http.start()).port;
     }

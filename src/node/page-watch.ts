@@ -8,14 +8,13 @@ import { join } from 'node:path';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ProtocolError } from '../primitives/errors.ts';
-import { DATA_FILE } from '../store/data-file.ts';
-import { storeDamaged } from '../store/environment.ts';
-import type { StoredChain } from '../store/chain-store.ts';
-import type { StateCheck } from '../store/kept-checksum.ts';
-import { STATE_RANGE } from '../store/layout.ts';
-import { STATE_CHANGED } from '../store/open.ts';
-import { checkPages, type PageCheck } from '../store/page-check.ts';
-import { UNDO_RANGE } from '../store/undo-records.ts';
+import { DATA_FILE } from '../store/disk/data-file.ts';
+import { storeDamaged } from '../store/disk/environment.ts';
+import type { StoredChain } from '../store/chain/chain-store.ts';
+import type { StateCheck } from '../store/chain/kept-checksum.ts';
+import { STATE_RANGE, TABLES } from '../store/tables/layout.ts';
+import { STATE_CHANGED } from '../store/chain/open.ts';
+import { checkPages, type PageCheck } from '../store/disk/page-check.ts';
 
 /** Some 3 ms of the node's time, once a second: a store of 16 GB in an hour and a half. */
 const PAGES_PER_LOOK = 800;
@@ -81,7 +80,7 @@ export function watchPages(directory: string, { clock, observer, state, ...optio
 
   /** In one look. */
   const lookAtUndoRecords = (): PageCheck => {
-    const found = checkPages(path, { from: UNDO_RANGE.gte, to: UNDO_RANGE.lt, pagesMax: UNDO_PAGES_MAX });
+    const found = checkPages(path, { from: TABLES.undo.all.gte, to: TABLES.undo.all.lt, pagesMax: UNDO_PAGES_MAX });
     const damage = found.damage ?? state.undoDamage(UNDO_RECORDS_MAX);
     return damage === undefined ? {} : { damage };
   };

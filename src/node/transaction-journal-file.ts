@@ -15,8 +15,8 @@ import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { JournaledTransaction, TransactionJournal } from '../ports/transaction-journal.ts';
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';
-import { makeFolder } from '../store/folder.ts';
-import { takeLock, type ProcessLock } from '../store/process-lock.ts';
+import { makeFolder } from '../store/disk/folder.ts';
+import { takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 import { systemClock } from './system.ts';
 

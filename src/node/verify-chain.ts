@@ -7,8 +7,8 @@ import type { Chain } from '../engine/chain.ts';
 import { BranchRejected, finalizedHeightOf } from '../engine/commit.ts';
 import { messageOf } from '../primitives/errors.ts';
 import type { Block, BlockHeader } from '../protocol/types.ts';
-import type { StoredChain } from '../store/chain-store.ts';
-import { compareStores, type Difference } from '../store/compare.ts';
+import type { StoredChain } from '../store/chain/chain-store.ts';
+import { compareStores, type Difference } from '../store/chain/compare.ts';
 import { catchUp, catchUpWhenFar } from './late-indexes.ts';
 
 /** Blocks that are committed together: many, as nothing else waits here. */

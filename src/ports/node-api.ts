@@ -199,6 +199,9 @@ export interface NodeListener {
   transactionReceived?(transaction: Transaction): void;
 }
 
+/** A value that the node's own process has at once, and a process beside it asks for. */
+export type Live<T> = T | Promise<T>;
+
 export interface NodeApi {
   readonly params: ChainParams;
   readonly identity: NodeIdentity;
@@ -206,20 +209,20 @@ export interface NodeApi {
   readonly log: ChainLog;
   /** @returns what ends the listening */
   listen(listener: NodeListener): () => void;
-  status(): NodeStatus;
+  status(): Live<NodeStatus>;
   /** The transaction in its generation's own JSON members. */
   transactionJson(transaction: Transaction): JsonObject;
   /** All entries of a queue, oldest first. */
-  poolEntries(state: PoolState): readonly PoolEntry[];
+  poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
   /** Whether a confirmed transaction concerns a group: true for registrations and sendings of a group, else undefined. */
   readyOf(transaction: Transaction): boolean | undefined;
   /** When a transaction came into the pool, Unix milliseconds, where the node still knows it; also once it is confirmed. */
   receivedAtOf(id: string): number | undefined;
-  peers(): readonly PeerEntry[];
+  peers(): Live<readonly PeerEntry[]>;
   /** Every address that the node has to do with, connected ones first. */
-  peerVerdicts(): readonly PeerVerdict[];
+  peerVerdicts(): Live<readonly PeerVerdict[]>;
   /** The next `limit` forgers from `offset` slots after the present one. */
-  forgers(limit: number, offset: number): Page<Forger>;
+  forgers(limit: number, offset: number): Live<Page<Forger>>;
   /** @param client address that it comes from: what its signatures cost is charged to it, refusal `VERIFICATION_LIMIT` */
   submitTransaction(json: unknown, client?: string): Promise<SubmitResult>;
   /** @param client as for `submitTransaction` */
@@ -230,7 +233,7 @@ export interface NodeApi {
    * @param client as for `submitTransaction`
    */
   registerSecondSignature(keyPair: KeyPair, secondPublicKey: PublicKey, client?: string): Promise<SubmitResult>;
-  forgingDelegates(): readonly ForgingDelegate[];
+  forgingDelegates(): Live<readonly ForgingDelegate[]>;
   /**
    * Switches a configured delegate on or off.
    *
@@ -241,9 +244,21 @@ export interface NodeApi {
   /** All figures of the node in the text format of Prometheus; undefined when it keeps none. */
   figures(): Promise<string> | undefined;
   /** The latest decisions, newest first. @param limit at least 1 */
-  decisions(limit: number): readonly Decision[];
+  decisions(limit: number): Live<readonly Decision[]>;
   /** What is known of slots from one on. @param count at least 1 */
-  slotReport(firstSlot: number, count: number): SlotReport;
+  slotReport(firstSlot: number, count: number): Live<SlotReport>;
   /** SHA-256 over all consensus state, hexadecimal, with the tip it belongs to. */
   stateDigest(): { readonly height: number; readonly blockId: string; readonly digest: string };
+}
+
+/** What the process of the node itself has: nothing of it needs to be waited for. */
+export interface LocalNodeApi extends NodeApi {
+  status(): NodeStatus;
+  poolEntries(state: PoolState): readonly PoolEntry[];
+  peers(): readonly PeerEntry[];
+  peerVerdicts(): readonly PeerVerdict[];
+  forgers(limit: number, offset: number): Page<Forger>;
+  forgingDelegates(): readonly ForgingDelegate[];
+  decisions(limit: number): readonly Decision[];
+  slotReport(firstSlot: number, count: number): SlotReport;
 }

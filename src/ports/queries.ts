@@ -79,6 +79,9 @@ export interface DelegateQuery extends PageRequest {
   readonly sort: Sort<'username' | 'rank' | 'voteWeight' | 'productivity' | 'missedBlocks' | 'producedBlocks'>;
 }
 
+/** Orders of blocks other than that of the chain. */
+export type BlockAmountSort = 'totalAmount' | 'totalFee';
+
 /** Times are whole seconds since the epoch, bounds inclusive. */
 export interface BlockQuery extends PageRequest {
   readonly blockId?: BlockId;
@@ -86,8 +89,12 @@ export interface BlockQuery extends PageRequest {
   readonly fromTimestampS?: number;
   readonly toTimestampS?: number;
   readonly generatorPublicKey?: PublicKey;
-  readonly sort: Sort<'height' | 'totalAmount' | 'totalFee' | 'timestamp'>;
+  readonly sort: Sort<'height' | 'timestamp' | BlockAmountSort>;
 }
+
+/** Orders of transactions; each has a row in the store's table of orders (`store/tables/layout.ts`). */
+export const TRANSACTION_SORTS = ['amount', 'fee', 'type', 'timestamp'] as const;
+export type TransactionSort = (typeof TRANSACTION_SORTS)[number];
 
 export interface TransactionQuery extends PageRequest {
   readonly id?: TransactionId;
@@ -106,7 +113,7 @@ export interface TransactionQuery extends PageRequest {
   readonly toTimestampS?: number;
   /** Pattern of SQL LIKE over the UTF-8 bytes of the transfer data. */
   readonly dataPattern?: string;
-  readonly sort: Sort<'amount' | 'fee' | 'type' | 'timestamp'>;
+  readonly sort: Sort<TransactionSort>;
 }
 
 export interface TransactionEntry {

@@ -1,5 +1,6 @@
 /** What the engine asks of the disk. Reads and transactions are synchronous: nothing awaits between check and write. */
 
+import type { NoteName } from './notes.ts';
 import type { StateReader, StateWriter } from '../protocol/state.ts';
 import type { Block, BlockHeader, BlockId, Transaction, TransactionId } from '../protocol/types.ts';
 
@@ -36,7 +37,7 @@ export interface ChainWriter extends ChainReader, StateWriter {
   /** Forgets undo records of this height and below: they can never be needed again. */
   forgetUndo(upToHeight: number): void;
   /** Keeps a small engine record (peer book, temporary blocks); `undefined` removes it. Never consensus state. */
-  setNote(key: string, value: Uint8Array | undefined): void;
+  setNote(key: NoteName, value: Uint8Array | undefined): void;
 }
 
 export interface ChainStore extends ChainReader {
@@ -45,7 +46,7 @@ export interface ChainStore extends ChainReader {
    */
   transact<T>(work: (writer: ChainWriter) => T): T;
   /** An engine record kept with `setNote`. */
-  note(key: string): Uint8Array | undefined;
+  note(key: NoteName): Uint8Array | undefined;
   /** Keys of notes that start with the prefix, ascending. */
   noteKeys(prefix: string): readonly string[];
   /** SHA-256 over all consensus state in key order, hexadecimal: equal tips must mean equal digests. */

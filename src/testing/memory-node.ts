@@ -13,8 +13,8 @@ import type { Observer } from '../ports/observer.ts';
 import type { PeerAddress } from '../ports/transport.ts';
 import type { JsonObject } from '../protocol/types.ts';
 import type { ForgerEntry } from '../config/network.ts';
-import { MemoryKeyValue } from '../store/memory.ts';
-import type { KeyValue } from '../store/key-value.ts';
+import { MemoryKeyValue } from '../store/disk/memory.ts';
+import type { KeyValue } from '../store/tables/key-value.ts';
 import type { Hub } from './hub.ts';
 import { MemorySigningJournal } from './memory-journal.ts';
 

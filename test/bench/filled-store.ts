@@ -7,7 +7,7 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { hexOf } from '../../src/primitives/bytes.ts';
 import { emptyAccount } from '../../src/protocol/state.ts';
 import type { BlockHeader, Transaction } from '../../src/protocol/types.ts';
-import { openChainStore } from '../../src/store/open.ts';
+import { openChainStore } from '../../src/store/chain/open.ts';
 import { sha256 } from '../../src/crypto/hash.ts';
 import { ChainMaker, makeNetwork, publicKeyOf } from '../support/chain-maker.ts';
 

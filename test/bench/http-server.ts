@@ -1,7 +1,7 @@
 /** The server of the HTTP bench, in a process of its own: `node http-server.js DIRECTORY`. */
 
 import { createHttpServer } from '../../src/http/app.ts';
-import { openChainStore } from '../../src/store/open.ts';
+import { openChainStore } from '../../src/store/chain/open.ts';
 import { restingNode } from '../support/resting-node.ts';
 import { benchNetwork } from './filled-store.ts';
 

@@ -11,7 +11,7 @@ import { ownerOfSlot } from '../../src/protocol/rounds.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
 import { slotAt, slotStartS } from '../../src/protocol/slots.ts';
 import type { Block, Transaction } from '../../src/protocol/types.ts';
-import { openChainStore } from '../../src/store/open.ts';
+import { openChainStore } from '../../src/store/chain/open.ts';
 import type { KeyPair } from '../../src/protocol/types.ts';
 import {
   addressOfPair,

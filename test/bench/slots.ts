@@ -15,7 +15,7 @@ import { slotAt, slotStartMs } from '../../src/protocol/slots.ts';
 import { openJournal } from '../../src/node/journal-file.ts';
 import { createLoneTransport } from '../../src/node/lone-transport.ts';
 import { systemClock, systemRandom } from '../../src/node/system.ts';
-import { openChainStore } from '../../src/store/open.ts';
+import { openChainStore } from '../../src/store/chain/open.ts';
 import { createInlineVerifier } from '../../src/workers/verifier-pool.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
 

@@ -10,7 +10,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { Verifier } from '../../src/ports/verifier.ts';
 import type { Block } from '../../src/protocol/types.ts';
-import { openChainStore } from '../../src/store/open.ts';
+import { openChainStore } from '../../src/store/chain/open.ts';
 import { ChainMaker, makeNetwork, type TestNetwork } from '../support/chain-maker.ts';
 
 export const TRANSFERS_PER_BLOCK = 25;

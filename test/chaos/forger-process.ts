@@ -11,7 +11,7 @@ import { createLoneTransport } from '../../src/node/lone-transport.ts';
 import { systemRandom } from '../../src/node/system.ts';
 import { SILENT, type Observer } from '../../src/ports/observer.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
-import { openChainStore } from '../../src/store/open.ts';
+import { openChainStore } from '../../src/store/chain/open.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
 

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import { LAYOUT_VERSION } from '../../src/store/layout.ts';
+import { LAYOUT_VERSION } from '../../src/store/tables/layout.ts';
 import { CLI_ENTRY } from '../support/cli.ts';
 import { makeWorkplace, type Workplace } from '../support/every-command.ts';
 import { startOneNode } from '../support/one-node.ts';

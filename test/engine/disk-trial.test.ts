@@ -5,10 +5,10 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { Block, Transaction } from '../../src/protocol/types.ts';
-import { KeyValueChainStore } from '../../src/store/chain-store.ts';
-import { CountedKeyValue } from '../../src/store/counted.ts';
-import type { KeyValue } from '../../src/store/key-value.ts';
-import { MemoryKeyValue } from '../../src/store/memory.ts';
+import { KeyValueChainStore } from '../../src/store/chain/chain-store.ts';
+import { CountedKeyValue } from '../../src/store/index/counted.ts';
+import type { KeyValue } from '../../src/store/tables/key-value.ts';
+import { MemoryKeyValue } from '../../src/store/disk/memory.ts';
 import { madeChain } from '../support/chain-folder.ts';
 
 /** Keys in memory, and how many bytes the last transaction wrote. */

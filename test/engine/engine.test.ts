@@ -5,7 +5,7 @@ import { Engine, type EngineDependencies, type EngineOptions } from '../../src/e
 import { createLoneTransport } from '../../src/node/lone-transport.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { NodeInfo } from '../../src/ports/transport.ts';
-import { openMemoryChainStore } from '../../src/store/open.ts';
+import { openMemoryChainStore } from '../../src/store/chain/open.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { NO_JOURNAL } from '../support/no-journal.ts';
 import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';

@@ -14,8 +14,8 @@ import {
   encodeAccount,
   encodeDelegate,
   encodeKeys,
-} from '../../src/store/records.ts';
-import { decodeUndo, encodeUndo } from '../../src/store/undo.ts';
+} from '../../src/store/tables/records.ts';
+import { decodeUndo, encodeUndo } from '../../src/store/chain/undo.ts';
 import {
   addressOfPair,
   ChainMaker,

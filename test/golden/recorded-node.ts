@@ -11,7 +11,7 @@ import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
 import { networkIdentifierOf } from '../../src/protocol/genesis.ts';
 import { NO_EXCEPTIONS, type ChainParams, type Generation } from '../../src/protocol/params.ts';
 import type { StateReader } from '../../src/protocol/state.ts';
-import { openMemoryChainStore } from '../../src/store/open.ts';
+import { openMemoryChainStore } from '../../src/store/chain/open.ts';
 import { restingNode, type RestingNodeOptions } from '../support/resting-node.ts';
 
 export interface RecordedNode {

@@ -1,7 +1,7 @@
 /** Copies of a transaction that waits in the pool, handed in again with something else in them. */
 
 import test from 'ava';
-import { openMemoryChainStore } from '../../src/store/open.ts';
+import { openMemoryChainStore } from '../../src/store/chain/open.ts';
 import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';
 import { restingNode } from '../support/resting-node.ts';
 import type { Untyped } from '../support/untyped.ts';

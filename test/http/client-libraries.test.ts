@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import test from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
-import { openMemoryChainStore } from '../../src/store/open.ts';
+import { openMemoryChainStore } from '../../src/store/chain/open.ts';
 import { addressOfPair, ChainMaker, makeNetwork, publicKeyOf } from '../support/chain-maker.ts';
 import { restingNode } from '../support/resting-node.ts';
 import type { Untyped } from '../support/untyped.ts';

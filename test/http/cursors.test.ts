@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
 import { cursorIn, cursorText } from '../../src/http/cursor.ts';
-import { openMemoryChainStore } from '../../src/store/open.ts';
-import { createQueries } from '../../src/store/queries.ts';
+import { openMemoryChainStore } from '../../src/store/chain/open.ts';
+import { createQueries } from '../../src/store/query/queries.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { FAKE_CODEC } from '../support/fake-codec.ts';
 import { paramsWith } from '../support/fixtures.ts';

@@ -2,11 +2,11 @@ import { createConnection } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
-import type { NodeApi, NodeListener } from '../../src/ports/node-api.ts';
+import type { LocalNodeApi, NodeApi, NodeListener } from '../../src/ports/node-api.ts';
 import type { Block } from '../../src/protocol/types.ts';
-import { createChainLog } from '../../src/store/chain-log.ts';
-import { openMemoryChainStore } from '../../src/store/open.ts';
-import { createQueries } from '../../src/store/queries.ts';
+import { createChainLog } from '../../src/store/chain/chain-log.ts';
+import { openMemoryChainStore } from '../../src/store/chain/open.ts';
+import { createQueries } from '../../src/store/query/queries.ts';
 import { FAKE_CODEC } from '../support/fake-codec.ts';
 import { paramsWith } from '../support/fixtures.ts';
 import { Dice, nextStep } from '../store/world.ts';
@@ -45,7 +45,7 @@ function stage(t: ExecutionContext, seed = 1, recordsMax = 100_000): Stage {
   const fake = fakeNode(3);
   const listeners = new Set<NodeListener>();
   const queries = createQueries(store, params);
-  const api: NodeApi = {
+  const api: LocalNodeApi = {
     ...fake.api,
     chain: queries,
     log,

@@ -7,6 +7,7 @@ import type { HttpOptions } from '../../src/http/options.ts';
 import type {
   Decision,
   ForgingDelegate,
+  LocalNodeApi,
   NodeApi,
   NodeStatus,
   PeerEntry,
@@ -168,7 +169,7 @@ export const TRANSFER: Payload = { kind: 'transfer', amount: 25n, recipientId: B
 
 /** Everything a test may replace. */
 export interface Fake {
-  readonly api: NodeApi;
+  readonly api: LocalNodeApi;
   /** Queries asked of the chain, with their method names, in order. */
   readonly asked: unknown[][];
   transactions: TransactionEntry[];

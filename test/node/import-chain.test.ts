@@ -11,7 +11,7 @@ import { importChain, type ImportProgress } from '../../src/node/import-chain.ts
 import type { LateIndexes } from '../../src/node/late-indexes.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
-import type { StoredChain } from '../../src/store/chain-store.ts';
+import type { StoredChain } from '../../src/store/chain/chain-store.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { makeNetwork, withPayload } from '../support/chain-maker.ts';
 import { temporaryFolder } from '../support/network-folder.ts';

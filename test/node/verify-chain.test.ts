@@ -10,10 +10,8 @@ import { BranchRejected } from '../../src/engine/commit.ts';
 import { verifyChain, type VerifyResult } from '../../src/node/verify-chain.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { BlockRejected } from '../../src/protocol/verdict.ts';
-import { COUNTED_TABLES } from '../../src/store/counted.ts';
-import { prefixRange } from '../../src/store/key-value.ts';
-import { heightKey, placeKey, tablePrefix, TABLES, textKey, type TableName } from '../../src/store/layout.ts';
-import { openLmdb } from '../../src/store/lmdb.ts';
+import { COUNTED_TABLES, type TableName, TABLES } from '../../src/store/tables/layout.ts';
+import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
@@ -41,7 +39,7 @@ async function stored(t: ExecutionContext): Promise<ChainPlace> {
 async function damage(place: ChainPlace, what: TableName | Buffer, change: 'turn' | 'remove' | 'add'): Promise<void> {
   const keys = openLmdb(chainDirectory(place), false);
   keys.transact((writer) => {
-    const range = typeof what === 'string' ? prefixRange(tablePrefix(what)) : { gte: what, lt: Buffer.from([255]) };
+    const range = typeof what === 'string' ? TABLES[what].all : { gte: what, lt: Buffer.from([255]) };
     const [entry] = writer.entries({ ...range, limit: 1 });
     if (entry === undefined) throw new Error('there is nothing to damage');
     if (change === 'remove') writer.remove(entry.key);
@@ -72,18 +70,18 @@ test('a store whose blocks came and went agrees too', async (t) => {
 
 test('a changed block is named with its height and reason', async (t) => {
   for (const [key, words] of [
-    [heightKey('headers', 40), /block [0-9]+ at height 40: Invalid block signature \(BLOCK_SIGNATURE_INVALID\)/],
-    [placeKey({ height: 50, index: 0 }), /block( [0-9]+)? at height 50( cannot be read)?: /],
+    [TABLES.headers.key(40), /block [0-9]+ at height 40: Invalid block signature \(BLOCK_SIGNATURE_INVALID\)/],
+    [TABLES.transactions.key({ height: 50, index: 0 }), /block( [0-9]+)? at height 50( cannot be read)?: /],
   ] as const) {
     const place = await stored(t);
     await damage(place, key, 'turn');
     t.regex((await verify(place)).deviation ?? '', words);
   }
   const gap = await stored(t);
-  await damage(gap, heightKey('headers', 41), 'remove');
+  await damage(gap, TABLES.headers.key(41), 'remove');
   t.is((await verify(gap)).deviation, 'there is no block at height 41');
   const cut = await stored(t);
-  await damage(cut, placeKey({ height: 50, index: 0 }), 'remove');
+  await damage(cut, TABLES.transactions.key({ height: 50, index: 0 }), 'remove');
   t.regex((await verify(cut)).deviation ?? '', /block( [0-9]+)? at height 50( cannot be read)?: /);
 });
 
@@ -92,7 +90,7 @@ test('a store of many commits agrees, and a changed block far up is named', asyn
   const place = placeIn(temporaryFolder(t), longNetwork);
   await storeChain(place, longBlocks);
   t.is((await verify(place)).deviation, undefined);
-  await damage(place, heightKey('headers', 700), 'turn');
+  await damage(place, TABLES.headers.key(700), 'turn');
   t.regex((await verify(place)).deviation ?? '', /block [0-9]+ at height 700: Invalid block signature/);
 });
 
@@ -147,9 +145,7 @@ test('a wrong, missing or surplus entry of any table is named with its table', a
   const place = placeIn(temporaryFolder(t), network);
   await storeChain(place, blocks);
   const { store } = await openSnapshot(place);
-  const filled = FILLED.filter(
-    (name) => [...store.tables.keys({ ...prefixRange(tablePrefix(name)), limit: 1 })].length,
-  );
+  const filled = FILLED.filter((name) => [...store.tables.keys({ ...TABLES[name].all, limit: 1 })].length);
   await store.close();
   t.true(filled.length > 15, filled.join());
   for (const [index, name] of filled.entries()) {
@@ -180,7 +176,7 @@ test('a run of counted keys that says another number than it holds is named', as
 
 test('a wrong counter and a key of no table are named', async (t) => {
   const counter = await stored(t);
-  await damage(counter, textKey('meta', 'accounts'), 'turn');
+  await damage(counter, TABLES.meta.key('accounts'), 'turn');
   t.regex((await verify(counter)).deviation ?? '', /^table meta holds a wrong value under the key /);
   const foreign = await stored(t);
   const keys = openLmdb(chainDirectory(foreign), false);

@@ -8,7 +8,7 @@ import { ownerOfSlot } from '../../src/protocol/rounds.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
 import { slotAt, slotStartS } from '../../src/protocol/slots.ts';
 import { publicKeyOf } from '../support/chain-maker.ts';
-import { chainStoreOver } from '../../src/store/open.ts';
+import { chainStoreOver } from '../../src/store/chain/open.ts';
 import { Disk } from './disk.ts';
 import { Scenario } from './scenario.ts';
 import { World } from './world.ts';

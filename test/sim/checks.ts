@@ -3,8 +3,7 @@
 import { createHash } from 'node:crypto';
 
 import { isLastOfRound } from '../../src/protocol/rounds.ts';
-import { prefixRange } from '../../src/store/key-value.ts';
-import { TABLES, tablePrefix, type TableName } from '../../src/store/layout.ts';
+import { type TableName, TABLES } from '../../src/store/tables/layout.ts';
 import type { SimNode } from './node.ts';
 import type { World } from './world.ts';
 
@@ -152,7 +151,7 @@ export class Watch {
 /** A delegate weighs what the accounts own that vote for it. */
 function checkWeights(node: SimNode): void {
   const weights = new Map<string, bigint>();
-  for (const { key } of node.store.tables.entries(prefixRange(tablePrefix('votes')))) {
+  for (const { key } of node.store.tables.entries(TABLES.votes.all)) {
     const account = node.store.account(key.toString('utf8', 1));
     for (const publicKey of account?.votes ?? []) {
       weights.set(publicKey, (weights.get(publicKey) ?? 0n) + account!.balance);
@@ -176,7 +175,7 @@ export function checkTables(nodes: readonly SimNode[]): void {
   for (const node of nodes) {
     for (const table of CHAIN_TABLES) {
       const hash = createHash('sha256');
-      for (const { key, value } of node.store.tables.entries(prefixRange(tablePrefix(table)))) {
+      for (const { key, value } of node.store.tables.entries(TABLES[table].all)) {
         hash.update(`${key.length} ${value.length} `).update(key).update(value);
       }
       const name = `${table} ${node.tip.id}`;

@@ -6,10 +6,10 @@
 
 import { hash } from 'node:crypto';
 
-import { prefixRange, type KeyValue, type KeyValueWriter } from '../../src/store/key-value.ts';
-import { STATE_TABLES, TABLES, tablePrefix } from '../../src/store/layout.ts';
-import { MemoryKeyValue } from '../../src/store/memory.ts';
-import { decodeAccount } from '../../src/store/records.ts';
+import { type KeyValue, type KeyValueWriter } from '../../src/store/tables/key-value.ts';
+import { STATE_TABLES, TABLES } from '../../src/store/tables/layout.ts';
+import { MemoryKeyValue } from '../../src/store/disk/memory.ts';
+import { decodeAccount } from '../../src/store/tables/records.ts';
 
 /** What a write of a dead process throws. Its code may go on running a little; nothing of it reaches anybody. */
 export class ProcessDied extends Error {
@@ -48,7 +48,7 @@ export class Disk {
     if (!isCounted) return;
     this.#counted = new Map();
     for (const table of STATE_TABLES) {
-      for (const { key } of keyValue.entries(prefixRange(tablePrefix(table)))) this.#count(key.toString('latin1'));
+      for (const { key } of keyValue.entries(TABLES[table].all)) this.#count(key.toString('latin1'));
     }
   }
 

@@ -31,7 +31,7 @@ const STAGES: readonly { readonly name: string; readonly files: readonly string[
       'node/journal-f*',
     ],
   },
-  { name: 'store', files: ['store/chain-store*'] },
+  { name: 'store', files: ['store/chain/chain-store*'] },
   { name: 'rules', files: ['protocol/gen3/{bft,blocks,fork-choice,rounds}*', 'protocol/{payout,rounds}*'] },
   { name: 'seeds', files: ['sim/scenarios/seeds'] },
   { name: 'scenarios', files: ['sim/scenarios/{partition,bad-branch,time,cheats,behind,rates,restores}'] },

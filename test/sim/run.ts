@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { Generation } from '../../src/protocol/params.ts';
-import { openLmdb } from '../../src/store/lmdb.ts';
+import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { LSK } from '../support/chain-maker.ts';
 import { checkTables, disagreement, PromiseBroken, Watch } from './checks.ts';
 import { Disk } from './disk.ts';

@@ -3,7 +3,7 @@
 import { fc } from '../support/fast-check.ts';
 
 import type { ChainQueries } from '../../src/ports/queries.ts';
-import { createQueries } from '../../src/store/queries.ts';
+import { createQueries } from '../../src/store/query/queries.ts';
 import { paramsWith } from '../support/fixtures.ts';
 import { type Backend, withStore } from './backends.ts';
 import { build, size, type World } from './model.ts';

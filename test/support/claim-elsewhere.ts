@@ -4,7 +4,7 @@ import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { systemClock } from '../../src/node/system.ts';
-import { takeLock } from '../../src/store/process-lock.ts';
+import { takeLock } from '../../src/store/disk/process-lock.ts';
 
 /**
  * Claims a thing for a process with the number of this one in a container of its own.

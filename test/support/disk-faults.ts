@@ -7,8 +7,8 @@ import type { FaultCode } from '../../src/cli/doctor/catalogue.ts';
 import type { ExamineRequest } from '../../src/cli/doctor/examine.ts';
 import { chainDirectory, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
-import { LAYOUT_VERSION, textKey, META_LAYOUT, META_NETWORK, META_PARAMS, TABLES } from '../../src/store/layout.ts';
-import { openLmdb } from '../../src/store/lmdb.ts';
+import { LAYOUT_VERSION, META_LAYOUT, META_NETWORK, META_PARAMS, TABLES } from '../../src/store/tables/layout.ts';
+import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { takePort } from './cli.ts';
 
 /** What the doctor is asked about, whole as yet. */
@@ -79,6 +79,6 @@ export const diskFaults: Partial<Record<FaultCode, Induce>> = {
 
 async function mark({ place }: DiskScene, name: string, value: string): Promise<void> {
   const store = openLmdb(chainDirectory(place), false);
-  store.transact((writer) => writer.put(textKey('meta', name), Buffer.from(value)));
+  store.transact((writer) => writer.put(TABLES.meta.key(name), Buffer.from(value)));
   await store.close();
 }

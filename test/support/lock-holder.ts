@@ -4,7 +4,7 @@
  */
 
 import { messageOf } from '../../src/primitives/errors.ts';
-import { takeLock } from '../../src/store/process-lock.ts';
+import { takeLock } from '../../src/store/disk/process-lock.ts';
 
 const [folder = '', startMs = '0', name = 'thing'] = process.argv.slice(2);
 // Timers are too coarse for a race: spin to the moment itself.

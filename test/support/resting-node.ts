@@ -9,13 +9,13 @@ import { createLoneTransport } from '../../src/node/lone-transport.ts';
 import { createNodeApi } from '../../src/node/node-api.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { NodeApi, NodeIdentity } from '../../src/ports/node-api.ts';
+import type { LocalNodeApi, NodeIdentity } from '../../src/ports/node-api.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';
-import { createChainLog } from '../../src/store/chain-log.ts';
-import type { StoredChain } from '../../src/store/chain-store.ts';
-import { createQueries } from '../../src/store/queries.ts';
+import { createChainLog } from '../../src/store/chain/chain-log.ts';
+import type { StoredChain } from '../../src/store/chain/chain-store.ts';
+import { createQueries } from '../../src/store/query/queries.ts';
 import { NO_JOURNAL } from './no-journal.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 
@@ -29,7 +29,7 @@ export interface RestingNodeOptions {
   readonly nowMs: () => number;
 }
 
-export function restingNode({ chain, rules, genesis, nowMs, ...options }: RestingNodeOptions): NodeApi {
+export function restingNode({ chain, rules, genesis, nowMs, ...options }: RestingNodeOptions): LocalNodeApi {
   const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const clock: Clock = { nowMs, after: () => ({ cancel: () => undefined }) };
   const identity: NodeIdentity = {

@@ -8,8 +8,8 @@ import { chainDirectory } from '../../node/chain-tool.ts';
 import { POOL_STATES } from '../../engine/pool/queues.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { JsonObject } from '../../protocol/types.ts';
-import { DATA_FILE } from '../../store/data-file.ts';
-import { makeFolder } from '../../store/folder.ts';
+import { DATA_FILE } from '../../store/disk/data-file.ts';
+import { makeFolder } from '../../store/disk/folder.ts';
 
 const POOL_FILE = 'pool.json';
 const JOURNAL_FILE = 'forging-journal';

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import { clockSettingOf } from '../../node/movable-clock.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { makeFolder } from '../../store/folder.ts';
+import { makeFolder } from '../../store/disk/folder.ts';
 import { usageError } from '../problems.ts';
 import type { AgentState } from './messages.ts';
 import { MINING_MODES } from './mining.ts';

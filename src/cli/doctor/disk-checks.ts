@@ -11,7 +11,7 @@ import { examineJournal, journalFileOf } from '../../node/journal-file.ts';
 import { checkCeiling } from '../../node/memory-budget.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
-import { refuseChangedState } from '../../store/open.ts';
+import { refuseChangedState } from '../../store/chain/open.ts';
 import { placeOfData, placeOfNetwork } from '../chain-place.ts';
 import { checkPortsFree } from '../ports.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';

@@ -6,7 +6,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { LruMap } from '../../primitives/bounded.ts';
-import type { ForgingDelegate, NodeApi } from '../../ports/node-api.ts';
+import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { Turns } from '../admission/turns.ts';
 import type { Dialect } from '../dialect.ts';
@@ -18,6 +18,7 @@ import { eventsOf, partiesOf, pastEvents, type Finality } from './expand.ts';
 import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 import { Moments, type Moment } from './moments.ts';
 import { PeerChanges } from './peer-changes.ts';
+import { withLive } from '../with-live.ts';
 import { Replays } from './replays.ts';
 
 /** The client that a reader belongs to. */
@@ -246,25 +247,30 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
   });
 
   const look = (): void => {
-    for (const entry of peers.look(api.peers()))
+    told(withLive(api.peers(), lookAtPeers));
+    told(withLive(api.forgingDelegates(), lookAtForging));
+    const nowMs = performance.now();
+    for (const reader of readers)
+      if (reader.isFull && nowMs - reader.tookMs > options.stallMs) reader.response.destroy();
+  };
+
+  const lookAtPeers = (entries: readonly PeerEntry[]): void => {
+    for (const entry of peers.look(entries))
       moments.add({
         name: entry.state === 'connected' ? 'peers/connected' : 'peers/disconnected',
         data: () => peerView(entry, dialect, api.params),
       });
-    const forgingNow = forgingDelegates();
+  };
+
+  const lookAtForging = (delegates: readonly ForgingDelegate[]): void => {
+    const forgingNow = byPublicKey(delegates);
     for (const [publicKey, delegate] of forgingNow)
       if (forging.get(publicKey)?.forging !== delegate.forging) {
         const data = { publicKey, forging: delegate.forging };
         moments.add({ name: 'forging/change', data: () => data, delegates: [publicKey] });
       }
     forging = forgingNow;
-    const nowMs = performance.now();
-    for (const reader of readers)
-      if (reader.isFull && nowMs - reader.tookMs > options.stallMs) reader.response.destroy();
   };
-
-  const forgingDelegates = (): Map<string, ForgingDelegate> =>
-    new Map(api.forgingDelegates().map((delegate) => [delegate.publicKey, delegate]));
 
   const beat = (): void => {
     for (const reader of readers) if (!reader.isFull) send(reader, ': alive\n\n');
@@ -272,8 +278,8 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
 
   /** Works only while somebody reads. */
   const begin = (): void => {
-    peers.begin(api.peers());
-    forging = forgingDelegates();
+    told(withLive(api.peers(), (entries) => peers.begin(entries)));
+    told(withLive(api.forgingDelegates(), (delegates) => void (forging = byPublicKey(delegates))));
     timers = [setInterval(look, options.lookMs), setInterval(beat, options.heartbeatMs)];
     stopListening = api.listen({
       chainChanged: () => {
@@ -348,6 +354,15 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
 
 function lastPastHeight(past: ChainAsOf, finality: Finality): number {
   return finality === 'final' ? past.finalizedHeight() : past.tipHeight();
+}
+
+/** What the node did not tell this time it tells at the next look. */
+function told(live: Live<void>): void {
+  if (live instanceof Promise) live.catch(() => undefined);
+}
+
+function byPublicKey(delegates: readonly ForgingDelegate[]): Map<string, ForgingDelegate> {
+  return new Map(delegates.map((delegate) => [delegate.publicKey, delegate]));
 }
 
 function waitingKeyOf({ client }: Reader): string {

@@ -88,17 +88,18 @@ const FORGERS_ROUTE: Route = {
     data: listOf(objectOf({ username: TEXT, address: ADDRESS, publicKey: PUBLIC_KEY, nextSlot: COUNT })),
   },
   errors: {},
-  handle: (api, request) => {
+  handle: async (api, request) => {
     const { limit, offset } = pageMeta(request);
+    const [{ secondsSinceEpoch }, forgers] = await Promise.all([api.status(), api.forgers(limit, offset)]);
     const tip = api.chain.tip();
     const meta = {
       lastBlock: tip?.height ?? 0,
       lastBlockSlot: tip === undefined ? 0 : slotAt(tip.timestamp, api.params),
-      currentSlot: slotAt(api.status().secondsSinceEpoch, api.params),
+      currentSlot: slotAt(secondsSinceEpoch, api.params),
       limit,
       offset,
     };
-    const data = api.forgers(limit, offset).items.map(({ username, address, publicKey, nextSlot }) => {
+    const data = forgers.items.map(({ username, address, publicKey, nextSlot }) => {
       return { username, address, publicKey, nextSlot };
     });
     return { meta, data };

@@ -40,7 +40,7 @@ export function forgingStatisticsRoute(dialect: Dialect): Route {
         ? await withinSpan(api, account, request, dialect)
         : { feesBeddows: account.forgedFees, rewardsBeddows: account.forgedRewards, blocks: account.producedBlocks };
       return {
-        meta: { fromTimestamp: fromMs ?? api.params.epochMs, toTimestamp: toMs ?? api.status().currentTimeMs },
+        meta: { fromTimestamp: fromMs ?? api.params.epochMs, toTimestamp: toMs ?? (await api.status()).currentTimeMs },
         data: {
           fees: feesBeddows.toString(),
           rewards: rewardsBeddows.toString(),
@@ -60,7 +60,7 @@ async function withinSpan(
 ): Promise<ForgingStatistics> {
   if (account.publicKey === undefined) return { feesBeddows: 0n, rewardsBeddows: 0n, blocks: 0 };
   const fromS = epochSeconds(api, request.number('fromTimestamp') || api.params.epochMs);
-  const toS = epochSeconds(api, request.number('toTimestamp') || api.status().currentTimeMs);
+  const toS = epochSeconds(api, request.number('toTimestamp') || (await api.status()).currentTimeMs);
   return dialect.generation === 2
     ? api.chain.roundForgingStatistics(account.publicKey, fromS, toS)
     : api.chain.blockForgingStatistics(account.publicKey, fromS, toS);

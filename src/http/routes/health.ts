@@ -1,6 +1,6 @@
 /** Whether the process lives and whether the node is of use, for those who start and balance nodes. */
 
-import type { NodeApi } from '../../ports/node-api.ts';
+import type { NodeApi, NodeStatus } from '../../ports/node-api.ts';
 import type { Route } from '../route.ts';
 import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 
@@ -36,23 +36,25 @@ export const READINESS_ROUTE: Route = {
     503: objectOf({ ready: FLAG, height: COUNT, networkHeight: COUNT, reason: TEXT, message: TEXT }),
   },
   errors: {},
-  respond: (api) => {
-    const { height, networkHeight } = api.status();
-    const reason = obstacle(api);
+  respond: async (api) => {
+    const status = await api.status();
+    const { height, networkHeight } = status;
+    const reason = await obstacle(api, status);
     return reason === undefined
       ? { status: 200, body: { ready: true, height, networkHeight } }
       : { status: 503, body: { ready: false, height, networkHeight, reason, message: reason } };
   },
 };
 
-function obstacle(api: NodeApi): string | undefined {
-  const { syncing, height, networkHeight, secondsSinceEpoch, isAlone } = api.status();
+async function obstacle(api: NodeApi, status: NodeStatus): Promise<string | undefined> {
+  const { syncing, height, networkHeight, secondsSinceEpoch, isAlone } = status;
   if (syncing) return `The node synchronises with its peers: height ${height} of ${networkHeight}.`;
   // Started without peers and forging nothing, it is there for the chain that it has.
-  if (isAlone === true && !api.forgingDelegates().some(({ forging }) => forging)) return undefined;
+  if (isAlone === true && !(await api.forgingDelegates()).some(({ forging }) => forging)) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
   // Beside peers a tip of any age is the network's: it may stand still.
-  if (ageS > TIP_AGE_SLOTS_MAX * api.params.blockTimeS && !api.peers().some(({ state }) => state === 'connected')) {
+  const isOld = ageS > TIP_AGE_SLOTS_MAX * api.params.blockTimeS;
+  if (isOld && !(await api.peers()).some(({ state }) => state === 'connected')) {
     return `The node has no peers, and its last block is ${ageS} s old.`;
   }
   const lag = networkHeight - height;

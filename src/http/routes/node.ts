@@ -16,6 +16,7 @@ import {
   statusShape,
   statusView,
 } from '../views/node.ts';
+import { withLive } from '../with-live.ts';
 import { PEER_VERDICT_SHAPE, peerVerdictView, VERDICTS } from '../views/peer-verdict.ts';
 import {
   COUNTED_PAGE_META,
@@ -45,7 +46,7 @@ function statusRoute(dialect: Dialect): Route {
     unknownParameters: 'ignored',
     answer: { meta: NO_META, data: statusShape(dialect) },
     errors: {},
-    handle: (api) => ({ meta: {}, data: statusView(api, dialect) }),
+    handle: (api) => withLive(api.status(), (status) => ({ meta: {}, data: statusView(api, status, dialect) })),
   };
 }
 
@@ -94,8 +95,9 @@ function forgingRoute(dialect: Dialect): Route {
       const chosen = (delegate: ForgingDelegate) =>
         (publicKey === undefined || publicKey === '' || delegate.publicKey === publicKey) &&
         (wanted === undefined || delegate.forging === wanted);
-      const data = api.forgingDelegates().filter(chosen);
-      return { meta: {}, data: data.map((delegate) => forgingView(delegate, dialect)) };
+      return withLive(api.forgingDelegates(), (delegates) => {
+        return { meta: {}, data: delegates.filter(chosen).map((delegate) => forgingView(delegate, dialect)) };
+      });
     },
   };
 }
@@ -190,7 +192,11 @@ const DECISIONS_ROUTE: Route = {
   answer: { meta: NO_META, data: listOf(DECISION_SHAPE) },
   errors: { 403: 'The caller is not on this machine.' },
   access: 'loopback',
-  handle: (api, request) => ({ meta: {}, data: decisionsView(api, request.number('limit') ?? 50) }),
+  handle: (api, request) =>
+    withLive(api.decisions(request.number('limit') ?? 50), (decisions) => ({
+      meta: {},
+      data: decisionsView(decisions),
+    })),
 };
 
 const SLOTS_MAX = 101;
@@ -220,10 +226,11 @@ const SLOTS_ROUTE: Route = {
   answer: { meta: NO_META, data: SLOT_REPORT_SHAPE },
   errors: { 403: 'The caller is not on this machine.' },
   access: 'loopback',
-  handle: (api, request) => ({
-    meta: {},
-    data: slotReportView(api, request.number('from') ?? 0, request.number('limit') ?? 1),
-  }),
+  handle: (api, request) =>
+    withLive(api.slotReport(request.number('from') ?? 0, request.number('limit') ?? 1), (report) => ({
+      meta: {},
+      data: slotReportView(report),
+    })),
 };
 
 const PEER_VERDICTS_ROUTE: Route = {
@@ -241,8 +248,10 @@ const PEER_VERDICTS_ROUTE: Route = {
   handle: (api, request) => {
     const { offset, limit } = pageMeta(request);
     const wanted = request.text('verdict');
-    const chosen = api.peerVerdicts().filter(({ verdict }) => wanted === undefined || verdict === wanted);
-    const data = chosen.slice(offset, offset + limit).map(peerVerdictView);
-    return { meta: { offset, limit, count: chosen.length }, data };
+    return withLive(api.peerVerdicts(), (verdicts) => {
+      const chosen = verdicts.filter(({ verdict }) => wanted === undefined || verdict === wanted);
+      const data = chosen.slice(offset, offset + limit).map(peerVerdictView);
+      return { meta: { offset, limit, count: chosen.length }, data };
+    });
   },
 };

@@ -6,6 +6,7 @@ import { joinedOnly, type Dialect } from '../dialect.ts';
 import { int32Parameter, pageMeta, pageParameters, queryParameter, sortOf, sortParameter } from '../parameters.ts';
 import type { CheckedRequest, Parameter, Route } from '../route.ts';
 import type { Format } from '../formats.ts';
+import { withLive } from '../with-live.ts';
 import { peerShape, peerView, STATE_NUMBERS } from '../views/peer.ts';
 import { COUNTED_PAGE_META, listOf } from '../views/shapes.ts';
 
@@ -33,12 +34,11 @@ export function peerRoutes(dialect: Dialect): readonly Route[] {
       errors: {},
       handle: (api, request) => {
         const { offset, limit } = pageMeta(request);
-        const chosen = api
-          .peers()
-          .filter(filterOf(request, dialect))
-          .sort(comparison(sortOf(request)));
-        const data = chosen.slice(offset, offset + limit).map((entry) => peerView(entry, dialect, api.params));
-        return { meta: { offset, limit, count: chosen.length }, data };
+        return withLive(api.peers(), (peers) => {
+          const chosen = peers.filter(filterOf(request, dialect)).sort(comparison(sortOf(request)));
+          const data = chosen.slice(offset, offset + limit).map((entry) => peerView(entry, dialect, api.params));
+          return { meta: { offset, limit, count: chosen.length }, data };
+        });
       },
     },
   ];

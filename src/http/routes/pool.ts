@@ -14,7 +14,8 @@ import {
   sortOf,
   sortParameter,
 } from '../parameters.ts';
-import type { CheckedRequest, Parameter, Route } from '../route.ts';
+import type { CheckedRequest, Parameter, Reply, Route } from '../route.ts';
+import { withLive } from '../with-live.ts';
 import { amountOf, recipientOf } from '../views/asset.ts';
 import { COUNTED_PAGE_META, listOf } from '../views/shapes.ts';
 import { pooledShape, pooledView } from '../views/transaction.ts';
@@ -64,8 +65,12 @@ export function poolRoutes(dialect: Dialect): readonly Route[] {
   ];
 }
 
-function listQueue(api: NodeApi, request: CheckedRequest, dialect: Dialect) {
-  const entries = api.poolEntries((request.text('state') ?? 'verified') as PoolState);
+function listQueue(api: NodeApi, request: CheckedRequest, dialect: Dialect): Reply | Promise<Reply> {
+  const state = (request.text('state') ?? 'verified') as PoolState;
+  return withLive(api.poolEntries(state), (entries) => pageOfQueue(entries, api, request, dialect));
+}
+
+function pageOfQueue(entries: readonly PoolEntry[], api: NodeApi, request: CheckedRequest, dialect: Dialect): Reply {
   const { limit, offset } = pageMeta(request);
   const { field, direction } = sortOf<SortField>(request);
   const chosen = entries.filter(filterOf(request)).sort(comparison(field, direction));

@@ -89,7 +89,7 @@ async function register(api: NodeApi, raw: unknown, client: string | undefined):
     const ownKey = hexOf(keyPair.publicKey);
     if (publicKey && publicKey.toLowerCase() !== ownKey) return 'Invalid passphrase';
     const account = api.chain.accountBy({ address: addressOf(ownKey) });
-    if (account?.secondPublicKey !== undefined || isWaiting(api, ownKey)) return ALREADY;
+    if (account?.secondPublicKey !== undefined || (await isWaiting(api, ownKey))) return ALREADY;
     if ((account?.balance ?? 0n) < FEES.secondSignature) return tooPoor(ownKey, account);
     const result = await api.registerSecondSignature(keyPair, hexOf(secondPair.publicKey), client);
     if (result.accepted) return result;
@@ -111,15 +111,14 @@ function normalised(raw: unknown): unknown {
 }
 
 /** Whether a registration of the account waits in the pool. */
-function isWaiting(api: NodeApi, publicKey: string): boolean {
-  return (['verified', 'pending', 'ready', 'validated', 'received'] as const).some((state) =>
-    api
-      .poolEntries(state)
-      .some(
-        ({ transaction }) =>
-          transaction.senderPublicKey === publicKey && transaction.payload.kind === 'secondSignature',
-      ),
-  );
+async function isWaiting(api: NodeApi, publicKey: string): Promise<boolean> {
+  const states = ['verified', 'pending', 'ready', 'validated', 'received'] as const;
+  const queues = await Promise.all(states.map(async (state) => api.poolEntries(state)));
+  return queues
+    .flat()
+    .some(
+      ({ transaction }) => transaction.senderPublicKey === publicKey && transaction.payload.kind === 'secondSignature',
+    );
 }
 
 function tooPoor(publicKey: string, account: Account | undefined): string {

@@ -1,6 +1,6 @@
 /** Transactions: those of the chain, and handing in a new one. */
 
-import type { TransactionQuery } from '../../ports/queries.ts';
+import { TRANSACTION_SORTS, type TransactionQuery } from '../../ports/queries.ts';
 import { joinedOnly, type Dialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
@@ -50,7 +50,7 @@ function listRoute(dialect: Dialect): Route {
       integerParameter('toTimestamp', 1, 'Latest timestamp, in seconds since the epoch of the network.'),
       idParameter('blockId', 'Id of the block that contains it.'),
       ...pageParameters(100),
-      sortParameter(['amount', 'fee', 'type', 'timestamp'], 'amount:asc'),
+      sortParameter(TRANSACTION_SORTS, 'amount:asc'),
       queryParameter('data', {
         type: 'string',
         format: 'additionalData',

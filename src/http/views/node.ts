@@ -1,6 +1,6 @@
 /** The node's own status and constants: the generation's own members first. */
 
-import type { BranchChange, NodeApi } from '../../ports/node-api.ts';
+import type { BranchChange, Decision, NodeApi, NodeStatus, SlotReport } from '../../ports/node-api.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
 import { joined, joinedShape, type Dialect } from '../dialect.ts';
@@ -13,8 +13,7 @@ const CLOCK_OFFSET_TOLD_MS = 2_000;
 
 type View = Readonly<Record<string, unknown>>;
 
-export function statusView(api: NodeApi, dialect: Dialect): View {
-  const status = api.status();
+export function statusView(api: NodeApi, status: NodeStatus, dialect: Dialect): View {
   const { broadhash, clockOffsetMs, height, syncing, secondsSinceEpoch } = status;
   const consensus = status.consensusPercent;
   const networkHeight = status.networkHeight;
@@ -45,15 +44,14 @@ function branchChangeView({ timeMs, commonHeight, revertedBlocks }: BranchChange
 }
 
 /** The latest decisions as JSON. */
-export function decisionsView(api: NodeApi, limit: number): readonly View[] {
-  return api.decisions(limit).map(({ number, timeMs, room, code, message, fields }) => {
+export function decisionsView(decisions: readonly Decision[]): readonly View[] {
+  return decisions.map(({ number, timeMs, room, code, message, fields }) => {
     return { number, time: new Date(timeMs).toISOString(), room, code, message, fields };
   });
 }
 
 /** What is known of slots as JSON. */
-export function slotReportView(api: NodeApi, firstSlot: number, count: number): View {
-  const { sinceMs, slots, switches, branches } = api.slotReport(firstSlot, count);
+export function slotReportView({ sinceMs, slots, switches, branches }: SlotReport): View {
   const instant = (timeMs: number): string => new Date(timeMs).toISOString();
   return {
     since: instant(sinceMs),

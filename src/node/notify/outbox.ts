@@ -10,7 +10,7 @@ import { dirname } from 'node:path';
 import { readBounded } from '../../config/bounded-file.ts';
 import { messageOf } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
-import { makeFolder } from '../../store/folder.ts';
+import { makeFolder } from '../../store/disk/folder.ts';
 import { checkedLine, contentOf } from '../checked-lines.ts';
 
 /** Events that wait. Beyond, the oldest is given up: a receiver that is away for weeks must not fill the disk. */

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
-import { openMemoryChainStore } from '../../../src/store/open.ts';
+import { openMemoryChainStore } from '../../../src/store/chain/open.ts';
 import { ChainMaker, makeNetwork, verify } from '../../support/chain-maker.ts';
 import { randomTransactions } from '../../support/random-transactions.ts';
 

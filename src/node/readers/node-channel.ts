@@ -1,0 +1,103 @@
+/** A reader's end of the channel: asks the node for what only the node knows, and for no more of it at once than is bounded. */
+
+import type { Clock } from '../../ports/clock.ts';
+import {
+  busy,
+  errorOf,
+  READS_AT_ONCE,
+  READS_WAITING_MAX,
+  WRITES_AT_ONCE,
+  type Call,
+  type FromReader,
+  type Outcome,
+  type Read,
+  type Write,
+} from './messages.ts';
+
+/** Between the answers to some reads and the next: a flood of them takes a small part of the node's time. */
+const REST_MS = 2;
+
+interface Waiting {
+  readonly call: Call<Read>;
+  readonly answer: Promise<unknown>;
+  readonly settle: (outcome: Outcome) => void;
+}
+
+export class NodeChannel {
+  readonly #send: (message: FromReader) => void;
+  readonly #clock: Pick<Clock, 'after'>;
+  /** By what is asked, not asked yet. */
+  readonly #reads = new Map<string, Waiting>();
+  /** Asked, not answered yet. */
+  #asked: readonly Waiting[] = [];
+  #isResting = false;
+  readonly #writes = new Map<number, (outcome: Outcome) => void>();
+  #lastId = 0;
+
+  constructor(send: (message: FromReader) => void, clock: Pick<Clock, 'after'>) {
+    this.#send = send;
+    this.#clock = clock;
+  }
+
+  /**
+   * As of a moment after the call.
+   *
+   * @throws ProtocolError `NODE_BUSY`, or as the node does
+   */
+  async read(method: Read, ...args: readonly unknown[]): Promise<unknown> {
+    const name = JSON.stringify([method, args]);
+    const known = this.#reads.get(name);
+    if (known !== undefined) return known.answer;
+    if (this.#reads.size >= READS_WAITING_MAX) throw busy();
+    const { promise, settle } = settled();
+    this.#reads.set(name, { call: { method, args }, answer: promise, settle });
+    this.#ask();
+    return promise;
+  }
+
+  /** @throws ProtocolError `NODE_BUSY`, or as the node does */
+  async write(method: Write, ...args: readonly unknown[]): Promise<unknown> {
+    if (this.#writes.size >= WRITES_AT_ONCE) throw busy();
+    const id = (this.#lastId += 1);
+    const { promise, settle } = settled();
+    this.#writes.set(id, settle);
+    this.#send({ kind: 'write', id, call: { method, args } });
+    return promise;
+  }
+
+  answered(outcomes: readonly Outcome[]): void {
+    const asked = this.#asked;
+    this.#asked = [];
+    for (const [at, { settle }] of asked.entries()) settle(outcomes[at] ?? { value: undefined });
+    this.#isResting = true;
+    this.#clock.after(REST_MS, () => {
+      this.#isResting = false;
+      this.#ask();
+    });
+  }
+
+  done(id: number, outcome: Outcome): void {
+    this.#writes.get(id)?.(outcome);
+    this.#writes.delete(id);
+  }
+
+  #ask(): void {
+    if (this.#isResting || this.#asked.length > 0 || this.#reads.size === 0) return;
+    const next = [...this.#reads].slice(0, READS_AT_ONCE);
+    for (const [name] of next) this.#reads.delete(name);
+    this.#asked = next.map(([, waiting]) => waiting);
+    this.#send({ kind: 'reads', calls: this.#asked.map(({ call }) => call) });
+  }
+}
+
+function settled(): { readonly promise: Promise<unknown>; readonly settle: (outcome: Outcome) => void } {
+  let settle: (outcome: Outcome) => void = () => undefined;
+  const promise = new Promise((resolve, reject) => {
+    settle = (outcome) => {
+      const error = errorOf(outcome);
+      if (error !== undefined) reject(error);
+      else resolve('value' in outcome ? outcome.value : undefined);
+    };
+  });
+  return { promise, settle };
+}

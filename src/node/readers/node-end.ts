@@ -1,0 +1,89 @@
+/** The node's end of the channel to one reader: answers its calls, and tells it what happens. */
+
+import type { LocalNodeApi } from '../../ports/node-api.ts';
+import {
+  busy,
+  failedOutcome,
+  NEWS_WAITING_MAX,
+  outcomeOf,
+  READS,
+  READS_AT_ONCE,
+  WRITES,
+  WRITES_AT_ONCE,
+  type Call,
+  type Outcome,
+  type Received,
+  type ToReader,
+} from './messages.ts';
+
+export class NodeEnd {
+  readonly #api: LocalNodeApi;
+  readonly #send: (message: ToReader) => void;
+  #isReading = false;
+  #writes = 0;
+  /** News wait for the reader to take those before. */
+  #hasNews = false;
+  #isChainChanged = false;
+  #received: Received[] = [];
+
+  constructor(api: LocalNodeApi, send: (message: ToReader) => void) {
+    this.#api = api;
+    this.#send = send;
+  }
+
+  chainChanged(): void {
+    this.#isChainChanged = true;
+    this.#tell();
+  }
+
+  received(received: Received): void {
+    this.#received.push(received);
+    if (this.#received.length > NEWS_WAITING_MAX) this.#received.shift();
+    this.#tell();
+  }
+
+  /** The reader has taken the last news. */
+  taken(): void {
+    this.#hasNews = false;
+    this.#tell();
+  }
+
+  async reads(calls: readonly Call<string>[]): Promise<void> {
+    // A reader asks for no more before it has the answers.
+    if (this.#isReading || calls.length > READS_AT_ONCE) return;
+    this.#isReading = true;
+    const outcomes: Outcome[] = [];
+    for (const call of calls) outcomes.push(await this.#call(READS, call));
+    this.#isReading = false;
+    try {
+      this.#send({ kind: 'answers', outcomes });
+    } catch (error) {
+      // Something among them is no plain data.
+      this.#send({ kind: 'answers', outcomes: outcomes.map(() => failedOutcome(error)) });
+    }
+  }
+
+  async write(id: number, call: Call<string>): Promise<void> {
+    if (this.#writes >= WRITES_AT_ONCE) return void this.#send({ kind: 'done', id, outcome: failedOutcome(busy()) });
+    this.#writes += 1;
+    const outcome = await this.#call(WRITES, call);
+    this.#writes -= 1;
+    this.#send({ kind: 'done', id, outcome });
+  }
+
+  #call(known: readonly (keyof LocalNodeApi)[], { method, args }: Call<string>): Promise<Outcome> {
+    return outcomeOf(() => {
+      const name = known.find((each) => each === method);
+      if (name === undefined) throw new Error(`a reader cannot ask for ${method}`);
+      return (this.#api[name] as (...given: readonly unknown[]) => unknown)(...args);
+    });
+  }
+
+  #tell(): void {
+    if (this.#hasNews || (!this.#isChainChanged && this.#received.length === 0)) return;
+    this.#hasNews = true;
+    this.#send({ kind: 'news', chain: this.#isChainChanged, received: this.#received });
+    this.#isChainChanged = false;
+    this.#received = [];
+  }
+}

@@ -1,0 +1,120 @@
+/** The node as a reader sees it: the chain in its own view of the store, the rest over the channel. */
+
+import { LruMap } from '../../primitives/bounded.ts';
+import type { ChainLog } from '../../ports/chain-log.ts';
+import type {
+  Decision,
+  Forger,
+  ForgingDelegate,
+  NodeApi,
+  NodeIdentity,
+  NodeListener,
+  NodeStatus,
+  PeerEntry,
+  PeerVerdict,
+  PoolEntry,
+  SlotReport,
+  SubmitResult,
+} from '../../ports/node-api.ts';
+import type { ChainQueries, Page } from '../../ports/queries.ts';
+import type { Rules } from '../../protocol/rules.ts';
+import { createChainLog } from '../../store/chain/chain-log.ts';
+import type { ChainReader, Moment } from '../../store/chain/reader.ts';
+import { createQueries } from '../../store/query/queries.ts';
+import { readyOf } from '../node-api.ts';
+import { nextTurn } from '../system.ts';
+import { NEWS_WAITING_MAX, type Received } from './messages.ts';
+import type { NodeChannel } from './node-channel.ts';
+
+export interface ReaderApiParts {
+  readonly rules: Rules;
+  readonly identity: NodeIdentity;
+  readonly reader: ChainReader;
+  readonly channel: NodeChannel;
+}
+
+export interface ReaderApi {
+  readonly api: NodeApi;
+  /** Takes what the node tells. */
+  news(chainChanged: boolean, received: readonly Received[]): void;
+}
+
+/** What is read of a moment. */
+interface View {
+  readonly moment: Moment;
+  readonly chain: ChainQueries;
+  readonly log: ChainLog;
+}
+
+export function createReaderApi({ rules, identity, reader, channel }: ReaderApiParts): ReaderApi {
+  const listeners = new Set<NodeListener>();
+  const receivedAtMs = new LruMap<string, number>(NEWS_WAITING_MAX);
+  const viewOf = (moment: Moment): View => ({
+    moment,
+    chain: heldQueries(createQueries(moment.store, rules.params, { pause: nextTurn }), moment),
+    log: createChainLog(moment.store, { finalizedHeight: (state) => rules.finalizedHeight(state) }).log,
+  });
+  let view = viewOf(reader.current);
+
+  const read = async <T>(...call: Parameters<NodeChannel['read']>): Promise<T> => (await channel.read(...call)) as T;
+  const write = async <T>(...call: Parameters<NodeChannel['write']>): Promise<T> => (await channel.write(...call)) as T;
+  const api: NodeApi = {
+    params: rules.params,
+    identity,
+    get chain() {
+      return view.chain;
+    },
+    get log() {
+      return view.log;
+    },
+    listen: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    transactionJson: (transaction) => rules.codec.transactionToJson(transaction),
+    readyOf,
+    receivedAtOf: (id) => receivedAtMs.get(id),
+    stateDigest() {
+      const { store } = view.moment;
+      const tip = store.tip();
+      return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
+    },
+    status: () => read<NodeStatus>('status'),
+    poolEntries: (state) => read<readonly PoolEntry[]>('poolEntries', state),
+    peers: () => read<readonly PeerEntry[]>('peers'),
+    peerVerdicts: () => read<readonly PeerVerdict[]>('peerVerdicts'),
+    forgers: (limit, offset) => read<Page<Forger>>('forgers', limit, offset),
+    forgingDelegates: () => read<readonly ForgingDelegate[]>('forgingDelegates'),
+    decisions: (limit) => read<readonly Decision[]>('decisions', limit),
+    slotReport: (firstSlot, count) => read<SlotReport>('slotReport', firstSlot, count),
+    figures: () => read<string>('figures'),
+    submitTransaction: (json, client) => write<SubmitResult>('submitTransaction', json, client),
+    submitSignature: (json, client) => write<SubmitResult>('submitSignature', json, client),
+    registerSecondSignature: (...args) => write<SubmitResult>('registerSecondSignature', ...args),
+    setForging: (...args) => write<ForgingDelegate>('setForging', ...args),
+  };
+  return {
+    api,
+    news(chainChanged, received) {
+      for (const { transaction, receivedAtMs: timeMs } of received) {
+        if (timeMs !== undefined) receivedAtMs.set(transaction.id, timeMs);
+        for (const listener of listeners) listener.transactionReceived?.(transaction);
+      }
+      if (!chainChanged) return;
+      reader.move();
+      view = viewOf(reader.current);
+      for (const listener of listeners) listener.chainChanged?.();
+    },
+  };
+}
+
+/** Questions that take more than a turn of the event loop keep their moment until they are answered. */
+function heldQueries(queries: ChainQueries, moment: Moment): ChainQueries {
+  return {
+    ...queries,
+    blocks: (query) => moment.hold(() => queries.blocks(query)),
+    transactions: (query) => moment.hold(() => queries.transactions(query)),
+    voters: (publicKey, query) => moment.hold(() => queries.voters(publicKey, query)),
+    roundForgingStatistics: (...args) => moment.hold(() => queries.roundForgingStatistics(...args)),
+  };
+}

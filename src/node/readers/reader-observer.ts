@@ -1,0 +1,117 @@
+/** What a reader logs and counts: gathered here, told to the node now and then, and told on there as the node's own. */
+
+import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';
+import type { Figure, LogLine, Telling } from './messages.ts';
+
+/** Lines and observed values between two tellings; more are dropped. */
+const LINES_MAX = 500;
+const VALUES_MAX = 10_000;
+
+type Labels = Readonly<Record<string, string>> | undefined;
+
+interface Values {
+  readonly metric: string;
+  readonly labels: Labels;
+  readonly values: number[];
+}
+
+export class ReaderObserver implements Observer {
+  #logs: LogLine[] = [];
+  readonly #counts = new Map<string, Figure>();
+  readonly #gauges = new Map<string, Figure>();
+  readonly #observations = new Map<string, Values>();
+  #values = 0;
+
+  room(): Observer {
+    return this;
+  }
+
+  log(level: LogLevel, code: string, message: string, fields?: LogFields): void {
+    if (this.#logs.length < LINES_MAX) this.#logs.push({ level, code, message, fields: fields && plainFields(fields) });
+  }
+
+  count(metric: string, by = 1, labels?: Labels): void {
+    const name = nameOf(metric, labels);
+    this.#counts.set(name, { metric, labels, value: (this.#counts.get(name)?.value ?? 0) + by });
+  }
+
+  gauge(metric: string, value: number, labels?: Labels): void {
+    this.#gauges.set(nameOf(metric, labels), { metric, labels, value });
+  }
+
+  observe(metric: string, value: number, labels?: Labels): void {
+    if (this.#values >= VALUES_MAX) return;
+    this.#values += 1;
+    const name = nameOf(metric, labels);
+    const known = this.#observations.get(name);
+    if (known === undefined) this.#observations.set(name, { metric, labels, values: [value] });
+    else known.values.push(value);
+  }
+
+  /** What came since it was asked last; undefined for nothing. */
+  take(): Telling | undefined {
+    if (this.#logs.length + this.#counts.size + this.#gauges.size + this.#observations.size === 0) return undefined;
+    const telling: Telling = {
+      logs: this.#logs,
+      counts: [...this.#counts.values()],
+      gauges: [...this.#gauges.values()],
+      observations: [...this.#observations.values()],
+    };
+    this.#logs = [];
+    this.#counts.clear();
+    this.#gauges.clear();
+    this.#observations.clear();
+    this.#values = 0;
+    return telling;
+  }
+}
+
+/** Gauges of all readers: what the node tells is their sum. */
+export class ReaderGauges {
+  readonly #observer: Observer;
+  readonly #byReader = new Map<number, Map<string, Figure>>();
+
+  constructor(observer: Observer) {
+    this.#observer = observer;
+  }
+
+  tell(reader: number, { logs, counts, gauges, observations }: Telling): void {
+    for (const { level, code, message, fields } of logs) {
+      this.#observer.log(level, code, message, { ...fields, reader });
+    }
+    for (const { metric, value, labels } of counts) this.#observer.count(metric, value, labels);
+    for (const { metric, values, labels } of observations) {
+      for (const value of values) this.#observer.observe(metric, value, labels);
+    }
+    const known = this.#byReader.get(reader) ?? new Map<string, Figure>();
+    this.#byReader.set(reader, known);
+    for (const figure of gauges) known.set(nameOf(figure.metric, figure.labels), figure);
+    this.#sum(gauges);
+  }
+
+  /** A reader is gone, and all that it had. */
+  forget(reader: number): void {
+    const known = this.#byReader.get(reader);
+    this.#byReader.delete(reader);
+    if (known !== undefined) this.#sum([...known.values()]);
+  }
+
+  #sum(figures: readonly Figure[]): void {
+    for (const { metric, labels } of figures) {
+      const name = nameOf(metric, labels);
+      const sum = [...this.#byReader.values()].reduce((total, known) => total + (known.get(name)?.value ?? 0), 0);
+      this.#observer.gauge(metric, sum, labels);
+    }
+  }
+}
+
+function nameOf(metric: string, labels: Labels): string {
+  return labels === undefined ? metric : `${metric} ${JSON.stringify(labels)}`;
+}
+
+/** Only what can be sent. */
+function plainFields(fields: LogFields): LogFields {
+  return JSON.parse(
+    JSON.stringify(fields, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
+  ) as LogFields;
+}

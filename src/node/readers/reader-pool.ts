@@ -1,0 +1,235 @@
+/**
+ * The processes that answer HTTP beside the node, over one port that they share. One that ends or hangs is replaced: a new one is
+ * begun at once, and one that hangs is ended when it has not come back for long.
+ */
+
+import cluster, { type Worker } from 'node:cluster';
+import { fileURLToPath } from 'node:url';
+
+import type { HttpServer } from '../../http/app.ts';
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { LocalNodeApi } from '../../ports/node-api.ts';
+import type { Observer } from '../../ports/observer.ts';
+import { programBeside } from '../../workers/job-threads.ts';
+import { errorOf, type FromReader, type ReaderSettings, type ToReader } from './messages.ts';
+import { NodeEnd } from './node-end.ts';
+import { ReaderGauges } from './reader-observer.ts';
+
+const PING_MS = 250;
+/** A reader that answers none of so many in a row hangs: another one is begun beside it. Time alone could be that of the node. */
+const SILENT_PINGS_MAX = 3;
+/** After so many it is ended; until then it may come back, and goes then. */
+const HANGING_PINGS_MAX = 20;
+/** A reader that ends sooner is not replaced at once: something keeps it from running. */
+const SHORT_LIFE_MS = 2_000;
+const REPLACED_AFTER_MS_MIN = 200;
+const REPLACED_AFTER_MS_MAX = 5_000;
+/** Time for answers under way when the pool closes; `HttpServer.close` cuts them after half a second. */
+const CLOSE_MS_MAX = 3_000;
+/** Time for the first start of a reader. */
+const START_MS_MAX = 60_000;
+/** Ceiling of a reader's heap: it ends above that, and is replaced. */
+const HEAP_MB_MAX = 512;
+
+export interface ReaderPoolOptions {
+  readonly processes: number;
+  readonly settings: ReaderSettings;
+  readonly api: LocalNodeApi;
+  readonly clock: Clock;
+  readonly observer: Observer;
+}
+
+interface Reader {
+  readonly worker: Worker;
+  readonly end: NodeEnd;
+  readonly beganMs: number;
+  /** Since it was heard last. */
+  silentPings: number;
+  isReady: boolean;
+  /** Another one was begun for it. */
+  isReplaced: boolean;
+}
+
+type Ports = Awaited<ReturnType<HttpServer['start']>>;
+
+export function createReaderPool({ processes, settings, api, clock, observer }: ReaderPoolOptions): HttpServer {
+  const readers = new Map<number, Reader>();
+  const gauges = new ReaderGauges(observer);
+  let ports: Ports | undefined;
+  let isClosed = false;
+  let shortLives = 0;
+  let pinging: Timer | undefined;
+  const timers = new Set<Timer>();
+
+  const begin = (): Promise<Ports> => {
+    const worker = cluster.fork();
+    const send = (message: ToReader): void => {
+      if (worker.isConnected()) worker.send(message, undefined, () => undefined);
+    };
+    const reader: Reader = {
+      worker,
+      end: new NodeEnd(api, send),
+      ...{ beganMs: clock.nowMs(), silentPings: 0, isReady: false, isReplaced: false },
+    };
+    readers.set(worker.id, reader);
+    return new Promise((resolve, reject) => {
+      worker.on('message', (message: FromReader) => {
+        reader.silentPings = 0;
+        switch (message.kind) {
+          case 'loaded': {
+            // The ports of the first readers are those of all.
+            const { http, ...rest } = settings;
+            const { tls } = http;
+            const given = ports === undefined ? http : { ...http, port: ports.port };
+            const tlsPort = ports?.tlsPort;
+            const secure = tls === undefined || tlsPort === undefined ? {} : { tls: { ...tls, port: tlsPort } };
+            return send({ kind: 'open', settings: { ...rest, http: { ...given, ...secure } } });
+          }
+          case 'ready': {
+            const { kind: _kind, ...found } = message;
+            reader.isReady = true;
+            return resolve(found);
+          }
+          case 'failed':
+            reject(errorOf(message.outcome) ?? new Error('it does not say why'));
+            return worker.process.kill('SIGKILL');
+          case 'reads':
+            return void reader.end.reads(message.calls);
+          case 'write':
+            return void reader.end.write(message.id, message.call);
+          case 'taken':
+            return reader.end.taken();
+          case 'tells':
+            gauges.tell(worker.id, message.telling);
+            return send({ kind: 'heard' });
+          case 'pong':
+            return undefined;
+        }
+      });
+      worker.on('error', () => undefined);
+      worker.on('exit', (code, signal) => {
+        readers.delete(worker.id);
+        gauges.forget(worker.id);
+        reject(new Error(`a process that answers HTTP ended (${signal ?? `exit code ${code}`})`));
+        lost(reader, signal ?? String(code));
+      });
+    });
+  };
+
+  const lost = (reader: Reader, how: string): void => {
+    if (isClosed || ports === undefined) return;
+    observer.log('warn', 'HTTP_READER_LOST', 'A process that answers HTTP ended, and is replaced', {
+      pid: reader.worker.process.pid,
+      how,
+    });
+    const [other] = [...readers.values()].filter(({ isReady }) => isReady);
+    other?.worker.send({ kind: 'sweep' } satisfies ToReader, undefined, () => undefined);
+    if (reader.isReplaced) return;
+    const isShort = clock.nowMs() - reader.beganMs < SHORT_LIFE_MS;
+    shortLives = isShort ? shortLives + 1 : 0;
+    const waitMs = Math.min(REPLACED_AFTER_MS_MAX, REPLACED_AFTER_MS_MIN * 2 ** (shortLives - 1));
+    if (!isShort) return void replace();
+    const timer = clock.after(waitMs, () => {
+      timers.delete(timer);
+      replace();
+    });
+    timers.add(timer);
+  };
+
+  const replace = (): void => {
+    // Its end is told by `exit`, which tries again.
+    if (!isClosed) begin().catch(() => undefined);
+  };
+
+  const ping = (): void => {
+    for (const reader of readers.values()) {
+      if (!reader.isReady) continue;
+      const { silentPings } = reader;
+      reader.silentPings += 1;
+      if (silentPings >= HANGING_PINGS_MAX) {
+        reader.worker.process.kill('SIGKILL');
+        continue;
+      }
+      if (silentPings >= SILENT_PINGS_MAX && !reader.isReplaced && readers.size < 2 * processes) {
+        reader.isReplaced = true;
+        observer.log('warn', 'HTTP_READER_HANGS', 'A process that answers HTTP does not react, and is replaced', {
+          pid: reader.worker.process.pid,
+        });
+        replace();
+      }
+      if (silentPings === 0 && reader.isReplaced) closeOne(reader);
+      reader.worker.send({ kind: 'ping' } satisfies ToReader, undefined, () => undefined);
+    }
+    pinging = clock.after(PING_MS, ping);
+  };
+
+  /** It came back after another was begun for it. */
+  const closeOne = (reader: Reader): void => {
+    if (!reader.worker.isConnected()) return;
+    reader.isReady = false;
+    reader.worker.send({ kind: 'close' } satisfies ToReader, undefined, () => undefined);
+  };
+
+  const stopListening = api.listen({
+    chainChanged: () => {
+      for (const { end } of readers.values()) end.chainChanged();
+    },
+    transactionReceived: (transaction) => {
+      const receivedAtMs = api.receivedAtOf(transaction.id);
+      for (const { end } of readers.values()) end.received({ transaction, receivedAtMs });
+    },
+  });
+
+  const close = async (): Promise<void> => {
+    isClosed = true;
+    stopListening();
+    pinging?.cancel();
+    for (const timer of timers) timer.cancel();
+    const ends = [...readers.values()].map(({ worker }) => ended(worker, clock));
+    await Promise.all(ends);
+  };
+
+  return {
+    async start() {
+      cluster.schedulingPolicy = cluster.SCHED_NONE;
+      cluster.setupPrimary({
+        exec: fileURLToPath(programBeside(import.meta.url, 'reader-program')),
+        args: [],
+        execArgv: [...process.execArgv, `--max-old-space-size=${HEAP_MB_MAX}`],
+        serialization: 'advanced',
+        silent: false,
+      });
+      const tooLate = new Promise<never>((_resolve, reject) => {
+        const timer = clock.after(START_MS_MAX, () => reject(new Error('the processes that answer HTTP do not start')));
+        timers.add(timer);
+      });
+      tooLate.catch(() => undefined);
+      try {
+        // The first alone: where port 0 is asked for, all others listen where it does.
+        const first = await Promise.race([begin(), tooLate]);
+        ports = first;
+        await Promise.race([Promise.all(Array.from({ length: processes - 1 }, () => begin())), tooLate]);
+        for (const timer of timers) timer.cancel();
+        timers.clear();
+        pinging = clock.after(PING_MS, ping);
+        return first;
+      } catch (error) {
+        await close();
+        throw error;
+      }
+    },
+    close,
+  };
+}
+
+async function ended(worker: Worker, clock: Clock): Promise<void> {
+  if (worker.isDead()) return;
+  await new Promise<void>((resolve) => {
+    const timer = clock.after(CLOSE_MS_MAX, () => worker.process.kill('SIGKILL'));
+    worker.on('exit', () => {
+      timer.cancel();
+      resolve();
+    });
+    if (worker.isConnected()) worker.send({ kind: 'close' } satisfies ToReader, undefined, () => undefined);
+  });
+}

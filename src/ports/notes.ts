@@ -1,0 +1,14 @@
+/** The small records that the parts of a node keep in the store beside the chain: never consensus state. */
+
+/** What each note is, by its name; one that ends with a slash stands for all that begin with it. */
+export const NOTES = {
+  'chain/finalized': 'u32, little endian: height that is never taken back (`engine/commit.ts`)',
+  'chain-log-head':
+    'JSON: numbers of the newest and the oldest record of the log, finalized height, id of the tip (`store/chain/chain-log.ts`)',
+  'chain-log/': 'JSON: a record of the log, by its number of 15 digits (`store/chain/chain-log.ts`)',
+  'disk/trial/': 'zeros: whether the disk takes what is written again; removed at once (`engine/disk-watch.ts`)',
+  'peers/book': 'JSON: addresses of peers and what is known of them (`engine/peers/book.ts`)',
+} as const;
+
+/** The name of a note. */
+export type NoteName = { [K in keyof typeof NOTES]: K extends `${string}/` ? `${K}${string}` : K }[keyof typeof NOTES];

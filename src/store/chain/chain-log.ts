@@ -1,0 +1,202 @@
+/**
+ * The log of a chain: each block that comes or goes leaves a numbered record, in the same transaction, so the two cannot
+ * part ways whatever happens between. A reverted block leaves its content too: the chain has it no longer.
+ */
+
+import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
+import type { NoteName } from '../../ports/notes.ts';
+import type { ChainWriter } from '../../ports/store.ts';
+import type { StateReader } from '../../protocol/state.ts';
+import type { Block } from '../../protocol/types.ts';
+import type { StoredChain } from './chain-store.ts';
+
+export interface LoggedChain {
+  /** The store to change the chain by: what goes past it is not logged. */
+  readonly store: StoredChain;
+  readonly log: ChainLog;
+}
+
+export interface ChainLogOptions {
+  /** Height that can never be reverted, as of a state. */
+  readonly finalizedHeight: (state: StateReader) => number;
+  /** Records kept; older ones are forgotten. */
+  readonly recordsMax?: number;
+}
+
+/** Ten days of slots, and some ten megabytes. */
+const RECORDS_MAX = 100_000;
+const HEAD = 'chain-log-head';
+
+interface Head {
+  readonly last: number;
+  readonly floor: number;
+  readonly finalized: number;
+  /** Id of the tip that the newest record left behind. */
+  readonly tipId: string | undefined;
+}
+
+export function createChainLog(inner: StoredChain, options: ChainLogOptions): LoggedChain {
+  const recordsMax = options.recordsMax ?? RECORDS_MAX;
+  let head = openHead(inner, options.finalizedHeight(inner));
+
+  const write = (writer: ChainWriter, kind: ChainRecord['kind'], block: Block): void => {
+    const last = head.last + 1;
+    const finalized = Math.max(head.finalized, options.finalizedHeight(writer));
+    const record: Saved = {
+      kind,
+      height: block.height,
+      blockId: block.id,
+      finalizedBefore: head.finalized,
+      finalizedAfter: finalized,
+      ...(kind === 'reverted' ? { content: contentOf(inner, block) } : {}),
+    };
+    writer.setNote(keyOf(last), bytesOf(record));
+    const floor = Math.max(head.floor, last - recordsMax + 1);
+    for (let old = head.floor; old < floor; old += 1) writer.setNote(keyOf(old), undefined);
+    head = { last, floor, finalized, tipId: writer.tip()?.id };
+    writer.setNote(HEAD, bytesOf(head));
+  };
+
+  const logged = (writer: ChainWriter): ChainWriter => ({
+    ...writer,
+    append: (block, apply) => {
+      writer.append(block, apply);
+      write(writer, 'applied', block);
+    },
+    revert: () => {
+      const block = writer.revert();
+      write(writer, 'reverted', block);
+      return block;
+    },
+  });
+
+  const savedAt = (sequence: number): Saved | undefined => {
+    const note = inner.note(keyOf(sequence));
+    return note === undefined ? undefined : (JSON.parse(Buffer.from(note).toString('utf8')) as Saved);
+  };
+
+  const log: ChainLog = {
+    last: () => head.last,
+    floor: () => head.floor,
+    finalized: () => head.finalized,
+    records(from, limit) {
+      const records: ChainRecord[] = [];
+      for (let sequence = Math.max(from, head.floor); sequence <= head.last && records.length < limit; sequence += 1) {
+        const found = savedAt(sequence);
+        if (found === undefined) continue;
+        const { content: _content, ...record } = found;
+        records.push({ sequence, ...record });
+      }
+      return records;
+    },
+    block({ sequence, height, blockId }) {
+      const block = inner.block(height);
+      if (block?.id === blockId) return block;
+      // Reverted since: by this record, or by a later one.
+      for (let later = sequence; later <= head.last; later += 1) {
+        const found = savedAt(later);
+        if (found?.kind === 'reverted' && found.blockId === blockId) return blockOf(inner, found.content);
+      }
+      return undefined;
+    },
+  };
+  const store = delegating(
+    inner,
+    logged,
+    () => head,
+    (before) => (head = before),
+  );
+  return { store, log };
+}
+
+/**
+ * Where the log stands. A tool that changed the chain past the log leaves a gap: one number that no record has, so that
+ * readers of before learn that they missed something.
+ */
+function openHead(inner: StoredChain, finalized: number): Head {
+  const tipId = inner.tip()?.id;
+  const saved = inner.note(HEAD);
+  if (saved === undefined) return { last: 0, floor: 1, finalized, tipId };
+  const head = JSON.parse(Buffer.from(saved).toString('utf8')) as Head;
+  if (head.tipId === tipId) return head;
+  return { last: head.last + 1, floor: head.last + 2, finalized: Math.max(head.finalized, finalized), tipId };
+}
+
+interface Saved extends Omit<ChainRecord, 'sequence'> {
+  /** Header and transactions in their stored form, base64. */
+  readonly content?: readonly string[];
+}
+
+function keyOf(sequence: number): NoteName {
+  return `chain-log/${sequence.toString().padStart(15, '0')}`;
+}
+
+function bytesOf(value: object): Buffer {
+  return Buffer.from(JSON.stringify(value), 'utf8');
+}
+
+function contentOf({ codec }: StoredChain, { transactions, ...header }: Block): readonly string[] {
+  const parts = [
+    codec.encodeHeader(header),
+    ...transactions.map((transaction) => codec.encodeTransaction(transaction)),
+  ];
+  return parts.map((bytes) => Buffer.from(bytes).toString('base64'));
+}
+
+function blockOf({ codec }: StoredChain, content: readonly string[] | undefined): Block | undefined {
+  const [header, ...transactions] = (content ?? []).map((text) => Buffer.from(text, 'base64'));
+  if (header === undefined) return undefined;
+  return { ...codec.decodeHeader(header), transactions: transactions.map((bytes) => codec.decodeTransaction(bytes)) };
+}
+
+/** The same store with logged transactions; the head of the log falls back with a transaction that fails. */
+function delegating(
+  inner: StoredChain,
+  logged: (writer: ChainWriter) => ChainWriter,
+  head: () => Head,
+  restore: (before: Head) => void,
+): StoredChain {
+  const transact = <T>(work: (writer: ChainWriter) => T): T => {
+    const before = head();
+    try {
+      return inner.transact((writer) => work(logged(writer)));
+    } catch (error) {
+      restore(before);
+      throw error;
+    }
+  };
+  return {
+    transact,
+    tables: inner.tables,
+    codec: inner.codec,
+    shortListMax: inner.shortListMax,
+    snapshot: () => inner.snapshot(),
+    get indexesBehind() {
+      return inner.indexesBehind;
+    },
+    postponeIndexes: () => inner.postponeIndexes(),
+    catchUp: (limits) => inner.catchUp(limits),
+    checkState: () => inner.checkState(),
+    undoDamage: (recordsMax) => inner.undoDamage(recordsMax),
+    damaged: inner.damaged,
+    account: (address) => inner.account(address),
+    delegate: (publicKey) => inner.delegate(publicKey),
+    delegateKeyByUsername: (username) => inner.delegateKeyByUsername(username),
+    delegates: () => inner.delegates(),
+    roundList: (index) => inner.roundList(index),
+    ledger: () => inner.ledger(),
+    fact: (name) => inner.fact(name),
+    header: (height) => inner.header(height),
+    hasTransaction: (id) => inner.hasTransaction(id),
+    tip: () => inner.tip(),
+    block: (height) => inner.block(height),
+    heightOf: (id) => inner.heightOf(id),
+    transactionPlace: (id) => inner.transactionPlace(id),
+    transaction: (place) => inner.transaction(place),
+    note: (key) => inner.note(key),
+    noteKeys: (prefix) => inner.noteKeys(prefix),
+    stateDigest: () => inner.stateDigest(),
+    undoFloor: () => inner.undoFloor(),
+    close: () => inner.close(),
+  };
+}

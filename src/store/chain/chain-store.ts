@@ -1,0 +1,373 @@
+/**
+ * The chain and its state on ordered keys. A block comes and goes whole: state, undo record, indexes and counters in one
+ * transaction of the keys below. What is kept in memory beside them is dropped when a transaction fails.
+ */
+
+import { createHash } from 'node:crypto';
+
+import { LruMap } from '../../primitives/bounded.ts';
+import { isU64Decimal } from '../../primitives/bytes.ts';
+import { assert, ProtocolError } from '../../primitives/errors.ts';
+import type { NoteName } from '../../ports/notes.ts';
+import type { ChainStore, ChainWriter, TransactionPlace } from '../../ports/store.ts';
+import type { Codec } from '../../protocol/rules.ts';
+import { StateOverlay, type Account, type Delegate, type StateWriter } from '../../protocol/state.ts';
+import type {
+  Address,
+  Block,
+  BlockHeader,
+  BlockId,
+  PublicKey,
+  Transaction,
+  TransactionId,
+} from '../../protocol/types.ts';
+import { BlockTables } from './block-tables.ts';
+import type { CountedKeyValue } from '../index/counted.ts';
+import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
+import type { CatchUpLimits } from '../index/late-indexes.ts';
+import { STATE_TABLES, TABLES } from '../tables/layout.ts';
+import { KeptChecksum, type StateCheck, type StateKeys } from './kept-checksum.ts';
+import { storeDamaged } from '../disk/environment.ts';
+import { isU32 } from '../tables/ordered-bytes.ts';
+import { StateTables } from './state-tables.ts';
+import type { Overwritten } from './undo.ts';
+import { undoChanged, UndoRecords } from './undo-records.ts';
+
+/** Headers in memory: more than the generations look back, so that the rules seldom touch the disk. */
+export const HEADERS_CACHED_MAX = 1024;
+
+/** The chain store, with its keys open to the queries of this room. */
+export interface StoredChain extends ChainStore {
+  readonly tables: KeyValueReader;
+  readonly codec: Codec;
+  /** Items of a list of transactions that is not kept sorted (transaction-lists.ts). */
+  readonly shortListMax: number;
+  /** The store as of now, for reading, until its `close` or that of this one. */
+  snapshot(): StoredChain;
+  /**
+   * Blocks and transactions that the indexes of transactions lack. Ids are found all the same; what asks the other indexes has
+   * to wait until there are none.
+   */
+  readonly indexesBehind: number;
+  /** From here on the indexes of transactions fall behind with each block that is appended, until `catchUp`. */
+  postponeIndexes(): void;
+  /**
+   * Writes what the indexes of transactions lack, in transactions that end soon: one for each step. Nothing may be appended
+   * before the last. A store that is left before that catches up when it is opened again.
+   *
+   * @param limits as many as memory has room for unless told
+   */
+  catchUp(limits?: CatchUpLimits): Iterable<void>;
+  /** Begins to compare the state with its checksum. One check at a time: who begins another leaves the one before. */
+  checkState(): StateCheck;
+  /**
+   * Why a block could not be reverted: an undo record that is not what was written.
+   *
+   * @param recordsMax so many are looked at, those of the highest blocks; all unless told
+   */
+  undoDamage(recordsMax?: number): string | undefined;
+  /** Resolves when a block was to be reverted whose undo record is not what was written. */
+  readonly damaged: Promise<ProtocolError>;
+}
+
+export class KeyValueChainStore implements StoredChain {
+  readonly tables: KeyValueReader;
+  readonly codec: Codec;
+  readonly shortListMax: number;
+  readonly #keyValue: CountedKeyValue;
+  readonly #state: StateTables;
+  readonly #blocks: BlockTables;
+  readonly #checksum: KeptChecksum;
+  readonly #headers = new LruMap<number, BlockHeader>(HEADERS_CACHED_MAX);
+  #tip: BlockHeader | undefined;
+  /** Writes of the block that is being applied. */
+  #overlay: StateOverlay | undefined;
+  readonly #undo: UndoRecords;
+  readonly #directory: string;
+  readonly damaged: Promise<ProtocolError>;
+  readonly #tellDamage: (error: ProtocolError) => void;
+
+  /** @param directory names the place of a damaged store */
+  constructor(keyValue: CountedKeyValue, codec: Codec, shortListMax: number, directory: string) {
+    this.#keyValue = keyValue;
+    this.tables = keyValue;
+    this.codec = codec;
+    this.shortListMax = shortListMax;
+    this.#state = new StateTables(keyValue);
+    this.#blocks = new BlockTables(keyValue, codec, shortListMax);
+    this.#checksum = new KeptChecksum(keyValue);
+    this.#undo = new UndoRecords(keyValue);
+    this.#directory = directory;
+    let tell: (error: ProtocolError) => void = () => undefined;
+    this.damaged = new Promise((resolve) => (tell = resolve));
+    this.#tellDamage = tell;
+    this.#tip = this.#lastHeader();
+  }
+
+  // ---- state ----------------------------------------------------------------------------------------------------------
+
+  account(address: Address): Account | undefined {
+    return (this.#overlay ?? this.#state).account(address);
+  }
+
+  delegate(publicKey: PublicKey): Delegate | undefined {
+    return (this.#overlay ?? this.#state).delegate(publicKey);
+  }
+
+  delegateKeyByUsername(username: string): PublicKey | undefined {
+    return (this.#overlay ?? this.#state).delegateKeyByUsername(username);
+  }
+
+  delegates(): Iterable<Delegate> {
+    return (this.#overlay ?? this.#state).delegates();
+  }
+
+  roundList(index: number): readonly PublicKey[] | undefined {
+    return (this.#overlay ?? this.#state).roundList(index);
+  }
+
+  ledger(): Uint8Array | undefined {
+    return (this.#overlay ?? this.#state).ledger();
+  }
+
+  fact(name: string): string | undefined {
+    return (this.#overlay ?? this.#state).fact(name);
+  }
+
+  // ---- chain ----------------------------------------------------------------------------------------------------------
+
+  tip(): BlockHeader | undefined {
+    return this.#tip;
+  }
+
+  header(height: number): BlockHeader | undefined {
+    if (height === this.#tip?.height) return this.#tip;
+    const cached = this.#headers.get(height);
+    if (cached !== undefined) return cached;
+    const bytes = isU32(height) ? this.#keyValue.get(TABLES.headers.key(height)) : undefined;
+    if (bytes === undefined) return undefined;
+    const header = this.codec.decodeHeader(bytes);
+    this.#headers.set(height, header);
+    return header;
+  }
+
+  block(height: number): Block | undefined {
+    const header = this.header(height);
+    return header === undefined ? undefined : this.#blocks.block(header);
+  }
+
+  heightOf(id: BlockId): number | undefined {
+    return isU64Decimal(id) ? this.#blocks.heightOf(id) : undefined;
+  }
+
+  hasTransaction(id: TransactionId): boolean {
+    return this.transactionPlace(id) !== undefined;
+  }
+
+  transactionPlace(id: TransactionId): TransactionPlace | undefined {
+    return isU64Decimal(id) ? this.#blocks.transactionPlace(id) : undefined;
+  }
+
+  transaction(place: TransactionPlace): Transaction | undefined {
+    return this.#blocks.transaction(place);
+  }
+
+  // ---- the rest of the store ------------------------------------------------------------------------------------------
+
+  transact<T>(work: (writer: ChainWriter) => T): T {
+    const tip = this.#tip;
+    const ledger = this.#state.ledger();
+    try {
+      return this.#keyValue.transact((plain) => {
+        const writer = this.#checksum.over(plain);
+        const result = work(this.#writer(writer));
+        assert(!isThenable(result), 'a transaction of the store is synchronous');
+        this.#state.flush(writer);
+        this.#checksum.save(plain);
+        this.#blocks.flush(writer);
+        this.#undo.save(plain);
+        return result;
+      });
+    } catch (error) {
+      this.#overlay = undefined;
+      this.#tip = tip;
+      this.#headers.clear();
+      this.#state.forget(ledger);
+      this.#undo.drop();
+      this.#blocks.forget();
+      this.#checksum.forget();
+      throw error;
+    }
+  }
+
+  note(key: NoteName): Uint8Array | undefined {
+    return this.#keyValue.get(TABLES.notes.key(key));
+  }
+
+  noteKeys(prefix: string): readonly string[] {
+    const keys = this.#keyValue.keys(TABLES.notes.range(prefix as NoteName));
+    return Array.from(keys, (key) => TABLES.notes.read(key)[0]);
+  }
+
+  stateDigest(): string {
+    const hash = createHash('sha256');
+    const size = Buffer.allocUnsafe(8);
+    for (const table of STATE_TABLES) {
+      for (const { key, value } of this.#keyValue.entries(TABLES[table].all)) {
+        // Sizes stand before the bytes, so that no two states can run together into the same text.
+        size.writeUInt32BE(key.length, 0);
+        size.writeUInt32BE(value.length, 4);
+        hash.update(size).update(key).update(value);
+      }
+    }
+    return hash.digest('hex');
+  }
+
+  undoFloor(): number | undefined {
+    return this.#undo.floor();
+  }
+
+  snapshot(): StoredChain {
+    assert(this.#overlay === undefined, 'a snapshot is of what was committed');
+    return new KeyValueChainStore(this.#keyValue.snapshot(), this.codec, this.shortListMax, this.#directory);
+  }
+
+  get indexesBehind(): number {
+    return this.#blocks.indexes.behind;
+  }
+
+  postponeIndexes(): void {
+    this.#blocks.indexes.postpone();
+  }
+
+  catchUp(limits?: CatchUpLimits): Iterable<void> {
+    return this.#blocks.indexes.catchUp(this.#keyValue, limits);
+  }
+
+  checkState(): StateCheck {
+    return this.#checksum.check();
+  }
+
+  undoDamage(recordsMax = Infinity): string | undefined {
+    const height = this.#undo.firstDamaged(recordsMax);
+    return height === undefined ? undefined : undoChanged(height);
+  }
+
+  close(): Promise<void> {
+    return this.#keyValue.close();
+  }
+
+  // ---- writing --------------------------------------------------------------------------------------------------------
+
+  #writer(keys: StateKeys): ChainWriter {
+    const applied = (): StateWriter => {
+      assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be taken back');
+      return this.#overlay;
+    };
+    return {
+      account: (address) => this.account(address),
+      delegate: (publicKey) => this.delegate(publicKey),
+      delegateKeyByUsername: (username) => this.delegateKeyByUsername(username),
+      delegates: () => this.delegates(),
+      roundList: (index) => this.roundList(index),
+      ledger: () => this.ledger(),
+      fact: (name) => this.fact(name),
+      header: (height) => this.header(height),
+      hasTransaction: (id) => this.hasTransaction(id),
+      tip: () => this.tip(),
+      block: (height) => this.block(height),
+      heightOf: (id) => this.heightOf(id),
+      transactionPlace: (id) => this.transactionPlace(id),
+      transaction: (place) => this.transaction(place),
+      setAccount: (account) => applied().setAccount(account),
+      setDelegate: (delegate) => applied().setDelegate(delegate),
+      setRoundList: (index, list) => applied().setRoundList(index, list),
+      setLedger: (ledger) => applied().setLedger(ledger),
+      setFact: (name, value) => applied().setFact(name, value),
+      append: (block, apply) => this.#append(keys, block, apply),
+      revert: () => this.#revert(keys),
+      forgetUndo: (upToHeight) => this.#undo.forgetUpTo(keys, upToHeight),
+      setNote: (key, value) => {
+        if (value === undefined) keys.remove(TABLES.notes.key(key));
+        else keys.put(TABLES.notes.key(key), value);
+      },
+    };
+  }
+
+  #append(keys: KeyValueWriter, block: Block, apply: (state: StateWriter) => void): void {
+    assert(this.#overlay === undefined, 'blocks are appended one after the other');
+    assert(block.height === (this.#tip?.height ?? 0) + 1, 'a block is appended right above the tip');
+    assert(this.#tip === undefined || block.previousBlockId === this.#tip.id, 'a block is appended to its parent');
+    const overlay = new StateOverlay(this.#belowOverlay());
+    this.#overlay = overlay;
+    apply(overlay);
+    this.#overlay = undefined;
+
+    const overwritten = this.#state.save(keys, overlay.changes());
+    const header = this.#blocks.append(keys, block);
+    // The genesis block is what all agree on: it is never taken back.
+    if (block.height > 1) this.#undo.add(block.height, overwritten);
+    if (this.#tip !== undefined) this.#headers.set(this.#tip.height, this.#tip);
+    this.#tip = header;
+  }
+
+  #revert(keys: StateKeys): Block {
+    assert(this.#overlay === undefined, 'nothing is reverted while a block is applied');
+    const tip = this.#tip;
+    if (tip === undefined || tip.height === 1) {
+      throw new ProtocolError('GENESIS_NOT_REVERTIBLE', {}, 'The genesis block cannot be reverted.');
+    }
+    const overwritten = this.#overwrittenBy(tip.height);
+    if (overwritten === undefined) {
+      throw new ProtocolError(
+        'UNDO_RECORD_MISSING',
+        { height: tip.height, blockId: tip.id },
+        `Block ${tip.id} at height ${tip.height} cannot be reverted: its undo record is no longer kept.`,
+      );
+    }
+    const block = this.#blocks.block(tip);
+    this.#state.restore(keys, overwritten);
+    this.#blocks.removeLast(keys, block);
+    this.#undo.remove(keys, tip.height);
+    const parent = this.header(tip.height - 1);
+    assert(parent !== undefined, 'the parent of a block above genesis is stored');
+    this.#headers.delete(tip.height);
+    this.#tip = parent;
+    return block;
+  }
+
+  /** @throws ProtocolError `STORE_DAMAGED` for a record that is not what was written */
+  #overwrittenBy(height: number): readonly Overwritten[] | undefined {
+    const undo = this.#undo.read(height);
+    if (undo !== 'damaged') return undo;
+    const error = storeDamaged(this.#directory, undoChanged(height));
+    this.#tellDamage(error);
+    throw error;
+  }
+
+  /** What the overlay of a block lies on: the tables themselves, whatever overlay is in use. */
+  #belowOverlay(): ConstructorParameters<typeof StateOverlay>[0] {
+    const state = this.#state;
+    return {
+      account: (address) => state.account(address),
+      delegate: (publicKey) => state.delegate(publicKey),
+      delegateKeyByUsername: (username) => state.delegateKeyByUsername(username),
+      delegates: () => state.delegates(),
+      roundList: (index) => state.roundList(index),
+      ledger: () => state.ledger(),
+      fact: (name) => state.fact(name),
+      header: (height) => this.header(height),
+      hasTransaction: (id) => this.hasTransaction(id),
+    };
+  }
+
+  #lastHeader(): BlockHeader | undefined {
+    const range = { ...TABLES.headers.all, reverse: true, limit: 1 };
+    const [last] = this.#keyValue.entries(range);
+    return last === undefined ? undefined : this.codec.decodeHeader(last.value);
+  }
+}
+
+function isThenable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}

@@ -1,0 +1,246 @@
+/** Opens a chain store, and refuses one that another network, generation or layout has written. */
+
+import type { Clock } from '../../ports/clock.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { ChainParams } from '../../protocol/params.ts';
+import type { Codec } from '../../protocol/rules.ts';
+import { KeyValueChainStore, type StoredChain } from './chain-store.ts';
+import { CountedKeyValue } from '../index/counted.ts';
+import type { KeyValue } from '../tables/key-value.ts';
+import {
+  LAYOUT_VERSION,
+  layoutOf,
+  layoutText,
+  META_ACCOUNTS,
+  META_GENERATION,
+  META_LAYOUT,
+  META_NETWORK,
+  META_PARAMS,
+  TABLES,
+} from '../tables/layout.ts';
+import { storeDamaged } from '../disk/environment.ts';
+import { openLmdb, openLmdbSnapshot } from '../disk/lmdb.ts';
+import { SHORT_LIST_ITEMS_MAX } from '../index/transaction-lists.ts';
+import { MemoryKeyValue } from '../disk/memory.ts';
+import { paramsPin, pinDifferences } from './params-pin.ts';
+import { FIRST_LAYOUT_READ, isLayoutRead, isOlder, upgradeStore } from './upgrade.ts';
+import { upgradedView } from './upgraded-view.ts';
+
+export interface MemoryChainStoreOptions {
+  readonly codec: Codec;
+  readonly params: ChainParams;
+  /** Items of a list that is not kept sorted; the same for the life of a store. Tests take few. */
+  readonly shortListMax?: number;
+}
+
+export interface ChainStoreOptions extends MemoryChainStoreOptions {
+  /** Folder of the store, which shares it with nothing else. */
+  readonly directory: string;
+  /** Default true; false refuses a folder that holds no store yet. */
+  readonly create?: boolean;
+  /** Default true; false for a store that is thrown away: its writes need not be on the disk when they return. */
+  readonly durable?: boolean;
+  /** For a folder that other containers may reach too: lets them see, and see from, who holds it. */
+  readonly clock?: Clock;
+  /** Told before a store of an earlier layout is brought up to this one: some seconds for a long chain, a minute for a very long. */
+  readonly onUpgrade?: (layout: string) => void;
+}
+
+/**
+ * Opens the store of a folder and holds it until `close`. Indexes that a killed process left behind are written first, which
+ * takes some seconds at most, and a store of an earlier layout is brought up to this one.
+ *
+ * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_NOT_ALLOWED`, `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`,
+ *   `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`, `STORE_PARAMS_MISMATCH`, each with a message that says what to do
+ */
+export async function openChainStore({
+  codec,
+  params,
+  directory,
+  create,
+  durable,
+  clock,
+  onUpgrade,
+  ...options
+}: ChainStoreOptions): Promise<StoredChain> {
+  const keyValue = openLmdb(directory, create ?? true, durable, clock);
+  try {
+    const store = chainStoreOver(keyValue, { codec, params, ...options }, directory, onUpgrade);
+    refuseChangedState(store, directory);
+    for (const _ of store.catchUp()) continue;
+    return store;
+  } catch (error) {
+    await keyValue.close();
+    throw error;
+  }
+}
+
+/**
+ * Reads the store of a folder as of this moment, also while a node holds it. It cannot be written to.
+ *
+ * @throws ProtocolError as `openChainStore`, but `STORE_IN_USE_ELSEWHERE` in place of `STORE_IN_USE`
+ */
+export async function openChainSnapshot(
+  options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory' | 'clock'>,
+): Promise<StoredChain> {
+  const { directory, clock } = options;
+  const keyValue = openLmdbSnapshot(directory, clock);
+  try {
+    return readChainStore(keyValue, options);
+  } catch (error) {
+    await keyValue.close();
+    throw error;
+  }
+}
+
+/**
+ * A chain store over keys that are read as of one moment.
+ *
+ * @param options `directory` names the place in refusals
+ * @throws ProtocolError as `openChainSnapshot`
+ */
+export function readChainStore(
+  keyValue: KeyValue,
+  { directory, ...options }: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>,
+): StoredChain {
+  const [first] = keyValue.keys({ gte: Buffer.from([0]), lt: Buffer.from([255]), limit: 1 });
+  if (first === undefined) {
+    throw new ProtocolError('STORE_MISSING', { directory }, `The chain store in ${directory} holds no chain yet.`);
+  }
+  claim(keyValue, options.params, directory);
+  return claimedStore(isOlder(keyValue) ? upgradedView(keyValue) : keyValue, options, directory);
+}
+
+/**
+ * Compares the whole state with its checksum, a second for a million accounts, then each undo record with its own.
+ *
+ * @param directory names the place in the refusal
+ * @throws ProtocolError `STORE_DAMAGED` for a state or an undo record that is not what was written
+ */
+export function refuseChangedState(store: StoredChain, directory: string): void {
+  const damage = store.checkState().finish() ? store.undoDamage() : STATE_CHANGED;
+  if (damage !== undefined) throw storeDamaged(directory, damage);
+}
+
+/** Why a store is damaged whose state has another checksum. */
+export const STATE_CHANGED =
+  'its state is not what was written, as the checksum shows: bytes of an account, a delegate, a round or of finality were changed ' +
+  'on the disk (`bloomery verify` names the first)';
+
+/** A store that lives as long as its object. */
+export function openMemoryChainStore(options: MemoryChainStoreOptions): StoredChain {
+  return chainStoreOver(new MemoryKeyValue(), options, 'memory');
+}
+
+/**
+ * A chain store over keys that are open already, brought up to this layout.
+ *
+ * @param directory names the place in refusals
+ * @throws ProtocolError as `openChainStore` when the keys are another network's
+ */
+export function chainStoreOver(
+  keyValue: KeyValue,
+  options: MemoryChainStoreOptions,
+  directory: string,
+  onUpgrade?: (layout: string) => void,
+): StoredChain {
+  claim(keyValue, options.params, directory);
+  if (isOlder(keyValue)) {
+    onUpgrade?.(layoutOf(metaOf(keyValue, META_LAYOUT) ?? '').layout);
+    upgradeStore(keyValue);
+  }
+  return claimedStore(keyValue, options, directory);
+}
+
+/** A chain store over keys that are known to be this network's, and of this layout. */
+export function claimedStore(
+  keyValue: KeyValue,
+  { codec, shortListMax = SHORT_LIST_ITEMS_MAX }: MemoryChainStoreOptions,
+  directory: string,
+): StoredChain {
+  return new KeyValueChainStore(new CountedKeyValue(keyValue), codec, shortListMax, directory);
+}
+
+/** Marks an empty store as this network's; refuses one with other marks. */
+function claim(keyValue: KeyValue, params: ChainParams, directory: string): void {
+  const text = metaOf(keyValue, META_LAYOUT);
+  if (text === undefined) {
+    const isForeign = keyValue.count({ gte: Buffer.from([0]), lt: Buffer.from([255]) }) > 0;
+    if (isForeign) {
+      throw new ProtocolError(
+        'STORE_UNREADABLE',
+        { directory },
+        `${directory} holds a database that is not a chain store. Give this node another data directory.`,
+      );
+    }
+    keyValue.transact((writer) => {
+      const zero = Buffer.alloc(8);
+      writer.put(TABLES.meta.key(META_LAYOUT), Buffer.from(layoutText(undefined)));
+      writer.put(TABLES.meta.key(META_GENERATION), Buffer.from(String(params.generation)));
+      writer.put(TABLES.meta.key(META_NETWORK), Buffer.from(networkOf(params)));
+      writer.put(TABLES.meta.key(META_PARAMS), Buffer.from(paramsPin(params)));
+      writer.put(TABLES.meta.key(META_ACCOUNTS), zero);
+    });
+    return;
+  }
+  const { layout } = layoutOf(text);
+  if (!isLayoutRead(Number(layout))) {
+    throw new ProtocolError(
+      'STORE_LAYOUT_MISMATCH',
+      { directory, found: layout, expected: LAYOUT_VERSION },
+      `The chain store in ${directory} has layout ${layout}, and this version of the node reads layouts ${FIRST_LAYOUT_READ} to ${LAYOUT_VERSION}; ` +
+        `nothing was changed. ${adviceOn(Number(layout))}`,
+    );
+  }
+  const generation = metaOf(keyValue, META_GENERATION);
+  if (generation !== String(params.generation)) {
+    throw new ProtocolError(
+      'STORE_GENERATION_MISMATCH',
+      { directory, found: generation, expected: params.generation },
+      `The chain store in ${directory} belongs to generation ${generation ?? 'unknown'}, and this network is generation ` +
+        `${params.generation}. Give this node another data directory, or remove the folder to begin anew.`,
+    );
+  }
+  const network = metaOf(keyValue, META_NETWORK);
+  if (network !== networkOf(params)) {
+    throw new ProtocolError(
+      'STORE_NETWORK_MISMATCH',
+      { directory, found: network, expected: networkOf(params) },
+      `The chain store in ${directory} belongs to another network (genesis block, nethash and network identifier ` +
+        `${network ?? 'unknown'} instead of ${networkOf(params)}). Give this node another data directory, or remove the ` +
+        'folder to begin anew.',
+    );
+  }
+  refuseOtherParams(metaOf(keyValue, META_PARAMS) ?? '', params, directory);
+}
+
+function adviceOn(layout: number): string {
+  if (layout > LAYOUT_VERSION) return 'A newer version of the node has written it: run that one.';
+  return (
+    'To keep the chain, write it to a file with the version that wrote it (bloomery export FILE), move the folder away and ' +
+    'take it over with this version (bloomery import FILE). Else move the folder away and restore a snapshot of this ' +
+    'version, or let the node download the chain again. The record of signatures beside the folder stays as it is.'
+  );
+}
+
+/** The state of a store follows from its blocks only under the rules that they were applied under. */
+function refuseOtherParams(found: string, params: ChainParams, directory: string): void {
+  const expected = paramsPin(params);
+  if (found === expected) return;
+  const differences = pinDifferences(found, expected);
+  throw new ProtocolError(
+    'STORE_PARAMS_MISMATCH',
+    { directory, differences },
+    `The chain store in ${directory} was written under other parameters of this network (${differences.join('; ')}). ` +
+      'Start it with the network folder that it was written with, give this node another data directory, or remove the ' +
+      'folder to begin anew.',
+  );
+}
+
+function networkOf(params: ChainParams): string {
+  return `${params.genesisBlockId} ${params.nethash} ${params.networkIdentifier}`;
+}
+
+function metaOf(keyValue: KeyValue, name: string): string | undefined {
+  return keyValue.get(TABLES.meta.key(name))?.toString('utf8');
+}

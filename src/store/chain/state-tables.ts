@@ -1,0 +1,270 @@
+/**
+ * The tables of consensus state, with their indexes, and the decoded values that are kept in memory. A transaction of the
+ * store writes each account, each delegate and the ledger once, at its end (`flush`), however many of its blocks changed
+ * them: until then the changes stand in memory, where all reads of this room look first.
+ */
+
+import { LruMap } from '../../primitives/bounded.ts';
+import type { Account, Delegate, StateChanges } from '../../protocol/state.ts';
+import type { Address, PublicKey } from '../../protocol/types.ts';
+import { AccountCache } from './account-cache.ts';
+import { accountEntryChanges, sameTexts } from '../index/indexes.ts';
+import type { StateKeys } from './kept-checksum.ts';
+import { compareKeys, KeyRun } from '../index/key-run.ts';
+import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
+import { META_ACCOUNTS, TABLES } from '../tables/layout.ts';
+import { EMPTY, isU32 } from '../tables/ordered-bytes.ts';
+import {
+  decodeAccount,
+  decodeDelegate,
+  decodeKeys,
+  encodeAccount,
+  encodeDelegate,
+  encodeKeys,
+} from '../tables/records.ts';
+import type { Overwritten, OverwrittenAccount, OverwrittenDelegate, OverwrittenValues } from './undo.ts';
+
+/** Delegates in memory, about 500 bytes each. */
+export const DELEGATES_CACHED_MAX = 4096;
+/** Round lists in memory: those of the running rounds. */
+const ROUND_LISTS_CACHED_MAX = 8;
+
+const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
+
+export class StateTables {
+  readonly #keys: KeyValueReader;
+  readonly #accounts = new AccountCache((address) => this.#storedAccount(address));
+  readonly #delegates = new LruMap<PublicKey, Delegate>(DELEGATES_CACHED_MAX);
+  /** Only delegates that stand in the tables already, so that a walk over those meets all there are. */
+  readonly #unsavedDelegates = new Map<PublicKey, Delegate>();
+  readonly #roundLists = new LruMap<number, readonly PublicKey[]>(ROUND_LISTS_CACHED_MAX);
+  #ledger: Uint8Array | undefined;
+  #isLedgerSaved = true;
+
+  constructor(keys: KeyValueReader) {
+    this.#keys = keys;
+    this.#ledger = keys.get(TABLES.ledger.key());
+  }
+
+  account(address: Address): Account | undefined {
+    return this.#accounts.get(address);
+  }
+
+  delegate(publicKey: PublicKey): Delegate | undefined {
+    const known = this.#unsavedDelegates.get(publicKey) ?? this.#delegates.get(publicKey);
+    if (known !== undefined) return known;
+    if (!PUBLIC_KEY_TEXT.test(publicKey)) return undefined;
+    const bytes = this.#keys.get(TABLES.delegates.key(publicKey));
+    if (bytes === undefined) return undefined;
+    const delegate = decodeDelegate(publicKey, bytes);
+    this.#delegates.set(publicKey, delegate);
+    return delegate;
+  }
+
+  delegateKeyByUsername(username: string): PublicKey | undefined {
+    return this.#keys.get(TABLES.usernames.key(username))?.toString('hex');
+  }
+
+  *delegates(): Iterable<Delegate> {
+    for (const { key, value } of this.#keys.entries(TABLES.delegates.all)) {
+      const [publicKey] = TABLES.delegates.read(key);
+      const known = this.#unsavedDelegates.get(publicKey) ?? this.#delegates.get(publicKey);
+      yield known ?? decodeDelegate(publicKey, value);
+    }
+  }
+
+  roundList(index: number): readonly PublicKey[] | undefined {
+    const cached = this.#roundLists.get(index);
+    if (cached !== undefined) return cached;
+    const bytes = isU32(index) ? this.#keys.get(TABLES.roundLists.key(index)) : undefined;
+    if (bytes === undefined) return undefined;
+    const list = decodeKeys(bytes);
+    this.#roundLists.set(index, list);
+    return list;
+  }
+
+  ledger(): Uint8Array | undefined {
+    return this.#ledger;
+  }
+
+  fact(name: string): string | undefined {
+    return this.#keys.get(TABLES.facts.key(name))?.toString('utf8');
+  }
+
+  /** Drops what is in memory after a failed transaction; the ledger is the object that it was before. */
+  forget(ledger: Uint8Array | undefined): void {
+    this.#accounts.clear();
+    this.#delegates.clear();
+    this.#roundLists.clear();
+    this.#unsavedDelegates.clear();
+    this.#ledger = ledger;
+    this.#isLedgerSaved = true;
+  }
+
+  /** Takes the changes of a block over and says what they overwrite. `flush` ends what this begins. */
+  save(keys: KeyValueWriter, changes: StateChanges): OverwrittenValues {
+    const accounts: OverwrittenAccount[] = [];
+    const delegates: OverwrittenDelegate[] = [];
+    const overwritten: Overwritten[] = [];
+    for (const account of changes.accounts.values()) this.#saveAccount(keys, account, accounts, overwritten);
+    for (const delegate of changes.delegates.values()) this.#saveDelegate(keys, delegate, delegates);
+    for (const [index, list] of changes.roundLists) {
+      const key = TABLES.roundLists.key(index);
+      put(keys, key, list === undefined ? undefined : encodeKeys(list), overwritten);
+      if (list === undefined) this.#roundLists.delete(index);
+      else this.#roundLists.set(index, list);
+    }
+    for (const [name, value] of changes.facts)
+      put(keys, TABLES.facts.key(name), Buffer.from(value, 'utf8'), overwritten);
+    const { ledger } = changes;
+    if (ledger !== undefined && ledger !== this.#ledger) {
+      overwritten.push({
+        key: TABLES.ledger.key(),
+        before: this.#ledger === undefined ? undefined : bufferOf(this.#ledger),
+      });
+      this.#ledger = ledger;
+      this.#isLedgerSaved = false;
+    }
+    return { accounts, delegates, others: overwritten };
+  }
+
+  /** Writes what the blocks of a transaction have left behind. */
+  flush(keys: StateKeys): void {
+    let newAccounts = 0;
+    const balances: Buffer[] = [];
+    for (const [address, { value, stored }] of this.#accounts.takeChanged()) {
+      keys.replace(TABLES.accounts.key(address), stored && encodeAccount(stored), encodeAccount(value));
+      const { removed, added } = accountEntryChanges(stored, value);
+      for (const key of removed) keys.remove(key, true);
+      for (const key of added) {
+        if (key[0] === TABLES.accountsByBalance.number) balances.push(key);
+        else keys.put(key, EMPTY, true);
+      }
+      if (stored === undefined) newAccounts += 1;
+    }
+    keys.putSorted(KeyRun.from(balances.sort(compareKeys)));
+    addToAccountTotal(keys, newAccounts);
+    for (const [publicKey, delegate] of this.#unsavedDelegates) {
+      keys.put(TABLES.delegates.key(publicKey), encodeDelegate(delegate));
+    }
+    this.#unsavedDelegates.clear();
+    if (!this.#isLedgerSaved && this.#ledger !== undefined) keys.put(TABLES.ledger.key(), bufferOf(this.#ledger));
+    this.#isLedgerSaved = true;
+  }
+
+  /** Plays an undo record back, index entries included. */
+  restore(keys: StateKeys, overwritten: readonly Overwritten[]): void {
+    this.flush(keys);
+    const accounts = new Map<Address, Account | undefined>();
+    for (const { key } of overwritten) {
+      const table = [TABLES.accounts, TABLES.votes].find(({ number }) => number === key[0]);
+      if (table === undefined) continue;
+      const [address] = table.read(key);
+      accounts.set(address, this.account(address));
+    }
+    for (const { key, before } of overwritten) {
+      if (key[0] === TABLES.delegates.number) this.#restoreDelegate(keys, key, before);
+      if (key[0] === TABLES.roundLists.number) this.#roundLists.delete(TABLES.roundLists.read(key)[0]);
+      if (key[0] === TABLES.ledger.number) this.#ledger = before === undefined ? undefined : Buffer.from(before);
+      if (before === undefined) keys.remove(key);
+      else keys.put(key, before);
+    }
+    let removedAccounts = 0;
+    for (const [address, after] of accounts) {
+      this.#accounts.delete(address);
+      const before = this.account(address);
+      writeAccountEntries(keys, after, before);
+      if (before === undefined) removedAccounts += 1;
+    }
+    addToAccountTotal(keys, -removedAccounts);
+  }
+
+  #storedAccount(address: Address): Account | undefined {
+    const bytes = this.#keys.get(TABLES.accounts.key(address));
+    if (bytes === undefined) return undefined;
+    return decodeAccount(address, bytes, () => {
+      const votes = this.#keys.get(TABLES.votes.key(address));
+      return votes === undefined ? [] : decodeKeys(votes);
+    });
+  }
+
+  #saveAccount(
+    keys: KeyValueWriter,
+    account: Account,
+    accounts: OverwrittenAccount[],
+    overwritten: Overwritten[],
+  ): void {
+    const change = this.#accounts.change(account);
+    if (change === undefined) return;
+    accounts.push(change);
+    if (sameTexts(change.before?.votes ?? [], account.votes)) return;
+    const votes = account.votes.length === 0 ? undefined : encodeKeys(account.votes);
+    put(keys, TABLES.votes.key(account.address), votes, overwritten);
+  }
+
+  #saveDelegate(keys: KeyValueWriter, delegate: Delegate, delegates: OverwrittenDelegate[]): void {
+    const { publicKey } = delegate;
+    const before = this.delegate(publicKey);
+    if (before !== undefined && (before === delegate || sameDelegates(before, delegate))) return;
+    delegates.push({ publicKey, before });
+    if (before === undefined) keys.put(TABLES.delegates.key(publicKey), encodeDelegate(delegate), true);
+    else this.#unsavedDelegates.set(publicKey, delegate);
+    if (before?.username !== delegate.username) {
+      if (before !== undefined) keys.remove(TABLES.usernames.key(before.username));
+      keys.put(TABLES.usernames.key(delegate.username), Buffer.from(publicKey, 'hex'));
+    }
+    this.#delegates.set(publicKey, delegate);
+  }
+
+  #restoreDelegate(keys: KeyValueWriter, key: Buffer, before: Buffer | undefined): void {
+    const [publicKey] = TABLES.delegates.read(key);
+    const after = this.delegate(publicKey);
+    const restored = before === undefined ? undefined : decodeDelegate(publicKey, before);
+    this.#delegates.delete(publicKey);
+    if (after?.username === restored?.username) return;
+    if (after !== undefined) keys.remove(TABLES.usernames.key(after.username));
+    if (restored !== undefined) keys.put(TABLES.usernames.key(restored.username), Buffer.from(publicKey, 'hex'));
+  }
+}
+
+/** True for standings of one delegate that say the same. */
+function sameDelegates(a: Delegate, b: Delegate): boolean {
+  return (
+    a.voteWeight === b.voteWeight &&
+    a.pendingVoteWeight === b.pendingVoteWeight &&
+    a.rank === b.rank &&
+    a.address === b.address &&
+    a.username === b.username
+  );
+}
+
+/** Writes a value, or removes it, and notes what stood there, if that was something else. */
+function put(keys: KeyValueWriter, key: Buffer, after: Buffer | undefined, overwritten: Overwritten[]): void {
+  const before = keys.get(key);
+  if (before === undefined ? after === undefined : after !== undefined && before.equals(after)) return;
+  overwritten.push({ key, before });
+  if (after === undefined) keys.remove(key);
+  else keys.put(key, after);
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function writeAccountEntries(keys: KeyValueWriter, before: Account | undefined, after: Account | undefined): void {
+  const { removed, added } = accountEntryChanges(before, after);
+  for (const key of removed) keys.remove(key, true);
+  for (const key of added) keys.put(key, EMPTY, true);
+}
+
+function addToAccountTotal(keys: KeyValueWriter, by: number): void {
+  if (by === 0) return;
+  const total = Buffer.allocUnsafe(8);
+  total.writeBigUInt64BE(BigInt(accountTotal(keys) + by));
+  keys.put(TABLES.meta.key(META_ACCOUNTS), total);
+}
+
+/** Number of accounts in the state. */
+export function accountTotal(keys: KeyValueReader): number {
+  return Number(keys.get(TABLES.meta.key(META_ACCOUNTS))?.readBigUInt64BE() ?? 0n);
+}

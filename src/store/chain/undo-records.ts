@@ -1,0 +1,97 @@
+/**
+ * The undo records of a store. Those of a running transaction stay in memory until it ends: most of a long one are forgotten
+ * before that. On the disk each stands with a checksum of its key and its content behind it, which is compared before a block
+ * is reverted: a wrong balance or vote would become state, and the checksum of the state would count it as written.
+ */
+
+import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
+import { TABLES } from '../tables/layout.ts';
+import { CHECKSUM_BYTES, checksumOfEntry } from './state-checksum.ts';
+import { decodeUndo, encodeUndo, type Overwritten, type OverwrittenValues } from './undo.ts';
+
+export class UndoRecords {
+  readonly #keys: KeyValueReader;
+  readonly #unsaved = new Map<number, OverwrittenValues>();
+
+  constructor(keys: KeyValueReader) {
+    this.#keys = keys;
+  }
+
+  /** Height of the lowest block that can be reverted; undefined when none can. */
+  floor(): number | undefined {
+    const [lowest] = this.#keys.keys({ ...TABLES.undo.all, limit: 1 });
+    return lowest === undefined ? undefined : TABLES.undo.read(lowest)[0];
+  }
+
+  add(height: number, overwritten: OverwrittenValues): void {
+    this.#unsaved.set(height, overwritten);
+  }
+
+  /** @returns undefined for a record that is not kept, and 'damaged' for one that is not what was written */
+  read(height: number): readonly Overwritten[] | undefined | 'damaged' {
+    const unsaved = this.#unsaved.get(height);
+    if (unsaved !== undefined) return decodeUndo(encodeUndo(unsaved));
+    const key = TABLES.undo.key(height);
+    const record = this.#keys.get(key);
+    if (record === undefined) return undefined;
+    const content = unsealedUndo(key, record);
+    return content === undefined ? 'damaged' : decodeUndo(content);
+  }
+
+  remove(writer: KeyValueWriter, height: number): void {
+    if (!this.#unsaved.delete(height)) writer.remove(TABLES.undo.key(height));
+  }
+
+  forgetUpTo(writer: KeyValueWriter, height: number): void {
+    for (const unsaved of [...this.#unsaved.keys()]) if (unsaved <= height) this.#unsaved.delete(unsaved);
+    if (height < 1) return;
+    const { gte } = TABLES.undo.all;
+    const lt = TABLES.undo.key(Math.min(height, 0xffff_fffe) + 1);
+    for (const key of Array.from(writer.keys({ gte, lt }))) writer.remove(key);
+  }
+
+  /** Ends a transaction. */
+  save(writer: KeyValueWriter): void {
+    for (const [height, overwritten] of this.#unsaved) {
+      const key = TABLES.undo.key(height);
+      writer.put(key, sealedUndo(key, encodeUndo(overwritten)));
+    }
+    this.#unsaved.clear();
+  }
+
+  /** Drops what a failed transaction has made. */
+  drop(): void {
+    this.#unsaved.clear();
+  }
+
+  /**
+   * Compares records with their checksums, those of the highest blocks first: some milliseconds for a thousand.
+   *
+   * @param recordsMax as many are compared
+   * @returns height of the first that is not what was written
+   */
+  firstDamaged(recordsMax: number): number | undefined {
+    const limit = Number.isFinite(recordsMax) ? { limit: recordsMax } : {};
+    for (const { key, value } of this.#keys.entries({ ...TABLES.undo.all, ...limit, reverse: true })) {
+      if (unsealedUndo(key, value) === undefined) return TABLES.undo.read(key)[0];
+    }
+    return undefined;
+  }
+}
+
+/** Why a store is damaged whose undo record of a height is not what was written. */
+export function undoChanged(height: number): string {
+  return `what would revert the block at height ${height} is not what was written, as its checksum shows`;
+}
+
+/** A record as it is stored: its content, then the checksum. */
+export function sealedUndo(key: Uint8Array, content: Buffer): Buffer {
+  return Buffer.concat([content, checksumOfEntry(key, content)]);
+}
+
+/** Content of a record as it is stored; undefined when it does not fit its checksum. */
+export function unsealedUndo(key: Uint8Array, record: Buffer): Buffer | undefined {
+  if (record.length < CHECKSUM_BYTES) return undefined;
+  const content = record.subarray(0, -CHECKSUM_BYTES);
+  return checksumOfEntry(key, content).equals(record.subarray(-CHECKSUM_BYTES)) ? content : undefined;
+}

@@ -1,0 +1,68 @@
+/**
+ * What a block overwrote in the tables of consensus state: each key with its value before, or that it had none. Indexes,
+ * counters and the block itself are left out: they follow from these values and from the stored block.
+ */
+
+import type { Account, Delegate } from '../../protocol/state.ts';
+import type { Address, PublicKey } from '../../protocol/types.ts';
+import { TABLES } from '../tables/layout.ts';
+import { RecordReader, RecordWriter, writeAccount, writeDelegate } from '../tables/records.ts';
+
+export interface Overwritten {
+  readonly key: Buffer;
+  readonly before: Buffer | undefined;
+}
+
+export interface OverwrittenAccount {
+  readonly address: Address;
+  /** Its votes, which stand in a table of their own, are told apart. */
+  readonly before: Account | undefined;
+}
+
+export interface OverwrittenDelegate {
+  readonly publicKey: PublicKey;
+  readonly before: Delegate | undefined;
+}
+
+/** The same as values: of a long transaction most undo records are forgotten before anybody asks for their bytes. */
+export interface OverwrittenValues {
+  readonly accounts: readonly OverwrittenAccount[];
+  readonly delegates: readonly OverwrittenDelegate[];
+  readonly others: readonly Overwritten[];
+}
+
+const ABSENT = 0;
+const PRESENT = 1;
+
+export function encodeUndo({ accounts, delegates, others }: OverwrittenValues): Buffer {
+  const record = new RecordWriter();
+  for (const { address, before } of accounts) {
+    record.sizedOf(() => {
+      record.byte(TABLES.accounts.number);
+      record.ascii(address);
+    });
+    record.byte(before === undefined ? ABSENT : PRESENT);
+    if (before !== undefined) record.sizedOf(() => writeAccount(record, before));
+  }
+  for (const { publicKey, before } of delegates) {
+    record.sized(TABLES.delegates.key(publicKey));
+    record.byte(before === undefined ? ABSENT : PRESENT);
+    if (before !== undefined) record.sizedOf(() => writeDelegate(record, before));
+  }
+  for (const { key, before } of others) {
+    record.sized(key);
+    record.byte(before === undefined ? ABSENT : PRESENT);
+    if (before !== undefined) record.sized(before);
+  }
+  return record.bytes();
+}
+
+export function decodeUndo(bytes: Buffer): readonly Overwritten[] {
+  const record = new RecordReader(bytes);
+  const overwritten: Overwritten[] = [];
+  while (!record.done) {
+    const key = record.sized();
+    overwritten.push({ key, before: record.byte() === PRESENT ? record.sized() : undefined });
+  }
+  return overwritten;
+}

@@ -1,0 +1,92 @@
+/**
+ * Brings a store of an earlier layout up to this one, in place. What differs is small beside the chain: checksums, and the inner
+ * blocks over the runs of counted keys, whose runs stay as they are. So all of it is one transaction of the disk: a process that
+ * is killed meanwhile leaves the store as it was, and the next one begins again.
+ */
+
+import { buildTree, type CountedRun } from '../index/build-tree.ts';
+import { RUN_SIZES } from '../index/runs.ts';
+import type { KeyValue, KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
+import {
+  COUNTED_TABLES,
+  LAYOUT_VERSION,
+  layoutOf,
+  layoutText,
+  META_LAYOUT,
+  META_STATE_CHECKSUM,
+  STATE_RANGE,
+  TABLES,
+} from '../tables/layout.ts';
+import { StateChecksum } from './state-checksum.ts';
+import { sealedUndo, unsealedUndo } from './undo-records.ts';
+
+/** Earlier layouts differ in more than is made here. */
+export const FIRST_LAYOUT_READ = 4;
+
+const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
+const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
+/** Up to layout 6 each run had an entry of its own, whose value was the number of its keys. */
+const SIZE_BYTES = 4;
+
+/** Whether this version reads a store of a layout: it is of this one, or brought up to it. */
+export function isLayoutRead(layout: number): boolean {
+  return Number.isInteger(layout) && layout >= FIRST_LAYOUT_READ && layout <= LAYOUT_VERSION;
+}
+
+/** Whether a store that is read is of an earlier layout. */
+export function isOlder(keyValue: KeyValueReader): boolean {
+  return layoutOf(layoutTextOf(keyValue)).layout !== String(LAYOUT_VERSION);
+}
+
+/**
+ * What a flipped bit has called an earlier one is found to have all that this one has,
+ * and stays as it is. Some seconds for twenty million transactions.
+ *
+ * @param keyValue a store that `isOlder`
+ */
+export function upgradeStore(keyValue: KeyValue): void {
+  keyValue.transact((writer) => {
+    addStateChecksum(writer);
+    sealUndoRecords(writer);
+    for (const name of COUNTED_TABLES) treeOverRuns(writer, TABLES[name].number);
+    const { indexedTo } = layoutOf(layoutTextOf(writer));
+    writer.put(LAYOUT_KEY, Buffer.from(layoutText(indexedTo)));
+  });
+}
+
+/** Layout 5: the state has a checksum. One pass over the state, a second for a million accounts. */
+function addStateChecksum(writer: KeyValueWriter): void {
+  if (writer.get(CHECKSUM_KEY) !== undefined) return;
+  const checksum = new StateChecksum();
+  let isEmpty = true;
+  for (const { key, value } of writer.entries(STATE_RANGE)) {
+    checksum.replace(key, undefined, value);
+    isEmpty = false;
+  }
+  if (!isEmpty) writer.put(CHECKSUM_KEY, checksum.bytes());
+}
+
+/** Layout 6: each undo record has a checksum. */
+function sealUndoRecords(writer: KeyValueWriter): void {
+  for (const key of Array.from(writer.keys(TABLES.undo.all))) {
+    const value = writer.get(key);
+    if (value !== undefined && unsealedUndo(key, value) === undefined) writer.put(key, sealedUndo(key, value));
+  }
+}
+
+/** Layout 7: the numbers of keys stand in inner blocks. */
+function treeOverRuns(writer: KeyValueWriter, table: number): void {
+  const runs: CountedRun[] = [];
+  for (const { key, value } of writer.entries(TABLES.runs.range(table))) {
+    if (value.length !== SIZE_BYTES) return;
+    runs.push({ start: Buffer.from(key.subarray(1)), size: value.readUInt32BE() });
+  }
+  for (const { start } of runs) writer.remove(Buffer.concat([TABLES.runs.start, start]));
+  for (const block of buildTree(table, runs, RUN_SIZES)) {
+    writer.put(TABLES.runs.key(table, block.level, block.start.subarray(1)), block.packed());
+  }
+}
+
+function layoutTextOf(keys: KeyValueReader): string {
+  return keys.get(LAYOUT_KEY)?.toString() ?? '';
+}

@@ -1,0 +1,115 @@
+/** A store of an earlier layout as this one would have it, for reading: what an upgrade writes stays in memory. */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import { MemoryKeyValue } from '../disk/memory.ts';
+import { afterPrefix, type KeyRange, type KeyValue, type KeyValueEntry } from '../tables/key-value.ts';
+import { TABLES } from '../tables/layout.ts';
+import { upgradeStore } from './upgrade.ts';
+
+/** Tables that an upgrade writes to: some 40 bytes for each run of counted keys, and the undo records. */
+const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TABLES.runs.number];
+
+/** @param disk is not written to, and closed with the view */
+export function upgradedView(disk: KeyValue): KeyValue {
+  const memory = new MemoryKeyValue();
+  memory.transact((writer) => {
+    for (const number of IN_MEMORY) {
+      const table = Buffer.from([number]);
+      for (const { key, value } of disk.entries({ gte: table, lt: afterPrefix(table) })) {
+        writer.put(Buffer.from(key), Buffer.from(value));
+      }
+    }
+  });
+  upgradeStore(new View(disk, memory));
+  return new View(disk, memory, true);
+}
+
+class View implements KeyValue {
+  readonly #disk: KeyValue;
+  readonly #memory: MemoryKeyValue;
+  readonly #isReadOnly: boolean;
+
+  constructor(disk: KeyValue, memory: MemoryKeyValue, isReadOnly = false) {
+    this.#disk = disk;
+    this.#memory = memory;
+    this.#isReadOnly = isReadOnly;
+  }
+
+  get(key: Uint8Array): Buffer | undefined {
+    return this.#of(key[0]).get(key);
+  }
+
+  *entries(range: KeyRange): Iterable<KeyValueEntry> {
+    yield* this.#walk(range, (from, part) => from.entries(part));
+  }
+
+  *keys(range: KeyRange): Iterable<Buffer> {
+    yield* this.#walk(range, (from, part) => from.keys(part));
+  }
+
+  count(range: KeyRange): number {
+    return partsOf(range).reduce((sum, part) => sum + this.#of(part.gte[0]).count(part), 0);
+  }
+
+  transact<T>(work: Parameters<typeof MemoryKeyValue.prototype.transact<T>>[0]): T {
+    if (this.#isReadOnly) throw new ProtocolError('STORE_READ_ONLY', {}, 'A store that is read is not written to.');
+    return this.#memory.transact((writer) =>
+      work({
+        ...writer,
+        get: (key) => this.get(key),
+        entries: (range) => this.entries(range),
+        keys: (range) => this.keys(range),
+        count: (range) => this.count(range),
+      }),
+    );
+  }
+
+  snapshot(): KeyValue {
+    return new View(this.#disk.snapshot(), this.#memory, true);
+  }
+
+  close(): Promise<void> {
+    return this.#disk.close();
+  }
+
+  #of(table = 0): KeyValue {
+    return IN_MEMORY.includes(table) ? this.#memory : this.#disk;
+  }
+
+  *#walk<T>(range: KeyRange, read: (from: KeyValue, part: KeyRange) => Iterable<T>): Iterable<T> {
+    const { reverse = false, limit = Infinity, offset = 0 } = range;
+    const parts = partsOf(range);
+    let [skip, left] = [offset, limit];
+    for (const part of reverse ? parts.reverse() : parts) {
+      if (left <= 0) return;
+      const from = this.#of(part.gte[0]);
+      const size = parts.length === 1 || skip === 0 ? Infinity : from.count(part);
+      if (skip >= size) {
+        skip -= size;
+        continue;
+      }
+      const some = { ...part, reverse, offset: skip };
+      for (const each of read(from, left === Infinity ? some : { ...some, limit: left })) {
+        yield each;
+        left -= 1;
+      }
+      skip = 0;
+    }
+  }
+}
+
+/** A range as pieces of which each lies in one table that is in memory, or in none. */
+function partsOf({ gte, lt }: KeyRange): { gte: Uint8Array; lt: Uint8Array }[] {
+  const parts: { gte: Uint8Array; lt: Uint8Array }[] = [];
+  let from = gte;
+  for (const number of IN_MEMORY) {
+    for (const cut of [Buffer.from([number]), Buffer.from([number + 1])]) {
+      if (Buffer.compare(cut, from) <= 0) continue;
+      if (Buffer.compare(cut, lt) >= 0) break;
+      parts.push({ gte: from, lt: cut });
+      from = cut;
+    }
+  }
+  if (Buffer.compare(from, lt) < 0) parts.push({ gte: from, lt });
+  return parts;
+}

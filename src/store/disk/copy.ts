@@ -1,0 +1,47 @@
+/** A copy of a store as of one moment, also while a node writes to it. */
+
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../ports/clock.ts';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import { DATA_FILE } from './data-file.ts';
+import { closeInTurn, openForReading } from './environment.ts';
+import { makeFolder } from './folder.ts';
+
+/**
+ * Copies the store of a folder into another, which is made. The copy is on the disk when this resolves; it holds no free
+ * pages, so it may be smaller.
+ *
+ * @param clock for a folder that other containers may reach too
+ * @throws ProtocolError `STORE_MISSING` when there is none, `STORE_UNREADABLE` where it is damaged, `STORE_COPY_FAILED` with the
+ *   reason
+ */
+export async function copyStore(directory: string, target: string, clock?: Clock): Promise<void> {
+  const environment = openForReading(directory, clock);
+  try {
+    try {
+      makeFolder(target);
+      await environment.backup(`${target}/`, true);
+    } finally {
+      await closeInTurn(environment, directory);
+    }
+    for (const path of [join(target, DATA_FILE), target]) flush(path);
+  } catch (error) {
+    const reason = messageOf(error);
+    throw new ProtocolError(
+      'STORE_COPY_FAILED',
+      { directory, target, reason },
+      `the chain store in ${directory} could not be copied to ${target}: ${reason}: is there room?`,
+      { cause: error },
+    );
+  }
+}
+
+function flush(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,171 @@
+/** Keys in memory, for tests and simulations: sorted pieces of bounded size, and a log that takes a failed transaction back. */
+
+import { assert } from '../../primitives/errors.ts';
+import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from '../tables/key-value.ts';
+
+/** A piece is split when it grows beyond this: inserting stays cheap, and so does finding the piece. */
+const PIECE_KEYS_MAX = 512;
+
+/** Latin-1 texts of keys: one character per byte, so that texts sort as the bytes do. */
+type KeyText = string;
+
+export class MemoryKeyValue implements KeyValue {
+  readonly #values = new Map<KeyText, Buffer>();
+  /** Sorted within and among one another; never an empty piece except the only one. */
+  readonly #pieces: KeyText[][] = [[]];
+  /** What the running transaction overwrote, oldest first; undefined outside of one. */
+  #log: { readonly key: KeyText; readonly before: Buffer | undefined }[] | undefined;
+
+  get(key: Uint8Array): Buffer | undefined {
+    return this.#values.get(textOf(key));
+  }
+
+  *entries(range: KeyRange): Iterable<KeyValueEntry> {
+    for (const key of this.#texts(range)) {
+      const value = this.#values.get(key);
+      if (value !== undefined) yield { key: Buffer.from(key, 'latin1'), value };
+    }
+  }
+
+  *keys(range: KeyRange): Iterable<Buffer> {
+    for (const key of this.#texts(range)) yield Buffer.from(key, 'latin1');
+  }
+
+  count(range: KeyRange): number {
+    return Math.max(0, this.#rank(textOf(range.lt)) - this.#rank(textOf(range.gte)));
+  }
+
+  transact<T>(work: (writer: KeyValueWriter) => T): T {
+    assert(this.#log === undefined, 'transactions are not nested');
+    const log: { key: KeyText; before: Buffer | undefined }[] = [];
+    this.#log = log;
+    try {
+      return work({
+        get: (key) => this.get(key),
+        entries: (range) => this.entries(range),
+        keys: (range) => this.keys(range),
+        count: (range) => this.count(range),
+        put: (key, value) => this.#write(textOf(key), bufferOf(value)),
+        remove: (key) => this.#write(textOf(key), undefined),
+      });
+    } catch (error) {
+      this.#log = undefined;
+      for (const { key, before } of log.reverse()) this.#write(key, before);
+      throw error;
+    } finally {
+      this.#log = undefined;
+    }
+  }
+
+  snapshot(): KeyValue {
+    const copy = new MemoryKeyValue();
+    for (const [key, value] of this.#values) copy.#values.set(key, value);
+    copy.#pieces.splice(0, 1, ...this.#pieces.map((piece) => [...piece]));
+    return copy;
+  }
+
+  async close(): Promise<void> {
+    // Nothing to release: the memory goes with the object.
+  }
+
+  #write(key: KeyText, value: Buffer | undefined): void {
+    const before = this.#values.get(key);
+    this.#log?.push({ key, before });
+    if (value === undefined) {
+      if (before === undefined) return;
+      this.#values.delete(key);
+      this.#removeKey(key);
+    } else {
+      this.#values.set(key, value);
+      if (before === undefined) this.#insertKey(key);
+    }
+  }
+
+  #insertKey(key: KeyText): void {
+    const at = this.#pieceOf(key);
+    const piece = this.#piece(at);
+    piece.splice(lowerBound(piece, key), 0, key);
+    if (piece.length > PIECE_KEYS_MAX) this.#pieces.splice(at + 1, 0, piece.splice(PIECE_KEYS_MAX >> 1));
+  }
+
+  #removeKey(key: KeyText): void {
+    const at = this.#pieceOf(key);
+    const piece = this.#piece(at);
+    piece.splice(lowerBound(piece, key), 1);
+    if (piece.length === 0 && this.#pieces.length > 1) this.#pieces.splice(at, 1);
+  }
+
+  /** The last piece that begins at or below the key. */
+  #pieceOf(key: KeyText): number {
+    let low = 0;
+    let high = this.#pieces.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      const first = this.#piece(middle)[0];
+      if (first !== undefined && first <= key) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  #piece(at: number): KeyText[] {
+    const piece = this.#pieces[at];
+    assert(piece !== undefined, 'the piece exists');
+    return piece;
+  }
+
+  /** Number of keys below this one. */
+  #rank(key: KeyText): number {
+    const at = this.#pieceOf(key);
+    let below = lowerBound(this.#piece(at), key);
+    for (let i = 0; i < at; i += 1) below += this.#piece(i).length;
+    return below;
+  }
+
+  *#texts(range: KeyRange): Iterable<KeyText> {
+    const gte = textOf(range.gte);
+    const lt = textOf(range.lt);
+    let skip = range.offset ?? 0;
+    let left = range.limit ?? Infinity;
+    const step = range.reverse === true ? -1 : 1;
+    let at = this.#pieceOf(step === 1 ? gte : lt);
+    let index = lowerBound(this.#piece(at), step === 1 ? gte : lt) - (step === 1 ? 0 : 1);
+    while (left > 0) {
+      const piece = this.#pieces[at];
+      if (piece === undefined) return;
+      const key = piece[index];
+      if (key === undefined) {
+        at += step;
+        index = step === 1 ? 0 : (this.#pieces[at]?.length ?? 0) - 1;
+        continue;
+      }
+      if (step === 1 ? key >= lt : key < gte) return;
+      index += step;
+      if (skip > 0) skip -= 1;
+      else {
+        left -= 1;
+        yield key;
+      }
+    }
+  }
+}
+
+/** Index of the first key that is not below `key`. */
+function lowerBound(piece: readonly KeyText[], key: KeyText): number {
+  let low = 0;
+  let high = piece.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((piece[middle] ?? '') < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function textOf(key: Uint8Array): KeyText {
+  return bufferOf(key).toString('latin1');
+}

@@ -1,0 +1,103 @@
+/**
+ * Every index entry of a block, a transaction and an account, in one function each. The store puts what they name when the
+ * thing comes and removes it when it goes, so an index cannot drift from what it points to.
+ */
+
+import { assert } from '../../primitives/errors.ts';
+import type { TransactionSort } from '../../ports/queries.ts';
+import type { TransactionPlace } from '../../ports/store.ts';
+import type { Account } from '../../protocol/state.ts';
+import type { BlockHeader, Transaction } from '../../protocol/types.ts';
+import { BLOCK_ORDERS, TABLES, TRANSACTION_ORDERS, TYPE_ORDERS } from '../tables/layout.ts';
+import { placeBytes } from '../tables/ordered-bytes.ts';
+import { bytesOf } from '../tables/sort-values.ts';
+import { dataOf } from '../tables/transaction-values.ts';
+
+/** Keys, without values, that a block has. */
+export function blockEntries(header: BlockHeader): readonly Buffer[] {
+  const { height, generatorPublicKey } = header;
+  return Object.values(BLOCK_ORDERS).flatMap(({ table, tableOfGenerator, of }) => [
+    TABLES[table].key(of(header), height),
+    TABLES[tableOfGenerator].key(generatorPublicKey, of(header), height),
+  ]);
+}
+
+/** Keys, without values, of a transaction among all others. */
+export function transactionEntries(transaction: Transaction, place: TransactionPlace): readonly Buffer[] {
+  return TYPE_ORDERS.map((sort) => {
+    const { table, value, of } = TRANSACTION_ORDERS[sort];
+    assert(table !== undefined, 'an order of all transactions has a table');
+    return Buffer.concat([TABLES[table].start, bytesOf(value, of(transaction)), placeBytes(place)]);
+  });
+}
+
+/** Key, without value, of a transaction in an order of a long list. */
+export function longListEntry(
+  list: Uint8Array,
+  sort: TransactionSort,
+  transaction: Transaction,
+  place: TransactionPlace,
+): Buffer {
+  const { number, value, of } = TRANSACTION_ORDERS[sort];
+  return TABLES.longLists.key(list, number, bytesOf(value, of(transaction)), place);
+}
+
+/** Key, without value, of the data of a transfer that has some. */
+export function transactionDataEntry(transaction: Transaction, place: TransactionPlace): Buffer | undefined {
+  const data = dataOf(transaction);
+  return data === undefined ? undefined : TABLES.transactionsByData.key(data, place);
+}
+
+export interface EntryChanges {
+  readonly removed: readonly Buffer[];
+  readonly added: readonly Buffer[];
+}
+
+/** What the indexes of accounts lose and gain when `before` becomes `after`; undefined stands for no account. */
+export function accountEntryChanges(before: Account | undefined, after: Account | undefined): EntryChanges {
+  const removed: Buffer[] = [];
+  const added: Buffer[] = [];
+  for (const facet of ACCOUNT_FACETS) {
+    if (before !== undefined && after !== undefined && facet.same(before, after)) continue;
+    if (before !== undefined) removed.push(...facet.entries(before));
+    if (after !== undefined) added.push(...facet.entries(after));
+  }
+  return { removed, added };
+}
+
+/** A part of an account that has index entries. */
+interface AccountFacet {
+  same(a: Account, b: Account): boolean;
+  entries(account: Account): readonly Buffer[];
+}
+
+const ACCOUNT_FACETS: readonly AccountFacet[] = [
+  {
+    same: (a, b) => a.balance === b.balance,
+    entries: (account) => [TABLES.accountsByBalance.key(account.balance, account.address)],
+  },
+  {
+    same: (a, b) =>
+      a.secondPublicKey === b.secondPublicKey && (a.secondPublicKey === undefined || a.balance === b.balance),
+    entries: ({ secondPublicKey, balance, address }) => {
+      if (secondPublicKey === undefined) return [];
+      return [TABLES.secondPublicKeys.key(secondPublicKey, balance, address)];
+    },
+  },
+  {
+    same: (a, b) => a.publicKey === b.publicKey && sameTexts(a.votes, b.votes),
+    entries: (account) =>
+      account.votes.map((delegate) => TABLES.voters.key(delegate, account.publicKey, account.address)),
+  },
+  {
+    same: (a, b) => sameTexts(a.group?.members ?? [], b.group?.members ?? []),
+    entries: (account) =>
+      // A group may name a member twice, in two letter cases.
+      [...new Set(account.group?.members)].map((member) => TABLES.memberships.key(member, account.address)),
+  },
+];
+
+/** True for equal texts in equal order. */
+export function sameTexts(a: readonly string[], b: readonly string[]): boolean {
+  return a === b || (a.length === b.length && a.every((text, i) => text === b[i]));
+}

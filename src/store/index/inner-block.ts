@@ -1,0 +1,91 @@
+/** An inner block of the tree over the runs of a table: where its children begin, and how many keys lie below each. */
+
+import { KeyRun } from './key-run.ts';
+
+const SIZE_BYTES = 4;
+
+export class InnerBlock {
+  /** Above the runs: 1 for the blocks whose children are runs. */
+  readonly level: number;
+  /** What its first child began with when it was made; its place in the level above. */
+  readonly start: Buffer;
+  readonly starts: KeyRun;
+  readonly sizes: number[];
+
+  constructor(level: number, start: Buffer, starts: KeyRun, sizes: number[]) {
+    this.level = level;
+    this.start = start;
+    this.starts = starts;
+    this.sizes = sizes;
+  }
+
+  /** @param packed what `packed` gave; of damaged bytes as many children as can be made out, or one without keys */
+  static read(level: number, start: Buffer, packed: Buffer): InnerBlock {
+    const starts = KeyRun.read(packed);
+    if (starts.size === 0) return InnerBlock.empty(level, start);
+    const from = starts.bytes;
+    const sizes = Array.from({ length: starts.size }, (_, at) =>
+      from + (at + 1) * SIZE_BYTES <= packed.length ? packed.readUInt32BE(from + at * SIZE_BYTES) : 0,
+    );
+    return new InnerBlock(level, start, starts, sizes);
+  }
+
+  /** One child that begins with the block and has no keys. */
+  static empty(level: number, start: Buffer): InnerBlock {
+    return new InnerBlock(level, start, KeyRun.from([start]), [0]);
+  }
+
+  packed(): Buffer {
+    const starts = this.starts.packed();
+    const bytes = Buffer.allocUnsafe(starts.length + this.sizes.length * SIZE_BYTES);
+    bytes.set(starts, 0);
+    for (const [at, size] of this.sizes.entries()) bytes.writeUInt32BE(size, starts.length + at * SIZE_BYTES);
+    return bytes;
+  }
+
+  get children(): number {
+    return this.sizes.length;
+  }
+
+  /** Length of `packed`. */
+  get bytes(): number {
+    return this.starts.bytes + this.sizes.length * SIZE_BYTES;
+  }
+
+  /** Keys below it. */
+  get total(): number {
+    return this.before(this.sizes.length);
+  }
+
+  /** Keys below the children in front of one. */
+  before(child: number): number {
+    let sum = 0;
+    for (let at = 0; at < child; at += 1) sum += this.sizes[at] ?? 0;
+    return sum;
+  }
+
+  /** The child that a key belongs to: the last one that does not begin above it. */
+  childOf(key: Uint8Array): number {
+    const rank = this.starts.rank(key);
+    return rank < this.sizes.length && this.starts.isAt(rank, key) ? rank : Math.max(0, rank - 1);
+  }
+
+  insert(start: Buffer, size: number, at: number): void {
+    this.starts.add(start);
+    this.sizes.splice(at, 0, size);
+  }
+
+  remove(child: number): void {
+    this.starts.remove(this.starts.key(child));
+    this.sizes.splice(child, 1);
+  }
+
+  /** The same children as several blocks of at most so many bytes each, the first with this block's start. */
+  split(bytesMax: number): readonly InnerBlock[] {
+    let at = 0;
+    return this.starts.split(bytesMax, SIZE_BYTES).map((starts, piece) => {
+      const sizes = this.sizes.slice(at, (at += starts.size));
+      return new InnerBlock(this.level, piece === 0 ? this.start : starts.key(0), starts, sizes);
+    });
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * The indexes of transactions as of the chain's end, or of a height below it: while many blocks are appended and nobody asks,
+ * they may fall behind. Most entries of a hundred blocks come to places far apart; of some thousand blocks ten stand
+ * side by side, and ten are written as fast as one.
+ *
+ * How far they have come stands in the store, in the transaction of the first block that they lack. What they lack is kept in
+ * memory beside that, and read again from the blocks where it is not known.
+ */
+
+import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
+import type { TransactionPlace } from '../../ports/store.ts';
+import type { Codec } from '../../protocol/rules.ts';
+import type { Transaction, TransactionId } from '../../protocol/types.ts';
+import type { CountedKeyValue, CountedWriter } from './counted.ts';
+import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
+import { layoutOf, layoutText, META_LAYOUT, TABLES } from '../tables/layout.ts';
+import { heightWithTransactions, transactionsAt, transactionTotal } from '../tables/stored-transactions.ts';
+import { TransactionLists } from './transaction-lists.ts';
+
+/** Ids of the store that are read before blocks are appended by the thousand: a fraction of a second. */
+const IDS_READ_MAX = 200_000;
+/** Pages that a transaction changes while indexes catch up: they are in memory until its end, 4 KB each. */
+const PAGES_PER_TRANSACTION = 3_000;
+/** Transactions that are read again from the blocks at once, some ten megabytes: a mark may be as old as the chain. */
+const TRANSACTIONS_AT_ONCE = 100_000;
+
+/** How indexes catch up. */
+export interface CatchUpLimits {
+  /** A transaction ends after so many changed pages. */
+  readonly pagesMax?: number;
+  /** So many transactions are read again from the blocks at once, and those of the block that they end with. */
+  readonly transactionsMax?: number;
+}
+
+export class LateIndexes {
+  readonly #keys: KeyValueReader;
+  readonly #codec: Codec;
+  readonly #lists: TransactionLists;
+  /** Height above which transactions stand in no index; undefined when all do. Not known before it is asked for. */
+  #indexedTo: { readonly height: number | undefined } | undefined;
+  /** Whether what the indexes lack is gathered, or the first part of it. */
+  #isGathered = false;
+  /** Height that this part ends with; undefined where nothing is missing behind it. */
+  #partEnd: number | undefined;
+  #mayFallBehind = false;
+  #isCatchingUp = false;
+
+  /** @param shortListMax items of a list that is not kept sorted */
+  constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
+    this.#keys = keys;
+    this.#codec = codec;
+    this.#lists = new TransactionLists(keys, codec, shortListMax);
+  }
+
+  /** Blocks and transactions that the indexes lack. */
+  get behind(): number {
+    const indexedTo = this.#indexedHeight;
+    if (indexedTo === undefined) return 0;
+    const tip = tipHeight(this.#keys);
+    const from = Math.min(indexedTo, tip);
+    return transactionTotal(this.#keys, tip) - transactionTotal(this.#keys, from) + tip - from;
+  }
+
+  /** From here on blocks are appended by the thousand: indexes fall behind with each, until they are caught up with. */
+  postpone(): void {
+    this.#mayFallBehind = true;
+    if (transactionTotal(this.#keys, tipHeight(this.#keys)) <= IDS_READ_MAX) this.#lists.filterIds();
+  }
+
+  place(id: TransactionId): TransactionPlace | undefined {
+    if (this.#indexedHeight !== undefined) this.#gatherAll();
+    return this.#lists.place(id);
+  }
+
+  add(transaction: Transaction, place: TransactionPlace): void {
+    assert(!this.#isCatchingUp, 'nothing is appended while indexes catch up');
+    if (this.#indexedHeight !== undefined) this.#gatherAll(place.height - 1);
+    this.#lists.add(transaction, place);
+  }
+
+  /** The highest transaction of the chain leaves. The indexes have caught up. */
+  remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
+    this.#lists.remove(keys, transaction, place);
+  }
+
+  /** Ends a transaction of the store: writes what has joined, or takes note that it is missing. */
+  flush(keys: CountedWriter): void {
+    if (this.#lists.gathered === 0) return;
+    if (!this.#mayFallBehind) this.catchUpWithin(keys);
+    else if (this.#indexedHeight === undefined) {
+      const first = this.#lists.firstGathered;
+      assert(first !== undefined, 'what is gathered begins somewhere');
+      this.#mark(keys, first.height - 1);
+      this.#isGathered = true;
+    }
+  }
+
+  /** Writes what is missing within a running transaction of the store. */
+  catchUpWithin(keys: CountedWriter): void {
+    assert(!this.#isCatchingUp, 'indexes catch up once at a time');
+    if (this.#indexedHeight !== undefined) this.#gatherAll();
+    for (const write of this.#lists.pieces(0)) write(keys);
+    this.#endCatchUp(keys);
+  }
+
+  /**
+   * Writes what is missing, in transactions that end soon: one for each step. The store may be closed, or its process killed,
+   * between any two. What is not in memory is read again and written part by part, each of which is done for good.
+   */
+  *catchUp(keyValue: CountedKeyValue, limits: CatchUpLimits = {}): Iterable<void> {
+    const { pagesMax = PAGES_PER_TRANSACTION, transactionsMax = TRANSACTIONS_AT_ONCE } = limits;
+    assert(!this.#isCatchingUp, 'indexes catch up once at a time');
+    this.#isCatchingUp = true;
+    try {
+      while (this.#indexedHeight !== undefined) {
+        if (!this.#isGathered) this.#gather(tipHeight(this.#keys), transactionsMax);
+        yield* this.#catchUpGathered(keyValue, pagesMax);
+      }
+    } catch (error) {
+      this.forget();
+      throw error;
+    } finally {
+      this.#isCatchingUp = false;
+      // Left in the middle: a part is not what is missing.
+      if (this.#partEnd !== undefined) this.forget();
+    }
+  }
+
+  *#catchUpGathered(keyValue: CountedKeyValue, pagesMax: number): Iterable<void> {
+    const pieces = this.#lists.pieces(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
+    for (let isDone = false; !isDone;) {
+      // A transaction that failed between two steps has dropped it, and pieces of nothing must not end this.
+      assert(this.#isGathered, 'what indexes lack is in memory until they have caught up');
+      keyValue.transact((keys) => {
+        for (let pages = 0; pages < pagesMax;) {
+          const piece = pieces.next();
+          isDone = piece.done === true;
+          if (piece.done === true) return this.#endCatchUp(keys);
+          pages += piece.value(keys);
+        }
+      });
+      yield;
+    }
+  }
+
+  /** Drops what is in memory after a failed transaction. */
+  forget(): void {
+    this.#lists.forget();
+    this.#isGathered = false;
+    this.#partEnd = undefined;
+    this.#indexedTo = undefined;
+  }
+
+  get #indexedHeight(): number | undefined {
+    this.#indexedTo ??= { height: layoutOf(this.#keys.get(TABLES.meta.key(META_LAYOUT))?.toString() ?? '').indexedTo };
+    return this.#indexedTo.height;
+  }
+
+  /** @param to height of the last block that counts, when it is not the tip: later ones are gathered as they come */
+  #gatherAll(to?: number): void {
+    assert(this.#partEnd === undefined, 'nobody asks for ids while indexes catch up piece by piece');
+    if (!this.#isGathered) this.#gather(to ?? tipHeight(this.#keys), Infinity);
+  }
+
+  /** Reads what the indexes lack again from the blocks up to a height, or a first part of it. */
+  #gather(to: number, transactionsMax: number): void {
+    const from = this.#indexedHeight;
+    assert(from !== undefined && this.#lists.gathered === 0, 'what indexes lack is gathered once');
+    this.#isGathered = true;
+    let height: number | undefined = from;
+    while ((height = heightWithTransactions(this.#keys, height, to)) !== undefined) {
+      for (const [index, transaction] of this.#transactionsAt(height).entries()) {
+        this.#lists.add(transaction, { height, index });
+      }
+      if (this.#lists.gathered < transactionsMax) continue;
+      if (heightWithTransactions(this.#keys, height, to) !== undefined) this.#partEnd = height;
+      return;
+    }
+  }
+
+  /** @throws ProtocolError `STORE_UNREADABLE` naming the block: damaged bytes make every kind of error in those who decode them */
+  #transactionsAt(height: number): readonly Transaction[] {
+    try {
+      return transactionsAt(this.#keys, this.#codec, height);
+    } catch (error) {
+      this.forget();
+      const what = `the transactions of the block at height ${height}, which indexes lack, cannot be read: ${messageOf(error)}`;
+      throw new ProtocolError('STORE_UNREADABLE', { height }, `The chain store is damaged: ${what}.`, { cause: error });
+    }
+  }
+
+  #endCatchUp(keys: CountedWriter): void {
+    if (this.#indexedHeight !== undefined) this.#mark(keys, this.#partEnd);
+    this.#isGathered = false;
+    this.#partEnd = undefined;
+  }
+
+  #mark(keys: CountedWriter, indexedTo: number | undefined): void {
+    keys.put(TABLES.meta.key(META_LAYOUT), Buffer.from(layoutText(indexedTo)));
+    this.#indexedTo = { height: indexedTo };
+  }
+}
+
+function tipHeight(keys: KeyValueReader): number {
+  const [last] = keys.keys({ ...TABLES.headers.all, reverse: true, limit: 1 });
+  return last === undefined ? 0 : TABLES.headers.read(last)[0];
+}

@@ -1,0 +1,71 @@
+/** Index entries of gathered transactions, made many at a time: as keys, one behind the other in memory that is used again. */
+
+import { NONE, type GatheredTransactions } from './gathered.ts';
+import { KeyRun } from './key-run.ts';
+import type { TransactionSort } from '../../ports/queries.ts';
+import { TRANSACTION_ORDERS } from '../tables/layout.ts';
+import { PLACE_BYTES, writePlace } from '../tables/ordered-bytes.ts';
+
+const BYTES_AT_FIRST = 4096;
+/** Keys that are handed on together: a few thousand, which may belong to as many runs. */
+const BYTES_AT_ONCE = 1 << 16;
+/** More than any value and place take that can stand behind a prefix. */
+const TAIL_BYTES_MAX = 160;
+
+export class ListEntryWriter {
+  #bytes = Buffer.allocUnsafeSlow(BYTES_AT_FIRST);
+  #length = 0;
+  #ends: number[] = [];
+
+  get isEmpty(): boolean {
+    return this.#length === 0;
+  }
+
+  /**
+   * Writes keys of a list, until enough stand here to be taken away.
+   *
+   * @param prefix above all that was written since keys were taken, or the same
+   * @param rows in the order of the keys
+   * @param sort the value that stands before the place; none for the list itself
+   * @returns the position of the first row whose key is not written
+   */
+  write(
+    gathered: GatheredTransactions,
+    prefix: Uint8Array,
+    sort: TransactionSort | undefined,
+    rows: Uint32Array,
+    from: number,
+    to: number,
+  ): number {
+    const kind = TRANSACTION_ORDERS[sort ?? 'amount'].value;
+    for (let position = from; position < to; position += 1) {
+      if (this.#length >= BYTES_AT_ONCE) return position;
+      const row = rows[position] ?? NONE;
+      this.#reserve(prefix.length + TAIL_BYTES_MAX);
+      const bytes = this.#bytes;
+      let at = this.#length;
+      // Prefixes are short: a loop is faster than a call out of the language.
+      for (let i = 0; i < prefix.length; i += 1, at += 1) bytes[at] = prefix[i] ?? 0;
+      if (sort !== undefined) at = kind.write(bytes, gathered.value(sort, row), at);
+      writePlace(bytes, gathered.height(row), gathered.index(row), at);
+      this.#length = at + PLACE_BYTES;
+      this.#ends.push(this.#length);
+    }
+    return to;
+  }
+
+  /** What was written. Its memory is used again by the next `write`. */
+  take(): KeyRun {
+    const keys = KeyRun.of(this.#bytes.subarray(0, this.#length), this.#ends);
+    this.#length = 0;
+    this.#ends = [];
+    return keys;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(this.#bytes.length * 2 + bytes);
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+  }
+}

@@ -1,0 +1,321 @@
+/**
+ * The indexes of transactions: their ids, all by amount, fee and timestamp, and the lists of each type and address in the order
+ * of the chain. What comes is gathered and written later, sorted, each list as one: a key alone costs several times as much.
+ * What goes, goes at once.
+ *
+ * Lists that have grown long are kept sorted in each order that readers ask for. Short ones are not: sorting some hundred
+ * transactions when asked costs less than four more entries for each that comes. An address counts with all that it sent and
+ * received, so that both of its lists are long or neither is.
+ */
+
+import { LruMap } from '../../primitives/bounded.ts';
+import { assert } from '../../primitives/errors.ts';
+import type { TransactionPlace } from '../../ports/store.ts';
+import { unpackParts } from '../../protocol/block/packed-block.ts';
+import type { Codec } from '../../protocol/rules.ts';
+import type { Address, Transaction, TransactionId } from '../../protocol/types.ts';
+import type { CountedWriter } from './counted.ts';
+import { GatheredLists } from './gathered-lists.ts';
+import { GatheredTransactions } from './gathered.ts';
+import { IdFilter } from './id-filter.ts';
+import { longListEntry, transactionDataEntry, transactionEntries } from './indexes.ts';
+import { compareKeys, KeyRun } from './key-run.ts';
+import { prefixRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';
+import type { TransactionSort } from '../../ports/queries.ts';
+import { ADDRESS_ORDERS, listPlaceKey, selfListKey, TABLES, TYPE_ORDERS } from '../tables/layout.ts';
+import { recipientOf } from '../tables/transaction-values.ts';
+import { placeAtEnd, placeBytes } from '../tables/ordered-bytes.ts';
+import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
+
+/** A list with more items is long. */
+export const SHORT_LIST_ITEMS_MAX = 256;
+/** Addresses that were lately used, whose number of transactions is known in memory: some hundred bytes each. */
+export const ADDRESSES_CACHED_MAX = 65_536;
+/** Likewise of types: more than any generation has. */
+const TYPES_CACHED_MAX = 64;
+/** Items of lists that become long, read at once: some megabytes. */
+const MEMBERS_AT_ONCE = 20_000;
+/** Ids that are written at once. */
+const IDS_PER_PIECE = 4096;
+/** Likewise keys with the data of transfers, which may belong to as many runs. */
+const DATA_PER_PIECE = 1024;
+/** Entries of a page of the disk that ids come to, at least. */
+const IDS_PER_PAGE = 64;
+/** Pages of the disk that a run takes, with those of its number. */
+const PAGES_PER_RUN = 3;
+
+/**
+ * A part of what is gathered: writes it, and says about how many pages of the disk that has changed. Written twice it changes
+ * nothing the second time.
+ */
+export type IndexPiece = (keys: CountedWriter) => number;
+
+export class TransactionLists {
+  readonly #keys: KeyValueReader;
+  readonly #codec: Codec;
+  readonly #shortMax: number;
+  /** What an address sent and received; what it sent to itself counts twice. What is gathered does not count yet. */
+  readonly #lengths = new LruMap<Address, number>(ADDRESSES_CACHED_MAX);
+  readonly #typeLengths = new LruMap<number, number>(TYPES_CACHED_MAX);
+  readonly #gathered = new GatheredTransactions();
+  /** Keys with the data of those. */
+  #data: Buffer[] = [];
+  /** Of all ids that are stored or gathered, and of some that were; undefined where few are asked for. */
+  #filter: IdFilter | undefined;
+
+  /** @param shortMax items of a list that is not kept sorted */
+  constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
+    this.#keys = keys;
+    this.#codec = codec;
+    this.#shortMax = shortMax;
+  }
+
+  /** Transactions that are not written yet. */
+  get gathered(): number {
+    return this.#gathered.size;
+  }
+
+  /** Place of the first of them. */
+  get firstGathered(): TransactionPlace | undefined {
+    return this.#gathered.size === 0 ? undefined : this.#gathered.place(0);
+  }
+
+  place(id: TransactionId): TransactionPlace | undefined {
+    const key = TABLES.transactionIds.key(id);
+    if (this.#filter?.mayHold(key) === false) return undefined;
+    const gathered = this.#gathered.placeOfId(key);
+    if (gathered !== undefined) return gathered;
+    const value = this.#keys.get(key);
+    return value === undefined ? undefined : placeAtEnd(value);
+  }
+
+  /** From here on ids are asked for by the thousand. Reads all that are stored. */
+  filterIds(): void {
+    const filter = new IdFilter();
+    for (const key of this.#keys.keys(TABLES.transactionIds.all)) filter.add(key);
+    for (const row of this.#gathered.rows()) filter.add(this.#gathered.idKey(row));
+    this.#filter = filter;
+  }
+
+  /** Drops what is in memory after a failed transaction. */
+  forget(): void {
+    this.#lengths.clear();
+    this.#typeLengths.clear();
+    this.#gathered.clear();
+    this.#data = [];
+  }
+
+  /** A transaction joins the indexes. It is in the tables already, or is before anything is written. */
+  add(transaction: Transaction, place: TransactionPlace): void {
+    const key = this.#gathered.add(transaction, place);
+    this.#filter?.add(key);
+    const data = transactionDataEntry(transaction, place);
+    if (data !== undefined) this.#data.push(data);
+  }
+
+  /**
+   * What is gathered, in pieces: each is to be written before the next is asked for, and nothing else meanwhile. Whatever of it
+   * was written before, by a process that was killed, may be written again.
+   *
+   * @param stored transactions of the chain, or 0 where nobody asks for pages that change
+   */
+  *pieces(stored: number): Iterable<IndexPiece> {
+    if (this.#gathered.size === 0) return;
+    const first = this.#gathered.place(0);
+    const lists = new GatheredLists(this.#gathered);
+    const types = this.#grown(lists.types, lists.typeSizes(), (type) => this.#lengthOfType(type, first));
+    const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
+    yield* this.#idPieces(stored);
+    yield* piecesOf(this.#dataRuns());
+    // What stood in lists before they became long, then what comes, as if they had been long already.
+    const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
+    for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
+      yield* piecesOf(new GatheredLists(members).inOrders(begun));
+    }
+    yield* piecesOf(lists.amongAll());
+    yield* piecesOf(lists.inLists());
+    yield* piecesOf(lists.inOrders({ isLongType: types.isLong, isLongAddress: addresses.isLong }));
+    for (const [type, length] of types.lengths) this.#typeLengths.set(type, length);
+    for (const [address, length] of addresses.lengths) this.#lengths.set(address, length);
+    this.#gathered.clear();
+    this.#data = [];
+  }
+
+  /** The highest transaction of the chain leaves the indexes. Nothing is gathered. */
+  remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
+    assert(this.#gathered.size === 0, 'nothing leaves before all that joined is written');
+    keys.remove(TABLES.transactionIds.key(transaction.id));
+    const { type, senderId } = transaction;
+    const recipientId = recipientOf(transaction);
+    const typeLength = this.#lengthOfType(type) - 1;
+    const parties = [...new Set([senderId, recipientId ?? senderId])].map((address) => {
+      const lists = [
+        ...(address === senderId ? [TABLES.transactionsBySender.prefix(address)] : []),
+        ...(address === recipientId ? [TABLES.transactionsByRecipient.prefix(address)] : []),
+      ];
+      return { address, lists, length: this.#lengthOf(address) - lists.length };
+    });
+    const data = transactionDataEntry(transaction, place);
+    if (data !== undefined) keys.remove(data, true);
+    for (const entry of transactionEntries(transaction, place)) keys.remove(entry, true);
+    this.#typeLengths.set(type, typeLength);
+    keys.remove(listPlaceKey(TABLES.transactionsByType.prefix(type), place), true);
+    if (typeLength > this.#shortMax) this.#takeSorted(keys, TABLES.transactionsByType.prefix(type), transaction, place);
+    else if (typeLength === this.#shortMax) endSorted(keys, TABLES.transactionsByType.prefix(type));
+    for (const { address, lists, length } of parties) {
+      this.#lengths.set(address, length);
+      for (const list of lists) keys.remove(listPlaceKey(list, place), true);
+      if (length > this.#shortMax) {
+        const sorted = lists.length === 2 ? [...lists, selfListKey(address)] : lists;
+        for (const list of sorted) this.#takeSorted(keys, list, transaction, place);
+      } else if (length + lists.length > this.#shortMax) {
+        endSorted(keys, TABLES.transactionsBySender.prefix(address));
+        endSorted(keys, TABLES.transactionsByRecipient.prefix(address));
+        endSorted(keys, selfListKey(address));
+      }
+    }
+  }
+
+  #takeSorted(keys: KeyValueWriter, list: Buffer, transaction: Transaction, place: TransactionPlace): void {
+    for (const sort of sortsOf(list)) {
+      keys.remove(longListEntry(list, sort, transaction, place), true);
+    }
+  }
+
+  *#idPieces(stored: number): Iterable<IndexPiece> {
+    // What lies on one page of the disk is written together.
+    const rows = this.#gathered.rowsById();
+    const pagesPerId = Math.min(1, stored / IDS_PER_PAGE / rows.length);
+    for (let at = 0; at < rows.length; at += IDS_PER_PIECE) {
+      const piece = rows.subarray(at, at + IDS_PER_PIECE);
+      yield (keys) => {
+        for (const row of piece) keys.put(this.#gathered.idKey(row), placeBytes(this.#gathered.place(row)));
+        return Math.ceil(piece.length * pagesPerId);
+      };
+    }
+  }
+
+  *#dataRuns(): Iterable<KeyRun> {
+    this.#data.sort(compareKeys);
+    for (let at = 0; at < this.#data.length; at += DATA_PER_PIECE) {
+      yield KeyRun.from(this.#data.slice(at, at + DATA_PER_PIECE));
+    }
+  }
+
+  /** @param sizes what comes to each list */
+  #grown<T>(lists: readonly T[], sizes: Uint32Array, lengthBefore: (list: T) => number): Grown<T> {
+    const lengths = new Map<T, number>();
+    const [begun, long] = [new Set<T>(), new Set<T>()];
+    for (const [position, list] of lists.entries()) {
+      const before = lengthBefore(list);
+      const after = before + (sizes[position] ?? 0);
+      lengths.set(list, after);
+      if (after <= this.#shortMax) continue;
+      long.add(list);
+      if (before > 0 && before <= this.#shortMax) begun.add(list);
+    }
+    return { lengths, begun: [...begun], hasBegun: (list) => begun.has(list), isLong: (list) => long.has(list) };
+  }
+
+  /**
+   * What stood in lists that have become long, some thousand at a time.
+   *
+   * @param end place that all of it stands below
+   */
+  *#membersOf(
+    types: readonly number[],
+    addresses: readonly Address[],
+    end: TransactionPlace,
+  ): Iterable<GatheredTransactions> {
+    const lists = [
+      ...types.map((type) => [TABLES.transactionsByType.prefix(type)]),
+      ...addresses.map((address) => [
+        TABLES.transactionsBySender.prefix(address),
+        TABLES.transactionsByRecipient.prefix(address),
+      ]),
+    ];
+    let places: TransactionPlace[] = [];
+    for (const [index, prefixes] of lists.entries()) {
+      for (const prefix of prefixes) {
+        for (const key of this.#keys.keys(listBelow(prefix, end))) places.push(placeAtEnd(key));
+      }
+      if (places.length < MEMBERS_AT_ONCE && index + 1 < lists.length) continue;
+      yield this.#gatheredAt(places);
+      places = [];
+    }
+  }
+
+  #gatheredAt(places: TransactionPlace[]): GatheredTransactions {
+    places.sort((a, b) => a.height - b.height || a.index - b.index);
+    const gathered = new GatheredTransactions();
+    let value: { readonly height: number; readonly from: number; readonly parts: readonly Buffer[] } | undefined;
+    for (const [at, place] of places.entries()) {
+      const before = places[at - 1];
+      if (before?.height === place.height && before.index === place.index) continue;
+      const from = place.index - (place.index % TRANSACTIONS_PER_VALUE);
+      if (value?.height !== place.height || value.from !== from) {
+        const packed = this.#keys.get(TABLES.transactions.key({ height: place.height, index: from }));
+        assert(packed !== undefined, 'a list names transactions that are stored');
+        value = { height: place.height, from, parts: unpackParts(packed) };
+      }
+      const bytes = value.parts[place.index - from];
+      assert(bytes !== undefined, 'a list names transactions that are stored');
+      // No list asks for the id, which would cost a hash.
+      gathered.add(this.#codec.decodeTransaction(bytes, NO_ID), place);
+    }
+    return gathered;
+  }
+
+  /** @param end place that what counts stands below; without one all counts */
+  #lengthOf(address: Address, end?: TransactionPlace): number {
+    return (
+      this.#lengths.get(address) ??
+      lengthBelow(this.#keys, TABLES.transactionsBySender.prefix(address), end) +
+        lengthBelow(this.#keys, TABLES.transactionsByRecipient.prefix(address), end)
+    );
+  }
+
+  #lengthOfType(type: number, end?: TransactionPlace): number {
+    return this.#typeLengths.get(type) ?? lengthBelow(this.#keys, TABLES.transactionsByType.prefix(type), end);
+  }
+}
+
+/** Lists that something comes to. */
+interface Grown<T> {
+  /** With what comes. */
+  readonly lengths: ReadonlyMap<T, number>;
+  /** Those that hold something and become long. */
+  readonly begun: readonly T[];
+  readonly hasBegun: (list: T) => boolean;
+  readonly isLong: (list: T) => boolean;
+}
+
+const NO_ID = '0';
+
+function* piecesOf(runs: Iterable<KeyRun>): Iterable<IndexPiece> {
+  for (const run of runs) yield (keys) => keys.putSorted(run) * PAGES_PER_RUN;
+}
+
+function listBelow(list: Buffer, end: TransactionPlace): { readonly gte: Uint8Array; readonly lt: Uint8Array } {
+  return { gte: list, lt: listPlaceKey(list, end) };
+}
+
+function lengthBelow(keys: KeyValueReader, list: Buffer, end: TransactionPlace | undefined): number {
+  return end === undefined ? listLength(keys, list) : keys.count(listBelow(list, end));
+}
+
+/** Number of items of a list of transactions. */
+export function listLength(keys: KeyValueReader, list: Buffer): number {
+  return keys.count(prefixRange(list));
+}
+
+/** Orders in which an address's long lists, or a type's, are kept. */
+function sortsOf(list: Uint8Array): readonly TransactionSort[] {
+  return list[0] === TABLES.transactionsByType.number ? TYPE_ORDERS : ADDRESS_ORDERS;
+}
+
+/** Removes all orders of a list that is no longer long. */
+function endSorted(keys: KeyValueWriter, list: Buffer): void {
+  const range = prefixRange(Buffer.concat([TABLES.longLists.start, list]));
+  for (const key of Array.from(keys.keys(range))) keys.remove(key, true);
+}

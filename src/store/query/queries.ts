@@ -1,0 +1,57 @@
+/** Pages over a stored chain for the readers of a node: sorts, ties, null orders and totals of the HTTP interface. */
+
+import type { ChainQueries } from '../../ports/queries.ts';
+import type { ChainParams } from '../../protocol/params.ts';
+import type { BlockHeader } from '../../protocol/types.ts';
+import type { StoredChain } from '../chain/chain-store.ts';
+import { LONG_WORK_DEFAULTS, LongWork, type LongWorkOptions } from './long-work.ts';
+import { AccountQueries } from './query-accounts.ts';
+import { BlockQueries } from './query-blocks.ts';
+import { DelegateQueries } from './query-delegates.ts';
+import { TransactionQueries } from './query-transactions.ts';
+
+/**
+ * Answers are of the chain as it is when they are asked for; ask between transactions, not within.
+ *
+ * @param options of questions that no index answers; `pause` lets other work go on meanwhile
+ */
+export function createQueries(
+  store: StoredChain,
+  params: ChainParams,
+  options: Partial<LongWorkOptions> = {},
+): ChainQueries {
+  const work = new LongWork(store, { ...LONG_WORK_DEFAULTS, ...options });
+  const delegates = new DelegateQueries(store, params);
+  const accounts = new AccountQueries(store, delegates, work);
+  const blocks = new BlockQueries(store, params, work);
+  const transactions = new TransactionQueries(store, work);
+  return {
+    tip: () => store.tip(),
+    latestHeaders: (limit) => latestHeaders(store, limit),
+    blockByHeight: (height) => store.block(height),
+    accounts: (query) => accounts.accounts(query),
+    delegates: (query) => delegates.delegates(query),
+    blocks: (query) => blocks.blocks(query),
+    transactions: (query) => transactions.transactions(query),
+    accountBy: (identity) => accounts.accountBy(identity),
+    voters: (publicKey, query) => accounts.voters(publicKey, query),
+    votes: (account, query) => accounts.votes(account, query),
+    group: (address) => accounts.group(address),
+    memberships: (account) => accounts.memberships(account),
+    dapps: (query) => transactions.dapps(query),
+    transactionCount: () => transactions.count(),
+    blockForgingStatistics: (publicKey, fromTimestampS, toTimestampS) =>
+      blocks.forgingStatistics(publicKey, fromTimestampS, toTimestampS),
+    roundForgingStatistics: (publicKey, fromTimestampS, toTimestampS) =>
+      blocks.roundStatistics(publicKey, fromTimestampS, toTimestampS),
+  };
+}
+
+function latestHeaders(store: StoredChain, limit: number): readonly BlockHeader[] {
+  const headers: BlockHeader[] = [];
+  for (let height = store.tip()?.height ?? 0; height >= 1 && headers.length < limit; height -= 1) {
+    const header = store.header(height);
+    if (header !== undefined) headers.push(header);
+  }
+  return headers;
+}

@@ -1,0 +1,243 @@
+/**
+ * Transactions as readers ask for them. What an index holds in the wanted order is read from there. Everything else goes
+ * through the shortest list of candidates: a short one is filtered and sorted at once, a long one in pieces (long-work.ts).
+ */
+
+import { assert } from '../../primitives/errors.ts';
+import type {
+  Cursor,
+  DappQuery,
+  Direction,
+  Page,
+  TransactionEntry,
+  TransactionQuery,
+  TransactionSort,
+} from '../../ports/queries.ts';
+import type { TransactionPlace } from '../../ports/store.ts';
+import type { Transaction } from '../../protocol/types.ts';
+import { transactionTotal } from '../tables/stored-transactions.ts';
+import type { StoredChain } from '../chain/chain-store.ts';
+import { TRANSACTION_ORDERS } from '../tables/layout.ts';
+import { recipientOf } from '../tables/transaction-values.ts';
+import { PIECE_ITEMS, sortInPieces, type LongWork, type Pause } from './long-work.ts';
+import { cursorOf, orderedPlaces, placeOfCursor, valueOfCursor, type OrderedPlaces } from './ordered-places.ts';
+import { compareTexts, compareValues, directed, emptyPage, firstOf, listPage, type Compare } from './pages.ts';
+import { inList } from './candidates.ts';
+import { boundsOf, candidatesOf, claimOf, exactListOf, listFiltersOf } from './transaction-filter.ts';
+
+/** The same number in the history of both generations. */
+const DAPP_TYPE = 5;
+
+/** A place as one number, for long lists. */
+type PackedPlace = number;
+
+interface Found {
+  readonly place: TransactionPlace;
+  readonly value: bigint | number;
+}
+
+export class TransactionQueries {
+  readonly #store: StoredChain;
+  readonly #work: LongWork;
+
+  constructor(store: StoredChain, work: LongWork) {
+    this.#store = store;
+    this.#work = work;
+  }
+
+  count(): number {
+    return transactionTotal(this.#store.tables, this.#store.tip()?.height ?? 0);
+  }
+
+  async transactions(query: TransactionQuery): Promise<Page<TransactionEntry>> {
+    const store = this.#store;
+    const ordered = orderedBy(store, query);
+    if (ordered !== undefined) return orderedPage(store, ordered, query);
+    const claim = claimOf(store, query);
+    if (claim === undefined) return emptyPage();
+    const candidates = candidatesOf(store, query);
+    if (candidates.size > this.#work.options.atOnceMax) {
+      return this.#work.read(
+        nameOf(query),
+        (snapshot, pause) => findInPieces(snapshot, query, this.#work.options.sortedMax, pause),
+        (list, at) => packedPage(at, list, query),
+      );
+    }
+    const found: (Found & { readonly transaction: Transaction })[] = [];
+    for (const place of candidates.places()) {
+      const transaction = transactionAt(store, place);
+      if (claim(transaction, place))
+        found.push({ place, transaction, value: sortValue(transaction, query.sort.field) });
+    }
+    const order = orderOf(query.sort.direction);
+    const page = listPage(found.sort(order), query, {
+      cursorOf: ({ place, value }) => ({ value: value.toString(), tie: `${place.height}.${place.index}` }),
+      compareWith: (cursor) => {
+        const target = foundAt(cursor);
+        return (item) => order(item, target);
+      },
+    });
+    return { ...page, items: page.items.map(({ place, transaction }) => entryOf(store, place, transaction)) };
+  }
+
+  /** Registrations of applications: a closed piece of history, some hundred at most. */
+  dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
+    const store = this.#store;
+    const found: { readonly place: TransactionPlace; readonly name: string }[] = [];
+    for (const place of inList(store, { kind: 'type', type: DAPP_TYPE }).places()) {
+      const { id, payload } = transactionAt(store, place);
+      if (payload.kind !== 'dapp') continue;
+      const isAny = transactionId === undefined && name === undefined;
+      if (isAny || id === transactionId || payload.dapp.name === name) found.push({ place, name: payload.dapp.name });
+    }
+    type Named = (typeof found)[number];
+    const order = firstOf<Named>(
+      directed((a, b) => compareTexts(a.name, b.name), sort.direction),
+      (a, b) => comparePlaces(a.place, b.place),
+    );
+    const { items, ...rest } = listPage(found.sort(order), page, {
+      cursorOf: ({ place, name: value }) => ({ value, tie: `${place.height}.${place.index}` }),
+      compareWith: (cursor) => {
+        const target = { name: cursor.value, place: placeOfCursor(cursor) };
+        return (item) => order(item, target);
+      },
+    });
+    return { ...rest, items: items.map(({ place }) => entryOf(store, place)) };
+  }
+}
+
+/** The index that holds exactly what is asked for in the wanted order. */
+function orderedBy(store: StoredChain, query: TransactionQuery): OrderedPlaces | undefined {
+  const list = exactListOf(store, query);
+  const bounds = boundsOf(store, query);
+  if (list === undefined || bounds === undefined) return undefined;
+  return orderedPlaces(store.tables, store.shortListMax, list, query.sort.field, bounds);
+}
+
+function orderedPage(store: StoredChain, ordered: OrderedPlaces, query: TransactionQuery): Page<TransactionEntry> {
+  const { field, direction } = query.sort;
+  const offset = query.after === undefined ? query.offset : ordered.offsetAfter(query.after, direction);
+  const places = ordered.page(direction, { limit: query.limit, offset });
+  const { total } = ordered;
+  const items = places.map((place) => entryOf(store, place));
+  const [lastPlace, last] = [places.at(-1), items.at(-1)];
+  if (lastPlace === undefined || last === undefined || offset + items.length >= total) return { items, total };
+  return { items, total, next: cursorOf(last.transaction, lastPlace, field) };
+}
+
+/** All that fits, in the wanted order. */
+async function findInPieces(
+  store: StoredChain,
+  query: TransactionQuery,
+  sortedMax: number,
+  pause: Pause,
+): Promise<readonly PackedPlace[]> {
+  const claim = claimOf(store, query);
+  if (claim === undefined) return [];
+  const { field, direction } = query.sort;
+  const candidates = candidatesOf(store, query);
+  if (candidates.size <= sortedMax) {
+    const found: Found[] = [];
+    let seen = 0;
+    for (const place of candidates.places()) {
+      const transaction = transactionAt(store, place);
+      if (claim(transaction, place)) found.push({ place, value: sortValue(transaction, field) });
+      seen += 1;
+      if (seen % PIECE_ITEMS === 0) await pause();
+    }
+    return (await sortInPieces(found, orderOf(direction), pause)).map(({ place }) => packed(place));
+  }
+  const walked = shortestOrder(store, query);
+  const found: PackedPlace[] = [];
+  for (let offset = 0; offset < walked.total; offset += PIECE_ITEMS) {
+    for (const place of walked.page(direction, { limit: PIECE_ITEMS, offset })) {
+      if (claim(transactionAt(store, place), place)) found.push(packed(place));
+    }
+    await pause();
+  }
+  return found;
+}
+
+/** The shortest list that holds all that fits and is kept in the wanted order. */
+function shortestOrder(store: StoredChain, query: TransactionQuery): OrderedPlaces {
+  const { field } = query.sort;
+  const ordered = listFiltersOf(store, query).flatMap((list) => {
+    return orderedPlaces(store.tables, store.shortListMax, list, field, boundsOf(store, query)) ?? [];
+  });
+  return ordered.reduce((best, order) => (order.total < best.total ? order : best));
+}
+
+function packedPage(store: StoredChain, list: readonly PackedPlace[], query: TransactionQuery): Page<TransactionEntry> {
+  const { field, direction } = query.sort;
+  const order = orderOf(direction);
+  const page = listPage(list, query, {
+    cursorOf: (at) => cursorOf(transactionAt(store, unpacked(at)), unpacked(at), field),
+    compareWith: (cursor) => {
+      const target = foundAt(cursor);
+      return (at) => {
+        const place = unpacked(at);
+        return order({ place, value: sortValue(transactionAt(store, place), field) }, target);
+      };
+    },
+  });
+  return { ...page, items: page.items.map((at) => entryOf(store, unpacked(at))) };
+}
+
+/** Tells a list from all others: what it holds and in which order. */
+function nameOf({ limit: _limit, offset: _offset, after: _after, ...list }: TransactionQuery): string {
+  return `transactions ${JSON.stringify(list, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
+}
+
+function orderOf(direction: Direction): Compare<Found> {
+  return firstOf<Found>(
+    directed((a, b) => compareValues(a.value, b.value), direction),
+    (a, b) => comparePlaces(a.place, b.place),
+  );
+}
+
+function foundAt(cursor: Cursor): Found {
+  return { value: valueOfCursor(cursor), place: placeOfCursor(cursor) };
+}
+
+function comparePlaces(a: TransactionPlace, b: TransactionPlace): number {
+  return a.height - b.height || a.index - b.index;
+}
+
+const INDEXES = 0x1_0000;
+
+function packed({ height, index }: TransactionPlace): PackedPlace {
+  return height * INDEXES + index;
+}
+
+function unpacked(place: PackedPlace): TransactionPlace {
+  return { height: Math.floor(place / INDEXES), index: place % INDEXES };
+}
+
+function sortValue(transaction: Transaction, field: TransactionSort): bigint | number {
+  return TRANSACTION_ORDERS[field].of(transaction);
+}
+
+function transactionAt(store: StoredChain, place: TransactionPlace): Transaction {
+  const transaction = store.transaction(place);
+  assert(transaction !== undefined, 'an index points to a transaction');
+  return transaction;
+}
+
+function entryOf(
+  store: StoredChain,
+  place: TransactionPlace,
+  transaction: Transaction = transactionAt(store, place),
+): TransactionEntry {
+  const header = store.header(place.height);
+  assert(header !== undefined, 'a transaction stands in a block');
+  const recipientId = recipientOf(transaction);
+  const recipient = recipientId === undefined ? undefined : store.account(recipientId);
+  const sender = store.account(transaction.senderId);
+  return {
+    transaction,
+    blockId: header.id,
+    height: place.height,
+    ...(recipient?.publicKey === undefined ? {} : { recipientPublicKey: recipient.publicKey }),
+    ...(sender?.secondPublicKey === undefined ? {} : { senderSecondPublicKey: sender.secondPublicKey }),
+  };
+}

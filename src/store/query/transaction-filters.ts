@@ -1,0 +1,219 @@
+/**
+ * What each filter of a question about transactions asks for: one row for each, which the compiler demands. A row says who fits,
+ * and where those are found: in a list of an address or a type, between bounds of an order, or among few others.
+ */
+
+import { addressOf } from '../../crypto/keys.ts';
+import type { PageRequest, TransactionQuery, TransactionSort } from '../../ports/queries.ts';
+import type { TransactionPlace } from '../../ports/store.ts';
+import type { Address, PublicKey, Transaction } from '../../protocol/types.ts';
+import type { StoredChain } from '../chain/chain-store.ts';
+import { TABLES } from '../tables/layout.ts';
+import { isU16 } from '../tables/ordered-bytes.ts';
+import type { SortInteger } from '../tables/sort-values.ts';
+import { amountOf, dataOf, recipientOf } from '../tables/transaction-values.ts';
+import { inRange, ofBlock, withId, type Candidates } from './candidates.ts';
+import { LikePattern } from './like.ts';
+import type { ListFilter } from './ordered-places.ts';
+
+export type Claim = (transaction: Transaction, place: TransactionPlace) => boolean;
+
+/** The filters of a question: all but how its answer is ordered and cut. */
+export type TransactionFilters = Omit<TransactionQuery, keyof PageRequest | 'sort'>;
+
+/** What a filter is answered over. */
+export interface Question {
+  readonly store: StoredChain;
+  readonly filters: TransactionFilters;
+}
+
+/** A list that holds all that fits. */
+export interface FilterList {
+  readonly list: ListFilter;
+  /** Whether it holds nothing else. */
+  readonly isExact: boolean;
+}
+
+/** Values of an order, both included, that are all that fits. */
+export interface FilterBound {
+  readonly order: TransactionSort;
+  readonly from?: SortInteger;
+  readonly to?: SortInteger;
+}
+
+interface TransactionFilter<T> {
+  /** Says who fits; undefined where nobody can. */
+  claim(value: T, question: Question): Claim | undefined;
+  /** Undefined where no list does. */
+  readonly list?: (value: T, question: Question) => FilterList | undefined;
+  readonly bound?: (value: T) => FilterBound;
+  /** Some that hold all that fits. */
+  readonly among?: (value: T, question: Question) => Candidates;
+}
+
+type Filters = {
+  readonly [F in keyof Required<TransactionFilters>]: TransactionFilter<NonNullable<TransactionFilters[F]>>;
+};
+
+const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
+const ADDRESS_BYTES_MAX = 255;
+const FITS: Claim = () => true;
+
+/** A claim on a value that stands in a list, if it can. */
+function only(canBe: boolean, claim: Claim): Claim | undefined {
+  return canBe ? claim : undefined;
+}
+
+function listOf(kind: 'sender' | 'recipient' | 'party', address: Address, isExact = true): FilterList | undefined {
+  return isAddress(address) ? { list: { kind, address }, isExact } : undefined;
+}
+
+export const TRANSACTION_FILTERS: Filters = {
+  id: {
+    claim: (id) => (transaction) => transaction.id === id,
+    among: (id, { store }) => withId(store, id),
+  },
+  blockId: {
+    claim: (id, { store }) => {
+      const height = store.heightOf(id);
+      return only(height !== undefined, (_transaction, place) => place.height === height);
+    },
+    among: (id, { store }) => ofBlock(store, store.heightOf(id) ?? 0),
+  },
+  height: {
+    claim: (height) => (_transaction, place) => place.height === height,
+    among: (height, { store }) => ofBlock(store, height),
+  },
+  type: {
+    claim: (type) => only(isU16(type), (transaction) => transaction.type === type),
+    list: (type) => (isU16(type) ? { list: { kind: 'type', type }, isExact: true } : undefined),
+  },
+  senderId: {
+    claim: (address, { filters }) =>
+      filters.senderIdOrRecipientId === undefined
+        ? only(isAddress(address), ({ senderId }) => senderId === address)
+        : FITS,
+    list: (address, { filters }) =>
+      filters.senderIdOrRecipientId === undefined ? listOf('sender', address) : undefined,
+  },
+  recipientId: {
+    claim: (address, { filters }) =>
+      filters.senderIdOrRecipientId === undefined
+        ? only(isAddress(address), (transaction) => recipientOf(transaction) === address)
+        : FITS,
+    list: (address, { filters }) =>
+      filters.senderIdOrRecipientId === undefined ? listOf('recipient', address) : undefined,
+  },
+  // Each half of the OR replaces the filter of its own side.
+  senderIdOrRecipientId: {
+    claim: (address, { filters: { senderId, recipientId } }) =>
+      only(isAddress(address), (transaction) => {
+        const recipient = recipientOf(transaction);
+        return (
+          (transaction.senderId === address && (recipientId === undefined || recipient === recipientId)) ||
+          (recipient === address && (senderId === undefined || transaction.senderId === senderId))
+        );
+      }),
+    list: (address) => listOf('party', address),
+  },
+  senderPublicKey: {
+    claim: (text) => {
+      const key = text.toLowerCase();
+      return only(PUBLIC_KEY_TEXT.test(key), ({ senderPublicKey }) => senderPublicKey === key);
+    },
+    // The rules let nobody send under another key than the account's own.
+    list: (text, { store }) => {
+      const key = text.toLowerCase();
+      if (!PUBLIC_KEY_TEXT.test(key)) return undefined;
+      return listOf('sender', addressOf(key), addressWithKey(store, key) !== undefined);
+    },
+  },
+  recipientPublicKey: {
+    claim: (text, { store }) => {
+      const address = addressWithKey(store, text.toLowerCase());
+      return only(address !== undefined, (transaction) => recipientOf(transaction) === address);
+    },
+    list: (text, { store }) => {
+      const address = addressWithKey(store, text.toLowerCase());
+      return address === undefined ? undefined : listOf('recipient', address);
+    },
+  },
+  minAmount: {
+    claim: (min) => (transaction) => amountOf(transaction) >= min,
+    bound: (from) => ({ order: 'amount', from }),
+  },
+  maxAmount: {
+    claim: (max) => (transaction) => amountOf(transaction) <= max,
+    bound: (to) => ({ order: 'amount', to }),
+  },
+  fromTimestampS: {
+    claim:
+      (from) =>
+      ({ timestamp }) =>
+        timestamp >= from,
+    bound: (from) => ({ order: 'timestamp', from: Math.ceil(from) }),
+  },
+  toTimestampS: {
+    claim:
+      (to) =>
+      ({ timestamp }) =>
+        timestamp <= to,
+    bound: (to) => ({ order: 'timestamp', to: Math.floor(to) }),
+  },
+  dataPattern: {
+    claim: (text) => {
+      const pattern = new LikePattern(Buffer.from(text, 'utf8'));
+      return (transaction) => {
+        const data = dataOf(transaction);
+        return data !== undefined && pattern.matches(data);
+      };
+    },
+    among: (text, { store }) => {
+      const prefix = new LikePattern(Buffer.from(text, 'utf8')).literalPrefix();
+      return inRange(store, TABLES.transactionsByData.range(Buffer.from(prefix)));
+    },
+  },
+};
+
+/** A filter that a question has, with its value. */
+interface FilterInUse {
+  readonly claim: Claim | undefined;
+  readonly list: FilterList | undefined;
+  readonly bound: FilterBound | undefined;
+  readonly among: Candidates | undefined;
+}
+
+/** The filters that a question has. */
+export function filtersInUse(store: StoredChain, filters: TransactionFilters): readonly FilterInUse[] {
+  const question = { store, filters };
+  const inUse = <F extends keyof TransactionFilters>(name: F): FilterInUse | undefined => {
+    const row = TRANSACTION_FILTERS[name] as TransactionFilter<NonNullable<TransactionFilters[F]>>;
+    const value = filters[name];
+    if (value === undefined) return undefined;
+    return {
+      get claim() {
+        return row.claim(value, question);
+      },
+      get list() {
+        return row.list?.(value, question);
+      },
+      bound: row.bound?.(value),
+      get among() {
+        return row.among?.(value, question);
+      },
+    };
+  };
+  return (Object.keys(TRANSACTION_FILTERS) as (keyof TransactionFilters)[])
+    .map((name) => inUse(name))
+    .filter((filter) => filter !== undefined);
+}
+
+function isAddress(address: Address): boolean {
+  return Buffer.byteLength(address) <= ADDRESS_BYTES_MAX;
+}
+
+function addressWithKey(store: StoredChain, publicKey: PublicKey): Address | undefined {
+  if (!PUBLIC_KEY_TEXT.test(publicKey)) return undefined;
+  const address = addressOf(publicKey);
+  return store.account(address)?.publicKey === publicKey ? address : undefined;
+}

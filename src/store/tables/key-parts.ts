@@ -1,0 +1,206 @@
+/**
+ * The parts that keys are put together from: how a value becomes bytes that sort like it, where those end, and what they say.
+ * A table names the parts of its keys (`layout.ts`); nothing else reads or writes keys byte by byte, but for the columns of an
+ * import (`index/list-entries.ts`).
+ */
+
+import { writeU64BE } from '../../primitives/bytes.ts';
+import { assert } from '../../primitives/errors.ts';
+import type { NoteName } from '../../ports/notes.ts';
+import type { TransactionPlace } from '../../ports/store.ts';
+import type { Address, PublicKey } from '../../protocol/types.ts';
+import {
+  HEIGHT_BYTES,
+  isU16,
+  orderedBigintAt,
+  orderedBigintBytes,
+  PLACE_BYTES,
+  sizeOfBigint,
+  writeOrderedBigint,
+  writePlace,
+  writeTimestamp,
+  writeU32,
+} from './ordered-bytes.ts';
+
+/** A kind of part. Bytes that it does not end by itself go on up to the parts behind it, which then have a fixed size. */
+export interface KeyPart<T> {
+  /** What the published table says of it. */
+  readonly says: string;
+  /** Bytes of each value, where all have as many. */
+  readonly bytes?: number;
+  size(value: T): number;
+  /** @returns where it ends */
+  write(key: Buffer, value: T, at: number): number;
+  /** Where the value ends that begins at `at`. @param rest where the parts of fixed size begin that end the key */
+  end(key: Buffer, at: number, rest: number): number;
+  read(key: Buffer, at: number, end: number): T;
+}
+
+const U32_BYTES = 4;
+const KEY_BYTES = 32;
+const ADDRESS_BYTES_MAX = 255;
+
+/** Numbers of lists' tables, as they stand in the keys of long lists. */
+const TYPE_LIST = 52;
+
+function fixed<T>(
+  bytes: number,
+  says: string,
+  write: (key: Buffer, value: T, at: number) => void,
+  read: (key: Buffer, at: number) => T,
+): KeyPart<T> {
+  return {
+    says,
+    bytes,
+    size: () => bytes,
+    write: (key, value, at) => {
+      write(key, value, at);
+      return at + bytes;
+    },
+    end: (_key, at) => at + bytes,
+    read,
+  };
+}
+
+function u32(says: string): KeyPart<number> {
+  return fixed(
+    U32_BYTES,
+    says,
+    (key, value, at) => writeU32(key, value, at),
+    (key, at) => key.readUInt32BE(at),
+  );
+}
+
+function u8(says: string): KeyPart<number> {
+  return fixed(
+    1,
+    says,
+    (key, value, at) => (key[at] = value),
+    (key, at) => key[at] ?? 0,
+  );
+}
+
+function text<T extends string>(says: string): KeyPart<T> {
+  return {
+    says,
+    size: (value) => Buffer.byteLength(value),
+    write: (key, value, at) => at + key.write(value, at),
+    end: (_key, _at, rest) => rest,
+    read: (key, at, end) => key.toString('utf8', at, end) as T,
+  };
+}
+
+function bytes(says: string, end?: (key: Buffer, at: number) => number): KeyPart<Uint8Array> {
+  return {
+    says,
+    size: ({ length }) => length,
+    write: (key, value, at) => {
+      key.set(value, at);
+      return at + value.length;
+    },
+    end: end ?? ((_key, _at, rest) => rest),
+    read: (key, from, to) => key.subarray(from, to),
+  };
+}
+
+function writeKey(key: Buffer, publicKey: PublicKey, at: number): void {
+  const written = key.write(publicKey, at, 'hex');
+  assert(written === KEY_BYTES && publicKey.length === 2 * KEY_BYTES, 'a public key is 32 bytes in hexadecimal');
+}
+
+function readKey(key: Buffer, at: number): PublicKey {
+  return key.toString('hex', at, at + KEY_BYTES);
+}
+
+const amount: KeyPart<bigint> = {
+  says: 'a signed integer of any size: 128 and the number of its bytes, then those; for a negative one 128 less that number, then the complement of its bytes',
+  size: (value) => 1 + sizeOfBigint(value < 0n ? -value : value),
+  write: (key, value, at) => {
+    const magnitude = value < 0n ? -value : value;
+    const size = sizeOfBigint(magnitude);
+    writeOrderedBigint(key, value < 0n, magnitude, size, at);
+    return at + 1 + size;
+  },
+  end: (key, at) => at + orderedBigintBytes(key, at),
+  read: (key, at) => orderedBigintAt(key, at),
+};
+
+const sizedAddress: KeyPart<Address> = {
+  says: 'an address behind the number of its bytes, u8',
+  size: (value) => 1 + Buffer.byteLength(value),
+  write: (key, value, at) => {
+    const written = key.write(value, at + 1);
+    assert(written <= ADDRESS_BYTES_MAX, 'an address is at most 255 bytes');
+    key[at] = written;
+    return at + 1 + written;
+  },
+  end: (key, at) => at + 1 + (key[at] ?? 0),
+  read: (key, at, end) => key.toString('utf8', at + 1, end),
+};
+
+const voter: KeyPart<PublicKey | undefined> = {
+  says: 'u8 0 and the public key of a voter, or u8 1 alone for none',
+  size: (value) => (value === undefined ? 1 : 1 + KEY_BYTES),
+  write: (key, value, at) => {
+    key[at] = value === undefined ? 1 : 0;
+    if (value === undefined) return at + 1;
+    writeKey(key, value, at + 1);
+    return at + 1 + KEY_BYTES;
+  },
+  end: (key, at) => at + 1 + (key[at] === 0 ? KEY_BYTES : 0),
+  read: (key, at) => (key[at] === 0 ? readKey(key, at + 1) : undefined),
+};
+
+export const PARTS = {
+  height: u32('u32'),
+  ordinal: u32('position in a list from 0, u32'),
+  listIndex: u32('number of a list, u32'),
+  place: fixed<TransactionPlace>(
+    PLACE_BYTES,
+    'height u32 and position in the block u16',
+    (key, { height, index }, at) => writePlace(key, height, index, at),
+    (key, at) => ({ height: key.readUInt32BE(at), index: key.readUInt16BE(at + HEIGHT_BYTES) }),
+  ),
+  id: fixed<string>(
+    8,
+    'u64',
+    (key, value, at) => writeU64BE(key, BigInt(value), at),
+    (key, at) => key.readBigUInt64BE(at).toString(),
+  ),
+  key: fixed<PublicKey>(KEY_BYTES, 'public key, 32 bytes', writeKey, readKey),
+  timestamp: fixed<number>(
+    U32_BYTES,
+    'i32 with its sign bit turned',
+    (key, value, at) => writeTimestamp(key, value, at),
+    (key, at) => key.readUInt32BE(at) ^ 0x8000_0000,
+  ),
+  u16: fixed<number>(
+    2,
+    'u16',
+    (key, value, at) => {
+      assert(isU16(value), 'a number fits 16 bits');
+      key.writeUInt16BE(value, at);
+    },
+    (key, at) => key.readUInt16BE(at),
+  ),
+  sort: u8('order of a long list, u8'),
+  amount,
+  voter,
+  '(address)': sizedAddress,
+  address: text<Address>('UTF-8'),
+  name: text<string>('UTF-8'),
+  note: text<NoteName>('UTF-8, see the notes below'),
+  data: bytes('UTF-8 data of a transfer'),
+  value: bytes('what the order is by, as the tables of all transactions have it'),
+  table: u8('number of a table, u8'),
+  level: u8('level of an inner block, u8: 1 above the runs'),
+  start: bytes('what the first run below begins with, without its table'),
+  list: bytes('what the keys of a list begin with, its table first', (key, at) =>
+    key[at] === TYPE_LIST ? at + 3 : at + 2 + (key[at + 1] ?? 0),
+  ),
+} as const;
+
+export type PartName = keyof typeof PARTS;
+
+/** What a part is given and gives. */
+export type PartValue<N extends PartName> = (typeof PARTS)[N] extends KeyPart<infer T> ? T : never;

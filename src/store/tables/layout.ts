@@ -1,0 +1,261 @@
+/**
+ * The table of all keys, which docs/store-layout.md publishes. One database of binary keys: the first byte is the number of the
+ * table, the rest is big-endian, so that keys sort as what they mean. A change of any key or value is a new `LAYOUT_VERSION`.
+ */
+
+import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
+import type { TransactionPlace } from '../../ports/store.ts';
+import type { Address, BlockHeader, Transaction } from '../../protocol/types.ts';
+import { PLACE_BYTES, writePlace } from './ordered-bytes.ts';
+import { SORT_VALUES, type SortInteger, type SortValue } from './sort-values.ts';
+import { Table } from './table.ts';
+import { amountOf } from './transaction-values.ts';
+
+export const LAYOUT_VERSION = 7;
+
+export const TABLES = {
+  meta: new Table({
+    number: 1,
+    role: 'local',
+    key: ['name'],
+    value:
+      'text: layout (and the height that indexes are behind above), generation, network; u64: accounts (their number); ' +
+      'checksum of state: two u32 (`state-checksum.ts`)',
+  }),
+  headers: new Table({
+    number: 2,
+    role: 'chain',
+    key: ['height'],
+    value: 'header as the codec encodes it: the signed bytes first',
+  }),
+  undo: new Table({
+    number: 4,
+    role: 'local',
+    key: ['height'],
+    value: 'what the block overwrote (`undo.ts`), then its checksum (`undo-records.ts`)',
+  }),
+  notes: new Table({ number: 5, role: 'local', key: ['note'], value: 'see the notes below' }),
+  runs: new Table({
+    number: 6,
+    role: 'local',
+    key: ['table', 'level', 'start'],
+    value: 'where runs, or blocks of the level below, begin, and the number of keys of each, u32 (`run-tree.ts`)',
+  }),
+
+  transactions: new Table({
+    number: 7,
+    role: 'chain',
+    key: ['place'],
+    value:
+      'at most 256 transactions from this place on: for each of them its length u32 (little endian) and what the codec ' +
+      'encodes it as: the signed bytes first',
+  }),
+
+  accounts: new Table({ number: 16, role: 'state', key: ['address'], value: 'account without votes (`records.ts`)' }),
+  votes: new Table({
+    number: 17,
+    role: 'state',
+    key: ['address'],
+    value: 'keys of the delegates voted for; no entry for none',
+  }),
+  delegates: new Table({ number: 18, role: 'state', key: ['key'], value: 'delegate (`records.ts`)' }),
+  roundLists: new Table({ number: 19, role: 'state', key: ['listIndex'], value: 'keys of the delegates, best first' }),
+  ledger: new Table({ number: 20, role: 'state', key: [], value: "bytes of the generation's own" }),
+  facts: new Table({ number: 21, role: 'state', key: ['name'], value: "text of the generation's own" }),
+
+  blockIds: new Table({ number: 32, role: 'index', key: ['id'], value: 'height' }),
+  transactionIds: new Table({ number: 33, role: 'index', key: ['id'], value: 'place' }),
+  transactionTotals: new Table({
+    number: 34,
+    role: 'index',
+    key: ['height'],
+    value: 'u64: transactions of the chain up to here',
+  }),
+  blocksByAmount: new Table({ number: 35, role: 'index', key: ['amount', 'height'], value: '', isCounted: true }),
+  blocksByFee: new Table({ number: 36, role: 'index', key: ['amount', 'height'], value: '', isCounted: true }),
+  blocksByGenerator: new Table({
+    number: 37,
+    role: 'index',
+    key: ['key', 'ordinal'],
+    value: 'height, timestamp u32, u64 fees and u64 rewards of all its blocks up to here',
+  }),
+  generatorBlocksByAmount: new Table({
+    number: 38,
+    role: 'index',
+    key: ['key', 'amount', 'height'],
+    value: '',
+    isCounted: true,
+  }),
+  generatorBlocksByFee: new Table({
+    number: 39,
+    role: 'index',
+    key: ['key', 'amount', 'height'],
+    value: '',
+    isCounted: true,
+  }),
+  transactionsByAmount: new Table({ number: 48, role: 'index', key: ['amount', 'place'], value: '', isCounted: true }),
+  transactionsByFee: new Table({ number: 49, role: 'index', key: ['amount', 'place'], value: '', isCounted: true }),
+  transactionsByTimestamp: new Table({
+    number: 50,
+    role: 'index',
+    key: ['timestamp', 'place'],
+    value: '',
+    isCounted: true,
+  }),
+  transactionsByData: new Table({ number: 51, role: 'index', key: ['data', 'place'], value: '', isCounted: true }),
+  transactionsByType: new Table({ number: 52, role: 'index', key: ['u16', 'place'], value: '', isCounted: true }),
+  transactionsBySender: new Table({
+    number: 53,
+    role: 'index',
+    key: ['(address)', 'place'],
+    value: '',
+    isCounted: true,
+  }),
+  transactionsByRecipient: new Table({
+    number: 54,
+    role: 'index',
+    key: ['(address)', 'place'],
+    value: '',
+    isCounted: true,
+  }),
+  /** Lists of the three tables above that are long, and those of `SELF_LIST`. */
+  longLists: new Table({
+    number: 55,
+    role: 'index',
+    key: ['list', 'sort', 'value', 'place'],
+    value: '',
+    isCounted: true,
+  }),
+
+  usernames: new Table({ number: 64, role: 'index', key: ['name'], value: 'key' }),
+  accountsByBalance: new Table({ number: 65, role: 'index', key: ['amount', 'address'], value: '', isCounted: true }),
+  secondPublicKeys: new Table({
+    number: 66,
+    role: 'index',
+    key: ['key', 'amount', 'address'],
+    value: '',
+    isCounted: true,
+  }),
+  voters: new Table({ number: 67, role: 'index', key: ['key', 'voter', 'address'], value: '', isCounted: true }),
+  memberships: new Table({ number: 68, role: 'index', key: ['key', 'address'], value: '' }),
+} as const;
+
+export type TableName = keyof typeof TABLES;
+
+/** Tables whose pages are asked for at any depth (`index/counted.ts`). */
+export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[]).filter(
+  (name) => TABLES[name].isCounted,
+);
+
+/** Numbers of tables that earlier layouts had. They are never given out again. */
+export const RETIRED_TABLES: readonly number[] = [3];
+
+export const META_LAYOUT = 'layout';
+export const META_GENERATION = 'generation';
+export const META_NETWORK = 'network';
+export const META_PARAMS = 'params';
+export const META_ACCOUNTS = 'accounts';
+export const META_STATE_CHECKSUM = 'stateChecksum';
+
+/**
+ * Text under `META_LAYOUT`. While indexes of transactions are behind it says so, in a form that no version knows which can not
+ * write them.
+ *
+ * @param indexedTo height above which transactions stand in no index; undefined when all do
+ */
+export function layoutText(indexedTo: number | undefined): string {
+  return indexedTo === undefined ? String(LAYOUT_VERSION) : `${LAYOUT_VERSION}${BEHIND}${indexedTo}`;
+}
+
+const BEHIND = ' without indexes of transactions above height ';
+
+/** What a text says that `layoutText` made. */
+export function layoutOf(text: string): { readonly layout: string; readonly indexedTo: number | undefined } {
+  const [layout = '', height, ...rest] = text.split(BEHIND);
+  if (height === undefined || rest.length > 0 || !/^\d{1,10}$/.test(height))
+    return { layout: text, indexedTo: undefined };
+  return { layout, indexedTo: Number(height) };
+}
+
+/** Tables of consensus state, in the order of their numbers. */
+export const STATE_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[])
+  .filter((name) => TABLES[name].role === 'state')
+  .sort((a, b) => TABLES[a].number - TABLES[b].number);
+
+/** All keys of consensus state: its tables stand side by side. */
+export const STATE_RANGE = {
+  gte: TABLES.accounts.all.gte,
+  lt: TABLES.facts.all.lt,
+} as const;
+
+/** Whether a key is of consensus state. */
+export function isStateKey(key: Uint8Array): boolean {
+  const table = key[0] ?? 0;
+  return table >= TABLES.accounts.number && table <= TABLES.facts.number;
+}
+
+/** Entry of a list of transactions: what its keys begin with, then the place. */
+export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer {
+  const key = Buffer.allocUnsafe(list.length + PLACE_BYTES);
+  key.set(list, 0);
+  writePlace(key, place.height, place.index, list.length);
+  return key;
+}
+
+/** Prefix of what an address sent to itself: these lists are kept sorted alone, and only where they are long. */
+export function selfListKey(address: Address): Buffer {
+  const key = TABLES.transactionsBySender.prefix(address);
+  key[0] = SELF_LIST;
+  return key;
+}
+
+/** The number is no table's: it stands inside the keys of long lists. */
+export const SELF_LIST = 56;
+
+/** An order that transactions can be asked for in: all that the store knows of it. */
+export interface TransactionOrder {
+  /** In the keys of long lists. A number is never used for another order. */
+  readonly number: number;
+  /** The table of all transactions in this order; undefined where that is the lists of the types, one behind the other. */
+  readonly table: TableName | undefined;
+  /** What stands for the value in keys, in front of the place. */
+  readonly value: SortValue;
+  of(transaction: Transaction): SortInteger;
+}
+
+export const TRANSACTION_ORDERS: Readonly<Record<TransactionSort, TransactionOrder>> = {
+  amount: { number: 1, table: 'transactionsByAmount', value: SORT_VALUES.amount, of: amountOf },
+  fee: { number: 2, table: 'transactionsByFee', value: SORT_VALUES.amount, of: ({ fee }) => fee },
+  timestamp: {
+    number: 3,
+    table: 'transactionsByTimestamp',
+    value: SORT_VALUES.timestamp,
+    of: ({ timestamp }) => timestamp,
+  },
+  type: { number: 4, table: undefined, value: SORT_VALUES.u16, of: ({ type }) => type },
+};
+
+/** Orders in which a long list of an address is kept, by their numbers. */
+export const ADDRESS_ORDERS: readonly TransactionSort[] = TRANSACTION_SORTS.toSorted(
+  (a, b) => TRANSACTION_ORDERS[a].number - TRANSACTION_ORDERS[b].number,
+);
+/** Likewise of a type, and of all transactions. */
+export const TYPE_ORDERS: readonly TransactionSort[] = ADDRESS_ORDERS.filter(
+  (sort) => TRANSACTION_ORDERS[sort].table !== undefined,
+);
+
+/** An order that blocks can be asked for in, other than that of the chain. */
+export interface BlockOrder {
+  readonly table: 'blocksByAmount' | 'blocksByFee';
+  readonly tableOfGenerator: 'generatorBlocksByAmount' | 'generatorBlocksByFee';
+  of(header: BlockHeader): bigint;
+}
+
+export const BLOCK_ORDERS: Readonly<Record<BlockAmountSort, BlockOrder>> = {
+  totalAmount: {
+    table: 'blocksByAmount',
+    tableOfGenerator: 'generatorBlocksByAmount',
+    of: ({ totalAmount }) => totalAmount,
+  },
+  totalFee: { table: 'blocksByFee', tableOfGenerator: 'generatorBlocksByFee', of: ({ totalFee }) => totalFee },
+};

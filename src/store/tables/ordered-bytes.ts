@@ -1,0 +1,175 @@
+/** The parts of keys: numbers as bytes that sort like them. */
+
+import { assert } from '../../primitives/errors.ts';
+import type { TransactionPlace } from '../../ports/store.ts';
+
+export const EMPTY: Buffer = Buffer.alloc(0);
+export const PLACE_BYTES = 6;
+export const HEIGHT_BYTES = 4;
+
+/**
+ * A copy for keeping: what the pool of small buffers gives would keep kilobytes of its neighbours in memory as long as it is
+ * kept itself.
+ */
+export function ownBuffer(bytes: Uint8Array): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  own.set(bytes);
+  return own;
+}
+
+/** 4 bytes that sort like the number. */
+export function heightBytes(height: number): Buffer {
+  const bytes = Buffer.allocUnsafe(HEIGHT_BYTES);
+  writeU32(bytes, height, 0);
+  return bytes;
+}
+
+/** 4 bytes that sort like the timestamp. */
+export function timestampBytes(timestamp: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  writeTimestamp(bytes, timestamp, 0);
+  return bytes;
+}
+
+/** 2 bytes that sort like the type. */
+export function typeBytes(type: number): Buffer {
+  const bytes = Buffer.allocUnsafe(2);
+  bytes.writeUInt16BE(type);
+  return bytes;
+}
+
+/** 6 bytes that sort like the order of transactions in the chain. */
+export function placeBytes(place: TransactionPlace): Buffer {
+  const bytes = Buffer.allocUnsafe(PLACE_BYTES);
+  writePlace(bytes, place.height, place.index, 0);
+  return bytes;
+}
+
+/** The place that stands in the last 6 bytes. */
+export function placeAtEnd(bytes: Buffer): TransactionPlace {
+  const at = bytes.length - PLACE_BYTES;
+  return { height: bytes.readUInt32BE(at), index: bytes.readUInt16BE(at + 4) };
+}
+
+/** The height that stands in the last 4 bytes. */
+export function heightAtEnd(bytes: Buffer): number {
+  return bytes.readUInt32BE(bytes.length - HEIGHT_BYTES);
+}
+
+export function isU16(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= 0xffff;
+}
+
+export function isU32(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff;
+}
+
+/**
+ * Bytes that sort like signed integers of any size and of which none begins with another: 128 plus the number of bytes, then
+ * the bytes; for negative values 128 minus that number, then the complement of the bytes.
+ */
+export function orderedBigint(value: bigint): Buffer {
+  const magnitude = value < 0n ? -value : value;
+  const size = sizeOfBigint(magnitude);
+  const bytes = Buffer.allocUnsafe(1 + size);
+  writeOrderedBigint(bytes, value < 0n, magnitude, size, 0);
+  return bytes;
+}
+
+export function writeOrderedBigint(
+  bytes: Buffer,
+  isNegative: boolean,
+  magnitude: bigint,
+  size: number,
+  at: number,
+): void {
+  assert(size < 128, 'an amount is below 2^1016');
+  bytes[at] = isNegative ? 128 - size : 128 + size;
+  writeBigint(bytes, magnitude, at + 1, size);
+  if (isNegative) for (let i = at + 1; i <= at + size; i += 1) bytes[i] = 255 - (bytes[i] ?? 0);
+}
+
+/**
+ * Writes an ordered integer from 0 on that a double holds.
+ *
+ * @returns where it ends
+ */
+export function writeOrderedNumber(bytes: Buffer, value: number, at: number): number {
+  let size = 0;
+  for (let bound = 1; bound <= value; bound *= 256) size += 1;
+  bytes[at] = 128 + size;
+  let rest = value;
+  for (let i = at + size; i > at; i -= 1) {
+    bytes[i] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+  return at + size + 1;
+}
+
+/** The ordered integer that begins at `offset`. */
+export function orderedBigintAt(bytes: Buffer, offset: number): bigint {
+  const end = offset + orderedBigintBytes(bytes, offset);
+  const isNegative = (bytes[offset] ?? 0) < 128;
+  let magnitude = 0n;
+  for (let at = offset + 1; at < end; at += 1) {
+    const byte = bytes[at] ?? 0;
+    magnitude = magnitude * 256n + BigInt(isNegative ? 255 - byte : byte);
+  }
+  return isNegative ? -magnitude : magnitude;
+}
+
+/** Length of the ordered integer that begins at `offset`. */
+export function orderedBigintBytes(bytes: Buffer, offset: number): number {
+  return 1 + Math.abs((bytes[offset] ?? 128) - 128);
+}
+
+const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** Number of the least bytes that hold a value that is not negative; 0 for zero. */
+export function sizeOfBigint(value: bigint): number {
+  if (value > SAFE_MAX) return (value.toString(16).length + 1) >> 1;
+  const number = Number(value);
+  let size = 0;
+  for (let bound = 1; bound <= number; bound *= 256) size += 1;
+  return size;
+}
+
+/**
+ * Writes a value that is not negative as `size` big-endian bytes. Nearly all amounts fit a double, and with those the
+ * arithmetic is several times as fast as with a bigint.
+ */
+export function writeBigint(bytes: Buffer, value: bigint, at: number, size: number): void {
+  if (value > SAFE_MAX) {
+    bytes.write(value.toString(16).padStart(size * 2, '0'), at, size, 'hex');
+    return;
+  }
+  let rest = Number(value);
+  for (let i = at + size - 1; i >= at; i -= 1) {
+    bytes[i] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+}
+
+export function writeU32(bytes: Buffer, value: number, at: number): void {
+  assert(isU32(value), 'heights and positions fit 32 bits');
+  writeWord(bytes, value, at);
+}
+
+export function writeTimestamp(bytes: Buffer, timestamp: number, at: number): void {
+  writeWord(bytes, timestamp ^ 0x8000_0000, at);
+}
+
+export function writePlace(bytes: Buffer, height: number, index: number, at: number): void {
+  assert(isU16(index), 'a block holds less than 65536 transactions');
+  writeU32(bytes, height, at);
+  bytes[at + 4] = index >> 8;
+  bytes[at + 5] = index;
+}
+
+/** Keys hold millions of them: byte by byte they take a third of the time that a method of the buffer does. */
+function writeWord(bytes: Buffer, value: number, at: number): void {
+  bytes[at] = value >> 24;
+  bytes[at + 1] = value >> 16;
+  bytes[at + 2] = value >> 8;
+  bytes[at + 3] = value;
+}

@@ -1,0 +1,297 @@
+/**
+ * Stored bytes of accounts, delegates and lists of keys. One value has one form, so equal states have equal digests.
+ * Integers without sign: seven bits a byte, least first. Amounts: sign and length in a byte, then big-endian bytes.
+ */
+
+import { assert } from '../../primitives/errors.ts';
+import type { Account, Delegate, MultisignatureGroup } from '../../protocol/state.ts';
+import type { Address, PublicKey } from '../../protocol/types.ts';
+import { EMPTY, sizeOfBigint, writeBigint } from './ordered-bytes.ts';
+
+const KEY_BYTES = 32;
+
+const HAS_PUBLIC_KEY = 1;
+const HAS_SECOND_PUBLIC_KEY = 2;
+const HAS_USERNAME = 4;
+const HAS_GROUP = 8;
+const HAS_VOTES = 16;
+
+/** The account without its votes, which change seldom and are long: they stand in a table of their own. */
+export function encodeAccount(account: Account): Buffer {
+  const record = new RecordWriter();
+  writeAccount(record, account);
+  return record.bytes();
+}
+
+/** What `encodeAccount` gives, as part of a longer record. */
+export function writeAccount(record: RecordWriter, account: Account): void {
+  record.byte(
+    (account.publicKey === undefined ? 0 : HAS_PUBLIC_KEY) |
+      (account.secondPublicKey === undefined ? 0 : HAS_SECOND_PUBLIC_KEY) |
+      (account.username === undefined ? 0 : HAS_USERNAME) |
+      (account.group === undefined ? 0 : HAS_GROUP) |
+      (account.votes.length === 0 ? 0 : HAS_VOTES),
+  );
+  record.amount(account.balance);
+  record.count(account.producedBlocks);
+  record.count(account.missedBlocks);
+  record.amount(account.forgedFees);
+  record.amount(account.forgedRewards);
+  if (account.publicKey !== undefined) record.key(account.publicKey);
+  if (account.secondPublicKey !== undefined) record.key(account.secondPublicKey);
+  if (account.username !== undefined) record.text(account.username);
+  if (account.group !== undefined) {
+    record.count(account.group.min);
+    record.count(account.group.lifetime);
+    record.count(account.group.members.length);
+    for (const member of account.group.members) record.key(member);
+  }
+}
+
+/** @param votes reads the account's votes; asked only when it has some */
+export function decodeAccount(address: Address, bytes: Buffer, votes: () => readonly PublicKey[]): Account {
+  const record = new RecordReader(bytes);
+  const flags = record.byte();
+  const balance = record.amount();
+  const producedBlocks = record.count();
+  const missedBlocks = record.count();
+  const forgedFees = record.amount();
+  const forgedRewards = record.amount();
+  const publicKey = (flags & HAS_PUBLIC_KEY) === 0 ? undefined : record.key();
+  const secondPublicKey = (flags & HAS_SECOND_PUBLIC_KEY) === 0 ? undefined : record.key();
+  const username = (flags & HAS_USERNAME) === 0 ? undefined : record.text();
+  const group = (flags & HAS_GROUP) === 0 ? undefined : groupOf(record);
+  record.end();
+  return {
+    address,
+    ...(publicKey === undefined ? {} : { publicKey }),
+    ...(secondPublicKey === undefined ? {} : { secondPublicKey }),
+    ...(username === undefined ? {} : { username }),
+    balance,
+    ...(group === undefined ? {} : { group }),
+    votes: (flags & HAS_VOTES) === 0 ? [] : votes(),
+    producedBlocks,
+    missedBlocks,
+    forgedFees,
+    forgedRewards,
+  };
+}
+
+function groupOf(record: RecordReader): MultisignatureGroup {
+  const min = record.count();
+  const lifetime = record.count();
+  const members: PublicKey[] = [];
+  // Not made at their number at once: in a damaged record it may be any.
+  for (let left = record.count(); left > 0; left -= 1) members.push(record.key());
+  return { min, lifetime, members };
+}
+
+export function encodeDelegate(delegate: Delegate): Buffer {
+  const record = new RecordWriter();
+  writeDelegate(record, delegate);
+  return record.bytes();
+}
+
+/** What `encodeDelegate` gives, as part of a longer record. */
+export function writeDelegate(record: RecordWriter, delegate: Delegate): void {
+  record.amount(delegate.voteWeight);
+  record.amount(delegate.pendingVoteWeight);
+  record.count(delegate.rank);
+  record.text(delegate.address);
+  record.text(delegate.username);
+}
+
+export function decodeDelegate(publicKey: PublicKey, bytes: Buffer): Delegate {
+  const record = new RecordReader(bytes);
+  const voteWeight = record.amount();
+  const pendingVoteWeight = record.amount();
+  const rank = record.count();
+  const address = record.text();
+  const username = record.text();
+  record.end();
+  return { publicKey, address, username, voteWeight, pendingVoteWeight, rank };
+}
+
+/** 32 bytes for each key. */
+export function encodeKeys(keys: readonly PublicKey[]): Buffer {
+  const bytes = Buffer.from(keys.join(''), 'hex');
+  assert(bytes.length === keys.length * KEY_BYTES, 'public keys are 32 bytes in hexadecimal');
+  return bytes;
+}
+
+export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
+  assert(bytes.length % KEY_BYTES === 0, 'a list of keys holds whole keys');
+  const hex = bytes.toString('hex');
+  return Array.from({ length: bytes.length / KEY_BYTES }, (_, i) => hex.slice(i * 64, i * 64 + 64));
+}
+
+/** Memory that a finished writer has left to the next one, unless it grew large: most records are small. */
+let spare: Buffer | undefined;
+const SPARE_BYTES_MAX = 65_536;
+
+/** Grows while it is written; `bytes` ends it. */
+export class RecordWriter {
+  #bytes = spare ?? Buffer.allocUnsafeSlow(1024);
+  #length = 0;
+
+  constructor() {
+    spare = undefined;
+  }
+
+  byte(value: number): void {
+    this.#reserve(1);
+    this.#bytes[this.#length] = value;
+    this.#length += 1;
+  }
+
+  /** An integer from 0 to 2^53 - 1. */
+  count(value: number): void {
+    assert(Number.isSafeInteger(value) && value >= 0, 'a count is a safe integer and not negative');
+    let rest = value;
+    while (rest >= 128) {
+      this.byte((rest % 128) + 128);
+      rest = Math.floor(rest / 128);
+    }
+    this.byte(rest);
+  }
+
+  amount(value: bigint): void {
+    if (value === 0n) {
+      this.byte(0);
+      return;
+    }
+    const magnitude = value < 0n ? -value : value;
+    const size = sizeOfBigint(magnitude);
+    assert(size < 128, 'an amount is below 2^1016');
+    this.byte(value < 0n ? 128 + size : size);
+    this.#reserve(size);
+    writeBigint(this.#bytes, magnitude, this.#length, size);
+    this.#length += size;
+  }
+
+  key(publicKey: PublicKey): void {
+    this.#reserve(KEY_BYTES);
+    const written = this.#bytes.write(publicKey, this.#length, 'hex');
+    assert(written === KEY_BYTES && publicKey.length === 64, 'a public key is 32 bytes in hexadecimal');
+    this.#length += KEY_BYTES;
+  }
+
+  text(text: string): void {
+    this.sized(Buffer.from(text, 'utf8'));
+  }
+
+  ascii(text: string): void {
+    this.#reserve(text.length);
+    this.#length += this.#bytes.write(text, this.#length, 'latin1');
+  }
+
+  /** What `write` writes to this record, behind the number of its bytes. */
+  sizedOf(write: () => void): void {
+    const at = this.#length;
+    this.byte(0);
+    write();
+    const size = this.#length - at - 1;
+    if (size < 128) {
+      this.#bytes[at] = size;
+      return;
+    }
+    // Seldom: the number takes more than a byte, and what is behind it moves.
+    const bytes = Buffer.from(this.#bytes.subarray(at + 1, this.#length));
+    this.#length = at;
+    this.sized(bytes);
+  }
+
+  /** Bytes behind their number. */
+  sized(bytes: Uint8Array): void {
+    this.count(bytes.length);
+    this.raw(bytes);
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  /** The record, in memory of its own. Nothing is written afterwards. */
+  bytes(): Buffer {
+    const record = Buffer.allocUnsafe(this.#length);
+    this.#bytes.copy(record, 0, 0, this.#length);
+    if (this.#bytes.length <= SPARE_BYTES_MAX) spare = this.#bytes;
+    this.#bytes = EMPTY;
+    this.#length = 0;
+    return record;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#length + bytes));
+    larger.set(this.#bytes.subarray(0, this.#length), 0);
+    this.#bytes = larger;
+  }
+}
+
+/** Reads what `RecordWriter` wrote. */
+export class RecordReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get done(): boolean {
+    return this.#at === this.#bytes.length;
+  }
+
+  byte(): number {
+    const value = this.#bytes[this.#at];
+    assert(value !== undefined, 'a record holds all its members');
+    this.#at += 1;
+    return value;
+  }
+
+  count(): number {
+    let value = 0;
+    let weight = 1;
+    for (;;) {
+      const byte = this.byte();
+      value += (byte & 127) * weight;
+      assert(Number.isSafeInteger(value), 'a count is a safe integer');
+      if (byte < 128) return value;
+      weight *= 128;
+    }
+  }
+
+  amount(): bigint {
+    const head = this.byte();
+    const size = head & 127;
+    const bytes = this.raw(size);
+    // Six bytes are the most that a double reads exactly.
+    const value = size === 0 ? 0n : BigInt(size <= 6 ? bytes.readUIntBE(0, size) : `0x${bytes.toString('hex')}`);
+    return head > 127 ? -value : value;
+  }
+
+  key(): PublicKey {
+    return this.raw(KEY_BYTES).toString('hex');
+  }
+
+  text(): string {
+    return this.sized().toString('utf8');
+  }
+
+  sized(): Buffer {
+    return this.raw(this.count());
+  }
+
+  raw(bytes: number): Buffer {
+    if (bytes === 0) return EMPTY;
+    assert(this.#at + bytes <= this.#bytes.length, 'a record holds all its members');
+    this.#at += bytes;
+    return this.#bytes.subarray(this.#at - bytes, this.#at);
+  }
+
+  end(): void {
+    assert(this.done, 'a record holds nothing behind its members');
+  }
+}

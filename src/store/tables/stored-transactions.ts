@@ -1,0 +1,77 @@
+/** The transactions of blocks as they are stored: those of a block together. */
+
+import type { TransactionPlace } from '../../ports/store.ts';
+import { packTransactions, unpackTransaction, unpackTransactions } from '../../protocol/block/packed-block.ts';
+import type { Codec } from '../../protocol/rules.ts';
+import type { Transaction } from '../../protocol/types.ts';
+import { afterPrefix, type KeyRange, type KeyValueReader, type KeyValueWriter } from './key-value.ts';
+import { TABLES } from './layout.ts';
+import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-bytes.ts';
+
+/**
+ * Transactions of a block that are one value. All of a usual block are: it is written and read as a whole. A genesis block may
+ * hold tens of thousands, and reading one of them should not take all from the disk.
+ */
+export const TRANSACTIONS_PER_VALUE = 256;
+
+/** Of a place, behind its height. */
+const INDEX_BYTES = PLACE_BYTES - HEIGHT_BYTES;
+
+export function putTransactions(
+  keys: KeyValueWriter,
+  codec: Codec,
+  height: number,
+  transactions: readonly Transaction[],
+): void {
+  for (const { index, part } of partsOf(transactions)) {
+    keys.put(TABLES.transactions.key({ height, index }), packTransactions(part, codec));
+  }
+}
+
+export function removeTransactions(keys: KeyValueWriter, height: number, transactions: readonly Transaction[]): void {
+  for (const { index } of partsOf(transactions)) keys.remove(TABLES.transactions.key({ height, index }));
+}
+
+/** The transactions of a block. */
+export function transactionsAt(keys: KeyValueReader, codec: Codec, height: number): Transaction[] {
+  const transactions: Transaction[] = [];
+  for (const { value } of keys.entries(rangeOf(height, height))) {
+    transactions.push(...unpackTransactions(value, codec));
+  }
+  return transactions;
+}
+
+/** Height of the lowest block above another, up to a last one, that has transactions. */
+export function heightWithTransactions(keys: KeyValueReader, above: number, last: number): number | undefined {
+  const [first] = above < last ? keys.keys({ ...rangeOf(above + 1, last), limit: 1 }) : [];
+  return first === undefined ? undefined : placeAtEnd(first).height;
+}
+
+function rangeOf(first: number, last: number): KeyRange {
+  const end = TABLES.transactions.key({ height: last, index: 0 });
+  return { gte: TABLES.transactions.key({ height: first, index: 0 }), lt: afterPrefix(end.subarray(0, -INDEX_BYTES)) };
+}
+
+export function transactionAt(
+  keys: KeyValueReader,
+  codec: Codec,
+  { height, index }: TransactionPlace,
+): Transaction | undefined {
+  if (!isU32(height) || !isU16(index)) return undefined;
+  const rest = index % TRANSACTIONS_PER_VALUE;
+  const packed = keys.get(TABLES.transactions.key({ height, index: index - rest }));
+  return packed === undefined ? undefined : unpackTransaction(packed, rest, codec);
+}
+
+/** Transactions of the chain up to this height. */
+export function transactionTotal(keys: KeyValueReader, height: number): number {
+  const bytes = height < 1 ? undefined : keys.get(TABLES.transactionTotals.key(height));
+  return Number(bytes?.readBigUInt64BE() ?? 0n);
+}
+
+function* partsOf(transactions: readonly Transaction[]): Iterable<{ index: number; part: readonly Transaction[] }> {
+  for (let index = 0; index < transactions.length; index += TRANSACTIONS_PER_VALUE) {
+    const isWhole = transactions.length <= TRANSACTIONS_PER_VALUE;
+    yield { index, part: isWhole ? transactions : transactions.slice(index, index + TRANSACTIONS_PER_VALUE) };
+  }
+}

@@ -1,0 +1,107 @@
+/** A table of keys, declared once: its keys are written, read, counted off in ranges and published from the same row. */
+
+import { assert } from '../../primitives/errors.ts';
+import { PARTS, type KeyPart, type PartName, type PartValue } from './key-parts.ts';
+import { afterPrefix } from './key-value.ts';
+
+/**
+ * What a table is for. `state` is consensus state: it goes into the digest and into undo records. `chain` is blocks as they
+ * were signed, `index` can be made again from the two, `local` belongs to this node alone.
+ */
+export type TableRole = 'state' | 'chain' | 'index' | 'local';
+
+/** Keys from the first, inclusive, to the second, exclusive. */
+export interface KeySpan {
+  readonly gte: Buffer;
+  readonly lt: Buffer;
+}
+
+/** Values of the parts of a key. */
+export type ValuesOf<P extends readonly PartName[]> = { [I in keyof P]: PartValue<P[I]> };
+/** The first of them, or none. */
+export type LeadingOf<V extends readonly unknown[]> = V extends readonly [...infer Head, unknown]
+  ? V | LeadingOf<Head>
+  : V;
+
+/** The row of a table. */
+export interface TableRow<P extends readonly PartName[]> {
+  /** The first byte of its keys. */
+  readonly number: number;
+  readonly role: TableRole;
+  /** Parts of a key, in their order. At most one of them goes on up to those behind it. */
+  readonly key: P;
+  /** What a value is, in a sentence; empty where keys are all there is. */
+  readonly value: string;
+  /** Whether its keys, which have no values, know how many they are. */
+  readonly isCounted?: boolean;
+}
+
+export class Table<const P extends readonly PartName[] = readonly PartName[]> {
+  readonly number: number;
+  readonly role: TableRole;
+  readonly parts: P;
+  readonly value: string;
+  readonly isCounted: boolean;
+  /** What all keys begin with. Nobody changes these bytes. */
+  readonly start: Buffer;
+  readonly all: KeySpan;
+  readonly #parts: readonly KeyPart<unknown>[];
+  /** Bytes of the parts of fixed size that end a key, behind each part. */
+  readonly #behind: readonly number[];
+
+  constructor({ number, role, key, value, isCounted = false }: TableRow<P>) {
+    this.number = number;
+    this.role = role;
+    this.parts = key;
+    this.value = value;
+    this.isCounted = isCounted;
+    this.start = Buffer.from([number]);
+    this.all = spanOf(this.start);
+    this.#parts = key.map((name) => PARTS[name] as unknown as KeyPart<unknown>);
+    this.#behind = key.map((_, at) =>
+      this.#parts.slice(at + 1).reduce((sum, part) => sum + (part.bytes ?? Number.NaN), 0),
+    );
+  }
+
+  key(...values: ValuesOf<P>): Buffer {
+    return this.#write(values);
+  }
+
+  /** What all keys begin with that have these values in front. */
+  prefix(...values: LeadingOf<ValuesOf<P>>): Buffer {
+    return this.#write(values);
+  }
+
+  /** All keys that have these values in front. */
+  range(...values: LeadingOf<ValuesOf<P>>): KeySpan {
+    return spanOf(this.#write(values));
+  }
+
+  /** What a key says. */
+  read(key: Buffer): ValuesOf<P> {
+    assert(key[0] === this.number, 'a key is read by its table');
+    let at = 1;
+    const values = this.#parts.map((part, index) => {
+      const end = part.end(key, at, key.length - (this.#behind[index] ?? 0));
+      const value = part.read(key, at, end);
+      at = end;
+      return value;
+    });
+    assert(at === key.length, 'a key ends with its last part');
+    return values as unknown as ValuesOf<P>;
+  }
+
+  #write(values: readonly unknown[]): Buffer {
+    let size = 1;
+    for (let i = 0; i < values.length; i += 1) size += this.#parts[i]!.size(values[i]);
+    const key = Buffer.allocUnsafe(size);
+    key[0] = this.number;
+    let at = 1;
+    for (let i = 0; i < values.length; i += 1) at = this.#parts[i]!.write(key, values[i], at);
+    return key;
+  }
+}
+
+function spanOf(prefix: Buffer): KeySpan {
+  return { gte: prefix, lt: afterPrefix(prefix) };
+}

@@ -1,0 +1,234 @@
+/** What a reader answers beside the node: the same, over a channel that carries plain data alone. */
+
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { createHttpServer } from '../../../src/http/app.ts';
+import { chainDirectory, openChain } from '../../../src/node/chain-tool.ts';
+import type { FromReader, ToReader } from '../../../src/node/readers/messages.ts';
+import { NodeChannel } from '../../../src/node/readers/node-channel.ts';
+import { NodeEnd } from '../../../src/node/readers/node-end.ts';
+import { createReaderApi } from '../../../src/node/readers/reader-api.ts';
+import { systemClock } from '../../../src/node/system.ts';
+import { addressOf } from '../../../src/crypto/keys.ts';
+import { hexOf } from '../../../src/primitives/bytes.ts';
+import { createRules } from '../../../src/protocol/generations.ts';
+import { slotStartS } from '../../../src/protocol/slots.ts';
+import { ChainReader } from '../../../src/store/chain/reader.ts';
+import { madeChain, placeIn, storeChain } from '../../support/chain-folder.ts';
+import { waitFor } from '../../support/devnet.ts';
+import { temporaryFolder } from '../../support/network-folder.ts';
+import { restingNode } from '../../support/resting-node.ts';
+import type { Untyped } from '../../support/untyped.ts';
+
+const HEIGHT = 30;
+const KEPT = 25;
+const { maker, network, blocks } = madeChain(HEIGHT);
+
+/** A node over a store on the disk, and a reader of the same store: both answer HTTP. */
+async function stage(t: ExecutionContext) {
+  const place = placeIn(join(temporaryFolder(t), 'data'), network);
+  await storeChain(place, blocks.slice(0, KEPT));
+  const opened = await openChain(place, false);
+  t.teardown(() => opened.close());
+  const { params } = network;
+  const nowMs = params.epochMs + (blocks[HEIGHT - 1]?.timestamp ?? 0) * 1000 + 3000;
+  const identity = { version: '3.0.0', protocolVersion: '1.1' };
+  const { store: chain, rules, genesis } = opened;
+  const local = restingNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
+
+  const reader = new ChainReader({ directory: chainDirectory(place), codec: rules.codec, params }, systemClock);
+  t.teardown(() => reader.close());
+  const asked: FromReader[] = [];
+  // As between processes: nothing passes that is no plain data, and not at once.
+  const toNode = (message: FromReader): void => {
+    const copy = structuredClone(message);
+    asked.push(copy);
+    setImmediate(() => {
+      if (copy.kind === 'reads') void end.reads(copy.calls);
+      if (copy.kind === 'write') void end.write(copy.id, copy.call);
+    });
+  };
+  const toReader = (message: ToReader): void => {
+    const copy = structuredClone(message);
+    setImmediate(() => {
+      if (copy.kind === 'answers') channel.answered(copy.outcomes);
+      if (copy.kind === 'done') channel.done(copy.id, copy.outcome);
+      if (copy.kind !== 'news') return;
+      beside.news(copy.chain, copy.received);
+      end.taken();
+    });
+  };
+  const end = new NodeEnd(local, toReader);
+  const channel = new NodeChannel(toNode, systemClock);
+  const beside = createReaderApi({
+    ...{ rules: createRules(structuredClone(params)), identity: local.identity, reader, channel },
+  });
+  local.listen({
+    transactionReceived: (transaction) =>
+      end.received({ transaction, receivedAtMs: local.receivedAtOf(transaction.id) }),
+  });
+  const urlOf = async (api: Parameters<typeof createHttpServer>[0]): Promise<string> => {
+    const server = createHttpServer(api, { port: 0, address: '127.0.0.1' });
+    t.teardown(() => server.close());
+    return `http://127.0.0.1:${(await server.start()).port}`;
+  };
+  const [own, other] = [await urlOf(local), await urlOf(beside.api)];
+  return { own, other, local, chain, rules, params, end, channel, asked, beside, reader };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly place: readonly (string | null)[];
+  readonly body: Untyped;
+}
+
+async function ask(url: string, init?: RequestInit): Promise<Answer> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  const place = [response.headers.get('x-height'), response.headers.get('x-block-id'), response.headers.get('etag')];
+  return { status: response.status, place, body: text.startsWith('{') ? JSON.parse(text) : text };
+}
+
+function post(json: unknown): RequestInit {
+  return { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(json) };
+}
+
+test('each question of the interface has the same answer from a reader as from the node itself', async (t) => {
+  const { own, other } = await stage(t);
+  const spec = (await ask(`${own}/api/spec`)).body as { paths: Record<string, { get?: Untyped }> };
+  const address = addressOf(hexOf(network.accounts[0]?.publicKey ?? new Uint8Array(32)));
+  const targets = Object.entries(spec.paths)
+    .filter(([path, { get }]) => get !== undefined && !/events|spec|metrics/.test(path))
+    .map(([path]) => (path.startsWith('/healthz') || path.startsWith('/readyz') ? path : `/api${path}`))
+    .map((path) => path.replace('{address}', address).replace('{state}', 'ready'));
+  const { publicKey } = blocks[5] === undefined ? { publicKey: '' } : { publicKey: blocks[5].generatorPublicKey };
+  targets.push(
+    ...[
+      '/api/transactions?sort=amount:desc&limit=5',
+      '/api/transactions?minAmount=1&limit=3',
+      '/api/transactions?bad=1',
+    ],
+    ...[
+      `/api/blocks?generatorPublicKey=${publicKey}`,
+      '/api/node/transactions/verified',
+      '/api/node/slots?from=1&limit=3',
+    ],
+    ...[
+      '/api/delegates/forgers?limit=3',
+      '/api/node/status/forging?forging=true',
+      '/nothing',
+      '/api/node/digest?height=1',
+    ],
+  );
+  t.true(targets.length > 20, targets.join());
+  for (const target of targets) {
+    const [expected, found] = [await ask(own + target), await ask(other + target)];
+    t.deepEqual(found, expected, target);
+  }
+  const statuses = await Promise.all(targets.map(async (target) => (await ask(other + target)).status));
+  t.true(statuses.filter((status) => status === 200).length > 15);
+});
+
+test('a transaction that is handed to a reader is in the pool of the node, and in that of the reader after it', async (t) => {
+  const { own, other, local, rules } = await stage(t);
+  const [from, to] = network.accounts;
+  if (from === undefined || to === undefined) throw new Error('the network has accounts');
+  const json = rules.codec.transactionToJson(maker.transfer(from, to, 7n));
+  const handed = await ask(`${other}/api/transactions`, post(json));
+  t.is(handed.status, 200, JSON.stringify(handed.body));
+  const states = ['ready', 'verified', 'pending', 'validated', 'received'] as const;
+  const [entry] = states.flatMap((state) =>
+    [...local.poolEntries(state)].map(({ transaction }) => ({ state, transaction })),
+  );
+  t.is(entry?.transaction.id, String(json['id']));
+  const pool = await ask(`${other}/api/node/transactions/${entry?.state}`);
+  t.is(pool.body.data[0].id, json['id']);
+  t.deepEqual(pool, await ask(`${own}/api/node/transactions/${entry?.state}`));
+  const refused = post({ ...json, signature: '00'.repeat(64), id: undefined });
+  t.deepEqual(await ask(`${other}/api/transactions`, refused), await ask(`${own}/api/transactions`, refused));
+  const forging = { method: 'PUT', headers: { 'Content-Type': 'application/json' } };
+  const body = JSON.stringify({ publicKey: 'ab'.repeat(32), password: 'a password', forging: true });
+  const switched = await ask(`${other}/api/node/status/forging`, { ...forging, body });
+  t.is(switched.status, 404);
+  t.deepEqual(switched, await ask(`${own}/api/node/status/forging`, { ...forging, body }));
+});
+
+test('a reader is told of blocks, answers from the new tip, and keeps an older moment for as long as it is asked in', async (t) => {
+  const { other, chain, rules, params, end, reader } = await stage(t);
+  const before = reader.current;
+  let finish: () => void = () => undefined;
+  const held = before.hold(() => new Promise<void>((resolve) => (finish = resolve)));
+  const grow = (height: number): void => {
+    const block = blocks[height - 1];
+    if (block === undefined) throw new Error('the chain was made longer');
+    const nowS = slotStartS(10_000, params);
+    chain.transact((writer) =>
+      writer.append(block, (state) => rules.applyBlock(state, block, { nowS, verify: () => true })),
+    );
+    end.chainChanged();
+  };
+  t.is((await ask(`${other}/api/blocks?limit=1`)).place[0], String(KEPT));
+  const waiting = ask(`${other}/api/blocks?limit=1&minHeight=${HEIGHT}`);
+  for (let height = KEPT + 1; height <= HEIGHT; height += 1) grow(height);
+  const answer = await waiting;
+  t.is(answer.place[0], String(HEIGHT));
+  t.is(answer.body.data[0].height, HEIGHT);
+  t.is(before.store.tip()?.height, KEPT, 'the moment stands still');
+  t.is(before.store.block(KEPT + 1), undefined);
+  finish();
+  await held;
+  t.throws(() => before.store.tables.get(Buffer.from([1])), { code: 'STORE_CLOSED' });
+});
+
+test('many same questions of the moment are one to the node, and more than may wait are refused', async (t) => {
+  const { other, channel, asked } = await stage(t);
+  asked.length = 0;
+  const answers = await Promise.all(Array.from({ length: 60 }, () => ask(`${other}/api/node/status`)));
+  t.true(answers.every(({ status }) => status === 200));
+  const calls = asked.flatMap((message) => (message.kind === 'reads' ? message.calls : []));
+  t.true(calls.length < 30, `${calls.length} calls for 60 questions`);
+  const results = await Promise.allSettled(Array.from({ length: 1_000 }, (_, at) => channel.read('decisions', at + 1)));
+  const refused = results.filter(({ status }) => status === 'rejected');
+  t.true(refused.length > 0 && refused.length < 600, `${refused.length} refused`);
+  for (const each of refused) t.is((each as PromiseRejectedResult).reason.code, 'NODE_BUSY');
+});
+
+test('a reader cannot call what is not for readers', async (t) => {
+  const { local } = await stage(t);
+  const sent: ToReader[] = [];
+  const end = new NodeEnd(local, (message) => sent.push(message));
+  await end.reads([
+    { method: 'listen', args: [] },
+    { method: 'setForging', args: [] },
+    { method: 'toString', args: [] },
+  ]);
+  await end.write(1, { method: 'status', args: [] });
+  const [reads, write] = sent;
+  t.true(reads?.kind === 'answers' && reads.outcomes.every((outcome) => 'error' in outcome));
+  t.true(write?.kind === 'done' && 'error' in write.outcome);
+});
+
+test('a stream of events of a reader tells of blocks and transactions', async (t) => {
+  const { other, chain, rules, params, end } = await stage(t);
+  const stop = new AbortController();
+  const response = await fetch(`${other}/api/events`, { signal: stop.signal });
+  t.is(response.status, 200);
+  let text = '';
+  const reading = (async () => {
+    for await (const chunk of response.body ?? []) text += Buffer.from(chunk as Uint8Array).toString('utf8');
+  })().catch(() => undefined);
+  const [from, to] = network.accounts;
+  const block = blocks[KEPT];
+  if (from === undefined || to === undefined || block === undefined) throw new Error('the chain was made longer');
+  const json = rules.codec.transactionToJson(maker.transfer(from, to, 9n));
+  t.is((await ask(`${other}/api/transactions`, post(json))).status, 200);
+  const nowS = slotStartS(10_000, params);
+  chain.transact((writer) =>
+    writer.append(block, (state) => rules.applyBlock(state, block, { nowS, verify: () => true })),
+  );
+  end.chainChanged();
+  await waitFor('both events', async () => text.includes(String(json['id'])), 30_000);
+  stop.abort();
+  await reading;
+  t.true(text.includes('event: transactions/new'), text);
+});

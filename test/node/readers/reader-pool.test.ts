@@ -1,0 +1,84 @@
+/** Processes that answer HTTP beside a node: they are replaced when they end or hang, and end with their node. */
+
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import test from 'ava';
+import { open } from 'lmdb';
+import { packagedNetworkDirectory } from '../../../src/config/network.ts';
+import { waitFor } from '../../support/devnet.ts';
+import { startOneNode, type OneNode } from '../../support/one-node.ts';
+
+const WITHIN_MS = 60_000;
+
+/** Numbers of the processes that answer for a node. */
+function readersOf(node: OneNode): readonly number[] {
+  const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(node.process.pid)], { encoding: 'utf8' });
+  return children.split('\n').flatMap((line) => (line.includes('reader-program') ? [Number.parseInt(line, 10)] : []));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function heightOf(node: OneNode): Promise<number> {
+  return Number((await fetch(`${node.url}/api/blocks?limit=1`)).headers.get('x-height'));
+}
+
+test('readers follow the chain; one that is killed or hangs is replaced, leaves no place in the store, and all end with the node', async (t) => {
+  t.timeout(600_000);
+  const node = await startOneNode(t, {
+    network: packagedNetworkDirectory('devnet'),
+    fixedPeers: [],
+    flags: ['--no-peers'],
+    config: { forging: { force: true }, http: { processes: 2 } },
+  });
+  const first = readersOf(node);
+  t.is(first.length, 2);
+  const [killed = 0, hanging = 0] = first;
+  const height = await heightOf(node);
+  await waitFor(
+    'a block at the readers',
+    async () => {
+      if ((await heightOf(node)) <= height) throw new Error('no block yet');
+      return true;
+    },
+    WITHIN_MS,
+  );
+
+  const others = (gone: number) => async (): Promise<boolean> => {
+    const now = readersOf(node);
+    if (now.length !== 2 || now.includes(gone)) throw new Error(`${gone} of ${now.join()}`);
+    for (let i = 0; i < 10; i += 1) if ((await fetch(`${node.url}/api/blocks`)).status !== 200) throw new Error('no');
+    return true;
+  };
+  process.kill(killed, 'SIGKILL');
+  await waitFor('another reader in the place of a killed one', others(killed), WITHIN_MS);
+  t.true(isAlive(hanging), 'the other one stays');
+  process.kill(hanging, 'SIGSTOP');
+  await waitFor('another reader in the place of a hanging one', others(hanging), WITHIN_MS);
+  t.false(isAlive(hanging));
+
+  const database = open({ path: join(node.place.dataDir, 'devnet', 'chain'), noSubdir: false, readOnly: true });
+  const places = database.readerList();
+  await database.close();
+  for (const pid of [killed, hanging]) t.notRegex(places, new RegExp(`^\\s*${pid}\\s`, 'm'));
+
+  const last = readersOf(node);
+  const lived = await heightOf(node);
+  t.true(lived >= height);
+  node.process.kill('SIGKILL');
+  await node.ended;
+  await waitFor(
+    'the end of the readers',
+    async () => {
+      if (last.some(isAlive)) throw new Error('they live');
+      return true;
+    },
+    WITHIN_MS,
+  );
+});

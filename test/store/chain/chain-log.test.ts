@@ -1,0 +1,103 @@
+import test from 'ava';
+import { createChainLog } from '../../../src/store/chain/chain-log.ts';
+import { openMemoryChainStore } from '../../../src/store/chain/open.ts';
+import { FAKE_CODEC } from '../../support/fake-codec.ts';
+import { paramsWith } from '../../support/fixtures.ts';
+import { Dice, nextStep } from '../world.ts';
+
+const open = () => openMemoryChainStore({ codec: FAKE_CODEC, params: paramsWith() });
+const noFinality = { finalizedHeight: () => 0 };
+
+function appendTo(store: ReturnType<typeof open>, dice: Dice, count: number) {
+  return Array.from({ length: count }, () => {
+    const { block, apply } = nextStep(dice, store.tip());
+    store.transact((writer) => writer.append(block, apply));
+    return block;
+  });
+}
+
+test('each block that comes or goes leaves a record, and the content of a reverted one stays', (t) => {
+  const chain = open();
+  const { store, log } = createChainLog(chain, noFinality);
+  const blocks = appendTo(store, new Dice(3), 4);
+  store.transact((writer) => writer.revert());
+  const records = log.records(1, 10);
+  t.deepEqual(
+    records.map(({ sequence, kind, height }) => [sequence, kind, height]),
+    [
+      [1, 'applied', 1],
+      [2, 'applied', 2],
+      [3, 'applied', 3],
+      [4, 'applied', 4],
+      [5, 'reverted', 4],
+    ],
+  );
+  for (const record of records) t.deepEqual(log.block(record), blocks[record.height - 1]);
+  t.is(log.last(), 5);
+  t.is(log.floor(), 1);
+});
+
+test('a transaction that fails leaves no record, and a log that is opened again goes on', (t) => {
+  const chain = open();
+  const first = createChainLog(chain, noFinality);
+  appendTo(first.store, new Dice(3), 2);
+  const { block, apply } = nextStep(new Dice(4), chain.tip());
+  t.throws(() =>
+    first.store.transact((writer) => {
+      writer.append(block, apply);
+      throw new Error('no');
+    }),
+  );
+  t.is(first.log.last(), 2);
+  const second = createChainLog(chain, noFinality);
+  t.is(second.log.last(), 2);
+  appendTo(second.store, new Dice(5), 1);
+  t.deepEqual(
+    second.log.records(3, 5).map(({ height }) => height),
+    [3],
+  );
+});
+
+test('the finalized height of records never falls', (t) => {
+  let finalized = 0;
+  const { store, log } = createChainLog(open(), { finalizedHeight: () => finalized });
+  const dice = new Dice(3);
+  for (const height of [0, 2, 1]) {
+    finalized = height;
+    appendTo(store, dice, 1);
+  }
+  t.deepEqual(
+    log.records(1, 5).map(({ finalizedBefore, finalizedAfter }) => [finalizedBefore, finalizedAfter]),
+    [
+      [0, 0],
+      [0, 2],
+      [2, 2],
+    ],
+  );
+});
+
+test('old records are forgotten', (t) => {
+  const { store, log } = createChainLog(open(), { ...noFinality, recordsMax: 3 });
+  appendTo(store, new Dice(3), 8);
+  t.is(log.floor(), 6);
+  t.deepEqual(
+    log.records(1, 10).map(({ sequence }) => sequence),
+    [6, 7, 8],
+  );
+});
+
+test('what changed the chain past the log shows as a number without a record', (t) => {
+  const chain = open();
+  const first = createChainLog(chain, noFinality);
+  appendTo(first.store, new Dice(3), 2);
+  appendTo(chain, new Dice(4), 2);
+  const { store, log } = createChainLog(chain, noFinality);
+  t.is(log.last(), 3);
+  t.is(log.floor(), 4);
+  t.deepEqual(log.records(1, 5), []);
+  appendTo(store, new Dice(5), 1);
+  t.deepEqual(
+    log.records(1, 5).map(({ sequence, height }) => [sequence, height]),
+    [[4, 5]],
+  );
+});

@@ -1,0 +1,60 @@
+/** What a store does with undo records that a disk has changed. */
+
+import test from 'ava';
+import type { KeyValueEntry } from '../../../src/store/tables/key-value.ts';
+import { TABLES } from '../../../src/store/tables/layout.ts';
+import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
+import { chainStoreOver } from '../../../src/store/chain/open.ts';
+import { FAKE_CODEC } from '../../support/fake-codec.ts';
+import { paramsWith } from '../../support/fixtures.ts';
+import { dump } from '../backends.ts';
+import { followHistory } from '../world.ts';
+
+const HEIGHT = 20;
+
+function scene() {
+  const keys = new MemoryKeyValue();
+  const open = () => chainStoreOver(keys, { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 }, '/data/chain');
+  const store = open();
+  followHistory(store, HEIGHT);
+  const write = (entries: readonly KeyValueEntry[]): void =>
+    keys.transact((writer) => {
+      for (const { key, value } of entries) writer.put(key, value);
+    });
+  const tipKey = TABLES.undo.key(HEIGHT);
+  return { keys, store, open, write, tipKey, tipRecord: Buffer.from(keys.get(tipKey) ?? []) };
+}
+
+test('no record with a flipped bit is applied, wherever the bit is: nothing is reverted, and the store is called damaged', async (t) => {
+  const { store, write, tipKey, tipRecord } = scene();
+  t.is(store.undoDamage(), undefined);
+  for (let at = 0; at < tipRecord.length; at += 1) {
+    const record = Buffer.from(tipRecord);
+    record[at] = (record[at] ?? 0) ^ (1 << (at % 8));
+    write([{ key: tipKey, value: record }]);
+    const before = dump(store);
+    const error = t.throws(() => store.transact((writer) => writer.revert()), { code: 'STORE_DAMAGED' });
+    t.regex(
+      error?.message ?? '',
+      /^The chain store in \/data\/chain is damaged: .*height 20.*Restore it from a backup/,
+    );
+    t.deepEqual(dump(store), before);
+    t.is(store.tip()?.height, HEIGHT);
+    t.regex(store.undoDamage() ?? '', /height 20/);
+  }
+  t.is((await store.damaged).code, 'STORE_DAMAGED');
+  write([{ key: tipKey, value: tipRecord }]);
+  store.transact((writer) => writer.revert());
+  t.is(store.tip()?.height, HEIGHT - 1);
+  t.true(store.checkState().finish());
+});
+
+test('a record that is cut off, empty, longer or of another block is not applied', (t) => {
+  const { keys, store, write, tipKey, tipRecord } = scene();
+  const other = Buffer.from(keys.get(TABLES.undo.key(HEIGHT - 1)) ?? []);
+  const longer = Buffer.concat([tipRecord, Buffer.alloc(1)]);
+  for (const value of [tipRecord.subarray(0, -1), tipRecord.subarray(0, 3), Buffer.alloc(0), longer, other]) {
+    write([{ key: tipKey, value }]);
+    t.throws(() => store.transact((writer) => writer.revert()), { code: 'STORE_DAMAGED' });
+  }
+});

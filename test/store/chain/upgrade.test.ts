@@ -1,0 +1,202 @@
+/** Stores of earlier layouts: they are read as they are, brought up to this layout in place, and never left half way. */
+
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+
+import test from 'ava';
+
+import { packageDirectory } from '../../../src/config/package.ts';
+import { compareStores } from '../../../src/store/chain/compare.ts';
+import {
+  chainStoreOver,
+  openChainSnapshot,
+  openChainStore,
+  openMemoryChainStore,
+} from '../../../src/store/chain/open.ts';
+import { restoreDump } from '../../../src/store/disk/dump.ts';
+import { openLmdb } from '../../../src/store/disk/lmdb.ts';
+import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
+import { COUNTED_TABLES, LAYOUT_VERSION, TABLES } from '../../../src/store/tables/layout.ts';
+import type { KeyValue, KeyValueReader } from '../../../src/store/tables/key-value.ts';
+import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
+import { FAKE_CODEC } from '../../support/fake-codec.ts';
+import { paramsWith } from '../../support/fixtures.ts';
+import { dump, temporaryFolder } from '../backends.ts';
+import { countingWrites, makeOlder } from '../older-layouts.ts';
+import { followHistory } from '../world.ts';
+
+const UPGRADER = fileURLToPath(new URL('./upgrading-writer.js', import.meta.url));
+const FIXTURE = join(packageDirectory(), 'test', 'fixtures', 'stores', 'layout-6.dump.gz');
+/** Of the fixture. */
+const HEIGHT = 200;
+const OPTIONS = { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
+const ALL = { gte: Buffer.from([0]), lt: Buffer.from([255]) };
+
+/** A store that was never of another layout. */
+function straight(height: number): StoredChain {
+  const store = openMemoryChainStore(OPTIONS);
+  followHistory(store, height);
+  return store;
+}
+
+function rawDump(keys: KeyValueReader): readonly string[] {
+  return Array.from(keys.entries(ALL), ({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`);
+}
+
+/** A store in memory of a layout, and what it would hold of this one. */
+function olderStore(layout: string): { readonly keys: MemoryKeyValue; readonly expected: readonly string[] } {
+  const keys = new MemoryKeyValue();
+  followHistory(chainStoreOver(keys, OPTIONS, 'memory'), HEIGHT);
+  const expected = rawDump(keys);
+  makeOlder(keys, layout);
+  return { keys, expected };
+}
+
+async function inFolder(work: (directory: string) => Promise<void>): Promise<void> {
+  const directory = temporaryFolder();
+  try {
+    await work(directory);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+async function restoreFixture(directory: string): Promise<void> {
+  const bytes = gunzipSync(readFileSync(FIXTURE));
+  await restoreDump(
+    (async function* () {
+      yield bytes;
+    })(),
+    directory,
+  );
+}
+
+async function raw<T>(directory: string, work: (keys: KeyValue) => T): Promise<T> {
+  const keys = openLmdb(directory, false);
+  try {
+    return work(keys);
+  } finally {
+    await keys.close();
+  }
+}
+
+test('a store that the version before has written is read as it is, and brought up to this layout when it is opened for writing', async (t) => {
+  await inFolder(async (directory) => {
+    await restoreFixture(directory);
+    const before = await raw(directory, rawDump);
+    const expected = straight(HEIGHT);
+    const check = (store: StoredChain): void => {
+      t.is(store.tip()?.height, HEIGHT);
+      t.is(store.stateDigest(), expected.stateDigest());
+      t.deepEqual(dump(store), dump(expected));
+      t.deepEqual(compareStores(store.tables, expected.tables, () => 0).difference, undefined);
+      t.true(store.checkState().finish());
+      t.is(store.undoDamage(), undefined);
+      for (const name of COUNTED_TABLES) {
+        const range = TABLES[name].all;
+        const keys = Array.from(expected.tables.keys(range));
+        t.true(keys.length > 0, `${name} has keys`);
+        t.is(store.tables.count(range), keys.length);
+        const offset = keys.length >> 1;
+        t.deepEqual(Array.from(store.tables.keys({ ...range, offset, limit: 3 })), keys.slice(offset, offset + 3));
+      }
+    };
+    const reader = await openChainSnapshot({ ...OPTIONS, directory });
+    check(reader);
+    check(reader.snapshot());
+    t.throws(() => reader.transact(() => undefined), { code: 'STORE_READ_ONLY' });
+    await reader.close();
+    t.deepEqual(await raw(directory, rawDump), before, 'a reader leaves it as it is');
+
+    const told: string[] = [];
+    const options = { ...OPTIONS, directory, onUpgrade: (layout: string) => told.push(layout) };
+    const store = await openChainStore(options);
+    check(store);
+    store.transact((writer) => {
+      writer.revert();
+      writer.revert();
+    });
+    followHistory(store, HEIGHT + 20);
+    t.deepEqual(dump(store), dump(straight(HEIGHT + 20)));
+    await store.close();
+    await (await openChainStore(options)).close();
+    t.deepEqual(told, ['6'], 'once');
+    t.is(await raw(directory, (keys) => keys.get(TABLES.meta.key('layout'))?.toString()), String(LAYOUT_VERSION));
+  });
+});
+
+for (const layout of ['4', '5', '6']) {
+  test(`a store of layout ${layout} becomes what this version would have written, key by key`, (t) => {
+    const { keys, expected } = olderStore(layout);
+    t.notDeepEqual(rawDump(keys), expected);
+    const store = chainStoreOver(keys, OPTIONS, 'memory');
+    t.deepEqual(rawDump(keys), expected);
+    store.transact((writer) => writer.revert());
+    t.is(store.tip()?.height, HEIGHT - 1);
+  });
+
+  test(`a store of this layout that a flipped bit calls ${layout} keeps all that it has`, (t) => {
+    const keys = new MemoryKeyValue();
+    followHistory(chainStoreOver(keys, OPTIONS, 'memory'), 60);
+    const expected = rawDump(keys);
+    keys.transact((writer) => writer.put(TABLES.meta.key('layout'), Buffer.from(layout)));
+    chainStoreOver(keys, OPTIONS, 'memory');
+    t.deepEqual(rawDump(keys), expected);
+  });
+}
+
+test('a store of an earlier layout whose indexes are behind catches up after it', async (t) => {
+  await inFolder(async (directory) => {
+    const first = await openChainStore({ ...OPTIONS, directory });
+    followHistory(first, 10);
+    first.postponeIndexes();
+    followHistory(first, 30);
+    t.true(first.indexesBehind > 0);
+    await first.close();
+    await raw(directory, (keys) => makeOlder(keys, '4 without indexes of transactions above height 10'));
+    const again = await openChainStore({ ...OPTIONS, directory });
+    t.is(again.indexesBehind, 0);
+    t.deepEqual(dump(again), dump(straight(30)));
+    await again.close();
+  });
+});
+
+test('an upgrade that fails at any write leaves every key as it was', (t) => {
+  const { keys, expected } = olderStore('4');
+  const before = rawDump(keys);
+  let failures = 0;
+  for (let at = 0; ; at += 1 + (at >> 2)) {
+    const failing = countingWrites(keys, at, () => {
+      throw new Error('no room');
+    });
+    try {
+      chainStoreOver(failing, OPTIONS, 'memory');
+      break;
+    } catch {
+      failures += 1;
+      t.deepEqual(rawDump(keys), before);
+    }
+  }
+  t.true(failures > 10);
+  t.deepEqual(rawDump(keys), expected);
+});
+
+test('a process that is killed while it upgrades a store leaves it as it was, and the next one upgrades it', async (t) => {
+  await inFolder(async (directory) => {
+    await restoreFixture(directory);
+    const before = await raw(directory, rawDump);
+    for (const writes of [0, 40]) {
+      const { signal, stderr } = spawnSync(process.execPath, [UPGRADER, directory, String(writes)], {
+        encoding: 'utf8',
+      });
+      t.is(signal, 'SIGKILL', stderr);
+      t.deepEqual(await raw(directory, rawDump), before);
+    }
+    const store = await openChainStore({ ...OPTIONS, directory });
+    t.deepEqual(dump(store), dump(straight(HEIGHT)));
+    await store.close();
+  });
+});

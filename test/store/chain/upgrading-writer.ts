@@ -1,0 +1,11 @@
+/** A process that opens the store of a folder, of an earlier layout, and is killed at a write of the upgrade. */
+
+import { upgradeStore } from '../../../src/store/chain/upgrade.ts';
+import { openLmdb } from '../../../src/store/disk/lmdb.ts';
+import { countingWrites } from '../older-layouts.ts';
+
+const [directory, writes] = process.argv.slice(2);
+if (directory === undefined) throw new Error('usage: upgrading-writer DIRECTORY WRITES');
+const store = openLmdb(directory, false);
+upgradeStore(countingWrites(store, Number(writes), () => process.kill(process.pid, 'SIGKILL')));
+await store.close();

@@ -1,0 +1,40 @@
+import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import test from 'ava';
+import { makeFolder } from '../../../src/store/disk/folder.ts';
+import { temporaryFolder } from '../../support/network-folder.ts';
+
+test('a folder is made with those above it, and one that is there is left as it is', (t) => {
+  const folder = temporaryFolder(t);
+  const deep = join(folder, 'a', 'b', 'c');
+  makeFolder(deep);
+  t.true(statSync(deep).isDirectory());
+  writeFileSync(join(deep, 'file'), 'x');
+  makeFolder(deep);
+  makeFolder('/');
+  t.true(existsSync(join(deep, 'file')));
+});
+
+test('a link to a folder is as good as a folder', (t) => {
+  const folder = temporaryFolder(t);
+  makeFolder(join(folder, 'there'));
+  symlinkSync(join(folder, 'there'), join(folder, 'link'));
+  makeFolder(join(folder, 'link', 'deep'));
+  makeFolder(join(folder, 'link'));
+  t.true(statSync(join(folder, 'there', 'deep')).isDirectory());
+});
+
+test('a file in the place of the folder or above it, and a link to nowhere, are refused', (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'file'), '');
+  symlinkSync(join(folder, 'nowhere'), join(folder, 'link'));
+  t.throws(() => makeFolder(join(folder, 'file')), { code: 'EEXIST' });
+  t.throws(() => makeFolder(join(folder, 'file', 'deep')), { code: 'ENOTDIR' });
+  t.throws(() => makeFolder(join(folder, 'link')), { code: 'EEXIST' });
+});
+
+test('where the system makes no folders, that is said at once', (t) => {
+  const error = t.throws(() => makeFolder('/proc/foo/bar'), { code: 'FOLDER_IMPOSSIBLE' });
+  t.is(error.message, '/proc/foo: no folder can be made there: choose another place');
+});

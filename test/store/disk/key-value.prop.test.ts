@@ -1,0 +1,175 @@
+import { rmSync } from 'node:fs';
+
+import test from 'ava';
+import { fc } from '../../support/fast-check.ts';
+
+import { afterPrefix, type KeyValue } from '../../../src/store/tables/key-value.ts';
+import { openLmdb } from '../../../src/store/disk/lmdb.ts';
+import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
+import { indexPage } from '../../../src/store/query/pages.ts';
+import { BACKENDS, temporaryFolder, type Backend } from '../backends.ts';
+
+async function withKeys(backend: Backend, work: (keys: KeyValue) => void): Promise<void> {
+  if (backend === 'memory') {
+    work(new MemoryKeyValue());
+    return;
+  }
+  const directory = temporaryFolder();
+  const keys = openLmdb(directory, true);
+  try {
+    work(keys);
+  } finally {
+    await keys.close();
+    rmSync(directory, { recursive: true });
+  }
+}
+
+/** Few different keys, so that ranges begin and end at keys that exist. */
+const byte = fc.constantFrom(1, 2, 127, 128, 255);
+const key = fc
+  .tuple(fc.constantFrom(1, 2, 200), fc.array(byte, { maxLength: 2 }))
+  .map(([first, rest]) => Buffer.from([first, ...rest]));
+const value = fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes));
+const write = fc.record({ key, value: fc.option(value, { nil: undefined }) });
+const batch = fc.record({ writes: fc.array(write, { maxLength: 30 }), fails: fc.boolean() });
+const range = fc.record({
+  from: key,
+  to: key,
+  reverse: fc.boolean(),
+  limit: fc.option(fc.nat(10), { nil: undefined }),
+  offset: fc.option(fc.nat(10), { nil: undefined }),
+});
+
+for (const backend of BACKENDS) {
+  test(`${backend}: keys behave as a sorted list that failed transactions never touched`, async (t) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(batch, { maxLength: 6 }),
+        fc.array(range, { minLength: 5, maxLength: 5 }),
+        async (batches, ranges) => {
+          await withKeys(backend, (keys) => {
+            const model = new Map<string, string>();
+            for (const { writes, fails } of batches) {
+              const work = (): void =>
+                keys.transact((writer) => {
+                  for (const one of writes) {
+                    if (one.value === undefined) writer.remove(one.key);
+                    else writer.put(one.key, one.value);
+                    t.deepEqual(writer.get(one.key), one.value);
+                  }
+                  if (fails) throw new Error('taken back');
+                });
+              if (fails) {
+                t.throws(work, { message: 'taken back' });
+                continue;
+              }
+              work();
+              for (const one of writes) {
+                if (one.value === undefined) model.delete(one.key.toString('hex'));
+                else model.set(one.key.toString('hex'), one.value.toString('hex'));
+              }
+            }
+            const sorted = [...model.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+            for (const { from, to, reverse, limit, offset } of ranges) {
+              const inside = sorted.filter(([hex]) => hex >= from.toString('hex') && hex < to.toString('hex'));
+              const asked = {
+                gte: from,
+                lt: to,
+                reverse,
+                ...(limit === undefined ? {} : { limit }),
+                ...(offset === undefined ? {} : { offset }),
+              };
+              const skip = offset ?? 0;
+              const expected = (reverse ? [...inside].reverse() : inside).slice(skip, skip + (limit ?? Infinity));
+              t.deepEqual(
+                Array.from(keys.entries(asked), (entry) => [entry.key.toString('hex'), entry.value.toString('hex')]),
+                expected,
+              );
+              t.deepEqual(
+                Array.from(keys.keys(asked), (one) => one.toString('hex')),
+                expected.map(([hex]) => hex),
+              );
+              t.is(keys.count(asked), inside.length);
+            }
+          });
+        },
+      ),
+      { numRuns: backend === 'memory' ? 200 : 30 },
+    );
+  });
+
+  test(`${backend}: pages of an index with groups of any size agree with a sorted list`, async (t) => {
+    const groups = [1, 300, 2, 255, 256, 257, 1, 1, 700];
+    const all = groups.flatMap((size, at) => Array.from({ length: size }, (_, tie) => [at, tie] as const));
+    await withKeys(backend, (keys) => {
+      const keyOf = ([at, tie]: readonly [number, number]): Buffer => Buffer.from([9, at, tie >> 8, tie & 255]);
+      keys.transact((writer) => {
+        for (const one of all) writer.put(keyOf(one), Buffer.alloc(0));
+      });
+      const ascending = all.map(keyOf);
+      const descending = groups
+        .map((_, at) => all.filter(([group]) => group === at).map(keyOf))
+        .reverse()
+        .flat();
+      const whole = { gte: Buffer.from([9]), lt: Buffer.from([10]) };
+      for (const offset of [0, 1, 255, 256, 699, 700, 701, 955, 1212, 1213, 1700, all.length - 1, all.length, 9999]) {
+        for (const limit of [1, 10, 300, 2000]) {
+          const page = { limit, offset };
+          t.deepEqual(
+            indexPage(keys, whole, () => 2, 'desc', page),
+            descending.slice(offset, offset + limit),
+          );
+          t.deepEqual(
+            indexPage(keys, whole, () => 2, 'asc', page),
+            ascending.slice(offset, offset + limit),
+          );
+        }
+      }
+      t.deepEqual(
+        indexPage(keys, { gte: whole.lt, lt: whole.gte }, () => 2, 'desc', { limit: 1, offset: 0 }),
+        [],
+      );
+    });
+  });
+}
+
+for (const backend of BACKENDS) {
+  test(`${backend}: thousands of keys that come, go in runs and come again stay in order`, async (t) => {
+    await withKeys(backend, (keys) => {
+      const keyOf = (number: number): Buffer => Buffer.from([1, number >> 8, number & 255]);
+      const present = new Set<number>();
+      const change = (from: number, to: number, step: number, isThere: boolean): void => {
+        keys.transact((writer) => {
+          for (let number = from; number < to; number += step) {
+            if (isThere) writer.put(keyOf(number), keyOf(number));
+            else writer.remove(keyOf(number));
+            if (isThere) present.add(number);
+            else present.delete(number);
+          }
+        });
+        const expected = [...present].sort((a, b) => a - b);
+        const whole = { gte: Buffer.from([1]), lt: Buffer.from([2]) };
+        t.deepEqual(
+          Array.from(keys.keys(whole), (key) => key.readUInt16BE(1)),
+          expected,
+        );
+        t.deepEqual(
+          Array.from(keys.keys({ ...whole, reverse: true }), (key) => key.readUInt16BE(1)),
+          expected.reverse(),
+        );
+        t.is(keys.count({ gte: keyOf(1500), lt: keyOf(3000) }), expected.filter((n) => n >= 1500 && n < 3000).length);
+      };
+      change(0, 4000, 1, true);
+      change(500, 2500, 1, false);
+      change(501, 2500, 3, true);
+      change(0, 4000, 2, false);
+      change(0, 4000, 1, false);
+      change(10, 20, 1, true);
+    });
+  });
+}
+
+test('the end of a prefix is right above all keys that begin with it', (t) => {
+  t.deepEqual(afterPrefix(Buffer.from([1, 2])), Buffer.from([1, 3]));
+  t.deepEqual(afterPrefix(Buffer.from([1, 255, 255])), Buffer.from([2]));
+});

@@ -1,0 +1,69 @@
+/** Makes stores of earlier layouts, as the versions that had them left them. */
+
+import { InnerBlock } from '../../src/store/index/inner-block.ts';
+import type { KeyValue } from '../../src/store/tables/key-value.ts';
+import { COUNTED_TABLES, TABLES } from '../../src/store/tables/layout.ts';
+import { CHECKSUM_BYTES } from '../../src/store/chain/state-checksum.ts';
+
+/** @param layout text under `META_LAYOUT` */
+export function makeOlder(keyValue: KeyValue, layout: string): void {
+  keyValue.transact((writer) => {
+    writer.put(TABLES.meta.key('layout'), Buffer.from(layout));
+    if (layout.startsWith('4')) writer.remove(TABLES.meta.key('stateChecksum'));
+    if (/^[45]/.test(layout)) {
+      for (const { key, value } of Array.from(writer.entries(TABLES.undo.all))) {
+        writer.put(Buffer.from(key), Buffer.from(value.subarray(0, -CHECKSUM_BYTES)));
+      }
+    }
+    for (const name of COUNTED_TABLES) {
+      const { number } = TABLES[name];
+      const blocks = Array.from(writer.entries(TABLES.runs.range(number)), ({ key, value }) => {
+        const [, level, start] = TABLES.runs.read(key);
+        return {
+          key: Buffer.from(key),
+          level,
+          block: InnerBlock.read(level, Buffer.concat([Buffer.from([number]), start]), Buffer.from(value)),
+        };
+      });
+      for (const { key } of blocks) writer.remove(key);
+      for (const { block } of blocks.filter(({ level }) => level === 1)) {
+        for (const [child, size] of block.sizes.entries()) {
+          const keys = Buffer.alloc(4);
+          keys.writeUInt32BE(size);
+          if (size > 0) writer.put(Buffer.concat([TABLES.runs.start, block.starts.key(child)]), keys);
+        }
+      }
+    }
+  });
+}
+
+/** The same keys, with something that happens in front of the write of a number from 0. */
+export function countingWrites(keyValue: KeyValue, at: number, happens: () => void): KeyValue {
+  let writes = 0;
+  const count = (): void => {
+    if (writes === at) happens();
+    writes += 1;
+  };
+  return {
+    get: (key) => keyValue.get(key),
+    entries: (range) => keyValue.entries(range),
+    keys: (range) => keyValue.keys(range),
+    count: (range) => keyValue.count(range),
+    snapshot: () => keyValue.snapshot(),
+    close: () => keyValue.close(),
+    transact: (work) =>
+      keyValue.transact((writer) =>
+        work({
+          ...writer,
+          put: (key, value, isNew) => {
+            count();
+            writer.put(key, value, isNew);
+          },
+          remove: (key, isThere) => {
+            count();
+            writer.remove(key, isThere);
+          },
+        }),
+      ),
+  };
+}
