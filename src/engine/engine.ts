@@ -41,6 +41,8 @@ import { Synchronizer } from './sync/synchronizer.ts';
 /** After a start, time that the first peer is given before a node forges by itself. */
 const FIRST_PEER_WAIT_MS = 5000;
 
+const FIRST_FORGED_HEIGHT = 2;
+
 /** A tip that is at most so many slots old counts as the present one for transactions. */
 const PRESENT_SLOTS = 10;
 /** Peers asked for their pool after a start: several, as one may have little or nothing. */
@@ -345,7 +347,8 @@ export class Engine {
     const { journal, watermarks, rules } = this.#dependencies;
     if (this.#options.riskDoubleForging) return journal;
     const nowS = epochTimeS(this.#chainClock.nowMs(), rules.params);
-    return new WatermarkedJournal({ journal, watermarks, observer, nowS });
+    const firstBlockId = (): string | undefined => this.chain.state.header(FIRST_FORGED_HEIGHT)?.id;
+    return new WatermarkedJournal({ journal, watermarks, observer, nowS, firstBlockId });
   }
 
   get #expectsPeers(): boolean {

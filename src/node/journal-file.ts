@@ -163,6 +163,15 @@ class FileJournal implements JournalFile {
     return 'unknown';
   }
 
+  recalled(): undefined {
+    return undefined;
+  }
+
+  adopt(publicKey: PublicKey, header: SignedHeader): void {
+    // The header first: half of this, as a crash may leave it, has the delegate wait as before.
+    this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
+  }
+
   record(publicKey: PublicKey, header: SignedHeader): void {
     this.#write(entryWith(publicKey, header));
   }
@@ -182,25 +191,27 @@ class FileJournal implements JournalFile {
     this.#mark();
   }
 
-  #write(entry: Entry): void {
+  #write(...entries: readonly Entry[]): void {
     if (this.#closed) throw new ProtocolError('JOURNAL_CLOSED', { file: this.#file });
     if (!this.#lock.isHeld()) throw takenOver(this.#file);
-    const line = lineOf(entry);
+    const lines = entries.map(lineOf);
+    const bytes = Buffer.concat(lines);
     this.#writing(() => {
       // Before the line: once that is on the disk nothing more may fail.
       if (this.#lines > this.#known.size + this.#spareLinesMax) this.#compact();
       if (!this.#folderSynced) this.#syncFolder();
-      this.#append(line);
+      this.#append(bytes);
     });
-    this.#bytes += line.length;
-    this.#lines += 1;
-    if (isPlace(entry)) {
-      this.#place = entry;
-      return;
+    this.#bytes += bytes.length;
+    this.#lines += lines.length;
+    for (const [index, entry] of entries.entries()) {
+      if (isPlace(entry)) this.#place = entry;
+      else {
+        learn(this.#known, entry);
+        this.#newest = checksumOfLine(lines[index] ?? bytes);
+      }
     }
-    learn(this.#known, entry);
-    this.#newest = checksumOfLine(line);
-    // Before anything is done that the line permits: what was not marked was not signed.
+    // Before anything is done that the lines permit: what was not marked was not signed.
     if (this.#isPlaceKept) this.#mark();
   }
 
@@ -232,11 +243,11 @@ class FileJournal implements JournalFile {
     }
   }
 
-  #append(line: Buffer): void {
+  #append(lines: Buffer): void {
     // What an earlier failure left: half a line must not stand in front of the next one.
     if (this.#torn) this.#takeBack();
     try {
-      writeAll(this.#descriptor, line);
+      writeAll(this.#descriptor, lines);
       fsyncSync(this.#descriptor);
     } catch (error) {
       this.#torn = true;

@@ -240,8 +240,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the journal is not flushed',
     file: 'node/journal-file.js',
-    from: 'writeAll(this.#descriptor, line);\n            fsyncSync(this.#descriptor);',
-    to: 'writeAll(this.#descriptor, line);',
+    from: 'writeAll(this.#descriptor, lines);\n            fsyncSync(this.#descriptor);',
+    to: 'writeAll(this.#descriptor, lines);',
   },
   {
     name: "the tip of an old folder counts as the network's",

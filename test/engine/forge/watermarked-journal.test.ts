@@ -17,7 +17,7 @@ function header(height: number): SignedHeader {
 /** A node's start: the folder with these headers, and a watermark. */
 function start(
   folder: readonly number[],
-  marked: { last?: SignedHeader; movedAtS?: number } | undefined,
+  marked: { last?: SignedHeader; movedAtS?: number; firstBlockId?: string } | undefined,
   isCopied = false,
 ) {
   const journal = new MemoryJournal();
@@ -27,7 +27,7 @@ function start(
   if (marked !== undefined) watermarks.write(A, marked);
   const told: string[] = [];
   const observer: Observer = { ...SILENT, log: (_level, code) => told.push(code) };
-  return { journal, watermarks, told, signing: new WatermarkedJournal({ journal, watermarks, observer, nowS: NOW_S }) };
+  return { journal, watermarks, told, signing: new WatermarkedJournal({ journal, watermarks, observer, nowS: NOW_S, firstBlockId: () => '2000' }) };
 }
 
 test('of a folder that was put back to an earlier state, the last header is the one that the watermark tells of', (t) => {
@@ -64,6 +64,23 @@ test('a copied journal without a watermark counts as one that may lack lines, an
 test('a folder that knows nothing of a delegate does not take over what the watermark tells', (t) => {
   const { signing } = start([], { last: header(9) });
   t.deepEqual([signing.last(A), signing.outside(A)], [undefined, 'later']);
+});
+
+test('of a delegate that a folder knows nothing of, the watermark tells what it signed, until that is taken for all of it', (t) => {
+  const { signing, journal, watermarks } = start([], { last: header(9), firstBlockId: '2000' });
+  signing.hold(A, NOW_S);
+  t.deepEqual(signing.recalled(A), { last: header(9), firstBlockId: '2000' });
+  signing.adopt(A, header(9));
+  t.deepEqual([journal.last(A), signing.heldSinceS(A), signing.outside(A)], [header(9), 0, 'agrees']);
+  t.is(signing.recalled(A), undefined);
+  signing.record(A, header(10));
+  t.deepEqual(watermarks.read(A), { last: header(10), firstBlockId: '2000' });
+});
+
+test('a watermark of a record that was handed on, or beside a record that tells of the delegate, is not called back', (t) => {
+  t.is(start([], { last: header(9), movedAtS: 77 }).signing.recalled(A), undefined);
+  t.is(start([1], { last: header(9) }).signing.recalled(A), undefined);
+  t.is(start([], undefined).signing.recalled(A), undefined);
 });
 
 test('a record that was handed on stays handed on when its folder is put back', (t) => {
