@@ -262,6 +262,18 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'false && ',
   },
   {
+    name: 'a journal that was put back into its file counts as whole',
+    file: 'node/journal-file.js',
+    from: 'marker !== void 0 && (!marker.isInPlace || !hasMarked)',
+    to: 'false',
+  },
+  {
+    name: 'a watermark without a record is passed over',
+    file: 'engine/forge/guard.js',
+    from: '!this.#isOfThisChain(recalled)',
+    to: 'true',
+  },
+  {
     name: 'moments are reckoned from another time than that of the look',
     file: 'engine/forge/scheduler.js',
     from: 'this.#arm(lookedMs);',
