@@ -24,6 +24,7 @@ import { Decisions } from './decisions.ts';
 import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
 import { OwnSlots } from './forge/own-slots.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
+import { journalOfFolderAlone } from './forge/folder-alone-journal.ts';
 import { WatermarkedJournal } from './forge/watermarked-journal.ts';
 import { Gossip } from './gossip.ts';
 import { sourceOf } from './peers/addresses.ts';
@@ -345,9 +346,9 @@ export class Engine {
 
   #journal(observer: Observer): SigningJournal {
     const { journal, watermarks, rules } = this.#dependencies;
-    if (this.#options.riskDoubleForging) return journal;
-    const nowS = epochTimeS(this.#chainClock.nowMs(), rules.params);
     const firstBlockId = (): string | undefined => this.chain.state.header(FIRST_FORGED_HEIGHT)?.id;
+    if (this.#options.riskDoubleForging) return journalOfFolderAlone(journal, watermarks, firstBlockId);
+    const nowS = epochTimeS(this.#chainClock.nowMs(), rules.params);
     return new WatermarkedJournal({ journal, watermarks, observer, nowS, firstBlockId });
   }
 

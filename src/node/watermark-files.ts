@@ -84,6 +84,16 @@ export class WatermarkFiles implements SigningWatermarks {
       fsync(descriptor, () => closeSync(descriptor));
     } catch (error) {
       this.#tell('written', error);
+      this.#remove(file);
+    }
+  }
+
+  /** One that tells of too little would be taken for a record where there is no other. */
+  #remove(file: string): void {
+    try {
+      rmSync(file, { force: true });
+    } catch {
+      // Where nothing can be written, it has been said.
     }
   }
 

@@ -1,6 +1,7 @@
 /** What a journal and the watermarks outside of its folder tell together. */
 
 import test from 'ava';
+import { journalOfFolderAlone } from '../../../src/engine/forge/folder-alone-journal.ts';
 import { WatermarkedJournal } from '../../../src/engine/forge/watermarked-journal.ts';
 import { SILENT, type Observer } from '../../../src/ports/observer.ts';
 import type { SignedHeader } from '../../../src/protocol/rules.ts';
@@ -86,6 +87,17 @@ test('a watermark of a record that was handed on, or beside a record that tells 
 test('a record that was handed on stays handed on when its folder is put back', (t) => {
   const { signing } = start([1, 2], { last: header(2), movedAtS: 77 });
   t.is(signing.movedAtS(A), 77);
+});
+
+test('a node that signs by its folder alone asks no watermark, makes none, and keeps true those that are there', (t) => {
+  const { journal, watermarks } = start([1], undefined);
+  const signing = journalOfFolderAlone(journal, watermarks, () => '2000');
+  signing.record(A, header(2));
+  t.is(watermarks.read(A), undefined);
+  watermarks.write(A, { last: header(9), movedAtS: 77 });
+  t.deepEqual([signing.last(A), signing.movedAtS(A), signing.recalled(A)], [header(2), undefined, undefined]);
+  signing.record(A, header(3));
+  t.deepEqual(watermarks.read(A), { last: header(3), firstBlockId: '2000' });
 });
 
 test('two processes of a machine do not both sign for a delegate', (t) => {
