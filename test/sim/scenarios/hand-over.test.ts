@@ -122,7 +122,8 @@ test('a watermark that was written for another beginning of the network is not t
   for (const publicKey of keys.map(publicKeyOf)) {
     const { last } = world.node(OLD).watermarks.read(publicKey) ?? {};
     if (last === undefined) return t.fail('it never signed');
-    world.node(NEW).watermarks.write(publicKey, { last: { ...last, blockId: '1' }, firstBlockId: '2' });
+    const later = { ...last, blockId: '1', height: 5000, timestamp: last.timestamp + 50_000 };
+    world.node(NEW).watermarks.write(publicKey, { last: later, firstBlockId: '2' });
   }
   enable(world, keys);
   await slots(205);
