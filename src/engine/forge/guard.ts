@@ -210,7 +210,7 @@ export class SigningGuard {
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !this.#isIncomplete(publicKey, last)) return undefined;
     const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
-    return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last });
+    return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last, nowS: chain.nowS() });
   }
 
   /** Whether the delegate may have signed something before the journal began, or after what it tells of. */
