@@ -24,6 +24,7 @@ import { Decisions } from './decisions.ts';
 import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
 import { OwnSlots } from './forge/own-slots.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
+import { journalOfFolderAlone } from './forge/folder-alone-journal.ts';
 import { WatermarkedJournal } from './forge/watermarked-journal.ts';
 import { Gossip } from './gossip.ts';
 import { sourceOf } from './peers/addresses.ts';
@@ -40,6 +41,8 @@ import { Synchronizer } from './sync/synchronizer.ts';
 
 /** After a start, time that the first peer is given before a node forges by itself. */
 const FIRST_PEER_WAIT_MS = 5000;
+
+const FIRST_FORGED_HEIGHT = 2;
 
 /** A tip that is at most so many slots old counts as the present one for transactions. */
 const PRESENT_SLOTS = 10;
@@ -343,9 +346,10 @@ export class Engine {
 
   #journal(observer: Observer): SigningJournal {
     const { journal, watermarks, rules } = this.#dependencies;
-    if (this.#options.riskDoubleForging) return journal;
+    const firstBlockId = (): string | undefined => this.chain.state.header(FIRST_FORGED_HEIGHT)?.id;
+    if (this.#options.riskDoubleForging) return journalOfFolderAlone(journal, watermarks, firstBlockId);
     const nowS = epochTimeS(this.#chainClock.nowMs(), rules.params);
-    return new WatermarkedJournal({ journal, watermarks, observer, nowS });
+    return new WatermarkedJournal({ journal, watermarks, observer, nowS, firstBlockId });
   }
 
   get #expectsPeers(): boolean {

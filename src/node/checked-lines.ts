@@ -21,6 +21,11 @@ export function contentOf(line: string): unknown {
   }
 }
 
+/** The checksum that a line begins with. */
+export function checksumOfLine(line: Buffer): string {
+  return line.subarray(0, CHECKSUM_DIGITS).toString('latin1');
+}
+
 function checksumOf(json: string): string {
   return sha256Hex(utf8(json)).slice(0, CHECKSUM_DIGITS);
 }

@@ -2,12 +2,12 @@
  * The signing journal as a file of lines: checksum, space, JSON. A line is on the disk before `record` returns, so no block
  * leaves whose header a restart would not know of. A line tells of a header, of the moment before which nothing certain is
  * known, or of the record's move to another node; a move ends with the next line of the delegate. One line tells which file it
- * is: in a copy it is not true any more, so a journal that was put back from a backup is known as one.
+ * is: in a copy it is not true any more, so a journal that was put back from a backup is known as one. One that was put back
+ * into the file that was there is told by the marker beside it.
  */
 
 import {
   closeSync,
-  fchmodSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
@@ -24,6 +24,8 @@ import type { FolderJournal, OutsideEvidence } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { makeFolder } from '../store/disk/folder.ts';
+import { checksumOfLine } from './checked-lines.ts';
+import { isAt, placeOf, renewTimeOfChange } from './file-place.ts';
 import {
   entriesOf,
   entryOf,
@@ -35,6 +37,7 @@ import {
   type FilePlace,
   type Known,
 } from './journal-lines.ts';
+import { readMarker, renewMarker, type JournalMarker } from './journal-marker.ts';
 import { ownerOf, takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { systemClock } from './system.ts';
 
@@ -69,7 +72,8 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
   makeFolder(dirname(file));
   const lock = lockOf(file);
   try {
-    return new FileJournal(file, load(file), options.spareLinesMax ?? SPARE_LINES_MAX, lock);
+    const marker = readMarker(file);
+    return new FileJournal(file, load(file, marker?.newest), { ...options, lock, marker });
   } catch (error) {
     lock.release();
     throw error;
@@ -90,6 +94,11 @@ export function examineJournal(file: string): string | undefined {
   return owner;
 }
 
+interface FileJournalOptions extends JournalOptions {
+  readonly lock: ProcessLock;
+  readonly marker: JournalMarker | undefined;
+}
+
 class FileJournal implements JournalFile {
   readonly #file: string;
   readonly #known: Map<PublicKey, Known>;
@@ -104,20 +113,34 @@ class FileJournal implements JournalFile {
   #closed = false;
   /** As the last line that tells of it has it. */
   #place: FilePlace | undefined;
+  /** Checksum of the newest line of a delegate, as the marker has it. */
+  #newest: string | undefined;
+  /** Whether line and marker tell which file this is, and go on to do so. What is unknown or a copy stays that. */
+  #isPlaceKept: boolean;
+  /** Whether the marker is that of this file. */
+  #isMarked: boolean;
   readonly isCopied: boolean;
 
-  constructor(file: string, { known, lines, place }: Lines, spareLinesMax: number, lock: ProcessLock) {
+  constructor(file: string, lines: Lines, { lock, marker, spareLinesMax = SPARE_LINES_MAX }: FileJournalOptions) {
+    const { known, place, newest, hasMarked } = lines;
     this.#file = file;
     this.#known = known;
-    this.#lines = lines;
+    this.#lines = lines.lines;
     this.#spareLinesMax = spareLinesMax;
     this.#lock = lock;
     this.#descriptor = openSync(file, 'a');
-    this.#bytes = fstatSync(this.#descriptor).size;
-    // A new time of change tells a time of birth that the file system keeps from one that it makes up.
-    fchmodSync(this.#descriptor, FILE_MODE);
+    const { size, nlink } = fstatSync(this.#descriptor);
+    this.#bytes = size;
+    renewTimeOfChange(this.#descriptor);
     this.#place = place;
-    this.isCopied = place !== undefined && !isAt(this.#descriptor, place);
+    this.#newest = newest;
+    // Another folder has the same file: both would write to it, each not knowing of the other.
+    const isShared = nlink > 1;
+    const isOld = marker !== undefined && (!marker.isInPlace || !hasMarked);
+    this.isCopied = isOld || isShared || (place !== undefined && !isAt(this.#descriptor, place));
+    this.#isPlaceKept = place !== undefined && !this.isCopied;
+    this.#isMarked = this.#isPlaceKept && marker !== undefined;
+    if (isShared) this.#writing(() => this.#compact());
   }
 
   last(publicKey: PublicKey): SignedHeader | undefined {
@@ -140,6 +163,15 @@ class FileJournal implements JournalFile {
     return 'unknown';
   }
 
+  recalled(): undefined {
+    return undefined;
+  }
+
+  adopt(publicKey: PublicKey, header: SignedHeader): void {
+    // The header first: half of this, as a crash may leave it, has the delegate wait as before.
+    this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
+  }
+
   record(publicKey: PublicKey, header: SignedHeader): void {
     this.#write(entryWith(publicKey, header));
   }
@@ -153,18 +185,44 @@ class FileJournal implements JournalFile {
   }
 
   keepPlace(): void {
-    if (this.#place === undefined || !isAt(this.#descriptor, this.#place)) this.#write(placeOf(this.#descriptor));
+    if (this.#isMarked) return;
+    if (!this.#isPlaceKept) this.#write(placeOf(this.#descriptor));
+    this.#isPlaceKept = true;
+    this.#mark();
   }
 
-  #write(entry: Entry): void {
+  #write(...entries: readonly Entry[]): void {
     if (this.#closed) throw new ProtocolError('JOURNAL_CLOSED', { file: this.#file });
     if (!this.#lock.isHeld()) throw takenOver(this.#file);
-    const line = lineOf(entry);
-    try {
+    const lines = entries.map(lineOf);
+    const bytes = Buffer.concat(lines);
+    this.#writing(() => {
       // Before the line: once that is on the disk nothing more may fail.
       if (this.#lines > this.#known.size + this.#spareLinesMax) this.#compact();
       if (!this.#folderSynced) this.#syncFolder();
-      this.#append(line);
+      this.#append(bytes);
+    });
+    this.#bytes += bytes.length;
+    this.#lines += lines.length;
+    for (const [index, entry] of entries.entries()) {
+      if (isPlace(entry)) this.#place = entry;
+      else {
+        learn(this.#known, entry);
+        this.#newest = checksumOfLine(lines[index] ?? bytes);
+      }
+    }
+    // Before anything is done that the lines permit: what was not marked was not signed.
+    if (this.#isPlaceKept) this.#mark();
+  }
+
+  #mark(): void {
+    renewMarker(this.#file, this.#newest);
+    this.#isMarked = true;
+  }
+
+  #writing(write: () => void): void {
+    try {
+      write();
     } catch (error) {
       throw new ProtocolError(
         'JOURNAL_WRITE_FAILED',
@@ -173,10 +231,6 @@ class FileJournal implements JournalFile {
         { cause: error },
       );
     }
-    this.#bytes += line.length;
-    this.#lines += 1;
-    if (isPlace(entry)) this.#place = entry;
-    else learn(this.#known, entry);
   }
 
   close(): void {
@@ -189,11 +243,11 @@ class FileJournal implements JournalFile {
     }
   }
 
-  #append(line: Buffer): void {
+  #append(lines: Buffer): void {
     // What an earlier failure left: half a line must not stand in front of the next one.
     if (this.#torn) this.#takeBack();
     try {
-      writeAll(this.#descriptor, line);
+      writeAll(this.#descriptor, lines);
       fsyncSync(this.#descriptor);
     } catch (error) {
       this.#torn = true;
@@ -215,9 +269,10 @@ class FileJournal implements JournalFile {
     rmSync(draft, { force: true });
     // Appending, as a line that is taken back must not leave a hole.
     const descriptor = openSync(draft, 'ax', FILE_MODE);
-    const place = this.#place === undefined ? [] : [placeOf(descriptor)];
-    const told = [...this.#known].flatMap(([publicKey, known]) => entriesOf(publicKey, known));
-    const entries: readonly Entry[] = [...told, ...place];
+    const told = this.#isPlaceKept ? placeOf(descriptor) : this.#place;
+    const place = told === undefined ? [] : [told];
+    const kept = [...this.#known].flatMap(([publicKey, known]) => entriesOf(publicKey, known));
+    const entries: readonly Entry[] = [...kept, ...place];
     const content = Buffer.concat(entries.map(lineOf));
     try {
       writeAll(descriptor, content);
@@ -232,7 +287,7 @@ class FileJournal implements JournalFile {
     this.#descriptor = descriptor;
     this.#bytes = content.length;
     this.#lines = entries.length;
-    this.#place = place[0];
+    this.#place = told;
     this.#torn = false;
     this.#folderSynced = false;
     closeSync(old);
@@ -279,22 +334,28 @@ interface Lines {
   readonly known: Map<PublicKey, Known>;
   /** The last that is told; undefined where no line tells of one. */
   readonly place: FilePlace | undefined;
+  /** Checksum of the last line of a delegate. */
+  readonly newest: string | undefined;
+  /** Whether the line that the marker names is among them; true where it names none. */
+  readonly hasMarked: boolean;
   readonly lines: number;
   /** How much they take. */
   readonly bytes: number;
 }
 
 /** Reads all lines; cuts off a last one that a crash left half written: its block never left. */
-function load(file: string): Lines {
+function load(file: string, marked: string | undefined): Lines {
   const content = readFileIfPresent(file);
-  const whole = wholeLines(file, content);
+  const whole = wholeLines(file, content, marked);
   if (whole.bytes < content.length) writeTruncated(file, whole.bytes);
   return whole;
 }
 
-function wholeLines(file: string, content: Buffer): Lines {
+function wholeLines(file: string, content: Buffer, marked?: string): Lines {
   const known = new Map<PublicKey, Known>();
   let place: FilePlace | undefined;
+  let newest: string | undefined;
+  let hasMarked = marked === undefined;
   let lines = 0;
   let start = 0;
   while (start < content.length) {
@@ -306,26 +367,15 @@ function wholeLines(file: string, content: Buffer): Lines {
       break;
     }
     if (isPlace(entry)) place = entry;
-    else learn(known, entry);
+    else {
+      learn(known, entry);
+      newest = checksumOfLine(content.subarray(start, end));
+      hasMarked ||= newest === marked;
+    }
     lines += 1;
     start = end + 1;
   }
-  return { known, place, lines, bytes: start };
-}
-
-function placeOf(descriptor: number): FilePlace {
-  const { ino, birthtimeNs } = fstatSync(descriptor, { bigint: true });
-  return { inode: String(ino), bornNs: String(birthtimeNs) };
-}
-
-/**
- * Whether an open file is the one of a line. Inodes are used again and some file systems make new ones up at each mount, so
- * the time of birth decides where there is one: it is another in each copy. Elsewhere it is none, or the time of the change.
- */
-function isAt(descriptor: number, { inode, bornNs }: FilePlace): boolean {
-  const { ino, birthtimeNs, ctimeNs } = fstatSync(descriptor, { bigint: true });
-  const isBirthKept = birthtimeNs > 0n && birthtimeNs < ctimeNs;
-  return isBirthKept ? String(birthtimeNs) === bornNs : String(ino) === inode;
+  return { known, place, newest, hasMarked, lines, bytes: start };
 }
 
 function unreadable(file: string, line: number): ProtocolError {

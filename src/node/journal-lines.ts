@@ -17,6 +17,8 @@ export interface Known {
   readonly last?: SignedHeader;
   readonly heldSinceS?: number;
   readonly movedAtS?: number;
+  /** Of watermarks alone. */
+  readonly firstBlockId?: string;
 }
 
 export type Entry = DelegateEntry | FilePlace;
@@ -24,12 +26,14 @@ export type Entry = DelegateEntry | FilePlace;
 export type DelegateEntry =
   | (SignedHeader & { readonly delegate: PublicKey })
   | { readonly delegate: PublicKey; readonly heldSinceS: number }
-  | { readonly delegate: PublicKey; readonly movedAtS: number };
+  | { readonly delegate: PublicKey; readonly movedAtS: number }
+  | { readonly delegate: PublicKey; readonly firstBlockId: string };
 
 /** Takes in what a line tells. */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const { movedAtS: _, ...before } = known.get(entry.delegate) ?? {};
   if ('heldSinceS' in entry) known.set(entry.delegate, { ...before, heldSinceS: entry.heldSinceS });
+  else if ('firstBlockId' in entry) known.set(entry.delegate, { ...before, firstBlockId: entry.firstBlockId });
   else if ('movedAtS' in entry) known.set(entry.delegate, { ...before, movedAtS: entry.movedAtS });
   else {
     const { delegate, ...last } = entry;
@@ -38,8 +42,10 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
 }
 
 /** The fewest entries that tell the same. */
-export function entriesOf(delegate: PublicKey, { last, heldSinceS, movedAtS }: Known): readonly DelegateEntry[] {
+export function entriesOf(delegate: PublicKey, known: Known): readonly DelegateEntry[] {
+  const { last, heldSinceS, movedAtS, firstBlockId } = known;
   return [
+    ...(firstBlockId === undefined ? [] : [{ delegate, firstBlockId }]),
     ...(last === undefined ? [] : [entryWith(delegate, last)]),
     ...(heldSinceS === undefined ? [] : [{ delegate, heldSinceS }]),
     ...(movedAtS === undefined ? [] : [{ delegate, movedAtS }]),
@@ -73,6 +79,7 @@ function isEntry(value: unknown): value is Entry {
   const { delegate } = members;
   if (typeof delegate !== 'string' || !isCanonicalHex(delegate, 32)) return false;
   if ('heldSinceS' in members) return Number.isSafeInteger(members['heldSinceS']);
+  if ('firstBlockId' in members) return typeof members['firstBlockId'] === 'string';
   if ('movedAtS' in members) return Number.isSafeInteger(members['movedAtS']);
   return isSignedHeader(value);
 }

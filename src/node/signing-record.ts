@@ -51,6 +51,20 @@ export function moveRecord(journal: JournalFile, { delegates, exportedAtS }: Sig
   for (const { publicKey } of delegates) journal.move(publicKey, exportedAtS);
 }
 
+/** The same of a record and of all its copies. Hexadecimal. */
+export function idOfRecord(record: SigningRecord): string {
+  return checksumOf({ ...record, isCopy: false });
+}
+
+/** Whether a journal may sign for all delegates of a record, and tells as much of each. */
+export function tellsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
+  return delegates.every(({ publicKey, last }) => {
+    const known = journal.last(publicKey);
+    if (journal.movedAtS(publicKey) !== undefined || known === undefined) return false;
+    return last === undefined || known.timestamp >= last.timestamp;
+  });
+}
+
 export function textOfRecord(record: SigningRecord): string {
   return `${JSON.stringify({ format: FORMAT, ...record, checksum: checksumOf(record) }, null, 2)}\n`;
 }

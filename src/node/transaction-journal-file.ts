@@ -1,11 +1,12 @@
 /**
  * The transaction journal as a file of lines (`checked-lines.ts`): a transaction, a member's signature of one, or the id of one
  * that is of no use any more. Lines are appended beside the work of the node: those that come while the disk is busy go to it
- * together, as one write and one flush. Nothing of the file is believed: the engine checks all that it tells again.
+ * together, as one write and one flush. Nothing of the file is believed: the engine checks all that it tells again. A file that
+ * was removed or replaced while the node runs is written anew before anybody is answered: the open one would end with it.
  */
 
 import { renameSync } from 'node:fs';
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { link, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { readBounded } from '../config/bounded-file.ts';
 import { JOURNALED_BYTES_MAX, JournalEntries } from '../engine/pool/journal-entries.ts';
@@ -44,17 +45,26 @@ export async function openTransactionJournal(file: string, observer: Observer): 
     const { entries, bytes, isDamaged } = load(file, observer);
     const handle = await open(file, 'a', FILE_MODE);
     await syncFolder(file);
-    return new TransactionJournalFile({ file, lock, handle, entries, bytes, isDamaged });
+    const { ino, dev } = await handle.stat();
+    return new TransactionJournalFile({ file, lock, handle, opened: { ino, dev }, entries, bytes, isDamaged, observer });
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
+/** Tells files of a machine apart. */
+interface OpenFile {
+  readonly ino: number;
+  readonly dev: number;
+}
+
 interface Opened {
   readonly file: string;
   readonly lock: ProcessLock;
   readonly handle: FileHandle;
+  readonly opened: OpenFile;
+  readonly observer: Observer;
   readonly entries: JournalEntries;
   readonly bytes: number;
   /** Whether the file holds something that is no line of ours. */
@@ -65,7 +75,10 @@ class TransactionJournalFile implements TransactionJournal {
   readonly #file: string;
   readonly #lock: ProcessLock;
   readonly #entries: JournalEntries;
+  readonly #observer: Observer;
   #handle: FileHandle;
+  /** Of the handle. */
+  #opened: OpenFile;
   #fileBytes: number;
   /** Not handed to the system yet. */
   #lines: Buffer[] = [];
@@ -75,10 +88,12 @@ class TransactionJournalFile implements TransactionJournal {
   #next: Promise<void> | undefined;
   #closed = false;
 
-  constructor({ file, lock, handle, entries, bytes, isDamaged }: Opened) {
+  constructor({ file, lock, handle, opened, entries, bytes, isDamaged, observer }: Opened) {
     this.#file = file;
     this.#lock = lock;
+    this.#observer = observer;
     this.#handle = handle;
+    this.#opened = opened;
     this.#entries = entries;
     this.#fileBytes = bytes;
     // Half a line must not stand in front of the next one.
@@ -129,6 +144,8 @@ class TransactionJournalFile implements TransactionJournal {
     if (this.#closed) return;
     try {
       await this.flush();
+      // What was answered for long ago must be there at the next start, too.
+      if (await this.#isReplaced()) await this.#rewriteReplaced();
     } finally {
       this.#closed = true;
       await this.#handle.close();
@@ -157,6 +174,28 @@ class TransactionJournalFile implements TransactionJournal {
     await this.#handle.appendFile(bytes);
     await this.#handle.datasync();
     this.#fileBytes += bytes.length;
+    if (await this.#isReplaced()) await this.#rewriteReplaced();
+  }
+
+  /** Whether the path leads to another file than the open one, to none, or to one that somebody else wrote to. */
+  async #isReplaced(): Promise<boolean> {
+    const found = await statIfPresent(this.#file);
+    return found === undefined || !this.#isOpen(found) || found.size !== this.#fileBytes;
+  }
+
+  async #rewriteReplaced(): Promise<void> {
+    const found = await statIfPresent(this.#file);
+    // What lies there instead may be of use to somebody.
+    const isForeign = found !== undefined && !this.#isOpen(found);
+    const aside = isForeign ? await keepAside(this.#file) : undefined;
+    await this.#rewrite();
+    const message = 'the file of accepted transactions was removed or replaced while the node runs: it is written anew';
+    const fields = { file: this.#file, ...(aside === undefined ? {} : { aside }) };
+    this.#observer.log('warn', 'TRANSACTION_JOURNAL_REPLACED', message, fields);
+  }
+
+  #isOpen({ ino, dev }: OpenFile): boolean {
+    return ino === this.#opened.ino && dev === this.#opened.dev;
   }
 
   /** All that is of use, to a new file, which then takes the place of the old one. */
@@ -165,7 +204,9 @@ class TransactionJournalFile implements TransactionJournal {
     const draft = `${this.#file}.new`;
     await rm(draft, { force: true });
     const handle = await open(draft, 'ax', FILE_MODE);
+    let opened: OpenFile;
     try {
+      opened = await handle.stat();
       await handle.appendFile(content);
       await handle.datasync();
       await rename(draft, this.#file);
@@ -176,6 +217,7 @@ class TransactionJournalFile implements TransactionJournal {
     }
     const old = this.#handle;
     this.#handle = handle;
+    this.#opened = opened;
     this.#fileBytes = content.length;
     this.#isRewriteDue = false;
     await old.close();
@@ -286,6 +328,27 @@ function writeFailed(file: string, cause: unknown): ProtocolError {
     `${file}: cannot be written: ${messageOf(cause)}; check the free space and the health of its disk`,
     { cause },
   );
+}
+
+/** @returns the other name that a file has then; undefined where it can have none */
+async function keepAside(file: string): Promise<string | undefined> {
+  const aside = `${file}.replaced`;
+  try {
+    await rm(aside, { force: true });
+    await link(file, aside);
+    return aside;
+  } catch {
+    return undefined;
+  }
+}
+
+async function statIfPresent(file: string): Promise<(OpenFile & { readonly size: number }) | undefined> {
+  try {
+    return await stat(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** A created or renamed file survives a power cut only once its folder is on the disk too. */

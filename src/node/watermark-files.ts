@@ -62,10 +62,14 @@ export class WatermarkFiles implements SigningWatermarks {
    * The file takes the place of the old one as a whole. It is flushed beside the work of the node: a power cut may cost the
    * newest line, which the journal has by then.
    */
-  write(publicKey: PublicKey, { last, movedAtS }: Watermark): void {
+  write(publicKey: PublicKey, { last, movedAtS, firstBlockId }: Watermark): void {
     const file = this.#file(publicKey);
     const draft = `${file}.${process.pid}.new`;
-    const known = { ...(last === undefined ? {} : { last }), ...(movedAtS === undefined ? {} : { movedAtS }) };
+    const known = {
+      ...(firstBlockId === undefined ? {} : { firstBlockId }),
+      ...(last === undefined ? {} : { last }),
+      ...(movedAtS === undefined ? {} : { movedAtS }),
+    };
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
       const descriptor = openSync(draft, 'w', 0o600);
@@ -80,6 +84,16 @@ export class WatermarkFiles implements SigningWatermarks {
       fsync(descriptor, () => closeSync(descriptor));
     } catch (error) {
       this.#tell('written', error);
+      this.#remove(file);
+    }
+  }
+
+  /** One that tells of too little would be taken for a record where there is no other. */
+  #remove(file: string): void {
+    try {
+      rmSync(file, { force: true });
+    } catch {
+      // Where nothing can be written, it has been said.
     }
   }
 

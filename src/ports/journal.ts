@@ -9,6 +9,12 @@ import type { PublicKey } from '../protocol/types.ts';
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 
+export interface RecalledHeader {
+  readonly last: SignedHeader;
+  /** Id of block 2 of the chain that it was signed for, as `Watermark` has it. */
+  readonly firstBlockId?: string;
+}
+
 export interface SigningJournal {
   /** The last header that the delegate signed on this node; undefined for none. */
   last(publicKey: PublicKey): SignedHeader | undefined;
@@ -20,6 +26,10 @@ export interface SigningJournal {
   /** Unix time in whole seconds at which the record of the delegate was handed to another node; undefined if it was not. */
   movedAtS(publicKey: PublicKey): number | undefined;
   outside(publicKey: PublicKey): OutsideEvidence;
+  /** What a place outside of the data folder tells of a delegate of which this journal holds no header; undefined for nothing. */
+  recalled(publicKey: PublicKey): RecalledHeader | undefined;
+  /** Takes a header from outside for all that the delegate signed before. Durable when this returns. */
+  adopt(publicKey: PublicKey, header: SignedHeader): void;
   /** Keeps a header. Durable (flushed to the disk) when this returns. */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /** Keeps that nothing certain is known of what the delegate signed before a moment. Durable when this returns. */
@@ -42,6 +52,8 @@ export interface Watermark {
   readonly last?: SignedHeader;
   /** Unix time in whole seconds at which the record was handed to another node. */
   readonly movedAtS?: number;
+  /** Id of block 2 of the chain that it was signed for: a network that is begun anew has the same name and another one. */
+  readonly firstBlockId?: string;
 }
 
 /**

@@ -212,6 +212,8 @@ export interface HandOverRequest {
   readonly sinceS: number;
   /** What the journal does tell of. */
   readonly last: SignedHeader | undefined;
+  /** Chain time in whole seconds. */
+  readonly nowS: number;
 }
 
 /**

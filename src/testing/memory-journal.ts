@@ -32,6 +32,15 @@ export class MemorySigningJournal implements FolderJournal {
     return 'unknown';
   }
 
+  recalled(): undefined {
+    return undefined;
+  }
+
+  adopt(publicKey: PublicKey, header: SignedHeader): void {
+    this.record(publicKey, header);
+    this.hold(publicKey, 0);
+  }
+
   record(publicKey: PublicKey, header: SignedHeader): void {
     this.#last.set(publicKey, header);
   }

@@ -1,6 +1,9 @@
 import {
   appendFileSync,
+  chmodSync,
   copyFileSync,
+  existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -86,6 +89,123 @@ test('a journal that was copied is known as a copy wherever the copy lies, and o
   t.deepEqual(copy.last(A), header(1));
   copy.close();
   t.false(opened(restored));
+});
+
+test('a backup that is copied over the files of its own run is known as a copy once something was signed since', (t) => {
+  const folder = temporaryFolder(t);
+  const here = join(folder, 'here');
+  const file = join(here, 'journal');
+  const journal = openJournal(file);
+  journal.keepPlace();
+  journal.record(A, header(1));
+  // While the node runs, and restored as `cp -a backup/. here/` does: into the files that are there.
+  const copyOver = (from: string, to: string): void => {
+    mkdirSync(to, { recursive: true });
+    for (const name of readdirSync(from)) if (!name.includes('in-use')) copyFileSync(join(from, name), join(to, name));
+  };
+  const backup = join(folder, 'backup');
+  copyOver(here, backup);
+  const unchanged = statSync(file, { bigint: true });
+  journal.close();
+  copyOver(backup, here);
+  const same = openJournal(file);
+  t.false(same.isCopied, 'nothing was signed since');
+  same.keepPlace();
+  same.record(A, header(2));
+  same.close();
+  copyOver(backup, here);
+  const { ino, birthtimeNs } = statSync(file, { bigint: true });
+  t.deepEqual([ino, birthtimeNs], [unchanged.ino, unchanged.birthtimeNs], 'the file itself does not show it');
+  const restored = openJournal(file);
+  t.deepEqual(restored.last(A), header(1));
+  t.true(restored.isCopied);
+  // What is signed before somebody has taken note of it does not make it whole.
+  restored.record(B, header(3));
+  restored.close();
+  const again = openJournal(file);
+  t.true(again.isCopied);
+  again.keepPlace();
+  again.close();
+  const noted = openJournal(file);
+  t.false(noted.isCopied);
+  noted.close();
+});
+
+test('a journal that alone was put back among the files of a folder is known as a copy', (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'here', 'journal');
+  const journal = openJournal(file);
+  journal.keepPlace();
+  journal.record(A, header(1));
+  copyFileSync(file, join(folder, 'backup'));
+  journal.record(A, header(2));
+  journal.close();
+  copyFileSync(join(folder, 'backup'), file);
+  const restored = openJournal(file);
+  t.true(restored.isCopied);
+  restored.close();
+});
+
+test('a journal counts as whole after a kill at any moment, a change of owner or mode, and with a marker that was cut short', (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'here', 'journal');
+  const isCopied = (): boolean => {
+    const journal = openJournal(file, { spareLinesMax: 1 });
+    try {
+      return journal.isCopied;
+    } finally {
+      journal.close();
+    }
+  };
+  const journal = openJournal(file, { spareLinesMax: 1 });
+  journal.keepPlace();
+  // Lines and rewritings alike.
+  for (let height = 1; height < 6; height += 1) journal.record(height % 2 === 0 ? A : B, header(height));
+  journal.close();
+  t.false(isCopied());
+  chmodSync(file, 0o640);
+  chmodSync(`${file}.marker`, 0o640);
+  t.false(isCopied());
+  // Killed after the line was written and before the marker was: the line never was of use.
+  const other = openJournal(join(folder, 'other', 'journal'));
+  other.record(A, header(9));
+  other.close();
+  appendFileSync(file, readFileSync(join(folder, 'other', 'journal')));
+  t.false(isCopied());
+  // As a power cut leaves it.
+  writeFileSync(`${file}.marker`, '');
+  t.false(isCopied());
+  rmSync(`${file}.marker`);
+  t.false(isCopied());
+  // As an earlier version leaves it; the next start marks it.
+  const started = openJournal(file);
+  started.keepPlace();
+  started.close();
+  t.true(existsSync(`${file}.marker`));
+  t.false(isCopied());
+});
+
+test('of two folders that share the file of a journal by a hard link, the one that opens it is known as a copy', (t) => {
+  const folder = temporaryFolder(t);
+  const [file, linked] = [join(folder, 'here', 'journal'), join(folder, 'there', 'journal')];
+  const journal = openJournal(file);
+  journal.keepPlace();
+  journal.record(A, header(1));
+  mkdirSync(dirname(linked));
+  for (const end of ['', '.marker']) linkSync(`${file}${end}`, `${linked}${end}`);
+  const copy = openJournal(linked);
+  t.true(copy.isCopied);
+  copy.keepPlace();
+  copy.record(B, header(2));
+  t.is(readFileSync(file, 'utf8').includes(B), false, 'each has a file of its own from then on');
+  journal.record(A, header(3));
+  t.deepEqual(copy.last(A), header(1));
+  copy.close();
+  journal.close();
+  const own = openJournal(file);
+  t.false(own.isCopied);
+  t.deepEqual([own.last(A), own.last(B)], [header(3), undefined]);
+  own.close();
 });
 
 test('a journal from before its place was kept counts as whole', (t) => {

@@ -1,4 +1,14 @@
-import { appendFileSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { openTransactionJournal, transactionJournalOf } from '../../src/node/transaction-journal-file.ts';
@@ -51,6 +61,59 @@ test('lines are on the disk when a flush resolves, and those of many calls go th
     }),
   );
   t.true(sizes.size < 20, `${sizes.size} writes`);
+  await journal.close();
+});
+
+test('a file that was removed, replaced, emptied or written to while the journal is open is whole when a flush resolves', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = transactionJournalOf(folder);
+  const { said, observer } = listener();
+  const journal = await openTransactionJournal(file, observer);
+  journal.add(entry(1));
+  await journal.flush();
+  const harms: readonly (() => void)[] = [
+    () => rmSync(file),
+    () => {
+      renameSync(file, join(folder, 'backup'));
+      writeFileSync(file, 'something else');
+    },
+    () => truncateSync(file, 10),
+    () => appendFileSync(file, 'half a line'),
+  ];
+  for (const [index, harm] of harms.entries()) {
+    harm();
+    journal.add(entry(index + 2));
+    await journal.flush();
+    const text = readFileSync(file, 'utf8');
+    for (let id = 1; id <= index + 2; id += 1) t.true(text.includes(`"id":"${id}"`), `${id} after harm ${index}`);
+  }
+  t.deepEqual(said, Array.from({ length: harms.length }, () => 'TRANSACTION_JOURNAL_REPLACED'));
+  t.is(readFileSync(`${file}.replaced`, 'utf8'), 'something else');
+  journal.add(entry(9));
+  await journal.flush();
+  t.is(said.length, harms.length, 'it is said once each time');
+  rmSync(file);
+  await journal.close();
+  const again = await openTransactionJournal(file, SILENT);
+  t.is([...again.entries()].length, harms.length + 2, 'also without anything new before the stop');
+  await again.close();
+});
+
+test('a journal whose folder is gone refuses, and takes entries again when the folder is back', async (t) => {
+  const folder = join(temporaryFolder(t), 'data');
+  const file = transactionJournalOf(folder);
+  const journal = await openTransactionJournal(file, SILENT);
+  journal.add(entry(1));
+  await journal.flush();
+  renameSync(folder, `${folder}-aside`);
+  journal.add(entry(2));
+  const error = await t.throwsAsync(journal.flush(), { code: 'TRANSACTION_JOURNAL_TAKEN_OVER' });
+  t.regex(error.message, /the claim of this process is gone, so no transaction may be accepted/);
+  // A copy of it, with the claim and all.
+  cpSync(`${folder}-aside`, folder, { recursive: true, filter: (path) => !path.endsWith('.sock') });
+  journal.add(entry(3));
+  await journal.flush();
+  t.true(readFileSync(file, 'utf8').includes('"id":"3"'));
   await journal.close();
 });
 

@@ -1,4 +1,4 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -43,6 +43,17 @@ test('a place that cannot be written is told once, and holds nobody up', (t) => 
   watermarks.write(B, { last });
   t.is(watermarks.read(A), undefined);
   t.deepEqual(told, ['FORGING_WATERMARK_FAILED']);
+});
+
+test('a watermark that could not be renewed is removed, as it tells of too little', (t) => {
+  const folder = temporaryFolder(t);
+  const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
+  watermarks.write(A, { last, firstBlockId: '2000' });
+  t.deepEqual(watermarks.read(A), { last, firstBlockId: '2000' });
+  // A folder cannot be the new file.
+  mkdirSync(join(folder, `${NETWORK.slice(0, 16)}-${A}.${process.pid}.new`));
+  watermarks.write(A, { last: { ...last, height: last.height + 1 } });
+  t.is(watermarks.read(A), undefined);
 });
 
 test('watermarks lie in the state folder of the user unless another place is named, or none', (t) => {

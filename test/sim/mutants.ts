@@ -240,8 +240,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the journal is not flushed',
     file: 'node/journal-file.js',
-    from: 'writeAll(this.#descriptor, line);\n            fsyncSync(this.#descriptor);',
-    to: 'writeAll(this.#descriptor, line);',
+    from: 'writeAll(this.#descriptor, lines);\n            fsyncSync(this.#descriptor);',
+    to: 'writeAll(this.#descriptor, lines);',
   },
   {
     name: "the tip of an old folder counts as the network's",
@@ -260,6 +260,18 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'engine/forge/watermarked-journal.js',
     from: 'journal.isCopied && ',
     to: 'false && ',
+  },
+  {
+    name: 'a journal that was put back into its file counts as whole',
+    file: 'node/journal-file.js',
+    from: 'marker !== void 0 && (!marker.isInPlace || !hasMarked)',
+    to: 'false',
+  },
+  {
+    name: 'a watermark without a record is passed over',
+    file: 'engine/forge/guard.js',
+    from: '!this.#isOfThisChain(recalled)',
+    to: 'true',
   },
   {
     name: 'moments are reckoned from another time than that of the look',

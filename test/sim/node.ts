@@ -299,6 +299,16 @@ export class MemoryJournal implements FolderJournal {
     this.moved.delete(publicKey);
   }
 
+  recalled(): undefined {
+    return undefined;
+  }
+
+  adopt(publicKey: PublicKey, header: SignedHeader): void {
+    this.entries.set(publicKey, [...(this.entries.get(publicKey) ?? []), header]);
+    this.moved.delete(publicKey);
+    this.held.set(publicKey, 0);
+  }
+
   record(publicKey: PublicKey, header: SignedHeader): void {
     const list = this.entries.get(publicKey) ?? [];
     list.push(header);

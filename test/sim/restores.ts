@@ -12,7 +12,7 @@ import { ACTIVE_DELEGATES, type Generation } from '../../src/protocol/params.ts'
 import type { Verifier } from '../../src/ports/verifier.ts';
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { publicKeyOf, type TestNetwork } from '../support/chain-maker.ts';
-import type { FolderCopy, SimNode } from './node.ts';
+import { MemoryJournal, type FolderCopy, type SimNode } from './node.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { World, type SimLine } from './world.ts';
 
@@ -44,8 +44,8 @@ export interface RestoreSchedule {
   readonly restSlots: number;
   /** Whether the rest forges without waiting for the node. */
   readonly isRestBold: boolean;
-  /** What is put back. */
-  readonly restored: 'nothing' | 'folder' | 'journal' | 'chain';
+  /** What is put back; `backup` is a chain without a record, as `bloomery backup` makes it. */
+  readonly restored: 'nothing' | 'folder' | 'journal' | 'chain' | 'backup';
   /** What shows that something was: a watermark outside, the file itself, both, or peers alone. */
   readonly evidence: 'watermark' | 'file' | 'both' | 'peers';
   /** Slots after its start until its peers can be reached; infinite for never. */
@@ -68,7 +68,7 @@ export interface RestoreResult {
 export function drawRestore(seed: number): RestoreSchedule {
   const random = new SeededRandom(`restore ${seed}`);
   const generation: Generation = random.chance(0.25) ? 2 : 3;
-  const restored = random.pick(['nothing', 'folder', 'folder', 'folder', 'journal', 'chain'] as const);
+  const restored = random.pick(['nothing', 'folder', 'folder', 'folder', 'journal', 'chain', 'backup'] as const);
   const evidence = random.pick(['watermark', 'file', 'both', 'peers', 'peers'] as const);
   const isBlind = evidence === 'peers';
   const isMoved = !isBlind && evidence !== 'file' && restored !== 'nothing' && random.chance(0.2);
@@ -179,6 +179,7 @@ async function live(world: World, schedule: RestoreSchedule): Promise<number> {
   const isNoticed = evidence === 'file' || evidence === 'both';
   if (restored === 'folder') node.putBack(backup, isNoticed);
   if (restored === 'journal') node.putBack({ journal: backup.journal }, isNoticed);
+  if (restored === 'backup') node.putBack({ disk: backup.disk, journal: new MemoryJournal() }, false);
   if (restored === 'chain') node.putBack({ disk: backup.disk }, isNoticed);
   const signedBefore = node.journal.signed.length + elsewhere.journal.signed.length;
   if (schedule.lateSlots > 0) world.partition([[NODE], [REST, ELSEWHERE]]);
@@ -220,7 +221,7 @@ async function move(world: World, from: SimNode, to: SimNode): Promise<void> {
 }
 
 /** The first pair of headers of one delegate that contradict each other, wherever they were signed. */
-function contradictionIn(world: World): string | undefined {
+export function contradictionIn(world: World): string | undefined {
   const byDelegate = new Map<
     string,
     { readonly node: number; readonly header: Parameters<World['rules']['contradiction']>[0] }[]

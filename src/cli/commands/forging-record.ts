@@ -1,17 +1,35 @@
 /** `bloomery forging export` and `forging import`: the signing record on its way to another machine. */
 
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
 import { journalFileOf, openJournal, type JournalFile } from '../../node/journal-file.ts';
-import { checkNetwork, moveRecord, recordOf, recordOfText, takeOver, textOfRecord } from '../../node/signing-record.ts';
+import {
+  checkNetwork,
+  moveRecord,
+  recordOf,
+  recordOfText,
+  takeOver,
+  tellsAllOf,
+  textOfRecord,
+  type SigningRecord,
+} from '../../node/signing-record.ts';
+import { TakenRecords, type TakenRecord } from '../../node/taken-records.ts';
 import type { Network } from '../../config/network.ts';
 import { WatermarkFiles, watermarkFolderOf } from '../../node/watermark-files.ts';
-import type { Watermark } from '../../ports/journal.ts';
 import { SILENT } from '../../ports/observer.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
-import type { PublicKey } from '../../protocol/types.ts';
 import { placeOfNetwork } from '../chain-place.ts';
 import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
@@ -32,7 +50,9 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
   if (!existsSync(journalFile)) throw usageError(`there is no signing record in ${dataDirectory}: correct --data-dir`);
   withJournal(journalFile, (journal) => {
     const exportedAtS = Math.floor(Date.now() / 1000);
-    const record = recordOf(journal, network.params, { exportedAtS, isCopy: flags.keep === true });
+    const isKept = flags.keep === true;
+    // Of a folder that was copied or put back, nobody knows whether it tells of all.
+    const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || journal.isCopied });
     if (record.delegates.length === 0) throw usageError(`${journalFile}: tells of no delegate: nothing to export`);
     const text = textOfRecord(record);
     if (file === '-') {
@@ -41,60 +61,153 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     } else {
       writeNew(file, text);
     }
-    if (!record.isCopy) {
+    if (!isKept) {
       moveRecord(journal, record);
-      markAll(journal, network, (publicKey) => ({ ...lastOf(journal, publicKey), movedAtS: exportedAtS }));
+      markAll(journal, network, exportedAtS);
     }
-    const ending = record.isCopy
+    const ending = isKept
       ? 'this node goes on signing'
       : 'this node signs for none of them any more, until the record is imported here again';
-    note(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}`);
+    const doubt = journal.isCopied
+      ? '; the file here was copied or put back and may lack lines, so a node that imports it waits as without a record'
+      : '';
+    note(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}${doubt}`);
   });
 }
 
-/** @throws ProtocolError `SIGNING_RECORD_INVALID` or `SIGNING_RECORD_OTHER`; then nothing was changed */
+/**
+ * Takes the record over as all that was signed, once: the file becomes a copy of itself, and this machine remembers who took it.
+ * A copy is taken over, too, but the node then makes sure that nobody else signs.
+ *
+ * @throws ProtocolError `SIGNING_RECORD_INVALID` or `SIGNING_RECORD_OTHER`; then nothing was changed
+ */
 export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const { network, dataDirectory } = placeOfNetwork(flags);
   const name = file === '-' ? 'standard input' : file;
   const record = recordOfText(readText(file, name), name);
   checkNetwork(record, network.params);
-  withJournal(journalFileOf(dataDirectory), (journal) => {
-    takeOver(journal, record, network.params, epochTimeS(Date.now(), network.params));
-    markAll(journal, network, (publicKey) => lastOf(journal, publicKey));
-  });
-  const ending = record.isCopy
-    ? '; it is a copy, so the node first makes sure that nobody else signs'
-    : '; this node may sign for them now';
-  report('the record was taken over', () =>
-    printLine(`${countOf(record.delegates.length)} imported into ${dataDirectory}${ending}`),
+  const into = resolve(dataDirectory);
+  const { taken, isMarked } = withJournal(journalFileOf(dataDirectory), (journal) =>
+    importOnce({ journal, record, file, into }, (each) => {
+      takeOver(journal, each, network.params, epochTimeS(Date.now(), network.params));
+      if (!each.isCopy) markAll(journal, network);
+      if (!journal.isCopied) journal.keepPlace();
+    }),
   );
+  const ending =
+    taken !== undefined
+      ? `; it was imported into ${taken.into} at ${new Date(taken.atS * 1000).toISOString()}, so it counts as a copy, and the ` +
+        'node first makes sure that nobody else signs: to move the delegates, export them there'
+      : record.isCopy
+        ? '; it is a copy, so the node first makes sure that nobody else signs'
+        : '; this node may sign for them now';
+  const advice = isMarked ? '' : `; ${name} could not be marked as taken: remove it, and import it nowhere else`;
+  report('the record was taken over', () =>
+    printLine(`${countOf(record.delegates.length)} imported into ${dataDirectory}${ending}${advice}`),
+  );
+}
+
+interface Import {
+  readonly journal: JournalFile;
+  readonly record: SigningRecord;
+  /** Its path, or `-`. */
+  readonly file: string;
+  readonly into: string;
+}
+
+/**
+ * Marks the record as taken before it is: what fails in between leaves a record that nobody may sign by at once, rather than two.
+ *
+ * @returns who took it before, if anybody else did; whether the file says now that it is a copy
+ */
+function importOnce(
+  { journal, record, file, into }: Import,
+  take: (record: SigningRecord) => void,
+): { readonly taken: TakenRecord | undefined; readonly isMarked: boolean } {
+  const folder = watermarkFolder();
+  const notes = record.isCopy || folder === undefined ? undefined : new TakenRecords(folder);
+  const before = notes?.find(record);
+  const isOurs = before?.into === into && tellsAllOf(journal, record);
+  const taken = isOurs ? undefined : before;
+  const undo: (() => void)[] = [];
+  try {
+    if (before === undefined) noteTaken(notes, record, into, undo);
+    const isMarked = record.isCopy || markAsCopy(file, record, undo);
+    take(taken === undefined ? record : { ...record, isCopy: true });
+    return { taken, isMarked };
+  } catch (error) {
+    for (const back of undo) back();
+    throw error;
+  }
+}
+
+function noteTaken(notes: TakenRecords | undefined, record: SigningRecord, into: string, undo: (() => void)[]): void {
+  try {
+    notes?.note(record, { into, atS: Math.floor(Date.now() / 1000) });
+    undo.push(() => notes?.forget(record));
+  } catch {
+    // As without a folder for watermarks: copies of the file are not noticed then.
+  }
+}
+
+/** @returns false where the file is a pipe, or cannot be written to */
+function markAsCopy(file: string, record: SigningRecord, undo: (() => void)[]): boolean {
+  if (file === '-' || !statSync(file).isFile()) return false;
+  try {
+    writeInstead(file, textOfRecord({ ...record, isCopy: true }));
+  } catch {
+    return false;
+  }
+  undo.push(() => writeInstead(file, textOfRecord(record)));
+  return true;
+}
+
+/** Durable when this returns: the old text or the new one is there at any moment. */
+function writeInstead(file: string, text: string): void {
+  const path = realpathSync(file);
+  const draft = `${path}.${process.pid}.new`;
+  writeNew(draft, text);
+  try {
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+  fsyncFolderOf(path);
 }
 
 /**
  * Tells the watermarks of this machine, where a node left some: without it they would say that the record is elsewhere, or is
- * here, when it is not so any more. A node with a folder of its own for them finds out by itself.
+ * here, when it is not so any more. One that tells of more than the record stays. A node with a folder of its own for them finds
+ * out by itself.
+ *
+ * @param movedAtS when the record left
  */
-function markAll(
-  journal: JournalFile,
-  { params }: Pick<Network, 'params'>,
-  watermarkOf: (publicKey: PublicKey) => Watermark,
-): void {
-  const folder = watermarkFolderOf(process.env['BLOOMERY_FORGING_WATERMARK_FOLDER'] ?? '', process.env);
+function markAll(journal: JournalFile, { params }: Pick<Network, 'params'>, movedAtS?: number): void {
+  const folder = watermarkFolder();
   if (folder === undefined) return;
   const watermarks = new WatermarkFiles(folder, params.networkIdentifier, SILENT);
-  for (const publicKey of journal.delegates())
-    if (watermarks.read(publicKey) !== undefined) watermarks.write(publicKey, watermarkOf(publicKey));
+  for (const publicKey of journal.delegates()) {
+    const existing = watermarks.read(publicKey);
+    const last = journal.last(publicKey);
+    if (existing === undefined || (existing.last?.timestamp ?? 0) > (last?.timestamp ?? 0)) continue;
+    const { movedAtS: _, ...before } = existing;
+    watermarks.write(publicKey, {
+      ...before,
+      ...(last === undefined ? {} : { last }),
+      ...(movedAtS === undefined ? {} : { movedAtS }),
+    });
+  }
 }
 
-function lastOf(journal: JournalFile, publicKey: PublicKey): Watermark {
-  const last = journal.last(publicKey);
-  return last === undefined ? {} : { last };
+function watermarkFolder(): string | undefined {
+  return watermarkFolderOf(process.env['BLOOMERY_FORGING_WATERMARK_FOLDER'] ?? '', process.env);
 }
 
-function withJournal(file: string, work: (journal: JournalFile) => void): void {
+function withJournal<T>(file: string, work: (journal: JournalFile) => T): T {
   const journal = openJournal(file);
   try {
-    work(journal);
+    return work(journal);
   } finally {
     journal.close();
   }

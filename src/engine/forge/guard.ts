@@ -4,7 +4,7 @@
  * for it, until one of its slots has passed unused. A generation with finality asks for more (`Rules.handOver`).
  */
 
-import type { SigningJournal } from '../../ports/journal.ts';
+import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { SignedHeader } from '../../protocol/rules.ts';
 import { slotAt, slotStartS } from '../../protocol/slots.ts';
@@ -37,11 +37,25 @@ export type Clearance =
 /** Rounds that are searched for a block of a delegate without a record: as many as finality looks back. */
 const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
+const FIRST_FORGED_HEIGHT = 2;
+
+/** A slot of a delegate that passes, and what the watermark told when it began. */
+interface WatchedRecall {
+  readonly slot: number;
+  readonly blockId: string;
+}
+
+const SEARCHING: Waiting = {
+  code: 'FORGING_WATCH',
+  reason: 'the chain is searched for blocks that the delegate signed elsewhere since its last one here',
+};
 
 export class SigningGuard {
   readonly #dependencies: GuardDependencies;
   /** Slots of delegates that this node let pass to see whether somebody else fills them. */
   readonly #watchedSlots = new Map<PublicKey, number>();
+  /** Of delegates whose record is that of their watermark. */
+  readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
   readonly #newest: NewestBlocks;
 
   constructor(dependencies: GuardDependencies) {
@@ -66,6 +80,8 @@ export class SigningGuard {
     if (waiting !== undefined) {
       if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WATCH') {
         this.#watchedSlots.set(publicKey, slot);
+        const recalled = this.#dependencies.journal.recalled(publicKey);
+        if (recalled !== undefined) this.#watchedRecalls.set(publicKey, { slot, blockId: recalled.last.blockId });
       }
       return { granted: false, ...waiting };
     }
@@ -94,7 +110,43 @@ export class SigningGuard {
       return { code: 'FORGING_MOVED', reason };
     }
     if (riskDoubleForging) return undefined;
+    const recall = this.#recall(publicKey);
+    if (recall !== undefined) return recall;
     return this.#isBeginning(publicKey) ? this.#waitBeforeFirstBlock(publicKey) : this.#waitOnTip(publicKey);
+  }
+
+  /**
+   * A folder without a record, as `bloomery backup` leaves it, on the chain that the watermark of the delegate was written for:
+   * the watermark tells the last header, which is all that a new one must not contradict. Another folder of this machine may be
+   * signing, so first one slot passes in which the watermark stays what it is. Finality is not waited for: where a third of all
+   * delegates wait for it, it never comes.
+   */
+  #recall(publicKey: PublicKey): Waiting | undefined {
+    const { chain, journal } = this.#dependencies;
+    const recalled = journal.recalled(publicKey);
+    if (recalled === undefined || !this.#isOfThisChain(recalled)) return undefined;
+    const { last } = recalled;
+    const newest = this.#newest.of(publicKey, last.timestamp);
+    if (newest === 'unknown') return SEARCHING;
+    // Signed elsewhere since: the watermark does not tell of all.
+    if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
+    const watched = this.#watchedRecalls.get(publicKey);
+    if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {
+      journal.adopt(publicKey, last);
+      return undefined;
+    }
+    const untilS = this.#endOfNextTurnS(publicKey);
+    const reason =
+      `the data folder has no record of the delegate, and the watermark tells of block ${last.height}: one slot of the ` +
+      'delegate must pass unused, in case another data folder of this machine signs';
+    return { code: 'FORGING_WATCH', reason, ...(untilS === undefined ? {} : { untilS }) };
+  }
+
+  #isOfThisChain({ last, firstBlockId }: RecalledHeader): boolean {
+    const { state } = this.#dependencies.chain;
+    const first = state.header(FIRST_FORGED_HEIGHT);
+    const isFirst = first !== undefined && first.id === firstBlockId;
+    return isFirst || (last.height > GENESIS_HEIGHT && state.header(last.height)?.id === last.blockId);
   }
 
   #waitOnTip(publicKey: PublicKey): Waiting | undefined {
@@ -128,10 +180,7 @@ export class SigningGuard {
     const tipSlot = slotAt(chain.tip.header.timestamp, params);
     const watched = this.#watchedSlots.get(publicKey) ?? Number.NEGATIVE_INFINITY;
     const foreign = this.#foreignHeader(publicKey);
-    if (foreign === 'unknown') {
-      const reason = 'the chain is searched for blocks that the delegate signed elsewhere since its last one here';
-      return { code: 'FORGING_WATCH', reason };
-    }
+    if (foreign === 'unknown') return SEARCHING;
     const untilS = this.#endOfNextTurnS(publicKey);
     const until = untilS === undefined ? {} : { untilS };
     if (foreign !== undefined) {
@@ -161,7 +210,7 @@ export class SigningGuard {
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !this.#isIncomplete(publicKey, last)) return undefined;
     const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
-    return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last });
+    return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last, nowS: chain.nowS() });
   }
 
   /** Whether the delegate may have signed something before the journal began, or after what it tells of. */

@@ -8,6 +8,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type {
   FolderJournal,
   OutsideEvidence,
+  RecalledHeader,
   SigningJournal,
   SigningWatermarks,
   Watermark,
@@ -23,18 +24,24 @@ export interface WatermarkedJournalDependencies {
   readonly observer: Observer;
   /** Chain time in whole seconds. */
   readonly nowS: number;
+  /** Id of block 2 of the chain; undefined while there is none. */
+  readonly firstBlockId: () => string | undefined;
 }
+
+const FIRST_FORGED_HEIGHT = 2;
 
 export class WatermarkedJournal implements SigningJournal {
   readonly #journal: FolderJournal;
   readonly #watermarks: SigningWatermarks | undefined;
+  readonly #firstBlockId: () => string | undefined;
   /** Watermarks that tell more than the journal. */
   readonly #later = new Map<PublicKey, Watermark>();
   /** What each watermark told when it was last looked at: another text later means another process. */
   readonly #seen = new Map<PublicKey, string>();
 
-  constructor({ journal, watermarks, observer, nowS }: WatermarkedJournalDependencies) {
+  constructor({ journal, watermarks, observer, nowS, firstBlockId }: WatermarkedJournalDependencies) {
     this.#journal = journal;
+    this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
     // Where some are kept, a delegate that has none and no line in the journal has signed nothing.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
@@ -75,12 +82,25 @@ export class WatermarkedJournal implements SigningJournal {
     return isLater(watermark, last) ? 'later' : 'unknown';
   }
 
+  recalled(publicKey: PublicKey): RecalledHeader | undefined {
+    if (this.#journal.last(publicKey) !== undefined) return undefined;
+    const { last, movedAtS, firstBlockId } = this.#watermarks?.read(publicKey) ?? {};
+    if (last === undefined || movedAtS !== undefined) return undefined;
+    return { last, ...(firstBlockId === undefined ? {} : { firstBlockId }) };
+  }
+
+  adopt(publicKey: PublicKey, header: SignedHeader): void {
+    this.#journal.adopt(publicKey, header);
+    this.#later.delete(publicKey);
+    this.#look(publicKey);
+  }
+
   /** @throws ProtocolError `SIGNED_ELSEWHERE` when another process of this machine signed for the delegate meanwhile */
   record(publicKey: PublicKey, header: SignedHeader): void {
     this.#refuseOtherSigner(publicKey);
     this.#journal.record(publicKey, header);
     this.#later.delete(publicKey);
-    this.#watermarks?.write(publicKey, { last: header });
+    this.#watermarks?.write(publicKey, watermarkOf(header, this.#firstBlockId()));
     this.#look(publicKey);
   }
 
@@ -110,6 +130,12 @@ export class WatermarkedJournal implements SigningJournal {
     this.#seen.set(publicKey, watermark === undefined ? '' : textOf(watermark));
     return watermark;
   }
+}
+
+/** What is left outside of the folder when a header was signed. */
+export function watermarkOf(header: SignedHeader, firstBlockId: string | undefined): Watermark {
+  const first = header.height === FIRST_FORGED_HEIGHT ? header.blockId : firstBlockId;
+  return { last: header, ...(first === undefined ? {} : { firstBlockId: first }) };
 }
 
 /** Whether a watermark tells of something that came after what the journal tells of last. */

@@ -22,7 +22,7 @@ const FIRST_FORGED_HEIGHT = 2;
 export function handOver(
   state: StateReader,
   tip: BlockHeader,
-  { publicKey, sinceS, last }: HandOverRequest,
+  { publicKey, sinceS, last, nowS }: HandOverRequest,
   params: Pick<ChainParams, 'blockTimeS' | 'activeDelegates'>,
 ): HandOver {
   const limits = bftLimits(params.activeDelegates);
@@ -49,6 +49,13 @@ export function handOver(
   }
   if (bound === undefined) {
     const untilS = Math.max(dueS, tip.timestamp) + params.blockTimeS;
+    if (nowS > untilS) {
+      const reason =
+        'no block is final yet that is newer than what the delegate may have signed, and none has come since height ' +
+        `${tip.height}; where a third of all delegates wait, finality never comes: import their signing records, or waive this ` +
+        'with --risk-double-forging';
+      return { ready: false, reason };
+    }
     return {
       ready: false,
       reason: 'no block is final yet that is newer than what the delegate may have signed',

@@ -60,7 +60,7 @@ export interface WritingOptions {
  *
  * @throws ProtocolError `STORE_MISSING` when there is none and `create` is false, `STORE_IN_USE` when another process holds it,
  *   `STORE_UNREADABLE` when it is no folder or holds a damaged or foreign file, `STORE_NOT_ALLOWED` when its files are
- *   another user's, `STORE_WRITE_FAILED` when its disk has no room
+ *   another user's, `STORE_SHARED` when another folder has the same file, `STORE_WRITE_FAILED` when its disk has no room
  */
 export function openForWriting(directory: string, { create, durable, clock }: WritingOptions): HeldEnvironment {
   refuseFile(directory);
@@ -77,6 +77,7 @@ export function openForWriting(directory: string, { create, durable, clock }: Wr
     const database = inTurn(directory, () => {
       refuseForeignFiles(directory, [DATA_FILE, LOCKS_FILE]);
       prepareLocksFile(directory);
+      refuseSharedFile(directory);
       if (refuseDamagedFile(directory) === 'whole') refuseDamagedPages(directory, PAGES_CHECKED_BEFORE_WRITING);
       return openEnvironment(directory, { noSync: !durable });
     });
@@ -244,6 +245,23 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
     }
     if (!statSync(path).isFile()) throw unreadable(directory, `${name} is no file`);
   }
+}
+
+/**
+ * A copy of a folder by hard links has the same file: two processes that write to it, each with a claim on a folder of its own,
+ * would write over each other, and over what was meant for a backup.
+ */
+function refuseSharedFile(directory: string): void {
+  const { nlink = 1 } = statSync(join(directory, DATA_FILE), { throwIfNoEntry: false }) ?? {};
+  if (nlink <= 1) return;
+  const path = join(directory, DATA_FILE);
+  throw new ProtocolError(
+    'STORE_SHARED',
+    { directory, links: nlink },
+    `The chain store in ${directory} shares its file with another folder, as a copy by hard links (cp -al) does, and two nodes ` +
+      `would write over each other. Give this folder a file of its own: cp ${path} ${path}.own, then mv ${path}.own ${path}, ` +
+      'while no node runs in either folder.',
+  );
 }
 
 /**

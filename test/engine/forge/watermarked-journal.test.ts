@@ -1,6 +1,7 @@
 /** What a journal and the watermarks outside of its folder tell together. */
 
 import test from 'ava';
+import { journalOfFolderAlone } from '../../../src/engine/forge/folder-alone-journal.ts';
 import { WatermarkedJournal } from '../../../src/engine/forge/watermarked-journal.ts';
 import { SILENT, type Observer } from '../../../src/ports/observer.ts';
 import type { SignedHeader } from '../../../src/protocol/rules.ts';
@@ -17,7 +18,7 @@ function header(height: number): SignedHeader {
 /** A node's start: the folder with these headers, and a watermark. */
 function start(
   folder: readonly number[],
-  marked: { last?: SignedHeader; movedAtS?: number } | undefined,
+  marked: { last?: SignedHeader; movedAtS?: number; firstBlockId?: string } | undefined,
   isCopied = false,
 ) {
   const journal = new MemoryJournal();
@@ -27,7 +28,7 @@ function start(
   if (marked !== undefined) watermarks.write(A, marked);
   const told: string[] = [];
   const observer: Observer = { ...SILENT, log: (_level, code) => told.push(code) };
-  return { journal, watermarks, told, signing: new WatermarkedJournal({ journal, watermarks, observer, nowS: NOW_S }) };
+  return { journal, watermarks, told, signing: new WatermarkedJournal({ journal, watermarks, observer, nowS: NOW_S, firstBlockId: () => '2000' }) };
 }
 
 test('of a folder that was put back to an earlier state, the last header is the one that the watermark tells of', (t) => {
@@ -66,9 +67,37 @@ test('a folder that knows nothing of a delegate does not take over what the wate
   t.deepEqual([signing.last(A), signing.outside(A)], [undefined, 'later']);
 });
 
+test('of a delegate that a folder knows nothing of, the watermark tells what it signed, until that is taken for all of it', (t) => {
+  const { signing, journal, watermarks } = start([], { last: header(9), firstBlockId: '2000' });
+  signing.hold(A, NOW_S);
+  t.deepEqual(signing.recalled(A), { last: header(9), firstBlockId: '2000' });
+  signing.adopt(A, header(9));
+  t.deepEqual([journal.last(A), signing.heldSinceS(A), signing.outside(A)], [header(9), 0, 'agrees']);
+  t.is(signing.recalled(A), undefined);
+  signing.record(A, header(10));
+  t.deepEqual(watermarks.read(A), { last: header(10), firstBlockId: '2000' });
+});
+
+test('a watermark of a record that was handed on, or beside a record that tells of the delegate, is not called back', (t) => {
+  t.is(start([], { last: header(9), movedAtS: 77 }).signing.recalled(A), undefined);
+  t.is(start([1], { last: header(9) }).signing.recalled(A), undefined);
+  t.is(start([], undefined).signing.recalled(A), undefined);
+});
+
 test('a record that was handed on stays handed on when its folder is put back', (t) => {
   const { signing } = start([1, 2], { last: header(2), movedAtS: 77 });
   t.is(signing.movedAtS(A), 77);
+});
+
+test('a node that signs by its folder alone asks no watermark, makes none, and keeps true those that are there', (t) => {
+  const { journal, watermarks } = start([1], undefined);
+  const signing = journalOfFolderAlone(journal, watermarks, () => '2000');
+  signing.record(A, header(2));
+  t.is(watermarks.read(A), undefined);
+  watermarks.write(A, { last: header(9), movedAtS: 77 });
+  t.deepEqual([signing.last(A), signing.movedAtS(A), signing.recalled(A)], [header(2), undefined, undefined]);
+  signing.record(A, header(3));
+  t.deepEqual(watermarks.read(A), { last: header(3), firstBlockId: '2000' });
 });
 
 test('two processes of a machine do not both sign for a delegate', (t) => {

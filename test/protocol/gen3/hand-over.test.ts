@@ -19,7 +19,13 @@ function delegateOf({ delegates }: TestNetwork, index: number): string {
 
 function ask(maker: ChainMaker, changes: Partial<HandOverRequest>) {
   const publicKey = delegateOf(maker.network, 0);
-  return maker.rules.handOver(maker.state, maker.tip, { publicKey, sinceS: 0, last: undefined, ...changes });
+  return maker.rules.handOver(maker.state, maker.tip, {
+    publicKey,
+    sinceS: 0,
+    last: undefined,
+    nowS: maker.tip.timestamp,
+    ...changes,
+  });
 }
 
 test('until a block from after the last possible signature is final, the answer is to wait and about how long', (t) => {
@@ -59,6 +65,20 @@ test('while finality stands still no moment is told, but what holds it up', (t) 
     over.reason,
     /^the chain has made nothing final for \d+ minutes, .* only their signing records end the wait$/,
   );
+});
+
+test('when the chain stands still no moment is told that has passed', (t) => {
+  for (const maker of [grown(40), grown(260)]) {
+    const sinceS = maker.tip.timestamp;
+    const before = ask(maker, { sinceS });
+    const untilS = before.ready ? 0 : (before.untilS ?? 0);
+    t.true(untilS > sinceS);
+    const over = ask(maker, { sinceS, nowS: untilS + 1 });
+    t.false(over.ready);
+    if (over.ready) return;
+    t.is(over.untilS, undefined);
+    t.regex(over.reason, /none has come since height \d+; .*: import their signing records, or waive this with --risk/);
+  }
 });
 
 test('the height that is named lies above the final block by the slots that the chain missed', (t) => {

@@ -14,16 +14,18 @@ const NEW = 3;
 const MOVING = 3;
 
 /** Nodes 0 and 1 keep the chain going; the delegates of node 2 will move to node 3, which takes care. */
-async function begin(network: WorldOptions['network'], moving = MOVING) {
+async function begin(network: WorldOptions['network'], { watermarks = [] }: { readonly watermarks?: number[] } = {}) {
   const world = new World({
     seed: 7,
     nodes: 4,
     network: { blockTimeS: BLOCK_TIME_S, ...network },
     forgersOf: (node, delegates) => {
-      if (node === OLD) return delegates.slice(0, moving);
-      return node === NEW ? [] : delegates.slice(moving).filter((_, index) => index % 2 === node);
+      if (node === OLD) return delegates.slice(0, MOVING);
+      return node === NEW ? [] : delegates.slice(MOVING).filter((_, index) => index % 2 === node);
     },
-    riskDoubleForgingOf: (node) => node !== NEW,
+    // One that keeps watermarks begins with care, too.
+    riskDoubleForgingOf: (node) => node !== NEW && !watermarks.includes(node),
+    hasWatermarksOf: (node) => watermarks.includes(node),
   });
   await world.startAll();
   const keys = world.node(OLD).keys;
@@ -91,6 +93,45 @@ test('without the record nothing contradicts what was signed on a branch that no
   await slots(420);
   t.true(signedBy(world, NEW, keys).length >= MOVING);
   t.deepEqual(contradictions(world, keys), []);
+});
+
+test('while another folder of the machine signs, a folder without a record does not take the watermarks for its own', async (t) => {
+  const { world, keys, slots } = await begin({}, { watermarks: [OLD, NEW] });
+  await slots(130);
+  // Both folders have the watermarks of their user.
+  const shared = world.node(OLD).watermarks;
+  Object.assign(world.node(NEW).watermarks, { read: shared.read.bind(shared), write: shared.write.bind(shared) });
+  enable(world, keys);
+  t.true(keys.every((keyPair) => world.node(NEW).engine.forging.waiting(publicKeyOf(keyPair)) !== undefined));
+  await slots(205);
+  t.deepEqual(signedBy(world, NEW, keys), []);
+  t.true((world.counts.get('FORGING_WATCH') ?? 0) + (world.counts.get('FORGING_ELSEWHERE') ?? 0) >= MOVING);
+  const before = signedBy(world, OLD, keys).length;
+  t.true(before >= 3 * MOVING);
+  // The other one was stopped: from then on this one may go on, without finality.
+  world.node(OLD).crash();
+  await slots(205);
+  t.true(signedBy(world, NEW, keys).length >= MOVING);
+  t.deepEqual(contradictions(world, keys), []);
+});
+
+test('a watermark that was written for another beginning of the network is not taken for a record', async (t) => {
+  const { world, keys, slots } = await begin({}, { watermarks: [OLD, NEW] });
+  await slots(130);
+  world.node(OLD).crash();
+  for (const publicKey of keys.map(publicKeyOf)) {
+    const { last } = world.node(OLD).watermarks.read(publicKey) ?? {};
+    if (last === undefined) return t.fail('it never signed');
+    const later = { ...last, blockId: '1', height: 5000, timestamp: last.timestamp + 50_000 };
+    world.node(NEW).watermarks.write(publicKey, { last: later, firstBlockId: '2' });
+  }
+  enable(world, keys);
+  await slots(205);
+  // It waited for finality instead.
+  const { entries } = world.node(NEW).journal;
+  t.false(keys.some((keyPair) => entries.get(publicKeyOf(keyPair))?.some(({ blockId }) => blockId === '1')));
+  t.true((world.counts.get('FORGING_HAND_OVER') ?? 0) > 0);
+  return undefined;
 });
 
 test('with the record a delegate of generation 3 goes on in its next slot', async (t) => {

@@ -2,7 +2,10 @@
 
 import test from 'ava';
 
-import { runRestore, type RestoreSchedule } from '../restores.ts';
+import { publicKeyOf } from '../../support/chain-maker.ts';
+import { MemoryJournal } from '../node.ts';
+import { contradictionIn, runRestore, type RestoreSchedule } from '../restores.ts';
+import { World } from '../world.ts';
 
 const SEEDS = 40;
 
@@ -33,6 +36,49 @@ const OLD: RestoreSchedule = {
   isMoved: false,
   endSlots: 14,
 };
+
+test('half of all delegates go on after a restore without a record, though finality would need them, as watermarks tell what they signed', async (t) => {
+  // No record, no delegate signs in the first of its slots.
+  const schedule: RestoreSchedule = { ...OLD, restored: 'backup', evidence: 'watermark', endSlots: 210 };
+  const { contradiction, signedAfter } = await runRestore(7, schedule);
+  t.is(contradiction?.text, undefined);
+  t.true(signedAfter > OLD.delegates, `${signedAfter}`);
+  const blind = await runRestore(7, { ...schedule, evidence: 'peers' });
+  t.is(blind.contradiction?.text, undefined);
+  t.is(blind.signedAfter, 0, 'without a watermark nothing shows what they signed');
+});
+
+test('a network of which every node was put back without a record goes on by itself', async (t) => {
+  const world = new World({
+    seed: 7,
+    nodes: 2,
+    network: { generation: 3, blockTimeS: 10, delegateListRoundOffset: 2 },
+    forgersOf: (node, all) => all.filter((_, index) => index % 2 === node),
+    riskDoubleForgingOf: () => false,
+    hasWatermarksOf: () => true,
+  });
+  const slots = (count: number): Promise<void> => world.run(count * 10);
+  try {
+    await world.startAll();
+    await slots(240);
+    for (const node of world.nodes) node.crash();
+    for (const node of world.nodes)
+      node.putBack({ disk: node.copyFolder().disk, journal: new MemoryJournal() }, false);
+    await world.startAll();
+    const { height } = world.node(0).tip;
+    await slots(1);
+    const [first] = world.node(0).keys;
+    const waiting = first && world.node(0).engine.forging.waiting(publicKeyOf(first));
+    t.regex(waiting?.reason ?? '', /the watermark tells of block \d+: one slot of the delegate must pass unused/);
+    t.true((waiting?.untilMs ?? 0) > world.time.nowMs);
+    await slots(330);
+    t.true(world.node(0).tip.height > height + 150, `${world.node(0).tip.height}, and ${height} before`);
+    t.true(world.node(0).engine.chain.finalizedHeight > height);
+    t.is(contradictionIn(world), undefined);
+  } finally {
+    await world.close();
+  }
+});
 
 for (const generation of [2, 3] as const) {
   for (const [lateSlots, when] of [

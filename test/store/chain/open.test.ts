@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -535,5 +538,24 @@ test('a store whose file of locks was removed is read and written to, and nothin
     await (await openIn(directory)).close();
     t.deepEqual(readdirSync(directory).sort(), before);
     t.true(statSync(join(directory, 'lock.mdb')).blocks > 0, 'its pages are there before they are written to');
+  });
+});
+
+test('a store whose file another folder shares by a hard link is opened in neither, until each has a file of its own', async (t) => {
+  await inFolder(async (directory) => {
+    const [own, linked] = [join(directory, 'own'), join(directory, 'linked')];
+    const store = await openIn(own);
+    mkdirSync(linked);
+    for (const name of ['data.mdb', 'lock.mdb']) linkSync(join(own, name), join(linked, name));
+    const error = await t.throwsAsync(openIn(linked), { code: 'STORE_SHARED' });
+    t.regex(error.message, /shares its file with another folder, .*: cp \S+data\.mdb \S+data\.mdb\.own, then mv/);
+    await store.close();
+    await t.throwsAsync(openIn(own), { code: 'STORE_SHARED' });
+    t.deepEqual(readdirSync(linked), ['data.mdb', 'lock.mdb'], 'no claim is left behind');
+    // As the message says.
+    copyFileSync(join(linked, 'data.mdb'), join(linked, 'data.mdb.own'));
+    renameSync(join(linked, 'data.mdb.own'), join(linked, 'data.mdb'));
+    const stores = [await openIn(own), await openIn(linked)];
+    for (const each of stores) await each.close();
   });
 });

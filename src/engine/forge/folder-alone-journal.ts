@@ -1,0 +1,32 @@
+/**
+ * The signing journal of a node that signs by its folder alone (`riskDoubleForging`). Watermarks that an earlier run left are not
+ * asked, but kept true: a later run may take them for the record, and one that tells of too little would mislead it.
+ */
+
+import type { FolderJournal, SigningJournal, SigningWatermarks } from '../../ports/journal.ts';
+import type { SignedHeader } from '../../protocol/rules.ts';
+import type { PublicKey } from '../../protocol/types.ts';
+import { watermarkOf } from './watermarked-journal.ts';
+
+/** @param firstBlockId id of block 2 of the chain; undefined while there is none */
+export function journalOfFolderAlone(
+  journal: FolderJournal,
+  watermarks: SigningWatermarks | undefined,
+  firstBlockId: () => string | undefined,
+): SigningJournal {
+  if (watermarks === undefined) return journal;
+  return {
+    last: (publicKey) => journal.last(publicKey),
+    heldSinceS: (publicKey) => journal.heldSinceS(publicKey),
+    movedAtS: (publicKey) => journal.movedAtS(publicKey),
+    outside: (publicKey) => journal.outside(publicKey),
+    recalled: (publicKey) => journal.recalled(publicKey),
+    adopt: (publicKey, header) => journal.adopt(publicKey, header),
+    record: (publicKey: PublicKey, header: SignedHeader) => {
+      journal.record(publicKey, header);
+      if (watermarks.read(publicKey) !== undefined) watermarks.write(publicKey, watermarkOf(header, firstBlockId()));
+    },
+    hold: (publicKey, sinceS) => journal.hold(publicKey, sinceS),
+    close: () => journal.close(),
+  };
+}

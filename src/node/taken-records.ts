@@ -1,0 +1,71 @@
+/**
+ * Which signing records were imported on this machine, and where: notes beside the watermarks. A record is to be in one place at
+ * a time, and its file can be copied.
+ */
+
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkedLine, contentOf } from './checked-lines.ts';
+import { idOfRecord, type SigningRecord } from './signing-record.ts';
+
+/** Where a record went. */
+export interface TakenRecord {
+  /** Data folder of one network. */
+  readonly into: string;
+  /** Unix time in whole seconds. */
+  readonly atS: number;
+}
+
+/** Of an id, in names of files: enough to tell records apart. */
+const ID_DIGITS = 32;
+
+export class TakenRecords {
+  readonly #folder: string;
+
+  /** @param folder that of the watermarks */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** @returns undefined where nothing is noted, or can be read */
+  find(record: SigningRecord): TakenRecord | undefined {
+    let content: unknown;
+    try {
+      content = contentOf(readFileSync(this.#file(record), 'utf8').trimEnd());
+    } catch {
+      return undefined;
+    }
+    const { into, atS } = (content ?? {}) as Partial<TakenRecord>;
+    return typeof into === 'string' && Number.isSafeInteger(atS) ? { into, atS: atS ?? 0 } : undefined;
+  }
+
+  /**
+   * Durable when this returns.
+   *
+   * @throws what the system says of writing to the folder
+   */
+  note(record: SigningRecord, { into, atS }: TakenRecord): void {
+    const file = this.#file(record);
+    const draft = `${file}.${process.pid}.new`;
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const descriptor = openSync(draft, 'w', 0o600);
+    try {
+      writeSync(descriptor, checkedLine({ into, atS }));
+      fsyncSync(descriptor);
+      renameSync(draft, file);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw error;
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  forget(record: SigningRecord): void {
+    rmSync(this.#file(record), { force: true });
+  }
+
+  #file(record: SigningRecord): string {
+    return join(this.#folder, `taken-${idOfRecord(record).slice(0, ID_DIGITS)}`);
+  }
+}
