@@ -15,6 +15,7 @@ import { momentMs, slotAt, slotAtMs, slotStartMs, slotStartS } from '../../proto
 import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import type { Obstacle } from '../disk-watch.ts';
+import { isOrderCertain } from '../slot-turns.ts';
 import type { TransactionPool } from '../pool/pool.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 import { SigningGuard, type Waiting } from './guard.ts';
@@ -44,6 +45,20 @@ export interface ForgingDependencies {
   readonly waitUntilMs?: () => number;
 }
 
+/** Of a slot that is ours. */
+interface Refusal {
+  readonly slot: number;
+  readonly code: string;
+  readonly level: 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: Record<string, unknown>;
+}
+
+interface Turn {
+  readonly slot: number;
+  readonly keyPair: KeyPair;
+}
+
 export class ForgingScheduler {
   readonly #dependencies: ForgingDependencies;
   readonly #guard: SigningGuard;
@@ -56,6 +71,8 @@ export class ForgingScheduler {
   #isLookWanted = false;
   /** Last slot in which something was said about a refusal, so that it is said once. */
   #slotOfLastRefusal = -1;
+  /** Why the present slot has not been used so far. It is told when the slot is over: until then it may yet be used. */
+  #refusal: Refusal | undefined;
   /** Since when signatures cannot be written to the journal; Unix time in milliseconds, undefined while they can. */
   #journalFailsSinceMs: number | undefined;
   /** Slot of the last look at whether one is ours; -1 before the first. */
@@ -132,6 +149,8 @@ export class ForgingScheduler {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#attempt;
+    // What is left of its slot is not going to be used.
+    this.#tellRefusal();
   }
 
   #wake(): void {
@@ -144,7 +163,10 @@ export class ForgingScheduler {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
         const found = this.#dependencies.chain.disk.obstacle();
         const since = found?.cause === code ? sinceOf(found.writesFailSinceMs) : {};
-        this.#refuse(code, 'error', 'could not forge', { reason: messageOf(error), ...since });
+        this.#tell({
+          slot: this.#dependencies.chain.currentSlot(),
+          ...{ code, level: 'error', message: 'could not forge', fields: { reason: messageOf(error), ...since } },
+        });
       })
       .finally(() => {
         this.#attempt = undefined;
@@ -180,12 +202,14 @@ export class ForgingScheduler {
   async #tryToForge(): Promise<void> {
     const { chain, clock, obstacle, waitUntilMs } = this.#dependencies;
     this.#tipCheck.tick();
+    if (this.#refusal?.slot !== chain.currentSlot()) this.#tellRefusal();
     if (this.#dependencies.isHeld?.() === true) {
       this.#slotOfLastLook = chain.currentSlot();
       return;
     }
     this.#tellSleptSlots();
-    if (this.#keys.size === 0 || this.#slotToForge(chain.tip) === undefined) return;
+    const turn = this.#keys.size === 0 ? undefined : this.#slotToForge(chain.tip);
+    if (turn === undefined) return;
     if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
     const found = obstacle();
     if (found !== undefined) {
@@ -193,8 +217,8 @@ export class ForgingScheduler {
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
       // Of a network that has not begun no slot can be missed, unless something failed here.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
-      if (isBeginning) this.#refuse('FORGING_NOT_BEGUN', 'info', 'the network has not begun yet', fields);
-      else this.#refuse('FORGING_PAUSED', 'warn', 'forging is paused in a slot of ours', fields);
+      if (isBeginning) this.#refuse(turn, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
+      else this.#refuse(turn, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
       return;
     }
     await this.#forge(false);
@@ -205,6 +229,7 @@ export class ForgingScheduler {
     const { chain } = this.#dependencies;
     const block = await chain.forge((tip) => this.#build(tip, isTold));
     if (block === undefined) return undefined;
+    this.#refusal = undefined;
     this.#dependencies.observer.log('info', 'BLOCK_FORGED', 'forged a block', {
       slot: slotAt(block.timestamp, chain.rules.params),
       height: block.height,
@@ -216,7 +241,7 @@ export class ForgingScheduler {
   }
 
   /** The present slot and its owner's keys if it is ours to fill now. */
-  #slotToForge(tip: TipView, isTold = false): { readonly slot: number; readonly keyPair: KeyPair } | undefined {
+  #slotToForge(tip: TipView, isTold = false): Turn | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;
     const { rules, state } = chain;
     const nowMs = clock.nowMs();
@@ -240,8 +265,7 @@ export class ForgingScheduler {
     const publicKey = hexOf(turn.keyPair.publicKey);
     const clearance = this.#guard.clearance(publicKey, turn.slot);
     if (!clearance.granted) {
-      const fields = { height: tip.header.height + 1, delegate: publicKey, ...fieldsOf(this.#told(clearance)) };
-      this.#refuse(clearance.code, 'warn', 'did not sign', fields);
+      this.#refuse(turn, clearance.code, 'did not sign', fieldsOf(this.#told(clearance)));
       return undefined;
     }
     const timestamp = slotStartS(turn.slot, rules.params);
@@ -267,9 +291,7 @@ export class ForgingScheduler {
       if (!(error instanceof ProtocolError)) throw error;
       const isJournalFailing = error.code === 'JOURNAL_WRITE_FAILED';
       if (isJournalFailing) this.#journalFailsSinceMs ??= clock.nowMs();
-      this.#refuse(error.code, 'warn', 'did not sign', {
-        height: tip.header.height + 1,
-        delegate: publicKey,
+      this.#refuse(turn, error.code, 'did not sign', {
         reason: error.message,
         ...(isJournalFailing && sinceOf(this.#journalFailsSinceMs)),
       });
@@ -330,12 +352,43 @@ export class ForgingScheduler {
     return { code, reason, ...(untilMs > clock.nowMs() ? { untilMs } : {}) };
   }
 
-  #refuse(code: string, level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>): void {
-    const { chain, observer } = this.#dependencies;
-    const slot = chain.currentSlot();
+  /** The first reason of a slot stands: what keeps us from it later may follow from that. */
+  #refuse({ slot, keyPair }: Turn, code: string, message: string, fields: Record<string, unknown>): void {
+    if (slot === this.#slotOfLastRefusal || slot === this.#refusal?.slot) return;
+    const { chain } = this.#dependencies;
+    const { header } = chain.tip;
+    const level = code === 'FORGING_NOT_BEGUN' ? 'info' : 'warn';
+    const height = header.height + 1;
+    const own = { height, delegate: hexOf(keyPair.publicKey), ...fields };
+    const isOurs = isOrderCertain(header, slot, chain.rules.params);
+    this.#refusal = isOurs
+      ? { slot, code, level, message, fields: own }
+      : {
+          slot,
+          code,
+          level,
+          message: `${message}, by an order that may be out of date`,
+          fields: { ...own, orderOfHeight: height },
+        };
+  }
+
+  /** Says why a slot of ours was not used. One that another delegate has used was none of ours. */
+  #tellRefusal(): void {
+    const refusal = this.#refusal;
+    this.#refusal = undefined;
+    if (refusal === undefined) return;
+    const { rules, tip } = this.#dependencies.chain;
+    const { timestamp, generatorPublicKey } = tip.header;
+    const isUsed =
+      slotAt(timestamp, rules.params) === refusal.slot && generatorPublicKey !== refusal.fields['delegate'];
+    if (!isUsed) this.#tell(refusal);
+  }
+
+  #tell({ slot, level, code, message, fields }: Refusal): void {
     if (slot === this.#slotOfLastRefusal) return;
     this.#slotOfLastRefusal = slot;
-    observer.log(level, code, message, { slot, ...fields });
+    if (this.#refusal?.slot === slot) this.#refusal = undefined;
+    this.#dependencies.observer.log(level, code, message, { slot, ...fields });
   }
 }
 
