@@ -150,7 +150,13 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
   'node/decisions': listOf(recorded),
   'node/slots': members({
     since: moment,
-    slots: listOf(members({ slot: uint32, facts: listOf(recorded) })),
+    slots: listOf(
+      members({
+        slot: uint32,
+        facts: listOf(recorded),
+        forger: optional(members({ publicKey: text, username: text, height: uint32, isCertain: flag })),
+      }),
+    ),
     switches: listOf(members({ time: moment, delegate: text, on: flag })),
     branches: optional(
       listOf(
@@ -160,6 +166,8 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
         }),
       ),
     ),
+    looks: optional(listOf(members({ fromSlot: uint32, toSlot: uint32 }))),
+    oldOrders: optional(listOf(members({ fromSlot: uint32, toSlot: uint32, height: uint32 }))),
   }),
   'node/digest': members({ height: uint32, blockId: text, digest: text }),
   'delegates/forgers': all(listOf(members({ publicKey: text, username: text, nextSlot: uint32 })), closeSlots),

@@ -65,8 +65,8 @@ ${EXIT_CODES}`,
     .addHelpText(
       'after',
       `
-A number above the height of the chain is a slot. Forgers are known for the present round; reasons for what the node itself
-decided since its start, the latest 200 of each kind.
+A number above the height of the chain is a slot. The forger of a slot follows from the chain, for rounds that are over for long
+only where it has a block in the round; what the node itself did is known since its start, for the latest 1000 slots.
 ${EXIT_CODES}`,
     )
     .action(async (place: number, options: WhyMissedFlags) =>

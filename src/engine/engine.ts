@@ -235,6 +235,7 @@ export class Engine {
       clock: chainClock,
       processClock: clock,
       isHeld: dependencies.isForgingHeld ?? (() => false),
+      looked: (slot) => this.slotRecords.looked(slot),
       observer: forgeObserver,
       waitThresholdMs: options.waitThresholdMs,
       riskDoubleForging: options.riskDoubleForging,

@@ -33,6 +33,8 @@ export interface ForgingDependencies {
   readonly processClock?: Pick<Clock, 'nowMs'>;
   /** Whether slots are left empty until `forgeNow` asks for a block; never unless given. */
   readonly isHeld?: () => boolean;
+  /** Called in each slot in which the scheduler looks at the clock. */
+  readonly looked?: (slot: number) => void;
   readonly observer: Observer;
   /** After a missed slot, time that its late block is given, counted from the start of the present slot. */
   readonly waitThresholdMs: number;
@@ -202,6 +204,7 @@ export class ForgingScheduler {
   async #tryToForge(): Promise<void> {
     const { chain, clock, obstacle, waitUntilMs } = this.#dependencies;
     this.#tipCheck.tick();
+    this.#dependencies.looked?.(chain.currentSlot());
     if (this.#refusal?.slot !== chain.currentSlot()) this.#tellRefusal();
     if (this.#dependencies.isHeld?.() === true) {
       this.#slotOfLastLook = chain.currentSlot();

@@ -53,12 +53,13 @@ export function decisionsView(api: NodeApi, limit: number): readonly View[] {
 
 /** What is known of slots as JSON. */
 export function slotReportView(api: NodeApi, firstSlot: number, count: number): View {
-  const { sinceMs, slots, switches, branches } = api.slotReport(firstSlot, count);
+  const { sinceMs, slots, switches, branches, looks, oldOrders } = api.slotReport(firstSlot, count);
   const instant = (timeMs: number): string => new Date(timeMs).toISOString();
   return {
     since: instant(sinceMs),
-    slots: slots.map(({ slot, facts }) => ({
+    slots: slots.map(({ slot, facts, forger }) => ({
       slot,
+      ...(forger === undefined ? {} : { forger }),
       facts: facts.map(({ timeMs, room, code, message, fields }) => {
         return { time: instant(timeMs), room, code, message, fields };
       }),
@@ -68,6 +69,8 @@ export function slotReportView(api: NodeApi, firstSlot: number, count: number): 
       ...{ time: instant(timeMs), fromSlot, toSlot },
       ...(forHeight === undefined ? {} : { forHeight, forBlockId }),
     })),
+    looks,
+    oldOrders,
   };
 }
 
@@ -128,21 +131,38 @@ export const DECISION_SHAPE: Schema = shape.objectOf({
   fields: shape.ANY_OBJECT,
 });
 
+const FORGER_SHAPE: Schema = {
+  ...shape.objectOf({
+    publicKey: shape.PUBLIC_KEY,
+    username: shape.TEXT,
+    height: { ...shape.COUNT, description: 'Height whose order tells it.' },
+    isCertain: {
+      ...shape.FLAG,
+      description: 'False where others may have begun a round since, whose order is not known here.',
+    },
+  }),
+  description: 'Whose the slot is; absent where its order is not known any more, or nobody owns it.',
+};
+
 export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
   since: { ...shape.INSTANT, description: 'From when on every fact was kept.' },
   slots: shape.listOf(
-    shape.objectOf({
-      slot: shape.COUNT,
-      facts: shape.listOf(
-        shape.objectOf({
-          time: shape.INSTANT,
-          room: { type: 'string', description: 'The part of the node that tells it.' },
-          code: { type: 'string', description: 'Stable name of the fact.' },
-          message: shape.TEXT,
-          fields: shape.ANY_OBJECT,
-        }),
-      ),
-    }),
+    shape.objectOf(
+      {
+        slot: shape.COUNT,
+        forger: FORGER_SHAPE,
+        facts: shape.listOf(
+          shape.objectOf({
+            time: shape.INSTANT,
+            room: { type: 'string', description: 'The part of the node that tells it.' },
+            code: { type: 'string', description: 'Stable name of the fact.' },
+            message: shape.TEXT,
+            fields: shape.ANY_OBJECT,
+          }),
+        ),
+      },
+      ['forger'],
+    ),
   ),
   switches: shape.listOf(
     shape.objectOf({
@@ -163,6 +183,14 @@ export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
       ['forHeight', 'forBlockId'],
     ),
   ),
+  looks: {
+    ...shape.listOf(shape.objectOf({ fromSlot: shape.COUNT, toSlot: shape.COUNT })),
+    description: 'Slots in which the node ran and looked at the clock.',
+  },
+  oldOrders: {
+    ...shape.listOf(shape.objectOf({ fromSlot: shape.COUNT, toSlot: shape.COUNT, height: shape.COUNT })),
+    description: 'Slots in which the node went by the order of a height while others may have begun another round.',
+  },
 });
 
 const TIMES_SHAPES: Readonly<Record<string, Schema>> = {
