@@ -129,6 +129,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
       publicKey: text,
       forging: optional(flag),
       waiting: optional(members({ code: text, reason: text, until: optional(moment) })),
+      paused: optional(members({ reason: text, since: moment, cause: optional(text) })),
     }),
   ),
   'node/peers': listOf(

@@ -31,6 +31,8 @@ export interface ChainDependencies {
   readonly rules: Rules;
   readonly verifier: Verifier;
   readonly clock: Clock;
+  /** What the pauses between two trials of a disk are measured by, which slots need not go on by; `clock` unless given. */
+  readonly diskClock?: Pick<Clock, 'nowMs'>;
   readonly observer: Observer;
 }
 
@@ -61,7 +63,7 @@ export class Chain {
     this.#clock = dependencies.clock;
     this.#observer = dependencies.observer;
     this.#listeners = new ChainListeners(dependencies.observer);
-    this.disk = new DiskWatch(dependencies);
+    this.disk = new DiskWatch({ ...dependencies, clock: dependencies.diskClock ?? dependencies.clock });
     this.verify = (check) => this.#verifier.verify(check);
     this.#finalizedHeight = finalizedHeightOf(this.#store, this.rules);
     this.#tipSinceSlot = this.currentSlot();

@@ -17,7 +17,7 @@ const DECISIVE: Readonly<Record<string, (level: LogLevel, code: string) => boole
   chain: (level, code) => level !== 'debug' && code !== 'BLOCK_APPLIED',
   sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
   peers: (level, code) => level === 'warn' || PEER_CODES.has(code),
-  forge: (level) => level === 'warn' || level === 'error',
+  forge: (level, code) => level === 'warn' || level === 'error' || code === 'CLOCK_REACHED_TIP',
   pool: (level) => level === 'warn' || level === 'error',
 };
 const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONNECTED']);

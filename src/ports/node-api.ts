@@ -192,6 +192,16 @@ export interface ForgingDelegate {
   readonly forging: boolean;
   /** Why a delegate that is switched on does not sign yet. */
   readonly waiting?: ForgingWait;
+  /** Why this node forges for none of those that are switched on at present. */
+  readonly paused?: ForgingPause;
+}
+
+export interface ForgingPause {
+  readonly reason: string;
+  /** Unix time in milliseconds. */
+  readonly sinceMs: number;
+  /** Code of the fault that it comes from, where there is one, as `STORE_WRITE_FAILED`. */
+  readonly cause?: string;
 }
 
 export interface ForgingWait {

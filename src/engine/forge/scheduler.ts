@@ -4,21 +4,24 @@
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
-import type { Clock, Timer } from '../../ports/clock.ts';
+import type { Clock, ProcessTimes, Timer } from '../../ports/clock.ts';
 import type { SigningJournal } from '../../ports/journal.ts';
-import type { ForgingWait } from '../../ports/node-api.ts';
+import type { ForgingPause, ForgingWait } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { hexOf } from '../../primitives/bytes.ts';
-import { firstHeightOf, ownerOfSlot, roundOf } from '../../protocol/rounds.ts';
+import { ownerOfSlot } from '../../protocol/rounds.ts';
 import type { TipView } from '../../protocol/rules.ts';
 import { momentMs, slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.ts';
 import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import type { Obstacle } from '../disk-watch.ts';
-import { isOrderCertain } from '../slot-turns.ts';
 import type { TransactionPool } from '../pool/pool.ts';
-import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
+import { ClockWatch } from './clock-watch.ts';
 import { SigningGuard, type Waiting } from './guard.ts';
+import { Pause } from './pause.ts';
+import { Refusals, type Turn } from './refusals.ts';
+import { SleptSlots } from './slept-slots.ts';
+import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
 /** Longest sleep: a clock that was set is noticed within it. */
 const SLEEP_MS_MAX = 1000;
@@ -31,6 +34,8 @@ export interface ForgingDependencies {
   readonly clock: Clock;
   /** What a standstill of the process shows by; `clock` unless given. */
   readonly processClock?: Pick<Clock, 'nowMs'>;
+  /** What a clock that was set and a machine that slept show by; nothing is told of them unless given. */
+  readonly times?: ProcessTimes | undefined;
   /** Whether slots are left empty until `forgeNow` asks for a block; never unless given. */
   readonly isHeld?: () => boolean;
   /** Called in each slot in which the scheduler looks at the clock. */
@@ -47,20 +52,6 @@ export interface ForgingDependencies {
   readonly waitUntilMs?: () => number;
 }
 
-/** Of a slot that is ours. */
-interface Refusal {
-  readonly slot: number;
-  readonly code: string;
-  readonly level: 'info' | 'warn' | 'error';
-  readonly message: string;
-  readonly fields: Record<string, unknown>;
-}
-
-interface Turn {
-  readonly slot: number;
-  readonly keyPair: KeyPair;
-}
-
 export class ForgingScheduler {
   readonly #dependencies: ForgingDependencies;
   readonly #guard: SigningGuard;
@@ -71,20 +62,26 @@ export class ForgingScheduler {
   #attempt: Promise<void> | undefined;
   /** Whether something happened during the attempt that asks for another look. */
   #isLookWanted = false;
-  /** Last slot in which something was said about a refusal, so that it is said once. */
-  #slotOfLastRefusal = -1;
-  /** Why the present slot has not been used so far. It is told when the slot is over: until then it may yet be used. */
-  #refusal: Refusal | undefined;
+  readonly #refusals: Refusals;
+  readonly #sleptSlots: SleptSlots;
+  readonly #clockWatch: ClockWatch;
+  readonly #pause: Pause;
   /** Since when signatures cannot be written to the journal; Unix time in milliseconds, undefined while they can. */
   #journalFailsSinceMs: number | undefined;
-  /** Slot of the last look at whether one is ours; -1 before the first. */
-  #slotOfLastLook = -1;
 
   constructor(dependencies: ForgingDependencies) {
     this.#dependencies = dependencies;
     const clock = dependencies.processClock ?? dependencies.clock;
-    this.#tipCheck = new TipCheck({ ...dependencies, clock, isEnabled: (publicKey) => this.#keys.has(publicKey) });
+    const isEnabled = (publicKey: PublicKey): boolean => this.#keys.has(publicKey);
+    this.#tipCheck = new TipCheck({ ...dependencies, clock, isEnabled });
     this.#guard = new SigningGuard({ ...dependencies, tipCheck: this.#tipCheck });
+    this.#refusals = new Refusals(dependencies);
+    this.#sleptSlots = new SleptSlots({ ...dependencies, isEnabled });
+    this.#clockWatch = new ClockWatch({ clock, times: dependencies.times, observer: dependencies.observer });
+    this.#pause = new Pause({
+      ...dependencies,
+      obstacle: () => dependencies.obstacle() ?? journalObstacle(this.#journalFailsSinceMs),
+    });
   }
 
   /** From now on the delegate signs in its slots, as soon as that is safe: `waiting` says what keeps it. */
@@ -103,6 +100,11 @@ export class ForgingScheduler {
   waiting(publicKey: PublicKey): ForgingWait | undefined {
     const waiting = this.#guard.waiting(publicKey);
     return waiting === undefined ? undefined : this.#told(waiting);
+  }
+
+  /** What keeps this node from forging for any delegate at present; undefined for nothing. */
+  paused(): ForgingPause | undefined {
+    return this.#stopped ? undefined : this.#pause.now();
   }
 
   disable(publicKey: PublicKey): void {
@@ -142,7 +144,7 @@ export class ForgingScheduler {
     await this.#attempt;
     const { chain } = this.#dependencies;
     if (this.#stopped || chain.disk.obstacle() !== undefined) return undefined;
-    this.#slotOfLastLook = chain.currentSlot();
+    this.#sleptSlots.pass();
     return this.#forge(true);
   }
 
@@ -152,7 +154,7 @@ export class ForgingScheduler {
     this.#timer?.cancel();
     await this.#attempt;
     // What is left of its slot is not going to be used.
-    this.#tellRefusal();
+    this.#refusals.tellPending();
   }
 
   #wake(): void {
@@ -165,10 +167,7 @@ export class ForgingScheduler {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
         const found = this.#dependencies.chain.disk.obstacle();
         const since = found?.cause === code ? sinceOf(found.writesFailSinceMs) : {};
-        this.#tell({
-          slot: this.#dependencies.chain.currentSlot(),
-          ...{ code, level: 'error', message: 'could not forge', fields: { reason: messageOf(error), ...since } },
-        });
+        this.#refusals.tellFailure(code, { reason: messageOf(error), ...since });
       })
       .finally(() => {
         this.#attempt = undefined;
@@ -205,12 +204,14 @@ export class ForgingScheduler {
     const { chain, clock, obstacle, waitUntilMs } = this.#dependencies;
     this.#tipCheck.tick();
     this.#dependencies.looked?.(chain.currentSlot());
-    if (this.#refusal?.slot !== chain.currentSlot()) this.#tellRefusal();
+    this.#refusals.look();
+    const passage = this.#clockWatch.look();
     if (this.#dependencies.isHeld?.() === true) {
-      this.#slotOfLastLook = chain.currentSlot();
+      this.#sleptSlots.pass();
       return;
     }
-    this.#tellSleptSlots();
+    this.#sleptSlots.look(passage);
+    this.#pause.look(this.#keys.size > 0);
     const turn = this.#keys.size === 0 ? undefined : this.#slotToForge(chain.tip);
     if (turn === undefined) return;
     if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
@@ -220,8 +221,8 @@ export class ForgingScheduler {
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
       // Of a network that has not begun no slot can be missed, unless something failed here.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
-      if (isBeginning) this.#refuse(turn, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
-      else this.#refuse(turn, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
+      if (isBeginning) this.#refusals.note(turn, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
+      else this.#refusals.note(turn, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
       return;
     }
     await this.#forge(false);
@@ -232,7 +233,7 @@ export class ForgingScheduler {
     const { chain } = this.#dependencies;
     const block = await chain.forge((tip) => this.#build(tip, isTold));
     if (block === undefined) return undefined;
-    this.#refusal = undefined;
+    this.#refusals.drop();
     this.#dependencies.observer.log('info', 'BLOCK_FORGED', 'forged a block', {
       slot: slotAt(block.timestamp, chain.rules.params),
       height: block.height,
@@ -268,7 +269,7 @@ export class ForgingScheduler {
     const publicKey = hexOf(turn.keyPair.publicKey);
     const clearance = this.#guard.clearance(publicKey, turn.slot);
     if (!clearance.granted) {
-      this.#refuse(turn, clearance.code, 'did not sign', fieldsOf(this.#told(clearance)));
+      this.#refusals.note(turn, clearance.code, 'did not sign', fieldsOf(this.#told(clearance)));
       return undefined;
     }
     const timestamp = slotStartS(turn.slot, rules.params);
@@ -294,54 +295,12 @@ export class ForgingScheduler {
       if (!(error instanceof ProtocolError)) throw error;
       const isJournalFailing = error.code === 'JOURNAL_WRITE_FAILED';
       if (isJournalFailing) this.#journalFailsSinceMs ??= clock.nowMs();
-      this.#refuse(turn, error.code, 'did not sign', {
+      this.#refusals.note(turn, error.code, 'did not sign', {
         reason: error.message,
         ...(isJournalFailing && sinceOf(this.#journalFailsSinceMs)),
       });
       return undefined;
     }
-  }
-
-  /**
-   * Says which slots of ours passed while nobody looked: the machine slept, or other work kept us from looking. Refused ones
-   * were told in their time.
-   */
-  #tellSleptSlots(): void {
-    const { chain, observer } = this.#dependencies;
-    const { rules, state, tip } = chain;
-    const slot = chain.currentSlot();
-    const first = Math.max(this.#slotOfLastLook + 1, slot - rules.params.activeDelegates);
-    const isFirstLook = this.#slotOfLastLook < 0;
-    this.#slotOfLastLook = slot;
-    if (isFirstLook || first >= slot) return;
-    const forgers = rules.forgers(state, tip.header.height + 1);
-    // What others forged meanwhile may be here already; of an earlier round it would show another order than the present.
-    const { filled, orderSince } = this.#slotsSince(first);
-    for (let slept = Math.max(first, orderSince); slept < slot; slept += 1) {
-      const delegate = ownerOfSlot(forgers, slept, rules.params);
-      if (delegate === undefined || !this.#keys.has(delegate) || filled.has(slept)) continue;
-      observer.log('warn', 'FORGING_SLOT_SLEPT', 'a slot of ours passed while the node was busy or asleep', {
-        slot: slept,
-        delegate,
-        height: tip.header.height + 1,
-      });
-    }
-  }
-
-  /** Slots from `first` on that the chain has blocks for, and the one from which on the present order of forgers holds. */
-  #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
-    const { rules, state, tip } = this.#dependencies.chain;
-    const filled = new Set<number>();
-    const firstOfRound = firstHeightOf(roundOf(tip.header.height + 1, rules.params), rules.params);
-    let orderSince = first;
-    for (let height = tip.header.height; height >= 1; height -= 1) {
-      const header = state.header(height);
-      const slot = header === undefined ? -1 : slotAt(header.timestamp, rules.params);
-      if (height < firstOfRound) orderSince = Math.max(orderSince, slot + 1);
-      if (slot < first || height < firstOfRound) break;
-      filled.add(slot);
-    }
-    return { filled, orderSince };
   }
 
   #tellSwitched(delegate: PublicKey, on: boolean): void {
@@ -354,45 +313,12 @@ export class ForgingScheduler {
     // An end that should have come by now is at no moment that could be told.
     return { code, reason, ...(untilMs > clock.nowMs() ? { untilMs } : {}) };
   }
+}
 
-  /** The first reason of a slot stands: what keeps us from it later may follow from that. */
-  #refuse({ slot, keyPair }: Turn, code: string, message: string, fields: Record<string, unknown>): void {
-    if (slot === this.#slotOfLastRefusal || slot === this.#refusal?.slot) return;
-    const { chain } = this.#dependencies;
-    const { header } = chain.tip;
-    const level = code === 'FORGING_NOT_BEGUN' ? 'info' : 'warn';
-    const height = header.height + 1;
-    const own = { height, delegate: hexOf(keyPair.publicKey), ...fields };
-    const isOurs = isOrderCertain(header, slot, chain.rules.params);
-    this.#refusal = isOurs
-      ? { slot, code, level, message, fields: own }
-      : {
-          slot,
-          code,
-          level,
-          message: `${message}, by an order that may be out of date`,
-          fields: { ...own, orderOfHeight: height },
-        };
-  }
-
-  /** Says why a slot of ours was not used. One that another delegate has used was none of ours. */
-  #tellRefusal(): void {
-    const refusal = this.#refusal;
-    this.#refusal = undefined;
-    if (refusal === undefined) return;
-    const { rules, tip } = this.#dependencies.chain;
-    const { timestamp, generatorPublicKey } = tip.header;
-    const isUsed =
-      slotAt(timestamp, rules.params) === refusal.slot && generatorPublicKey !== refusal.fields['delegate'];
-    if (!isUsed) this.#tell(refusal);
-  }
-
-  #tell({ slot, level, code, message, fields }: Refusal): void {
-    if (slot === this.#slotOfLastRefusal) return;
-    this.#slotOfLastRefusal = slot;
-    if (this.#refusal?.slot === slot) this.#refusal = undefined;
-    this.#dependencies.observer.log(level, code, message, { slot, ...fields });
-  }
+/** At the last try: the next one is made in the next slot of ours. */
+function journalObstacle(writesFailSinceMs: number | undefined): Obstacle | undefined {
+  if (writesFailSinceMs === undefined) return undefined;
+  return { reason: 'the record of signatures cannot be written', cause: 'JOURNAL_WRITE_FAILED', writesFailSinceMs };
 }
 
 function fieldsOf({ reason, untilMs }: ForgingWait): Record<string, unknown> {
