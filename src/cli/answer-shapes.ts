@@ -113,6 +113,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
     currentTime: optional(timeMs),
     transactions: optional(totals),
     clockOffsetMs: optional(number),
+    clocksDiffer: optional(members({ peer: text, offsetMs: number })),
     isAlone: optional(flag),
     syncProgress: optional(syncProgress),
   }),

@@ -20,7 +20,7 @@ const DECISIVE: Readonly<Record<string, (level: LogLevel, code: string) => boole
   forge: (level, code) => level === 'warn' || level === 'error' || code === 'CLOCK_REACHED_TIP',
   pool: (level) => level === 'warn' || level === 'error',
 };
-const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONNECTED']);
+const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONNECTED', 'PEER_CLOCK_OFF']);
 
 export class Decisions {
   readonly #clock: Pick<Clock, 'nowMs'>;

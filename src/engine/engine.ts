@@ -239,6 +239,7 @@ export class Engine {
       processClock: clock,
       times: dependencies.times,
       isHeld: dependencies.isForgingHeld ?? (() => false),
+      clockSet: (byMs) => this.clockOffset.wasSet(byMs),
       looked: (slot) => this.slotRecords.looked(slot),
       observer: forgeObserver,
       waitThresholdMs: options.waitThresholdMs,

@@ -59,6 +59,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
       const currentTimeMs = clock.nowMs();
       const sync = engine.synchronizer.progress;
       const clockOffsetMs = engine.clockOffset.estimateMs();
+      const clocks = engine.clockOffset.verdict();
       return {
         height: engine.chain.tip.header.height,
         finalizedHeight: engine.chain.finalizedHeight,
@@ -71,6 +72,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): NodeApi {
         pool: engine.pool.sizes(),
         branchChanges: engine.branchChanges,
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
+        ...(clocks?.kind === 'unclear' ? { clocksDiffer: { peer: clocks.peerId, offsetMs: clocks.offsetMs } } : {}),
         ...(sync === undefined ? {} : { sync }),
         ...(isAlone() ? { isAlone: true } : {}),
       };

@@ -39,6 +39,8 @@ export interface NodeStatus {
   readonly pool: Readonly<Record<PoolState, number>>;
   /** By how much the clocks of the peers seem to be ahead of this node's; undefined until enough blocks told. */
   readonly clockOffsetMs?: number;
+  /** The clock of a peer differs from this node's by much, and which of the two is wrong is not known. */
+  readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** While blocks are downloaded. */
   readonly sync?: SyncProgress;
   /** It has no peers, and is short of none. */

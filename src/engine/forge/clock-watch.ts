@@ -24,6 +24,8 @@ export interface ClockWatchDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Undefined where nothing but that clock is known. */
   readonly times: ProcessTimes | undefined;
+  /** Called when the clock was set; undefined where it is not known whether it was. */
+  readonly clockSet?: ((byMs: number | undefined) => void) | undefined;
   readonly observer: Observer;
 }
 
@@ -79,6 +81,7 @@ export class ClockWatch {
       observer.log('warn', 'MACHINE_SLEPT', 'the machine was asleep', { seconds: seconds(sleptMs) });
     if (Math.abs(setMs) < SET_MS_MIN) return;
     const isUnclear = sleptMs === undefined && setMs > 0;
+    this.#dependencies.clockSet?.(isUnclear ? undefined : setMs);
     const message = isUnclear
       ? 'the clock was set forward, or the machine was asleep'
       : `the clock was set ${way(setMs)}`;

@@ -38,6 +38,8 @@ export interface ForgingDependencies {
   readonly times?: ProcessTimes | undefined;
   /** Whether slots are left empty until `forgeNow` asks for a block; never unless given. */
   readonly isHeld?: () => boolean;
+  /** Called when the clock was set; undefined where it is not known by how much. */
+  readonly clockSet?: (byMs: number | undefined) => void;
   /** Called in each slot in which the scheduler looks at the clock. */
   readonly looked?: (slot: number) => void;
   readonly observer: Observer;
@@ -77,7 +79,7 @@ export class ForgingScheduler {
     this.#guard = new SigningGuard({ ...dependencies, tipCheck: this.#tipCheck });
     this.#refusals = new Refusals(dependencies);
     this.#sleptSlots = new SleptSlots({ ...dependencies, isEnabled });
-    this.#clockWatch = new ClockWatch({ clock, times: dependencies.times, observer: dependencies.observer });
+    this.#clockWatch = new ClockWatch({ ...dependencies, clock, times: dependencies.times });
     this.#pause = new Pause({
       ...dependencies,
       obstacle: () => dependencies.obstacle() ?? journalObstacle(this.#journalFailsSinceMs),

@@ -34,10 +34,11 @@ export function statusView(api: NodeApi, dialect: Dialect): View {
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
   // Said only when something is wrong, for the same reason.
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_TOLD_MS ? {} : { clockOffsetMs };
+  const clocks = status.clocksDiffer === undefined ? {} : { clocksDiffer: status.clocksDiffer };
   const { count, latest } = status.branchChanges;
   const branches = count === 0 ? {} : { branchChanges: { count, latest: latest.map(branchChangeView) } };
   const alone = status.isAlone === true ? { isAlone: true } : {};
-  return joined(dialect, own, { ...other, ...progress, ...clock, ...branches, ...alone });
+  return joined(dialect, own, { ...other, ...progress, ...clock, ...clocks, ...branches, ...alone });
 }
 
 function branchChangeView({ timeMs, commonHeight, revertedBlocks }: BranchChange): View {
@@ -215,6 +216,12 @@ const CLOCK_SHAPE: Schema = {
   description: "By how much the peers' clocks are ahead of this node's, in milliseconds, when it is much.",
 };
 
+const CLOCKS_SHAPE: Schema = {
+  ...shape.objectOf({ peer: shape.TEXT, offsetMs: shape.INTEGER }),
+  description:
+    "A peer whose clock is ahead of this node's by so many milliseconds, when it is much and it is not known which is wrong.",
+};
+
 const BRANCH_CHANGES_SHAPE: Schema = {
   ...shape.objectOf({
     count: { type: 'integer', minimum: 1 },
@@ -242,6 +249,7 @@ const STATUS_SHAPES_3: Readonly<Record<string, Schema>> = { chainMaxHeightFinali
 const RARE_STATUS_SHAPES: Readonly<Record<string, Schema>> = {
   syncProgress: PROGRESS_SHAPE,
   clockOffsetMs: CLOCK_SHAPE,
+  clocksDiffer: CLOCKS_SHAPE,
   branchChanges: BRANCH_CHANGES_SHAPE,
   isAlone: ALONE_SHAPE,
 };
