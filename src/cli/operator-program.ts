@@ -21,7 +21,10 @@ export function addOperatorCommands(program: Command): void {
 
 function addDoctor(program: Command): void {
   command(program, 'doctor', 'say what ails a node, by what that shows, and what helps')
-    .option('--node <url>', 'its HTTP interface, on the same machine', NODE)
+    .option(
+      '--node <url>',
+      `its HTTP interface, on the same machine (default: as the configuration of --network says, else ${NODE})`,
+    )
     .option(
       '--network <name|dir>',
       'name of its network, or path of its folder: then configuration and ports are checked too',

@@ -195,7 +195,19 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
   BLOCKS_REFUSED: decided('chain', 'BLOCK_SIGNATURE_INVALID', { height: 1001 }),
   FORGING_OFF: { 'node/status/forging': [{ publicKey: KEY, forging: false }] },
   DELEGATE_NOT_ACTIVE: { 'node/status/forging': [{ publicKey: 'cd'.repeat(32), forging: true }] },
-  DELEGATE_ELSEWHERE: decided('forge', 'FORGING_ELSEWHERE', missed, 1),
+  DELEGATE_ELSEWHERE: {
+    'node/status/forging': [
+      { publicKey: KEY, forging: true, waiting: { code: 'FORGING_ELSEWHERE', reason: 'block 7 was not signed here' } },
+    ],
+  },
+  CLOCKS_DIFFER: status({ clocksDiffer: { peer: '20.0.0.1:5000', offsetMs: 4_000 } }),
+  CLOCK_BEHIND_TIP: decided('forge', 'CLOCK_BEHIND_TIP', { height: 1000, reason: 'it was set back' }, 1),
+  CLOCK_SET: decided('forge', 'CLOCK_SET', { bySeconds: 60 }, 1),
+  ALERTS_UNDELIVERED: decided(
+    ...(['notify', 'NOTIFY_FAILED'] as const),
+    { channel: 'webhook', waiting: 7, reason: 'it answered 500', failingSince: '2023-11-14T20:00:00.000Z' },
+    1,
+  ),
   SLOTS_MISSED: decided('forge', 'FORGING_PAUSED', missed),
   MACHINE_TOO_SLOW: decided('forge', 'FORGING_SLOT_SLEPT', missed),
   FOLDER_TAKEN_OVER: decided(
@@ -257,6 +269,47 @@ test.serial('refused blocks that the chain has passed are no fault: anybody can 
   t.deepEqual(await found(t, await scene(t, { ...healthy(), ...passed })), []);
   const twice = ['chain', 'BLOCK_DOUBLE_FORGING', { height: 1001 }] as const;
   t.deepEqual(await found(t, await scene(t, { ...healthy(), ...decidedInTurn([twice, twice, twice]) })), []);
+});
+
+test.serial('a delegate that was on elsewhere is no fault any more once it does not wait for that', async (t) => {
+  const { 'node/decisions': decisions } = decided('forge', 'FORGING_ELSEWHERE', missed, 1) as Untyped;
+  t.deepEqual(await found(t, await scene(t, { ...healthy(), 'node/decisions': decisions })), []);
+});
+
+test.serial(
+  'what is over is told no more: a clock that is right again, a receiver that takes what it missed',
+  async (t) => {
+    const at = '2023-11-14T20:00:00.000Z';
+    const over = decidedInTurn([
+      ['forge', 'CLOCK_BEHIND_TIP', { height: 900 }],
+      ['forge', 'CLOCK_REACHED_TIP', { height: 900 }],
+      ['notify', 'NOTIFY_FAILED', { channel: 'webhook', waiting: 1, reason: 'gone', failingSince: at }],
+      ['notify', 'NOTIFY_RECOVERED', { channel: 'webhook' }],
+    ]);
+    t.deepEqual(await found(t, await scene(t, { ...healthy(), ...over })), []);
+    const other = decidedInTurn([
+      ['notify', 'NOTIFY_FAILED', { channel: 'webhook', waiting: 1, reason: 'gone', failingSince: at }],
+      ['notify', 'NOTIFY_RECOVERED', { channel: 'command' }],
+    ]);
+    t.deepEqual(await found(t, await scene(t, { ...healthy(), ...other })), ['ALERTS_UNDELIVERED']);
+  },
+);
+
+test.serial('how many blocks may wait for finality follows from the number of delegates', async (t) => {
+  const lagging = async (activeDelegates: number | undefined, blocks: number): Promise<readonly FaultCode[]> => {
+    const constants = { ...healthy()['node/constants'], ...(activeDelegates === undefined ? {} : { activeDelegates }) };
+    const forgers = [{ publicKey: KEY, username: 'a', nextSlot: 10_001 }];
+    const changes = { 'node/constants': constants, 'delegates/forgers': forgers };
+    return found(
+      t,
+      await scene(t, { ...healthy(), ...changes, ...status({ chainMaxHeightFinalized: 1000 - blocks }) }),
+    );
+  };
+  t.deepEqual(await lagging(undefined, 404), []);
+  t.deepEqual(await lagging(undefined, 405), ['FINALITY_LAGS']);
+  t.deepEqual(await lagging(5, 20), []);
+  t.deepEqual(await lagging(5, 21), ['FINALITY_LAGS']);
+  t.deepEqual(await lagging(25, 101), ['FINALITY_LAGS']);
 });
 
 test.serial(
