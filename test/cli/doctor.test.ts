@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { FAULTS, type FaultCode } from '../../src/cli/doctor/catalogue.ts';
+import { addressOfNode } from '../../src/cli/doctor/node-address.ts';
 import { examine, type ExamineRequest } from '../../src/cli/doctor/examine.ts';
 import { packageDirectory } from '../../src/config/package.ts';
 import { chainDirectory } from '../../src/node/chain-tool.ts';
@@ -143,6 +144,7 @@ for (const [code, induce] of Object.entries(diskFaults)) {
     await induce(its, t);
     const codes = await found(t, its);
     t.true(codes.includes(code as FaultCode), codes.join(', '));
+    t.is(new Set(codes).size, codes.length, 'each is told once');
     // At most that nobody runs the node, which is so here.
     t.deepEqual(
       codes.filter((each) => each !== code && each !== 'NODE_NOT_RUNNING'),
@@ -373,6 +375,37 @@ test.serial('every fault of the catalogue has been induced', (t) => {
   const never = Object.keys(FAULTS).filter((code) => !induced.has(code as FaultCode));
   t.deepEqual(never, []);
   t.true(induced.size >= 20);
+});
+
+test('without an address the node is asked where its configuration has its HTTP interface', async (t) => {
+  const its = await scene(t, 'silent');
+  const { network: name = '', environment } = its;
+  const at = (http: object): string => {
+    writeFileSync(its.config, JSON.stringify({ http }));
+    return addressOfNode({ network: name, config: its.config, environment });
+  };
+  t.is(at({ port: 7123, host: '0.0.0.0' }), 'http://127.0.0.1:7123');
+  t.is(at({ port: 7123, host: '127.0.0.2' }), 'http://127.0.0.2:7123');
+  t.is(
+    addressOfNode({ network: name, environment: { BLOOMERY_HTTP_PORT: '7124' } })
+      .split(':')
+      .at(-1),
+    '7124',
+  );
+  // What is wrong with the configuration is a finding, and no reason to ask nobody.
+  t.is(at({ port: 'x' }), 'http://127.0.0.1:4000');
+  t.is(addressOfNode({ environment }), 'http://127.0.0.1:4000');
+});
+
+test('a secret for alerts that cannot be read is found, as start finds it', async (t) => {
+  const its = await scene(t);
+  writeFileSync(
+    its.config,
+    JSON.stringify({ notify: { webhook: 'http://a/', webhookSecretFile: `${its.folder}/none` } }),
+  );
+  const [first] = await examine(its);
+  t.is(first?.code, 'CONFIG_WRONG');
+  t.regex(first?.evidence ?? '', /^notify\.webhookSecretFile /);
 });
 
 test('a ceiling of memory that is too low for the configuration is found, as start finds it', async (t) => {

@@ -30,6 +30,5 @@ export function addressOfNode({ network: name, config: file, environment }: Addr
 
 /** A node that listens on every address is asked on this machine. */
 function hostOf({ host }: HttpConfig): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
+  return host === '0.0.0.0' ? '127.0.0.1' : host;
 }
