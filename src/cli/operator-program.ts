@@ -64,7 +64,7 @@ ${EXIT_CODES}`,
       integerFrom(1, 4_294_967_295),
     )
     .option('--node <url>', 'HTTP interface of the node, on the same machine', NODE)
-    .option('--json', 'print {"slots":[{"slot","time","delegate","isOwn","reason"}, ...]}')
+    .option('--json', 'print {"slots":[{"slot","time","delegate","orderOfHeight","isOwn","reason"}, ...]}')
     .addHelpText(
       'after',
       `

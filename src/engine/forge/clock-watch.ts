@@ -42,6 +42,9 @@ const SET_MS_MIN = 2000;
 const SLEPT_MS_MIN = 1000;
 /** Looks come a second apart. */
 const LATE_MS_MIN = 2000;
+/** A reading that takes longer is taken again, so many times. */
+const READING_MS_MAX = 100;
+const ATTEMPTS_MAX = 5;
 /** Share of the time that a busy process has a processor. */
 const BUSY_SHARE = 0.5;
 
@@ -55,15 +58,9 @@ export class ClockWatch {
 
   /** What passed since the last look; tells of a clock that was set and of a machine that slept. Undefined for the first look. */
   look(): Passage | undefined {
-    const { clock, times } = this.#dependencies;
-    if (times === undefined) return undefined;
+    const now = this.#read();
+    if (now === undefined) return undefined;
     const last = this.#last;
-    const now = {
-      wallMs: clock.nowMs(),
-      runMs: times.runMs(),
-      bootMs: times.bootMs(),
-      processorMs: times.processorMs(),
-    };
     this.#last = now;
     if (last === undefined) return undefined;
     const ranMs = now.runMs - last.runMs;
@@ -73,6 +70,18 @@ export class ClockWatch {
     const passage = { ranMs, processorMs: now.processorMs - last.processorMs, sleptMs, setMs };
     this.#tell(passage);
     return passage;
+  }
+
+  /** All clocks at one moment: a process that is stopped between two of them would seem to see the clock set. */
+  #read(): Reading | undefined {
+    const { clock, times } = this.#dependencies;
+    if (times === undefined) return undefined;
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const runMs = times.runMs();
+      const reading = { wallMs: clock.nowMs(), runMs, bootMs: times.bootMs(), processorMs: times.processorMs() };
+      if (times.runMs() - runMs <= READING_MS_MAX) return reading;
+    }
+    return undefined;
   }
 
   #tell({ sleptMs, setMs }: Passage): void {
