@@ -14,5 +14,12 @@ if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {
   console.error('bloomery is not built yet: run "npm run build" in its folder.');
   process.exitCode = 1;
 } else {
-  await import(MAIN.href);
+  try {
+    await import(MAIN.href);
+  } catch (error) {
+    // The program itself says what went wrong, once it is loaded: its parts are many files.
+    if (error?.code !== 'EMFILE' && error?.code !== 'ENFILE') throw error;
+    console.error(`bloomery: too many open files: raise the limit of the process (ulimit -n)`);
+    process.exitCode = 1;
+  }
 }

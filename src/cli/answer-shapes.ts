@@ -113,6 +113,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
     currentTime: optional(timeMs),
     transactions: optional(totals),
     clockOffsetMs: optional(number),
+    clocksDiffer: optional(members({ peer: text, offsetMs: number })),
     isAlone: optional(flag),
     syncProgress: optional(syncProgress),
   }),
@@ -129,6 +130,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
       publicKey: text,
       forging: optional(flag),
       waiting: optional(members({ code: text, reason: text, until: optional(moment) })),
+      paused: optional(members({ reason: text, since: moment, cause: optional(text) })),
     }),
   ),
   'node/peers': listOf(
@@ -150,7 +152,13 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
   'node/decisions': listOf(recorded),
   'node/slots': members({
     since: moment,
-    slots: listOf(members({ slot: uint32, facts: listOf(recorded) })),
+    slots: listOf(
+      members({
+        slot: uint32,
+        facts: listOf(recorded),
+        forger: optional(members({ publicKey: text, username: text, height: uint32, isCertain: flag })),
+      }),
+    ),
     switches: listOf(members({ time: moment, delegate: text, on: flag })),
     branches: optional(
       listOf(
@@ -160,6 +168,8 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
         }),
       ),
     ),
+    looks: optional(listOf(members({ fromSlot: uint32, toSlot: uint32 }))),
+    oldOrders: optional(listOf(members({ fromSlot: uint32, toSlot: uint32, height: uint32 }))),
   }),
   'node/digest': members({ height: uint32, blockId: text, digest: text }),
   'delegates/forgers': all(listOf(members({ publicKey: text, username: text, nextSlot: uint32 })), closeSlots),

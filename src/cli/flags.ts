@@ -215,7 +215,8 @@ export interface ForgingImportFlags {
 }
 
 export interface DoctorFlags {
-  readonly node: string;
+  /** That of the configuration unless given. */
+  readonly node?: string;
   readonly network?: string;
   readonly dataDir?: string;
   readonly config?: string;

@@ -13,6 +13,8 @@ export interface NodeState {
   readonly transactions: { readonly confirmed: number; readonly total: number };
   /** By how much the peers' clocks are ahead of the node's, told when it is much. */
   readonly clockOffsetMs?: number;
+  /** Told when the clock of a peer differs by much and it is not known which is wrong. */
+  readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Told when the node has no peers and is short of none. */
   readonly isAlone?: true;
   /** While blocks are downloaded. */

@@ -21,7 +21,10 @@ export function addOperatorCommands(program: Command): void {
 
 function addDoctor(program: Command): void {
   command(program, 'doctor', 'say what ails a node, by what that shows, and what helps')
-    .option('--node <url>', 'its HTTP interface, on the same machine', NODE)
+    .option(
+      '--node <url>',
+      `its HTTP interface, on the same machine (default: as the configuration of --network says, else ${NODE})`,
+    )
     .option(
       '--network <name|dir>',
       'name of its network, or path of its folder: then configuration and ports are checked too',
@@ -61,12 +64,12 @@ ${EXIT_CODES}`,
       integerFrom(1, 4_294_967_295),
     )
     .option('--node <url>', 'HTTP interface of the node, on the same machine', NODE)
-    .option('--json', 'print {"slots":[{"slot","time","delegate","isOwn","reason"}, ...]}')
+    .option('--json', 'print {"slots":[{"slot","time","delegate","orderOfHeight","isOwn","reason"}, ...]}')
     .addHelpText(
       'after',
       `
-A number above the height of the chain is a slot. Forgers are known for the present round; reasons for what the node itself
-decided since its start, the latest 200 of each kind.
+A number above the height of the chain is a slot. The forger of a slot follows from the chain, for rounds that are over for long
+only where it has a block in the round; what the node itself did is known since its start, for the latest 1000 slots.
 ${EXIT_CODES}`,
     )
     .action(async (place: number, options: WhyMissedFlags) =>

@@ -178,6 +178,7 @@ export interface Components2 {
       readonly secondsLeft?: number;
     };
     readonly clockOffsetMs?: number;
+    readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
     readonly branchChanges?: {
       readonly count: number;
       readonly latest: readonly {
@@ -200,6 +201,12 @@ export interface Components2 {
     readonly since: string;
     readonly slots: readonly {
       readonly slot: number;
+      readonly forger?: {
+        readonly publicKey: string;
+        readonly username: string;
+        readonly height: number;
+        readonly isCertain: boolean;
+      };
       readonly facts: readonly {
         readonly time: string;
         readonly room: string;
@@ -216,6 +223,8 @@ export interface Components2 {
       readonly forHeight?: number;
       readonly forBlockId?: string;
     }[];
+    readonly looks: readonly { readonly fromSlot: number; readonly toSlot: number }[];
+    readonly oldOrders: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
   };
   SecondSignatureRegistration: {
     readonly type: number;
@@ -452,6 +461,7 @@ export interface Operations2 {
         readonly publicKey: string;
         readonly forging: boolean;
         readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
+        readonly paused?: { readonly reason: string; readonly since: string; readonly cause?: string };
       }[];
       readonly links: Readonly<Record<string, unknown>>;
     };
@@ -968,6 +978,7 @@ export interface Components3 {
       readonly secondsLeft?: number;
     };
     readonly clockOffsetMs?: number;
+    readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
     readonly branchChanges?: {
       readonly count: number;
       readonly latest: readonly {
@@ -990,6 +1001,12 @@ export interface Components3 {
     readonly since: string;
     readonly slots: readonly {
       readonly slot: number;
+      readonly forger?: {
+        readonly publicKey: string;
+        readonly username: string;
+        readonly height: number;
+        readonly isCertain: boolean;
+      };
       readonly facts: readonly {
         readonly time: string;
         readonly room: string;
@@ -1006,6 +1023,8 @@ export interface Components3 {
       readonly forHeight?: number;
       readonly forBlockId?: string;
     }[];
+    readonly looks: readonly { readonly fromSlot: number; readonly toSlot: number }[];
+    readonly oldOrders: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
   };
   SecondSignatureRegistration: {
     readonly type: number;
@@ -1242,6 +1261,7 @@ export interface Operations3 {
         readonly publicKey: string;
         readonly forging: boolean;
         readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
+        readonly paused?: { readonly reason: string; readonly since: string; readonly cause?: string };
       }[];
       readonly links: Readonly<Record<string, unknown>>;
     };

@@ -33,8 +33,13 @@ const NOTIFIED_CODES = [
   'FORGING_FOLDER_RESTORED',
   'BLOCK_DOUBLE_FORGING',
   'CLOCK_OFFSET',
+  'CLOCKS_DIFFER',
+  'CLOCK_SET',
+  'CLOCK_BEHIND_TIP',
+  'CLOCK_REACHED_TIP',
   'ACCEPTED_TRANSACTIONS_DROPPED',
   'TRANSACTION_JOURNAL_FAILED',
+  'TRANSACTION_JOURNAL_WORKS',
   'NODE_STARTED',
 ];
 
@@ -186,6 +191,7 @@ export const OPTIONS = {
     ),
   },
   notify: {
+    name: text("Name of this node in the events; the machine's host name when empty.", '', 'a text', () => true),
     webhook: text('URL that events are posted to as JSON.', '', 'an http or https URL', isWebUrl, { secret: true }),
     webhookSecretFile: text(
       'File whose first line signs what is posted, so that the receiver can tell that it is ours.',

@@ -18,6 +18,7 @@ import { DiskWatch } from './disk-watch.ts';
 import { Lane } from './lane.ts';
 import { answerSearches } from './signature-searches.ts';
 import { Reception, type ReceiveOutcome } from './reception.ts';
+import { isOrderCertain } from './slot-turns.ts';
 
 /**
  * Blocks of a download committed together: as many as peers send at once. The wait for the disk is shared by them all, and
@@ -30,6 +31,8 @@ export interface ChainDependencies {
   readonly rules: Rules;
   readonly verifier: Verifier;
   readonly clock: Clock;
+  /** What the pauses between two trials of a disk are measured by, which slots need not go on by; `clock` unless given. */
+  readonly diskClock?: Pick<Clock, 'nowMs'>;
   readonly observer: Observer;
 }
 
@@ -47,6 +50,8 @@ export class Chain {
   /** Chain time at which the tip was received; undefined when forged, synced or loaded. */
   #tipReceivedAtS: number | undefined;
   #finalizedHeight: number;
+  /** Slot in which the tip became the tip of this process. */
+  #tipSinceSlot: number;
   /** Blocks that need not be validated again before they are appended. */
   readonly #validated = new WeakSet<Block>();
 
@@ -58,9 +63,10 @@ export class Chain {
     this.#clock = dependencies.clock;
     this.#observer = dependencies.observer;
     this.#listeners = new ChainListeners(dependencies.observer);
-    this.disk = new DiskWatch(dependencies);
+    this.disk = new DiskWatch({ ...dependencies, clock: dependencies.diskClock ?? dependencies.clock });
     this.verify = (check) => this.#verifier.verify(check);
     this.#finalizedHeight = finalizedHeightOf(this.#store, this.rules);
+    this.#tipSinceSlot = this.currentSlot();
     this.#reception = new Reception({
       rules: this.rules,
       clock: this.#clock,
@@ -346,6 +352,7 @@ export class Chain {
         ...forBlock,
       });
     }
+    this.#tellOldOrder(reverted[0] ?? (first && this.state.header(first.height - 1)));
     const lowest = reverted.at(-1);
     if (lowest !== undefined) {
       // In these slots the order of the delegates was that of the branch, which may have been in another round.
@@ -359,5 +366,17 @@ export class Chain {
     if (finalized <= this.#finalizedHeight) return;
     this.#finalizedHeight = finalized;
     this.#listeners.tellFinalized(finalized);
+  }
+
+  /** In the slots since the tip that is left came, another round may have begun elsewhere, with an order that was not known here. */
+  #tellOldOrder(leftTip: BlockHeader | undefined): void {
+    const fromSlot = this.#tipSinceSlot;
+    const toSlot = this.currentSlot();
+    this.#tipSinceSlot = toSlot;
+    if (leftTip === undefined || isOrderCertain(leftTip, toSlot, this.rules.params)) return;
+    const height = leftTip.height + 1;
+    this.#observer.log('debug', 'ORDER_OLD', 'stood before a round that others may have begun', {
+      ...{ fromSlot, toSlot, height },
+    });
   }
 }

@@ -12,15 +12,16 @@ export const ENTRIES_PER_ROOM_MAX = 200;
 /** Longest text of a field: reasons may repeat what a peer sent. */
 const TEXT_CHARACTERS_MAX = 300;
 
-/** Rooms that decide, and which of their lines say so. */
+/** Rooms that decide or fail at what the operator has to hear of, and which of their lines say so. */
 const DECISIVE: Readonly<Record<string, (level: LogLevel, code: string) => boolean>> = {
   chain: (level, code) => level !== 'debug' && code !== 'BLOCK_APPLIED',
   sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
   peers: (level, code) => level === 'warn' || PEER_CODES.has(code),
-  forge: (level) => level === 'warn' || level === 'error',
-  pool: (level) => level === 'warn' || level === 'error',
+  forge: (level, code) => level === 'warn' || level === 'error' || code === 'CLOCK_REACHED_TIP',
+  pool: (level, code) => level === 'warn' || level === 'error' || code === 'TRANSACTION_JOURNAL_WORKS',
+  notify: () => true,
 };
-const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONNECTED']);
+const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONNECTED', 'PEER_CLOCK_OFF']);
 
 export class Decisions {
   readonly #clock: Pick<Clock, 'nowMs'>;

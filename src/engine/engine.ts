@@ -8,7 +8,7 @@ import type { Rules } from '../protocol/rules.ts';
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
 import type { Block, Transaction, PublicKey } from '../protocol/types.ts';
 import type { WorkShare } from '../primitives/work-share.ts';
-import type { Clock, Random, Timer } from '../ports/clock.ts';
+import type { Clock, ProcessTimes, Random, Timer } from '../ports/clock.ts';
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
@@ -86,6 +86,8 @@ export interface EngineDependencies {
   readonly transport: Transport;
   /** What waits and rates are measured by. */
   readonly clock: Clock;
+  /** What a clock that was set and a machine that slept show by; nothing is told of them unless given. */
+  readonly times?: ProcessTimes;
   /** What slots and timestamps are compared with; `clock` unless given. */
   readonly chainClock?: Clock | undefined;
   /** Whether delegates leave their slots empty until `forgeNow` is called; they fill them unless given. */
@@ -138,7 +140,8 @@ export class Engine {
     this.slotRecords = new SlotRecords(clock);
     const observer = this.slotRecords.listenIn(this.decisions.listenIn(dependencies.observer));
     openGenesis(store, rules, genesis);
-    this.chain = new Chain({ store, rules, verifier, clock: chainClock, observer: observer.room('chain') });
+    const chainObserver = observer.room('chain');
+    this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock: clock, observer: chainObserver });
     this.clockOffset = new ClockOffset(chainClock, observer.room('peers'));
     this.branchChanges = new BranchChanges(clock);
     this.peers = new PeerManager(
@@ -237,7 +240,10 @@ export class Engine {
       journal: this.#journal(forgeObserver),
       clock: chainClock,
       processClock: clock,
+      times: dependencies.times,
       isHeld: dependencies.isForgingHeld ?? (() => false),
+      clockSet: (byMs) => this.clockOffset.wasSet(byMs),
+      looked: (slot) => this.slotRecords.looked(slot),
       observer: forgeObserver,
       waitThresholdMs: options.waitThresholdMs,
       riskDoubleForging: options.riskDoubleForging,

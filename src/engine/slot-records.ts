@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from '../ports/clock.ts';
-import type { SlotFact, SlotReport } from '../ports/node-api.ts';
+import type { SlotFact, SlotRange, SlotReport } from '../ports/node-api.ts';
 import type { LogFields, Observer } from '../ports/observer.ts';
 import { plainFields } from './decisions.ts';
 
@@ -15,10 +15,19 @@ const SLOTS_MAX = 1000;
 const FACTS_MAX = 8;
 const SWITCHES_MAX = 500;
 const BRANCHES_MAX = 200;
+const OLD_ORDERS_MAX = 200;
+/** Ranges of slots without a gap: as many as a node gives up and comes back in a bad night. */
+const LOOKS_MAX = 500;
 /** Rooms whose lines with a slot are facts of that slot. */
 const ROOMS: ReadonlySet<string> = new Set(['chain', 'forge']);
 export const SWITCHED = 'FORGING_SWITCHED';
 const BRANCH_LEFT = 'BRANCH_LEFT';
+const ORDER_OLD = 'ORDER_OLD';
+
+/** What the records alone tell. */
+export type SlotFacts = Omit<SlotReport, 'slots'> & {
+  readonly slots: readonly { readonly slot: number; readonly facts: readonly SlotFact[] }[];
+};
 
 export class SlotRecords {
   readonly #clock: Pick<Clock, 'nowMs'>;
@@ -26,6 +35,8 @@ export class SlotRecords {
   readonly #slots = new Map<number, SlotFact[]>();
   #switches: SlotReport['switches'] = [];
   #branches: SlotReport['branches'] = [];
+  #oldOrders: SlotReport['oldOrders'] = [];
+  #looks: readonly SlotRange[] = [];
   /** Unix time in milliseconds from which on the facts are all there. */
   #sinceMs: number;
 
@@ -48,14 +59,26 @@ export class SlotRecords {
     };
   }
 
+  /** The node looks in a slot whether there is something to do. */
+  looked(slot: number): void {
+    const last = this.#looks.at(-1);
+    if (last?.toSlot === slot) return;
+    // A clock that was set back comes to slots for a second time.
+    const isNext = last?.toSlot === slot - 1;
+    const range = { fromSlot: isNext ? last.fromSlot : slot, toSlot: slot };
+    this.#looks = [...(isNext ? this.#looks.slice(0, -1) : this.#looks), range].slice(-LOOKS_MAX);
+  }
+
   /** What is known of some slots. */
-  report(firstSlot: number, count: number): SlotReport {
+  report(firstSlot: number, count: number): SlotFacts {
     const slots = Array.from({ length: count }, (_, index) => firstSlot + index);
     return {
       sinceMs: this.#sinceMs,
       slots: slots.map((slot) => ({ slot, facts: this.#slots.get(slot) ?? [] })),
       switches: this.#switches,
       branches: this.#branches,
+      looks: this.#looks,
+      oldOrders: this.#oldOrders,
     };
   }
 
@@ -75,6 +98,12 @@ export class SlotRecords {
         ...(forHeight === undefined ? {} : { forHeight: Number(forHeight), forBlockId: String(forBlockId) }),
       };
       this.#branches = [...this.#branches, branch].slice(-BRANCHES_MAX);
+      return;
+    }
+    if (code === ORDER_OLD) {
+      const { fromSlot, toSlot, height } = fields;
+      const old = { fromSlot: Number(fromSlot), toSlot: Number(toSlot), height: Number(height) };
+      this.#oldOrders = [...this.#oldOrders, old].slice(-OLD_ORDERS_MAX);
       return;
     }
     if (typeof slot !== 'number') return;

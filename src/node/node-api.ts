@@ -2,10 +2,11 @@
 
 import { addressOf } from '../crypto/keys.ts';
 import type { Engine } from '../engine/engine.ts';
+import { SlotTurns } from '../engine/slot-turns.ts';
 import type { Payer } from '../engine/pool/verification-budget.ts';
 import type { ForgingDelegates } from '../engine/forge/delegates.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Forger, LocalNodeApi, NodeIdentity, NodeListener } from '../ports/node-api.ts';
+import type { Forger, LocalNodeApi, NodeIdentity, NodeListener, SlotForger } from '../ports/node-api.ts';
 import type { ChainLog } from '../ports/chain-log.ts';
 import type { ChainQueries, Page } from '../ports/queries.ts';
 import type { ChainStore } from '../ports/store.ts';
@@ -58,6 +59,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
       const currentTimeMs = clock.nowMs();
       const sync = engine.synchronizer.progress;
       const clockOffsetMs = engine.clockOffset.estimateMs();
+      const clocks = engine.clockOffset.verdict();
       return {
         height: engine.chain.tip.header.height,
         finalizedHeight: engine.chain.finalizedHeight,
@@ -70,6 +72,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
         pool: engine.pool.sizes(),
         branchChanges: { count: engine.branchChanges.count, latest: [...engine.branchChanges.latest] },
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
+        ...(clocks?.kind === 'unclear' ? { clocksDiffer: { peer: clocks.peerId, offsetMs: clocks.offsetMs } } : {}),
         ...(sync === undefined ? {} : { sync }),
         ...(isAlone() ? { isAlone: true } : {}),
       };
@@ -96,7 +99,11 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     setForging: (publicKey, password, forging) => delegates.set(publicKey, password, forging),
     figures: () => metrics?.text(),
     decisions: (limit) => engine.decisions.latest(limit),
-    slotReport: (firstSlot, count) => engine.slotRecords.report(firstSlot, count),
+    slotReport(firstSlot, count) {
+      const report = engine.slotRecords.report(firstSlot, count);
+      const turns = new SlotTurns(rules, store);
+      return { ...report, slots: report.slots.map((each) => ({ ...each, ...forgerOf(each.slot, turns) })) };
+    },
     stateDigest() {
       const { header } = engine.chain.tip;
       return { height: header.height, blockId: header.id, digest: store.stateDigest() };
@@ -114,6 +121,17 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     if (wantedPeers === 'named' || engine.peers.knownPeers().some(({ state }) => state === 'connected')) return false;
     const forging = new Set(delegates.list().flatMap((delegate) => (delegate.forging ? [delegate.publicKey] : [])));
     return forgingOrder().every((publicKey) => forging.has(publicKey));
+  }
+
+  function forgerOf(slot: number, turns: SlotTurns): { readonly forger?: SlotForger } {
+    const turn = turns.of(slot);
+    if (turn === undefined) return {};
+    const { delegate, height, isCertain } = turn;
+    return { forger: { publicKey: delegate, username: usernameOf(delegate), height, isCertain } };
+  }
+
+  function usernameOf(publicKey: PublicKey): string {
+    return store.account(addressOf(publicKey))?.username ?? '';
   }
 
   function forgingOrder(): readonly PublicKey[] {

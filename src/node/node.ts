@@ -47,7 +47,7 @@ import { watchPages } from './page-watch.ts';
 import { WatermarkFiles, watermarkFolderOf } from './watermark-files.ts';
 import { SeedSearch } from './seeds.ts';
 import { openTransactionJournal, transactionJournalOf } from './transaction-journal-file.ts';
-import { nextTurn, systemClock, systemRandom } from './system.ts';
+import { nextTurn, systemClock, systemRandom, systemTimes } from './system.ts';
 
 export interface NodeOptions {
   readonly network: Network;
@@ -192,6 +192,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         verifier,
         transport,
         clock: systemClock,
+        times: systemTimes,
         chainClock: control?.chainClock,
         isForgingHeld: control === undefined ? undefined : () => control.isForgingHeld(),
         workShare,

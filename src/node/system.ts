@@ -1,7 +1,9 @@
 /** The machine's clock and entropy. The only place of the node that reads them. */
 
 import { randomBytes, randomInt } from 'node:crypto';
-import type { Clock, Random, Timer } from '../ports/clock.ts';
+import { readFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import type { Clock, ProcessTimes, Random, Timer } from '../ports/clock.ts';
 
 /** Longest delay that a timer of the runtime takes; longer ones would fire at once. */
 const DELAY_MS_MAX = 2_147_483_647;
@@ -13,6 +15,23 @@ export const systemClock: Clock = {
   after(delayMs: number, work: () => void): Timer {
     const timer = setTimeout(work, Math.min(Math.max(delayMs, 0), DELAY_MS_MAX));
     return { cancel: () => clearTimeout(timer) };
+  },
+};
+
+export const systemTimes: ProcessTimes = {
+  runMs: () => performance.now(),
+  bootMs: () => {
+    try {
+      // Seconds since the machine started, those in which it was suspended among them.
+      const seconds = Number.parseFloat(readFileSync('/proc/uptime', 'latin1'));
+      return Number.isFinite(seconds) ? seconds * 1000 : undefined;
+    } catch {
+      return undefined;
+    }
+  },
+  processorMs: () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
   },
 };
 

@@ -11,6 +11,16 @@ export interface Timer {
   cancel(): void;
 }
 
+/** Times of the process and its machine that nobody sets: what passes by the clock and not by them is a clock that was set. */
+export interface ProcessTimes {
+  /** Milliseconds that go on while the machine runs, and stand still while it is suspended. */
+  runMs(): number;
+  /** The same with the time in which the machine was suspended; undefined where the system does not tell. */
+  bootMs(): number | undefined;
+  /** Time that the process has had on processors, in milliseconds. */
+  processorMs(): number;
+}
+
 export interface Random {
   bytes(count: number): Uint8Array;
   /** Uniform in [0, 1). */

@@ -39,6 +39,8 @@ export interface NodeStatus {
   readonly pool: Readonly<Record<PoolState, number>>;
   /** By how much the clocks of the peers seem to be ahead of this node's; undefined until enough blocks told. */
   readonly clockOffsetMs?: number;
+  /** The clock of a peer differs from this node's by much, and which of the two is wrong is not known. */
+  readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** While blocks are downloaded. */
   readonly sync?: SyncProgress;
   /** It has no peers, and is short of none. */
@@ -95,11 +97,40 @@ export interface SlotFact {
 export interface SlotReport {
   /** Unix time in milliseconds from which on every fact was kept; earlier slots may lack some. */
   readonly sinceMs: number;
-  readonly slots: readonly { readonly slot: number; readonly facts: readonly SlotFact[] }[];
+  readonly slots: readonly {
+    readonly slot: number;
+    readonly facts: readonly SlotFact[];
+    readonly forger?: SlotForger;
+  }[];
   /** When delegates were switched on and off here since the start, oldest first. */
   readonly switches: readonly { readonly timeMs: number; readonly delegate: PublicKey; readonly on: boolean }[];
   /** Branches that this node was on and left, oldest first. */
   readonly branches: readonly LeftBranch[];
+  /** Slots in which the node looked whether there was something to do, as ranges, oldest first: in others it did not run. */
+  readonly looks: readonly SlotRange[];
+  /** Times in which another round may have begun while this node had no newer block, oldest first. */
+  readonly oldOrders: readonly OldOrder[];
+}
+
+/** Whose a slot is; untold where its order is not known any more, or nobody owns it. */
+export interface SlotForger {
+  readonly publicKey: PublicKey;
+  /** Empty for a key that belongs to no delegate. */
+  readonly username: string;
+  /** Whose order tells it. */
+  readonly height: number;
+  /** False where the chain here ends before the slot, and others may have begun a round since whose order is not known here. */
+  readonly isCertain: boolean;
+}
+
+export interface SlotRange {
+  readonly fromSlot: number;
+  readonly toSlot: number;
+}
+
+export interface OldOrder extends SlotRange {
+  /** Height whose order the node went by. */
+  readonly height: number;
 }
 
 /** In its slots the order of the delegates may have been another than the chain's is now. */
@@ -163,6 +194,16 @@ export interface ForgingDelegate {
   readonly forging: boolean;
   /** Why a delegate that is switched on does not sign yet. */
   readonly waiting?: ForgingWait;
+  /** Why this node forges for none of those that are switched on at present. */
+  readonly paused?: ForgingPause;
+}
+
+export interface ForgingPause {
+  readonly reason: string;
+  /** Unix time in milliseconds. */
+  readonly sinceMs: number;
+  /** Code of the fault that it comes from, where there is one, as `STORE_WRITE_FAILED`. */
+  readonly cause?: string;
 }
 
 export interface ForgingWait {

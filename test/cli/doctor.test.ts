@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { FAULTS, type FaultCode } from '../../src/cli/doctor/catalogue.ts';
+import { addressOfNode } from '../../src/cli/doctor/node-address.ts';
 import { examine, type ExamineRequest } from '../../src/cli/doctor/examine.ts';
 import { packageDirectory } from '../../src/config/package.ts';
 import { chainDirectory } from '../../src/node/chain-tool.ts';
@@ -143,6 +144,7 @@ for (const [code, induce] of Object.entries(diskFaults)) {
     await induce(its, t);
     const codes = await found(t, its);
     t.true(codes.includes(code as FaultCode), codes.join(', '));
+    t.is(new Set(codes).size, codes.length, 'each is told once');
     // At most that nobody runs the node, which is so here.
     t.deepEqual(
       codes.filter((each) => each !== code && each !== 'NODE_NOT_RUNNING'),
@@ -195,7 +197,19 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
   BLOCKS_REFUSED: decided('chain', 'BLOCK_SIGNATURE_INVALID', { height: 1001 }),
   FORGING_OFF: { 'node/status/forging': [{ publicKey: KEY, forging: false }] },
   DELEGATE_NOT_ACTIVE: { 'node/status/forging': [{ publicKey: 'cd'.repeat(32), forging: true }] },
-  DELEGATE_ELSEWHERE: decided('forge', 'FORGING_ELSEWHERE', missed, 1),
+  DELEGATE_ELSEWHERE: {
+    'node/status/forging': [
+      { publicKey: KEY, forging: true, waiting: { code: 'FORGING_ELSEWHERE', reason: 'block 7 was not signed here' } },
+    ],
+  },
+  CLOCKS_DIFFER: status({ clocksDiffer: { peer: '20.0.0.1:5000', offsetMs: 4_000 } }),
+  CLOCK_BEHIND_TIP: decided('forge', 'CLOCK_BEHIND_TIP', { height: 1000, reason: 'it was set back' }, 1),
+  CLOCK_SET: decided('forge', 'CLOCK_SET', { bySeconds: 60 }, 1),
+  ALERTS_UNDELIVERED: decided(
+    ...(['notify', 'NOTIFY_FAILED'] as const),
+    { channel: 'webhook', waiting: 7, reason: 'it answered 500', failingSince: '2023-11-14T20:00:00.000Z' },
+    1,
+  ),
   SLOTS_MISSED: decided('forge', 'FORGING_PAUSED', missed),
   MACHINE_TOO_SLOW: decided('forge', 'FORGING_SLOT_SLEPT', missed),
   FOLDER_TAKEN_OVER: decided(
@@ -259,6 +273,47 @@ test.serial('refused blocks that the chain has passed are no fault: anybody can 
   t.deepEqual(await found(t, await scene(t, { ...healthy(), ...decidedInTurn([twice, twice, twice]) })), []);
 });
 
+test.serial('a delegate that was on elsewhere is no fault any more once it does not wait for that', async (t) => {
+  const { 'node/decisions': decisions } = decided('forge', 'FORGING_ELSEWHERE', missed, 1) as Untyped;
+  t.deepEqual(await found(t, await scene(t, { ...healthy(), 'node/decisions': decisions })), []);
+});
+
+test.serial(
+  'what is over is told no more: a clock that is right again, a receiver that takes what it missed',
+  async (t) => {
+    const at = '2023-11-14T20:00:00.000Z';
+    const over = decidedInTurn([
+      ['forge', 'CLOCK_BEHIND_TIP', { height: 900 }],
+      ['forge', 'CLOCK_REACHED_TIP', { height: 900 }],
+      ['notify', 'NOTIFY_FAILED', { channel: 'webhook', waiting: 1, reason: 'gone', failingSince: at }],
+      ['notify', 'NOTIFY_RECOVERED', { channel: 'webhook' }],
+    ]);
+    t.deepEqual(await found(t, await scene(t, { ...healthy(), ...over })), []);
+    const other = decidedInTurn([
+      ['notify', 'NOTIFY_FAILED', { channel: 'webhook', waiting: 1, reason: 'gone', failingSince: at }],
+      ['notify', 'NOTIFY_RECOVERED', { channel: 'command' }],
+    ]);
+    t.deepEqual(await found(t, await scene(t, { ...healthy(), ...other })), ['ALERTS_UNDELIVERED']);
+  },
+);
+
+test.serial('how many blocks may wait for finality follows from the number of delegates', async (t) => {
+  const lagging = async (activeDelegates: number | undefined, blocks: number): Promise<readonly FaultCode[]> => {
+    const constants = { ...healthy()['node/constants'], ...(activeDelegates === undefined ? {} : { activeDelegates }) };
+    const forgers = [{ publicKey: KEY, username: 'a', nextSlot: 10_001 }];
+    const changes = { 'node/constants': constants, 'delegates/forgers': forgers };
+    return found(
+      t,
+      await scene(t, { ...healthy(), ...changes, ...status({ chainMaxHeightFinalized: 1000 - blocks }) }),
+    );
+  };
+  t.deepEqual(await lagging(undefined, 404), []);
+  t.deepEqual(await lagging(undefined, 405), ['FINALITY_LAGS']);
+  t.deepEqual(await lagging(5, 20), []);
+  t.deepEqual(await lagging(5, 21), ['FINALITY_LAGS']);
+  t.deepEqual(await lagging(25, 101), ['FINALITY_LAGS']);
+});
+
 test.serial(
   'what is so for a moment is no fault: a tip that is on its way, one missed slot, an old refusal',
   async (t) => {
@@ -320,6 +375,37 @@ test.serial('every fault of the catalogue has been induced', (t) => {
   const never = Object.keys(FAULTS).filter((code) => !induced.has(code as FaultCode));
   t.deepEqual(never, []);
   t.true(induced.size >= 20);
+});
+
+test('without an address the node is asked where its configuration has its HTTP interface', async (t) => {
+  const its = await scene(t, 'silent');
+  const { network: name = '', environment } = its;
+  const at = (http: object): string => {
+    writeFileSync(its.config, JSON.stringify({ http }));
+    return addressOfNode({ network: name, config: its.config, environment });
+  };
+  t.is(at({ port: 7123, host: '0.0.0.0' }), 'http://127.0.0.1:7123');
+  t.is(at({ port: 7123, host: '127.0.0.2' }), 'http://127.0.0.2:7123');
+  t.is(
+    addressOfNode({ network: name, environment: { BLOOMERY_HTTP_PORT: '7124' } })
+      .split(':')
+      .at(-1),
+    '7124',
+  );
+  // What is wrong with the configuration is a finding, and no reason to ask nobody.
+  t.is(at({ port: 'x' }), 'http://127.0.0.1:4000');
+  t.is(addressOfNode({ environment }), 'http://127.0.0.1:4000');
+});
+
+test('a secret for alerts that cannot be read is found, as start finds it', async (t) => {
+  const its = await scene(t);
+  writeFileSync(
+    its.config,
+    JSON.stringify({ notify: { webhook: 'http://a/', webhookSecretFile: `${its.folder}/none` } }),
+  );
+  const [first] = await examine(its);
+  t.is(first?.code, 'CONFIG_WRONG');
+  t.regex(first?.evidence ?? '', /^notify\.webhookSecretFile /);
 });
 
 test('a ceiling of memory that is too low for the configuration is found, as start finds it', async (t) => {

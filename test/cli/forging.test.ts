@@ -86,6 +86,17 @@ test.serial('the status says which delegates sign, which do not, and why and unt
     stdout,
     `${A}  on, does not sign yet, until about 2026-01-02 03:04:05 UTC: nothing is final yet (FORGING_HAND_OVER)\n${B}  off\n`,
   );
+  const paused = { reason: 'no space left on device', since: '2026-01-02T03:04:05.000Z', cause: 'STORE_WRITE_FAILED' };
+  const hindered = await nodeWith(t, [
+    { publicKey: A, forging: true, paused },
+    { publicKey: B, forging: true, paused, waiting },
+  ]);
+  const pause = 'on, paused: no space left on device, since 2026-01-02 03:04:05 UTC';
+  t.is(
+    (await runCli(['forging', 'status', '--node', hindered.node])).stdout,
+    `${A}  ${pause}\n` +
+      `${B}  ${pause}, does not sign yet, until about 2026-01-02 03:04:05 UTC: nothing is final yet (FORGING_HAND_OVER)\n`,
+  );
   const none = await nodeWith(t, []);
   t.regex((await runCli(['forging', 'status', '--node', none.node])).stdout, /no delegate is configured/);
 });

@@ -12,10 +12,8 @@ const SLOTS = new Map([
   [10, 1005],
 ]);
 const CURRENT_SLOT = 1006;
-const forgers = Array.from({ length: 101 }, (_, ahead) => {
-  const nextSlot = CURRENT_SLOT + 1 + ahead;
-  return { username: `d${nextSlot % 101}`, publicKey: `key${nextSlot % 101}`, nextSlot };
-});
+const TIP_SLOT = 1005;
+const forgers = [{ username: 'd', publicKey: 'key', nextSlot: CURRENT_SLOT + 1 }];
 const nameOf = (slot: number): string => `d${slot % 101}`;
 
 function fact(slot: number, code: string, fields: object, room = 'forge'): object {
@@ -38,9 +36,21 @@ interface Recorded {
   readonly sinceSlot: number;
   readonly switches: readonly { readonly slot: number; readonly on: boolean }[];
   readonly branches?: readonly Untyped[];
+  readonly looks?: readonly Untyped[];
+  readonly oldOrders?: readonly Untyped[];
+  /** Slots from here on may belong to a round that is not known. */
+  readonly uncertainFrom?: number;
+  readonly isForgerKnown?: boolean;
 }
 
-const WHOLE: Recorded = { sinceSlot: 1, switches: [{ slot: 1, on: true }] };
+const WHOLE: Recorded = { sinceSlot: 1, switches: [{ slot: 1, on: true }], looks: [{ fromSlot: 1, toSlot: 1010 }] };
+
+function forgerOf(slot: number, { uncertainFrom = Infinity, isForgerKnown = true }: Recorded): object {
+  if (!isForgerKnown) return {};
+  const height = slot <= TIP_SLOT ? 10 : 11;
+  const place = slot % 101;
+  return { forger: { publicKey: `key${place}`, username: `d${place}`, height, isCertain: slot < uncertainFrom } };
+}
 
 async function node(t: ExecutionContext, recorded = WHOLE, facts = FACTS): Promise<string> {
   const moment = (slot: number): string => new Date(EPOCH_MS + slot * BLOCK_TIME_S * 1000).toISOString();
@@ -58,9 +68,11 @@ async function node(t: ExecutionContext, recorded = WHOLE, facts = FACTS): Promi
         since: moment(recorded.sinceSlot),
         slots: Array.from({ length: Number(url.searchParams.get('limit')) }, (_, index) => {
           const slot = Number(url.searchParams.get('from')) + index;
-          return { slot, facts: facts[slot] ?? [] };
+          return { slot, facts: facts[slot] ?? [], ...forgerOf(slot, recorded) };
         }),
         ...(recorded.branches === undefined ? {} : { branches: recorded.branches }),
+        ...(recorded.looks === undefined ? {} : { looks: recorded.looks }),
+        ...(recorded.oldOrders === undefined ? {} : { oldOrders: recorded.oldOrders }),
         switches: recorded.switches.map(({ slot, on }) => ({ time: moment(slot), delegate: `key${1004 % 101}`, on })),
       },
       '/blocks':
@@ -97,7 +109,7 @@ test.serial('each slot between two blocks is told with its forger and the reason
       'then block 10 (123) was reverted at 19:48:10 UTC for the branch of block 10 (456)',
   );
   t.is(slots[1].reason, 'a block came and was refused: signature (BLOCK_SIGNATURE_INVALID)');
-  t.regex(slots[2].reason, /^the delegate was switched on and nothing was recorded: either /);
+  t.is(slots[2].reason, 'the delegate was switched on and nothing was recorded of the slot');
 });
 
 test.serial(
@@ -135,6 +147,56 @@ test.serial('a slot in which the node was on a branch of another order is told w
   );
   t.regex(await reasonOf(1005, 1009), /^the delegate was switched on and nothing was recorded/);
 });
+
+async function missedAt(t: ExecutionContext, slot: number, recorded: Recorded): Promise<Untyped> {
+  const { stdout } = await runCli(['why', 'missed', `${slot}`, '--node', await node(t, recorded, {}), '--json']);
+  return JSON.parse(stdout).slots[0];
+}
+
+test.serial('a slot in which the node did not run is not told to be one in which no block came', async (t) => {
+  const down = { ...WHOLE, looks: [{ fromSlot: 1004, toSlot: 1010 }] };
+  t.is(
+    (await missedAt(t, 1003, down)).reason,
+    'nothing is recorded: this node did not run, it was started later, in slot 1004; ' +
+      'the chain has no block of the slot: ask the delegate',
+  );
+  t.is(
+    (await missedAt(t, 1002, down)).reason,
+    'nothing is recorded: this node did not run, it was started later, in slot 1004',
+  );
+  // It was started by a clock that was set later: what was before and after does not follow from the time of its start.
+  const asleep = [
+    { fromSlot: 990, toSlot: 1003 },
+    { fromSlot: 1005, toSlot: 1010 },
+  ];
+  t.regex((await missedAt(t, 1004, { ...WHOLE, looks: asleep })).reason, /^this node did nothing in the slot: /);
+});
+
+test.serial(
+  'the owner of a slot is told as that of an old order where the chain of the node ends before',
+  async (t) => {
+    const stuck = { ...WHOLE, uncertainFrom: 1004 };
+    const missed = await missedAt(t, 1004, stuck);
+    t.is(missed.orderOfHeight, 10);
+    t.regex(missed.reason, /^no block came here, and the chain of this node ends at height 10: another round may/);
+    const { stdout } = await runCli(['why', 'missed', '1004', '--node', await node(t, stuck, {})]);
+    t.regex(stdout, /UTC, perhaps d95 \(forges on this node\) by the order of height 10: /);
+    const unknown = await missedAt(t, 1004, { ...WHOLE, isForgerKnown: false });
+    t.is(unknown.delegate, undefined);
+    t.is(unknown.reason, 'no block came here, and whose slot it was is not known any more');
+  },
+);
+
+test.serial(
+  'a slot of its own that a node took for that of another, being behind, is told with the old order',
+  async (t) => {
+    const oldOrders = [{ fromSlot: 1003, toSlot: 1004, height: 8 }];
+    t.is(
+      (await missedAt(t, 1004, { ...WHOLE, oldOrders })).reason,
+      'the node was behind, at height 7: by the order of height 8 the slot was not the turn of this delegate',
+    );
+  },
+);
 
 test.serial('a slot in which the disk was full is told with since when it has been', async (t) => {
   const full = fact(1004, 'FORGING_PAUSED', {

@@ -70,3 +70,15 @@ test('a slot that was paused and forged after all is no decision any more', (t) 
     [7],
   );
 });
+
+test('slots in which the node looked are kept as ranges: while it sleeps, or its clock is set, there are none', (t) => {
+  const { slots } = records();
+  for (const slot of [3, 3, 4, 5, 9, 9, 10, 4, 5]) slots.looked(slot);
+  t.deepEqual(slots.report(0, 1).looks, [
+    { fromSlot: 3, toSlot: 5 },
+    { fromSlot: 9, toSlot: 10 },
+    { fromSlot: 4, toSlot: 5 },
+  ]);
+  for (let slot = 100; slot < 3000; slot += 2) slots.looked(slot);
+  t.is(slots.report(0, 1).looks.length, 500);
+});

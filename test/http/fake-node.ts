@@ -278,6 +278,8 @@ export function fakeNode(generation: Generation): Fake {
         slots: Array.from({ length: count }, (_, index) => ({ slot: firstSlot + index, facts: [] })),
         switches: [],
         branches: [],
+        looks: [],
+        oldOrders: [],
       }),
       stateDigest: () => ({ height: 2, blockId: TIP.id, digest: 'ef'.repeat(32) }),
     },

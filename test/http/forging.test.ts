@@ -21,6 +21,14 @@ for (const generation of [2, 3] as const) {
     const waiting = { code: 'FORGING_HAND_OVER', reason: 'nothing is final yet', until: '2026-01-02T03:04:05.000Z' };
     const { body } = await ask('/node/status/forging');
     t.deepEqual((body as Untyped).data, [{ forging: true, publicKey: ALICE_KEY, waiting }]);
+    const [reason, cause] = ['no space left on device', 'STORE_WRITE_FAILED'];
+    api.forgingDelegates = () => [
+      { publicKey: ALICE_KEY, forging: true, paused: { reason, cause, sinceMs: UNTIL_MS } },
+    ];
+    const paused = { reason, cause, since: '2026-01-02T03:04:05.000Z' };
+    t.deepEqual(((await ask('/node/status/forging')).body as Untyped).data, [
+      { forging: true, publicKey: ALICE_KEY, paused },
+    ]);
     api.forgingDelegates = () => [{ publicKey: ALICE_KEY, forging: true }];
     t.deepEqual(((await ask('/node/status/forging')).body as Untyped).data, [{ forging: true, publicKey: ALICE_KEY }]);
   });

@@ -50,7 +50,8 @@ function talkative(generation: 2 | 3) {
   fake.branchChanges = { count: 1, latest: [{ timeMs: 0, commonHeight: 1, revertedBlocks: 1 }] };
   fake.receivedAtMs.set('77', 0);
   fake.forging = fake.forging.map((delegate) => {
-    return { ...delegate, waiting: { code: 'FORGING_PAUSED', reason: 'synchronising' } };
+    const paused = { reason: 'synchronising', sinceMs: 0 };
+    return { ...delegate, waiting: { code: 'FORGING_WATCH', reason: 'a slot is watched first' }, paused };
   });
   return fake;
 }

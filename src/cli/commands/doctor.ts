@@ -1,20 +1,21 @@
 /** `bloomery doctor`: what ails a node. */
 
 import { examine } from '../doctor/examine.ts';
+import { addressOfNode } from '../doctor/node-address.ts';
 import type { DoctorFlags } from '../flags.ts';
 import { EXIT } from '../problems.ts';
 import { printJson, printLine, printLines } from '../output.ts';
 
 /** @throws ProtocolError `USAGE` for a wrong address */
 export async function doctor(flags: DoctorFlags): Promise<void> {
-  const { node, network, dataDir, config } = flags;
-  const findings = await examine({
-    url: node,
+  const { network, dataDir, config } = flags;
+  const configured = {
     environment: process.env,
     ...(network === undefined ? {} : { network }),
-    ...(dataDir === undefined ? {} : { dataDir }),
     ...(config === undefined ? {} : { config }),
-  });
+  };
+  const url = flags.node ?? addressOfNode(configured);
+  const findings = await examine({ ...configured, url, ...(dataDir === undefined ? {} : { dataDir }) });
   if (findings.length > 0) process.exitCode = EXIT.failed;
   if (flags.json === true) {
     printJson({ findings });

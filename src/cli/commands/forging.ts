@@ -15,6 +15,7 @@ interface ForgingState {
   readonly publicKey: string;
   readonly forging: boolean;
   readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
+  readonly paused?: { readonly reason: string; readonly since: string };
 }
 
 interface ForgerState {
@@ -108,9 +109,14 @@ async function chosenKey(publicKey: string | undefined, node: NodeAsker): Promis
   throw usageError(`the node has ${delegates.length} configured delegates: say which by its public key`);
 }
 
-function lineOf({ publicKey, forging, waiting }: ForgingState): string {
+function lineOf({ publicKey, forging, waiting, paused }: ForgingState): string {
   if (!forging) return `${publicKey}  off`;
-  if (waiting === undefined) return `${publicKey}  on`;
-  const until = waiting.until === undefined ? '' : `, until about ${waiting.until.slice(0, 19).replace('T', ' ')} UTC`;
-  return `${publicKey}  on, does not sign yet${until}: ${waiting.reason} (${waiting.code})`;
+  const minute = (moment: string): string => `${moment.slice(0, 19).replace('T', ' ')} UTC`;
+  const why: string[] = [];
+  if (paused !== undefined) why.push(`paused: ${paused.reason}, since ${minute(paused.since)}`);
+  if (waiting !== undefined) {
+    const until = waiting.until === undefined ? '' : `, until about ${minute(waiting.until)}`;
+    why.push(`does not sign yet${until}: ${waiting.reason} (${waiting.code})`);
+  }
+  return [`${publicKey}  on`, ...why].join(', ');
 }

@@ -8,6 +8,7 @@ import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { chainDirectory } from '../../node/chain-tool.ts';
 import { checkCeiling } from '../../node/memory-budget.ts';
 import { startNode } from '../../node/node.ts';
+import { webhookSecretOf } from '../../node/notify/secret.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { beginNodeProgram } from '../node-program.ts';
@@ -28,6 +29,7 @@ export async function start(flags: StartFlags): Promise<void> {
     ...(flags.config === undefined ? {} : { file: flags.config }),
   });
   checkCeiling(config);
+  webhookSecretOf(config.notify);
   await checkForgingKeys(config.forging);
   await checkPortsFree(listeners(config));
 

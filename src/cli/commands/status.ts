@@ -37,6 +37,7 @@ export async function status(flags: StatusFlags): Promise<void> {
     ['transactions', `${state.transactions.confirmed} confirmed, ${state.transactions.total} in all`],
   ];
   if (state.clockOffsetMs !== undefined) rows.push(['clock', clockText(state.clockOffsetMs)]);
+  if (state.clocksDiffer !== undefined) rows.push(['clock', clocksText(state.clocksDiffer)]);
   if (digest !== undefined)
     rows.push(['digest', `${digest.digest} (height ${digest.height}, block ${digest.blockId})`]);
   for (const [label, value] of rows) printLine(`${label.padEnd(16)}${value}`);
@@ -61,6 +62,11 @@ function standing({ isAlone, networkHeight, consensus }: NodeState, peers: numbe
 function clockText(offsetMs: number): string {
   const seconds = (Math.abs(offsetMs) / 1000).toFixed(1);
   return `${seconds} s ${offsetMs > 0 ? 'behind' : 'ahead of'} the peers' clocks: correct it`;
+}
+
+function clocksText({ peer, offsetMs }: NonNullable<NodeState['clocksDiffer']>): string {
+  const seconds = (Math.abs(offsetMs) / 1000).toFixed(1);
+  return `${seconds} s ${offsetMs > 0 ? 'behind' : 'ahead of'} that of ${peer}: one of the two is wrong, check both`;
 }
 
 /** How far a node that is behind has come. */

@@ -10,8 +10,10 @@ export interface MissedSlot {
   readonly slot: number;
   /** ISO 8601. */
   readonly time: string;
-  /** Name of the forger; undefined for slots of rounds that are over. */
+  /** Name of the forger; undefined for slots of rounds that are over for long. */
   readonly delegate: string | undefined;
+  /** Height whose order says so, where that may be an old one: the chain of the node ends before the slot. */
+  readonly orderOfHeight?: number;
   /** Whether it is configured on the node that was asked. */
   readonly isOwn: boolean;
   readonly reason: string;
@@ -30,7 +32,7 @@ interface Fact {
 interface Report {
   /** From when on every fact was kept; ISO 8601. */
   readonly since: string;
-  readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[] }[];
+  readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[]; readonly forger?: SlotForger }[];
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
   /** Nodes of earlier versions do not tell. */
   readonly branches?: readonly {
@@ -40,17 +42,21 @@ interface Report {
     readonly forHeight?: number;
     readonly forBlockId?: string;
   }[];
+  readonly looks?: readonly { readonly fromSlot: number; readonly toSlot: number }[];
+  readonly oldOrders?: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
+}
+
+/** Nodes of earlier versions do not tell. */
+interface SlotForger {
+  readonly publicKey: string;
+  readonly username: string;
+  readonly height: number;
+  readonly isCertain: boolean;
 }
 
 interface Header {
   readonly height: number;
   readonly timestamp: number;
-}
-
-interface Forger {
-  readonly username: string;
-  readonly publicKey: string;
-  readonly nextSlot: number;
 }
 
 /** @throws ProtocolError `USAGE` for a place that no gap is at, `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
@@ -60,10 +66,16 @@ export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<v
     printJson({ slots });
     return;
   }
-  for (const { slot, time, delegate, isOwn, reason } of slots) {
-    const whose = delegate === undefined ? 'forger unknown' : `${delegate}${isOwn ? ' (forges on this node)' : ''}`;
-    printLine(`slot ${slot}, ${time.slice(0, 19).replace('T', ' ')} UTC, ${whose}: ${reason}`);
+  for (const missed of slots) {
+    const { slot, time, reason } = missed;
+    printLine(`slot ${slot}, ${time.slice(0, 19).replace('T', ' ')} UTC, ${whoseText(missed)}: ${reason}`);
   }
+}
+
+function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
+  if (delegate === undefined) return 'forger unknown';
+  const name = `${delegate}${isOwn ? ' (forges on this node)' : ''}`;
+  return orderOfHeight === undefined ? name : `perhaps ${name} by the order of height ${orderOfHeight}`;
 }
 
 /** The slots without a block at a place, and why. @throws ProtocolError as `whyMissed` */
@@ -71,7 +83,7 @@ export async function missedSlots(place: number, { ask }: NodeAsker): Promise<re
   const [status, constants, forgers, configured] = await Promise.all([
     ask<{ height: number; secondsSinceEpoch: number }>('node/status'),
     ask<{ epoch: string } & RoundConstants>('node/constants'),
-    ask<Forger[]>('delegates/forgers?limit=101'),
+    ask<{ nextSlot: number }[]>('delegates/forgers?limit=1'),
     ask<{ publicKey: string }[]>('node/status/forging'),
   ]);
   const epochMs = Date.parse(constants.epoch);
@@ -84,18 +96,19 @@ export async function missedSlots(place: number, { ask }: NodeAsker): Promise<re
     : [await slotAlone(place, blockTimeS, status, ask)];
   const [from = 0] = slots;
   const report = await ask<Report>(`node/slots?from=${from}&limit=${slots.length}`);
-  const firstOfRound = await firstSlotOfRound(status.height, blockTimeS, activeDelegates, ask);
   const own = new Set(configured.map(({ publicKey }) => publicKey));
   return slots.map((slot) => {
-    const forger =
-      slot < firstOfRound
-        ? undefined
-        : forgers.find(({ nextSlot }) => nextSlot % activeDelegates === slot % activeDelegates);
+    const forger = report.slots.find((each) => each.slot === slot)?.forger;
     const isOwn = forger !== undefined && own.has(forger.publicKey);
     const startMs = epochMs + slot * blockTimeS * 1000;
-    const reason = reasonOf({ slot, startMs, forger, isOwn, report });
-    return { slot, time: new Date(startMs).toISOString(), delegate: forger?.username, isOwn, reason };
+    const reason = reasonOf({ slot, startMs, forger, isOwn, tipHeight: status.height, report });
+    const order = forger?.isCertain === false ? { orderOfHeight: forger.height } : {};
+    return { slot, time: new Date(startMs).toISOString(), delegate: nameOf(forger), ...order, isOwn, reason };
   });
+}
+
+function nameOf(forger: SlotForger | undefined): string | undefined {
+  return forger === undefined || forger.username !== '' ? forger?.username : forger.publicKey;
 }
 
 async function slotsBefore(
@@ -129,18 +142,6 @@ async function slotAlone(
   return slot;
 }
 
-async function firstSlotOfRound(
-  height: number,
-  blockTimeS: number,
-  activeDelegates: number,
-  ask: NodeAsker['ask'],
-): Promise<number> {
-  const before = Math.floor(height / activeDelegates) * activeDelegates;
-  // The genesis block has no slot of its own.
-  if (before <= 1) return 0;
-  return Math.floor((await headerAt(before, ask)).timestamp / blockTimeS) + 1;
-}
-
 async function headerAt(height: number, ask: NodeAsker['ask']): Promise<Header> {
   const [header] = await ask<Header[]>(`blocks?height=${height}`);
   if (header === undefined) throw usageError(`the node has no block at height ${height}`);
@@ -150,30 +151,57 @@ async function headerAt(height: number, ask: NodeAsker['ask']): Promise<Header> 
 interface Gap {
   readonly slot: number;
   readonly startMs: number;
-  readonly forger: Forger | undefined;
+  readonly forger: SlotForger | undefined;
   readonly isOwn: boolean;
+  readonly tipHeight: number;
   readonly report: Report;
 }
 
 /** From what was recorded of the slot alone: what happened at about the same time need not have to do with it. */
-function reasonOf({ slot, startMs, forger, isOwn, report }: Gap): string {
+function reasonOf(gap: Gap): string {
+  const { slot, startMs, forger, isOwn, tipHeight, report } = gap;
   const facts = report.slots.find((each) => each.slot === slot)?.facts ?? [];
   if (facts.length > 0) return facts.map(textOf).join('; then ');
+  const absence = absenceOf(gap);
+  const isOthers = forger !== undefined && !isOwn && forger.height <= tipHeight;
+  if (absence !== undefined)
+    return isOthers ? `${absence}; the chain has no block of the slot: ask the delegate` : absence;
   if (Date.parse(report.since) > startMs)
     return `nothing is recorded: the node has run, or kept its records, since ${momentText(report.since)} only`;
-  if (forger === undefined || !isOwn) return 'no block came here: ask the delegate';
-  const before = report.switches.filter(
-    ({ delegate, time }) => delegate === forger.publicKey && Date.parse(time) <= startMs,
-  );
+  if (forger === undefined) return 'no block came here, and whose slot it was is not known any more';
+  const end = `the chain of this node ends at height ${tipHeight}`;
+  if (!forger.isCertain) return `no block came here, and ${end}: another round may have begun since, see other nodes`;
+  if (!isOwn && forger.height > tipHeight)
+    return `no block has come here, and ${end}: ask the delegate, see other nodes`;
+  return isOwn ? ownReasonOf(forger, gap) : 'no block came here: ask the delegate';
+}
+
+/** Where the node did not look at the clock in the slot. Nodes of earlier versions do not tell. */
+function absenceOf({ slot, report: { looks } }: Gap): string | undefined {
+  if (looks === undefined || looks.some(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot)) return undefined;
+  const first = Math.min(...looks.map(({ fromSlot }) => fromSlot));
+  if (slot < first) return `nothing is recorded: this node did not run, it was started later, in slot ${first}`;
+  return 'this node did nothing in the slot: it stood still, the machine was asleep, or its clock was set past the slot';
+}
+
+function ownReasonOf({ publicKey }: SlotForger, { slot, startMs, report }: Gap): string {
+  const before = report.switches.filter(({ delegate, time }) => delegate === publicKey && Date.parse(time) <= startMs);
   if (before.at(-1)?.on !== true) return 'the delegate was switched off on this node';
-  const left = report.branches?.find(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot);
+  const isWithin = (range: { readonly fromSlot: number; readonly toSlot: number }): boolean =>
+    range.fromSlot <= slot && slot <= range.toSlot;
+  const left = report.branches?.find(isWithin);
   if (left !== undefined) {
     const { time, forHeight, forBlockId } = left;
     const forBlock = forHeight === undefined ? '' : ` for the branch of block ${forHeight} (${String(forBlockId)})`;
     const order = 'on that branch the slot was not the turn of this delegate';
     return printable(`the node was on a branch that it left at ${time.slice(11, 19)} UTC${forBlock}: ${order}`);
   }
-  return 'the delegate was switched on and nothing was recorded: either it had no turn in this slot, or the node did not look';
+  const old = report.oldOrders?.find(isWithin);
+  if (old !== undefined) {
+    const { height } = old;
+    return `the node was behind, at height ${height - 1}: by the order of height ${height} the slot was not the turn of this delegate`;
+  }
+  return 'the delegate was switched on and nothing was recorded of the slot';
 }
 
 function textOf({ time, code, message, fields }: Fact): string {

@@ -88,6 +88,18 @@ export const FAULTS = {
     'The clock of this machine differs from those of its peers.',
     'Synchronise it (timedatectl set-ntp true, chrony): with a wrong clock slots are missed and good blocks refused.',
   ),
+  CLOCKS_DIFFER: warning(
+    'The clock of this machine and that of a peer differ, and one of the two is wrong.',
+    'Check both (`timedatectl`, `chronyc tracking`) and synchronise the wrong one.',
+  ),
+  CLOCK_BEHIND_TIP: error(
+    'The clock of this machine is behind the newest block of the chain, so nothing can be forged or taken over.',
+    'Set it right (timedatectl set-ntp true, chrony); the node goes on by itself.',
+  ),
+  CLOCK_SET: warning(
+    'The clock of this machine was set while the node ran.',
+    'Have a service keep it (timedatectl set-ntp true, chrony) that slews it: slots that a clock is set past are lost.',
+  ),
   NODE_LAGS: error(
     'The node is behind most of its peers and does not catch up.',
     'Look at `bloomery why` for refused blocks and failed downloads; a version or exceptions of the network may be missing.',
@@ -139,6 +151,10 @@ export const FAULTS = {
   MACHINE_TOO_SLOW: error(
     'The machine is too busy or slept: slots passed before the node could look.',
     'Give the node a processor of its own, switch sleep off, and move other work away.',
+  ),
+  ALERTS_UNDELIVERED: error(
+    'What the node has to tell does not reach the receiver of notify.webhook or notify.command.',
+    'Look at the receiver, its address and the secret; events wait on the disk, the latest 1000, until it takes them.',
   ),
   FOLDER_TAKEN_OVER: error(
     'The claim of this node on its data folder is gone, so it writes and signs nothing more.',

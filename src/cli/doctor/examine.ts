@@ -10,9 +10,14 @@ export type ExamineRequest = NodeRequest & Omit<DiskRequest, 'isAnswering'>;
 export async function examine(request: ExamineRequest): Promise<readonly Finding[]> {
   const node = await checkNode(request);
   const disk = await checkDisk({ ...request, isAnswering: node.isAnswering });
-  const findings = [...disk.findings, ...judgeTogether(request, node, disk)];
+  const findings = onceEach([...disk.findings, ...judgeTogether(request, node, disk)]);
   const rank = ({ severity }: Finding): number => (severity === 'error' ? 0 : 1);
   return findings.sort((a, b) => rank(a) - rank(b));
+}
+
+/** Two checks may find one fault: the first says enough. */
+function onceEach(findings: readonly Finding[]): Finding[] {
+  return findings.filter(({ code }, index) => findings.findIndex((other) => other.code === code) === index);
 }
 
 /** What follows from both; what an unrelated node says of itself is no fault of this one. */

@@ -39,7 +39,11 @@ interface Seen {
   readonly blocks: RecentBlocks;
   readonly peers: readonly PeerVerdictState[];
   readonly decisions: readonly DecisionState[];
-  readonly forging: readonly { readonly publicKey: string; readonly forging: boolean }[];
+  readonly forging: readonly {
+    readonly publicKey: string;
+    readonly forging: boolean;
+    readonly waiting?: { readonly code: string; readonly reason: string };
+  }[];
   readonly active: ReadonlySet<string>;
   readonly blockTimeS: number;
 }
@@ -49,8 +53,9 @@ const LOOKS = 3;
 const LOOKS_MAX = 9;
 const LOOK_AGAIN_MS = 700;
 const LAG_BLOCKS_MAX = 2;
-/** Blocks are final after some 150 to 200 more when all delegates take part. */
-const UNFINAL_BLOCKS_MAX = 404;
+/** Blocks are final after less than two rounds more when all delegates take part, and few delegates have short ones. */
+const UNFINAL_ROUNDS_MAX = 4;
+const UNFINAL_BLOCKS_MIN = 20;
 const CONSENSUS_MIN = 51;
 /** What happened within this time counts, from so many times on: once is chance. */
 const RECENT_MS = 15 * 60_000;
@@ -59,6 +64,8 @@ const TIMES_MIN = 3;
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 const CLOSE_OTHER_NETWORK = 4104;
+/** Slots that passed while the node did not look; why they did is a fault of its own. */
+const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 /** What a download says of itself when it works. */
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
@@ -66,12 +73,15 @@ const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDE
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
 const LOST_CLAIMS: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
+/** A receiver that is restarted is away for a moment. */
+const UNDELIVERED_MS_MIN = 60_000;
 /** What becomes of a node that takes no block. */
 const UNWRITTEN: readonly FaultCode[] = ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'];
 /** What follows from a fault by itself: telling it too would lead away from the cause. */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   // Blocks of the present lie in its future.
   CLOCK_OFF: ['NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
+  CLOCK_BEHIND_TIP: ['CLOCK_SET', 'NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
   FOLDER_TAKEN_OVER: UNWRITTEN,
   WRITES_FAIL: UNWRITTEN,
   BLOCKS_REFUSED: ['CONSENSUS_LOW', 'SYNC_FAILS'],
@@ -92,7 +102,7 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
     const code = error.code === 'NODE_ANSWER_MALFORMED' ? 'NODE_ANSWERS_ODDLY' : 'NODE_REFUSES';
     return { isAnswering: true, findings: [finding(code, error.message)] };
   }
-  const findings = [...judgeChain(seen), ...judgePeers(seen), ...judgeDecisions(seen), ...judgeForging(seen)];
+  const findings = [judgeChain, judgePeers, judgeDecisions, judgeForging, judgeAlerts].flatMap((judge) => judge(seen));
   return { isAnswering: true, nethash: seen.constants.nethash, findings: withoutConsequences(findings) };
 }
 
@@ -149,6 +159,12 @@ function judgeChain({ constants, looks, blocks, blockTimeS, forging }: Seen): re
     const direction = clockOffsetMs > 0 ? 'ahead of' : 'behind';
     findings.push(finding('CLOCK_OFF', `peers are ${Math.abs(clockOffsetMs) / 1000} s ${direction} this node`));
   }
+  const { clocksDiffer } = state;
+  if (clocksDiffer !== undefined) {
+    const { peer, offsetMs } = clocksDiffer;
+    const direction = offsetMs > 0 ? 'ahead of' : 'behind';
+    findings.push(finding('CLOCKS_DIFFER', `${peer} is ${Math.abs(offsetMs) / 1000} s ${direction} this node`));
+  }
   const isBehind = looks.every((each) => each.networkHeight - each.height > LAG_BLOCKS_MAX);
   if (isBehind && looks.every(({ syncing }) => !syncing))
     findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
@@ -158,7 +174,8 @@ function judgeChain({ constants, looks, blocks, blockTimeS, forging }: Seen): re
   if (ageS !== undefined && !isBehind && !isArchive)
     findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${ageS} s old`));
   // Generation 2 knows no finality of this kind.
-  if (constants.protocolVersion.startsWith('2') && height - finalized > UNFINAL_BLOCKS_MAX)
+  const unfinalMax = Math.max(UNFINAL_BLOCKS_MIN, UNFINAL_ROUNDS_MAX * activeDelegatesOf(constants));
+  if (constants.protocolVersion.startsWith('2') && height - finalized > unfinalMax)
     findings.push(finding('FINALITY_LAGS', `height ${height}, final up to ${finalized}`));
   return findings;
 }
@@ -208,9 +225,10 @@ function judgeDecisions(seen: Seen): readonly Finding[] {
     of((decision) => isWriteFailure(decision) && decision.number > again),
     1,
   );
+  tell('CLOCK_BEHIND_TIP', standing(decisions, 'CLOCK_BEHIND_TIP', 'CLOCK_REACHED_TIP'), 1);
   tell(
-    'DELEGATE_ELSEWHERE',
-    of(({ code }) => ELSEWHERE.has(code)),
+    'CLOCK_SET',
+    of(({ code }) => code === 'CLOCK_SET'),
     1,
   );
   tell(
@@ -232,6 +250,27 @@ function judgeDecisions(seen: Seen): readonly Finding[] {
     TIMES_MIN,
   );
   return findings;
+}
+
+/** What was told and has not ended since, newest first. The end and the beginning are told once, however long ago. */
+function standing(decisions: readonly DecisionState[], begun: string, ended: string): readonly DecisionState[] {
+  const end = decisions.find(({ code }) => code === ended)?.number ?? 0;
+  return decisions.filter(({ code, number }) => code === begun && number > end);
+}
+
+/** Receivers that have taken nothing for a while. */
+function judgeAlerts({ looks, decisions }: Seen): readonly Finding[] {
+  const nowMs = looks.at(-1)?.currentTime ?? 0;
+  const channels = new Set(decisions.filter(({ room }) => room === 'notify').map(({ fields }) => fields['channel']));
+  return [...channels].flatMap((channel) => {
+    const told = decisions.filter(({ room, fields }) => room === 'notify' && fields['channel'] === channel);
+    const [latest] = standing(told, 'NOTIFY_FAILED', 'NOTIFY_RECOVERED');
+    if (latest === undefined) return [];
+    const { waiting, reason, failingSince, lastDelivered = 'none since the start' } = latest.fields;
+    if (nowMs - Date.parse(String(failingSince ?? latest.time)) < UNDELIVERED_MS_MIN) return [];
+    const evidence = `${String(channel)}: ${String(waiting)} events wait since ${String(failingSince ?? latest.time)}, last delivered`;
+    return [finding('ALERTS_UNDELIVERED', `${evidence}: ${String(lastDelivered)} (${String(reason)})`)];
+  });
 }
 
 /** Whether a download brought blocks: what failed before it has done no harm. */
@@ -271,7 +310,7 @@ function ownSlots({ forging, active, blockTimeS, constants }: Seen) {
 function isMissedSlot(decision: DecisionState): boolean {
   const { room, code, fields } = decision;
   const isOwn = room === 'forge' && 'slot' in fields;
-  return isOwn && code !== 'FORGING_SLOT_SLEPT' && !ELSEWHERE.has(code) && !isUnwritten(decision);
+  return isOwn && !UNSEEN.has(code) && !ELSEWHERE.has(code) && !isUnwritten(decision);
 }
 
 function isUnwritten(decision: DecisionState): boolean {
@@ -292,7 +331,25 @@ function evidenceOf({ time, code, message, fields }: DecisionState, times: numbe
   return `${often}${time.slice(11, 19)} UTC ${code}: ${message}${reason}`;
 }
 
-function judgeForging({ forging, active, constants }: Seen): readonly Finding[] {
+function judgeForging(seen: Seen): readonly Finding[] {
+  return [...judgeElsewhere(seen), ...judgeActive(seen)];
+}
+
+/** As long as the delegate waits for it: it goes on by itself once one of its slots has passed unused. */
+function judgeElsewhere({ forging }: Seen): readonly Finding[] {
+  const held = forging.filter(({ waiting }) => waiting !== undefined && ELSEWHERE.has(waiting.code));
+  const [first] = held;
+  if (first?.waiting === undefined) return [];
+  const { code, reason } = first.waiting;
+  return [
+    finding(
+      'DELEGATE_ELSEWHERE',
+      `${held.length} of ${forging.length}, among them ${first.publicKey}: ${reason} (${code})`,
+    ),
+  ];
+}
+
+function judgeActive({ forging, active, constants }: Seen): readonly Finding[] {
   if (forging.length === 0) return [];
   const on = forging.filter((delegate) => delegate.forging);
   // Where the passphrases are published every node has all delegates at hand, and forges with none unless told.

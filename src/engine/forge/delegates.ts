@@ -16,7 +16,7 @@ export interface ConfiguredDelegate {
 export interface ForgingDelegatesDependencies {
   /** In the order of the configuration. */
   readonly configured: readonly ConfiguredDelegate[];
-  readonly scheduler: Pick<ForgingScheduler, 'enable' | 'disable' | 'isEnabled' | 'waiting'>;
+  readonly scheduler: Pick<ForgingScheduler, 'enable' | 'disable' | 'isEnabled' | 'waiting' | 'paused'>;
   readonly state: () => StateReader;
   /** Key pair behind an encrypted passphrase. Rejects when the password is wrong. */
   readonly unlock: (encryptedPassphrase: string, password: string) => Promise<KeyPair>;
@@ -33,10 +33,17 @@ export class ForgingDelegates {
 
   list(): readonly ForgingDelegate[] {
     const { configured, scheduler } = this.#dependencies;
+    if (!configured.some(({ publicKey }) => scheduler.isEnabled(publicKey)))
+      return configured.map(({ publicKey }) => ({ publicKey, forging: false }));
+    const paused = scheduler.paused();
     return configured.map(({ publicKey }) => {
       if (!scheduler.isEnabled(publicKey)) return { publicKey, forging: false };
       const waiting = scheduler.waiting(publicKey);
-      return { publicKey, forging: true, ...(waiting === undefined ? {} : { waiting }) };
+      return {
+        ...{ publicKey, forging: true },
+        ...(waiting === undefined ? {} : { waiting }),
+        ...(paused === undefined ? {} : { paused }),
+      };
     });
   }
 

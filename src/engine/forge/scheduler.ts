@@ -4,20 +4,24 @@
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
-import type { Clock, Timer } from '../../ports/clock.ts';
+import type { Clock, ProcessTimes, Timer } from '../../ports/clock.ts';
 import type { SigningJournal } from '../../ports/journal.ts';
-import type { ForgingWait } from '../../ports/node-api.ts';
+import type { ForgingPause, ForgingWait } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { hexOf } from '../../primitives/bytes.ts';
-import { firstHeightOf, ownerOfSlot, roundOf } from '../../protocol/rounds.ts';
+import { ownerOfSlot } from '../../protocol/rounds.ts';
 import type { TipView } from '../../protocol/rules.ts';
 import { momentMs, slotAt, slotAtMs, slotStartMs, slotStartS } from '../../protocol/slots.ts';
 import type { Block, KeyPair, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import type { Obstacle } from '../disk-watch.ts';
 import type { TransactionPool } from '../pool/pool.ts';
-import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
+import { ClockWatch } from './clock-watch.ts';
 import { SigningGuard, type Waiting } from './guard.ts';
+import { Pause } from './pause.ts';
+import { Refusals, type Turn } from './refusals.ts';
+import { SleptSlots } from './slept-slots.ts';
+import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
 /** Longest sleep: a clock that was set is noticed within it. */
 const SLEEP_MS_MAX = 1000;
@@ -30,8 +34,14 @@ export interface ForgingDependencies {
   readonly clock: Clock;
   /** What a standstill of the process shows by; `clock` unless given. */
   readonly processClock?: Pick<Clock, 'nowMs'>;
+  /** What a clock that was set and a machine that slept show by; nothing is told of them unless given. */
+  readonly times?: ProcessTimes | undefined;
   /** Whether slots are left empty until `forgeNow` asks for a block; never unless given. */
   readonly isHeld?: () => boolean;
+  /** Called when the clock was set; undefined where it is not known by how much. */
+  readonly clockSet?: (byMs: number | undefined) => void;
+  /** Called in each slot in which the scheduler looks at the clock. */
+  readonly looked?: (slot: number) => void;
   readonly observer: Observer;
   /** After a missed slot, time that its late block is given, counted from the start of the present slot. */
   readonly waitThresholdMs: number;
@@ -54,18 +64,26 @@ export class ForgingScheduler {
   #attempt: Promise<void> | undefined;
   /** Whether something happened during the attempt that asks for another look. */
   #isLookWanted = false;
-  /** Last slot in which something was said about a refusal, so that it is said once. */
-  #slotOfLastRefusal = -1;
+  readonly #refusals: Refusals;
+  readonly #sleptSlots: SleptSlots;
+  readonly #clockWatch: ClockWatch;
+  readonly #pause: Pause;
   /** Since when signatures cannot be written to the journal; Unix time in milliseconds, undefined while they can. */
   #journalFailsSinceMs: number | undefined;
-  /** Slot of the last look at whether one is ours; -1 before the first. */
-  #slotOfLastLook = -1;
 
   constructor(dependencies: ForgingDependencies) {
     this.#dependencies = dependencies;
     const clock = dependencies.processClock ?? dependencies.clock;
-    this.#tipCheck = new TipCheck({ ...dependencies, clock, isEnabled: (publicKey) => this.#keys.has(publicKey) });
+    const isEnabled = (publicKey: PublicKey): boolean => this.#keys.has(publicKey);
+    this.#tipCheck = new TipCheck({ ...dependencies, clock, isEnabled });
     this.#guard = new SigningGuard({ ...dependencies, tipCheck: this.#tipCheck });
+    this.#refusals = new Refusals(dependencies);
+    this.#sleptSlots = new SleptSlots({ ...dependencies, isEnabled });
+    this.#clockWatch = new ClockWatch({ ...dependencies, clock, times: dependencies.times });
+    this.#pause = new Pause({
+      ...dependencies,
+      obstacle: () => dependencies.obstacle() ?? journalObstacle(this.#journalFailsSinceMs),
+    });
   }
 
   /** From now on the delegate signs in its slots, as soon as that is safe: `waiting` says what keeps it. */
@@ -84,6 +102,11 @@ export class ForgingScheduler {
   waiting(publicKey: PublicKey): ForgingWait | undefined {
     const waiting = this.#guard.waiting(publicKey);
     return waiting === undefined ? undefined : this.#told(waiting);
+  }
+
+  /** What keeps this node from forging for any delegate at present; undefined for nothing. */
+  paused(): ForgingPause | undefined {
+    return this.#stopped ? undefined : this.#pause.now();
   }
 
   disable(publicKey: PublicKey): void {
@@ -123,7 +146,7 @@ export class ForgingScheduler {
     await this.#attempt;
     const { chain } = this.#dependencies;
     if (this.#stopped || chain.disk.obstacle() !== undefined) return undefined;
-    this.#slotOfLastLook = chain.currentSlot();
+    this.#sleptSlots.pass();
     return this.#forge(true);
   }
 
@@ -132,6 +155,8 @@ export class ForgingScheduler {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#attempt;
+    // What is left of its slot is not going to be used.
+    this.#refusals.tellPending();
   }
 
   #wake(): void {
@@ -144,7 +169,7 @@ export class ForgingScheduler {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
         const found = this.#dependencies.chain.disk.obstacle();
         const since = found?.cause === code ? sinceOf(found.writesFailSinceMs) : {};
-        this.#refuse(code, 'error', 'could not forge', { reason: messageOf(error), ...since });
+        this.#refusals.tellFailure(code, { reason: messageOf(error), ...since });
       })
       .finally(() => {
         this.#attempt = undefined;
@@ -180,12 +205,17 @@ export class ForgingScheduler {
   async #tryToForge(): Promise<void> {
     const { chain, clock, obstacle, waitUntilMs } = this.#dependencies;
     this.#tipCheck.tick();
+    this.#dependencies.looked?.(chain.currentSlot());
+    this.#refusals.look();
+    const passage = this.#clockWatch.look();
     if (this.#dependencies.isHeld?.() === true) {
-      this.#slotOfLastLook = chain.currentSlot();
+      this.#sleptSlots.pass();
       return;
     }
-    this.#tellSleptSlots();
-    if (this.#keys.size === 0 || this.#slotToForge(chain.tip) === undefined) return;
+    this.#sleptSlots.look(passage);
+    this.#pause.look(this.#keys.size > 0);
+    const turn = this.#keys.size === 0 ? undefined : this.#slotToForge(chain.tip);
+    if (turn === undefined) return;
     if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
     const found = obstacle();
     if (found !== undefined) {
@@ -193,8 +223,8 @@ export class ForgingScheduler {
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
       // Of a network that has not begun no slot can be missed, unless something failed here.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
-      if (isBeginning) this.#refuse('FORGING_NOT_BEGUN', 'info', 'the network has not begun yet', fields);
-      else this.#refuse('FORGING_PAUSED', 'warn', 'forging is paused in a slot of ours', fields);
+      if (isBeginning) this.#refusals.note(turn, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
+      else this.#refusals.note(turn, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
       return;
     }
     await this.#forge(false);
@@ -205,6 +235,7 @@ export class ForgingScheduler {
     const { chain } = this.#dependencies;
     const block = await chain.forge((tip) => this.#build(tip, isTold));
     if (block === undefined) return undefined;
+    this.#refusals.drop();
     this.#dependencies.observer.log('info', 'BLOCK_FORGED', 'forged a block', {
       slot: slotAt(block.timestamp, chain.rules.params),
       height: block.height,
@@ -216,7 +247,7 @@ export class ForgingScheduler {
   }
 
   /** The present slot and its owner's keys if it is ours to fill now. */
-  #slotToForge(tip: TipView, isTold = false): { readonly slot: number; readonly keyPair: KeyPair } | undefined {
+  #slotToForge(tip: TipView, isTold = false): Turn | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;
     const { rules, state } = chain;
     const nowMs = clock.nowMs();
@@ -240,8 +271,7 @@ export class ForgingScheduler {
     const publicKey = hexOf(turn.keyPair.publicKey);
     const clearance = this.#guard.clearance(publicKey, turn.slot);
     if (!clearance.granted) {
-      const fields = { height: tip.header.height + 1, delegate: publicKey, ...fieldsOf(this.#told(clearance)) };
-      this.#refuse(clearance.code, 'warn', 'did not sign', fields);
+      this.#refusals.note(turn, clearance.code, 'did not sign', fieldsOf(this.#told(clearance)));
       return undefined;
     }
     const timestamp = slotStartS(turn.slot, rules.params);
@@ -267,56 +297,12 @@ export class ForgingScheduler {
       if (!(error instanceof ProtocolError)) throw error;
       const isJournalFailing = error.code === 'JOURNAL_WRITE_FAILED';
       if (isJournalFailing) this.#journalFailsSinceMs ??= clock.nowMs();
-      this.#refuse(error.code, 'warn', 'did not sign', {
-        height: tip.header.height + 1,
-        delegate: publicKey,
+      this.#refusals.note(turn, error.code, 'did not sign', {
         reason: error.message,
         ...(isJournalFailing && sinceOf(this.#journalFailsSinceMs)),
       });
       return undefined;
     }
-  }
-
-  /**
-   * Says which slots of ours passed while nobody looked: the machine slept, or other work kept us from looking. Refused ones
-   * were told in their time.
-   */
-  #tellSleptSlots(): void {
-    const { chain, observer } = this.#dependencies;
-    const { rules, state, tip } = chain;
-    const slot = chain.currentSlot();
-    const first = Math.max(this.#slotOfLastLook + 1, slot - rules.params.activeDelegates);
-    const isFirstLook = this.#slotOfLastLook < 0;
-    this.#slotOfLastLook = slot;
-    if (isFirstLook || first >= slot) return;
-    const forgers = rules.forgers(state, tip.header.height + 1);
-    // What others forged meanwhile may be here already; of an earlier round it would show another order than the present.
-    const { filled, orderSince } = this.#slotsSince(first);
-    for (let slept = Math.max(first, orderSince); slept < slot; slept += 1) {
-      const delegate = ownerOfSlot(forgers, slept, rules.params);
-      if (delegate === undefined || !this.#keys.has(delegate) || filled.has(slept)) continue;
-      observer.log('warn', 'FORGING_SLOT_SLEPT', 'a slot of ours passed while the node was busy or asleep', {
-        slot: slept,
-        delegate,
-        height: tip.header.height + 1,
-      });
-    }
-  }
-
-  /** Slots from `first` on that the chain has blocks for, and the one from which on the present order of forgers holds. */
-  #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
-    const { rules, state, tip } = this.#dependencies.chain;
-    const filled = new Set<number>();
-    const firstOfRound = firstHeightOf(roundOf(tip.header.height + 1, rules.params), rules.params);
-    let orderSince = first;
-    for (let height = tip.header.height; height >= 1; height -= 1) {
-      const header = state.header(height);
-      const slot = header === undefined ? -1 : slotAt(header.timestamp, rules.params);
-      if (height < firstOfRound) orderSince = Math.max(orderSince, slot + 1);
-      if (slot < first || height < firstOfRound) break;
-      filled.add(slot);
-    }
-    return { filled, orderSince };
   }
 
   #tellSwitched(delegate: PublicKey, on: boolean): void {
@@ -329,14 +315,12 @@ export class ForgingScheduler {
     // An end that should have come by now is at no moment that could be told.
     return { code, reason, ...(untilMs > clock.nowMs() ? { untilMs } : {}) };
   }
+}
 
-  #refuse(code: string, level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>): void {
-    const { chain, observer } = this.#dependencies;
-    const slot = chain.currentSlot();
-    if (slot === this.#slotOfLastRefusal) return;
-    this.#slotOfLastRefusal = slot;
-    observer.log(level, code, message, { slot, ...fields });
-  }
+/** At the last try: the next one is made in the next slot of ours. */
+function journalObstacle(writesFailSinceMs: number | undefined): Obstacle | undefined {
+  if (writesFailSinceMs === undefined) return undefined;
+  return { reason: 'the record of signatures cannot be written', cause: 'JOURNAL_WRITE_FAILED', writesFailSinceMs };
 }
 
 function fieldsOf({ reason, untilMs }: ForgingWait): Record<string, unknown> {

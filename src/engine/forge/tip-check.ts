@@ -53,6 +53,8 @@ const STANDSTILL_MS = 30_000;
 /** Connections that are silent for twenty seconds end, and peers announce their tips within seconds. */
 const HEARTBEATS_MS = 30_000;
 
+const WAIVER = '--risk-double-forging waives this';
+
 export class TipCheck {
   readonly #dependencies: TipCheckDependencies;
   #isShown = false;
@@ -146,9 +148,11 @@ export class TipCheck {
     }
     if (lost !== undefined) {
       const reason =
-        `the chain here ends at height ${height}, and its delegates signed block ${lost}: the rest must come from peers; ` +
-        'if every node has lost it, --risk-double-forging waives this';
-      return { reason };
+        `the chain here ends at height ${height}, and its delegates signed block ${lost}: ` +
+        'the rest must come from peers, or from a newer backup';
+      // Named where it may be right alone: peers had a round's time, and none of them has the rest, or none is wanted.
+      const isLastResort = isLate && (tips.length > 0 || !areExpected);
+      return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
     if (tips.length > 0) {
       const reason = `${namedHeard} of ${named} named peers have said where the network is: most of them are waited for`;
@@ -156,8 +160,8 @@ export class TipCheck {
     }
     const reason =
       'no peer has said yet where the network is, and others may have forged since the newest block here: ' +
-      'see `bloomery peers`; --risk-double-forging waives this';
-    return { reason };
+      'see `bloomery peers` and connect one';
+    return { reason: isLate ? `${reason}; if no other node is left, ${WAIVER}` : reason };
   }
 
   /**

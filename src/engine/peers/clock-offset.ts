@@ -5,7 +5,7 @@
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Observer } from '../../ports/observer.ts';
+import type { LogFields, Observer } from '../../ports/observer.ts';
 import type { PeerId } from '../../ports/transport.ts';
 import { ipOf, isLoopback } from './addresses.ts';
 
@@ -20,6 +20,25 @@ const SAMPLE_AGE_MS_MAX = 3_600_000;
 /** Blocks of honest nodes need up to a second or two; with a larger difference slots begin to be missed. */
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
+/**
+ * That another clock is wrong, or one of two, is told when it has been so for a while: this clock may just have been set, and
+ * the peers' newest blocks tell of that one after the other.
+ */
+const LASTING_MS = 120_000;
+
+/** What the clocks of the peers and this one say of each other. */
+export type ClockVerdict =
+  /** Most clocks agree with each other, and this one does not: positive when they are ahead. */
+  | { readonly kind: 'own'; readonly offsetMs: number }
+  /** This one agrees with most, and that of a peer does not. */
+  | { readonly kind: 'peer'; readonly peerId: PeerId; readonly offsetMs: number }
+  /** That of a peer differs from this one, and too few others tell which of the two is wrong. */
+  | { readonly kind: 'unclear'; readonly peerId: PeerId; readonly offsetMs: number };
+
+interface Voice {
+  readonly peerId: PeerId;
+  readonly offsetMs: number;
+}
 
 interface Sample {
   readonly offsetMs: number;
@@ -33,11 +52,15 @@ export class ClockOffset {
   readonly #samples = new Map<PeerId, readonly Sample[]>();
   /** Order of use of the above. */
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
-  #warnedMs = Number.NEGATIVE_INFINITY;
+  /** What the clocks have said of each other, and since when. */
+  #standing: { readonly kind: ClockVerdict['kind'] | undefined; readonly sinceMs: number };
+  /** By code: when it was told last. */
+  readonly #toldMs = new Map<string, number>();
 
   constructor(clock: Pick<Clock, 'nowMs'>, observer: Observer) {
     this.#clock = clock;
     this.#observer = observer;
+    this.#standing = { kind: undefined, sinceMs: clock.nowMs() };
   }
 
   /**
@@ -57,18 +80,63 @@ export class ClockOffset {
     this.#warn();
   }
 
-  /** Median over the peers, one voice for each address; positive when they are ahead. Undefined while too few have told. */
+  /**
+   * This clock was set while the node ran, so what is known is true of another one now.
+   *
+   * @param byMs forward; undefined where that is not known
+   */
+  wasSet(byMs: number | undefined): void {
+    for (const [peerId, samples] of [...this.#samples]) {
+      if (byMs === undefined) this.#samples.delete(peerId);
+      else
+        this.#samples.set(
+          peerId,
+          samples.map(({ offsetMs, atMs }) => ({ offsetMs: offsetMs - byMs, atMs: atMs + byMs })),
+        );
+    }
+  }
+
+  /** Positive when the peers are ahead. Undefined while too few have told, or their clocks and this one do not agree. */
   estimateMs(): number | undefined {
+    const verdict = this.#judge();
+    if (verdict?.kind === 'own') return verdict.offsetMs;
+    if (verdict?.kind === 'unclear') return undefined;
+    const voices = this.#voices();
+    return voices.length < PEERS_MIN ? undefined : medianOf(near(voices, 0));
+  }
+
+  /** Which clock is wrong where one is by much; undefined while all that is known agrees. One voice for each address. */
+  verdict(): ClockVerdict | undefined {
+    const verdict = this.#judge();
+    const nowMs = this.#clock.nowMs();
+    if (this.#standing.kind !== verdict?.kind || nowMs < this.#standing.sinceMs)
+      this.#standing = { kind: verdict?.kind, sinceMs: nowMs };
+    return verdict?.kind === 'own' || nowMs - this.#standing.sinceMs >= LASTING_MS ? verdict : undefined;
+  }
+
+  #judge(): ClockVerdict | undefined {
+    const voices = this.#voices();
+    const clocks = voices.length + 1;
+    const others = voices.filter(({ offsetMs }) => Math.abs(offsetMs) >= CLOCK_OFFSET_WARN_MS);
+    const [first] = others;
+    if (first === undefined) return undefined;
+    const groups = others.map(({ offsetMs }) => near(voices, offsetMs)).sort((a, b) => b.length - a.length);
+    const [largest = []] = groups;
+    if (2 * largest.length > clocks) return { kind: 'own', offsetMs: medianOf(largest) ?? 0 };
+    const isOwnRight = 2 * (near(voices, 0).length + 1) > clocks;
+    return { kind: isOwnRight ? 'peer' : 'unclear', ...first };
+  }
+
+  #voices(): readonly Voice[] {
     const oldestMs = this.#clock.nowMs() - SAMPLE_AGE_MS_MAX;
-    const byAddress = new Map<string, number>();
+    const byAddress = new Map<string, Voice>();
     for (const [peerId, samples] of this.#samples) {
       const fresh = samples.filter(({ atMs }) => atMs >= oldestMs).map(({ offsetMs }) => offsetMs);
       if (fresh.length < SAMPLES_MIN) continue;
       const ip = ipOf(peerId);
-      byAddress.set(isLoopback(ip) ? peerId : ip, Math.max(...fresh));
+      byAddress.set(isLoopback(ip) ? peerId : ip, { peerId, offsetMs: Math.max(...fresh) });
     }
-    const sorted = [...byAddress.values()].sort((a, b) => a - b);
-    return sorted.length < PEERS_MIN ? undefined : sorted[sorted.length >> 1];
+    return [...byAddress.values()];
   }
 
   /**
@@ -111,12 +179,43 @@ export class ClockOffset {
   }
 
   #warn(): void {
-    const offsetMs = this.estimateMs();
-    if (offsetMs === undefined || Math.abs(offsetMs) < CLOCK_OFFSET_WARN_MS) return;
-    const nowMs = this.#clock.nowMs();
-    if (nowMs < this.#warnedMs + WARN_EVERY_MS) return;
-    this.#warnedMs = nowMs;
-    const message = `The clocks of the peers are ${offsetMs > 0 ? 'ahead of' : 'behind'} this node's: correct its clock`;
-    this.#observer.log('warn', 'CLOCK_OFFSET', message, { offsetMs });
+    const verdict = this.verdict();
+    if (verdict === undefined) return;
+    const { kind, offsetMs } = verdict;
+    const where = offsetMs > 0 ? 'ahead of' : 'behind';
+    if (kind === 'own') {
+      const message = `The clocks of the peers are ${where} this node's: correct its clock`;
+      this.#tell('warn', 'CLOCK_OFFSET', message, { offsetMs });
+      return;
+    }
+    // A peer that is behind may as well be one whose blocks come late.
+    const late = offsetMs > 0 ? '' : ', or its blocks come late';
+    const fields = { peer: verdict.peerId, offsetMs };
+    if (kind === 'peer') {
+      const message = `the clock of a peer is ${where} this node's and most others${late}`;
+      this.#tell('info', 'PEER_CLOCK_OFF', message, fields);
+    } else {
+      const message = `the clock of a peer is ${where} this node's, and one of the two is wrong${late}: check both`;
+      this.#tell('warn', 'CLOCKS_DIFFER', message, fields);
+    }
   }
+
+  #tell(level: 'info' | 'warn', code: string, message: string, fields: LogFields): void {
+    const nowMs = this.#clock.nowMs();
+    const toldMs = this.#toldMs.get(code) ?? Number.NEGATIVE_INFINITY;
+    // A clock that was set back has told in its future.
+    if (nowMs >= toldMs && nowMs < toldMs + WARN_EVERY_MS) return;
+    this.#toldMs.set(code, nowMs);
+    this.#observer.log(level, code, message, fields);
+  }
+}
+
+/** Those whose clocks agree with one that is ahead of ours by so much. */
+function near(voices: readonly Voice[], offsetMs: number): readonly Voice[] {
+  return voices.filter((voice) => Math.abs(voice.offsetMs - offsetMs) < CLOCK_OFFSET_WARN_MS);
+}
+
+function medianOf(voices: readonly Voice[]): number | undefined {
+  const sorted = voices.map(({ offsetMs }) => offsetMs).sort((a, b) => a - b);
+  return sorted[sorted.length >> 1];
 }

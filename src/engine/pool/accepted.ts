@@ -41,6 +41,8 @@ const RETRY_MS = 10_000;
 const TELL_MS = 1_000;
 /** Ids in that line. */
 const TOLD_IDS_MAX = 10;
+/** While the disk does not take them it is said again how many were refused. */
+const TELL_FAILURE_MS = 600_000;
 /** Refusals that say nothing of the transaction. */
 const PASSING_REFUSALS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
 
@@ -58,6 +60,8 @@ export class AcceptedTransactions {
   #dropped: { readonly id: TransactionId; readonly reason: string }[] = [];
   #droppedCount = 0;
   #stopped = true;
+  /** While the disk takes nothing: Unix times in milliseconds of the first failure and of what was said last, and refused ones. */
+  #failure: { readonly sinceMs: number; toldMs: number; refused: number } | undefined;
 
   constructor(dependencies: AcceptedDependencies) {
     this.#dependencies = dependencies;
@@ -156,6 +160,7 @@ export class AcceptedTransactions {
     }
     const failure = await this.#flush();
     if (failure === undefined) return undefined;
+    if (this.#failure !== undefined) this.#failure.refused += 1;
     return refusal('TRANSACTION_NOT_KEPT', id, 'The transaction could not be written to the disk of this node.');
   }
 
@@ -180,12 +185,38 @@ export class AcceptedTransactions {
   async #flush(): Promise<unknown> {
     try {
       await this.#dependencies.journal.flush();
+      this.#tellWorks();
       return undefined;
     } catch (error) {
-      const message = 'accepted transactions cannot be written to the disk';
-      this.#dependencies.observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, { reason: messageOf(error) });
+      this.#tellFailure(messageOf(error));
       return error;
     }
+  }
+
+  /** At the first failure, and then now and then: many clients may be refused meanwhile. */
+  #tellFailure(reason: string): void {
+    const { clock, observer } = this.#dependencies;
+    const nowMs = clock.nowMs();
+    const message = 'accepted transactions cannot be written to the disk';
+    if (this.#failure === undefined) {
+      this.#failure = { sinceMs: nowMs, toldMs: nowMs, refused: 0 };
+      observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, { reason });
+      return;
+    }
+    const { sinceMs, toldMs, refused } = this.#failure;
+    // A clock that was set back has told in its future.
+    if (nowMs >= toldMs && nowMs < toldMs + TELL_FAILURE_MS) return;
+    this.#failure.toldMs = nowMs;
+    const fields = { reason, refused, since: new Date(sinceMs).toISOString() };
+    observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, fields);
+  }
+
+  #tellWorks(): void {
+    if (this.#failure === undefined) return;
+    const { sinceMs, refused } = this.#failure;
+    this.#failure = undefined;
+    const fields = { refused, since: new Date(sinceMs).toISOString() };
+    this.#dependencies.observer.log('info', 'TRANSACTION_JOURNAL_WORKS', 'transactions are accepted again', fields);
   }
 
   /** Those that are final, or a round deep, will not come back. */

@@ -64,10 +64,15 @@ function constantsRoute(dialect: Dialect): Route {
 }
 
 const FORGING_MEMBERS = { publicKey: PUBLIC_KEY, forging: FLAG };
+const PAUSED_SHAPE: Schema = {
+  ...objectOf({ reason: TEXT, since: INSTANT, cause: TEXT }, ['cause']),
+  description: 'What keeps this node from forging at present, for any of its delegates.',
+};
 const WAITING_SHAPE = objectOf({ code: TEXT, reason: TEXT, until: INSTANT }, ['until']);
 
 function forgingShape(dialect: Dialect): Schema {
-  return listOf(joinedShape(dialect, FORGING_MEMBERS, { waiting: WAITING_SHAPE }, ['waiting']));
+  const added = { waiting: WAITING_SHAPE, paused: PAUSED_SHAPE };
+  return listOf(joinedShape(dialect, FORGING_MEMBERS, added, Object.keys(added)));
 }
 
 const NOT_LISTED = 'The caller is not on the forging whitelist.';
@@ -103,11 +108,20 @@ function forgingRoute(dialect: Dialect): Route {
 }
 
 /** A delegate that signs, or is switched off, is answered as clients know it. */
-function forgingView({ forging, publicKey, waiting }: ForgingDelegate, dialect: Dialect) {
-  if (waiting === undefined) return { forging, publicKey };
+function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: Dialect) {
+  return joined(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });
+}
+
+function waitingView(waiting: ForgingDelegate['waiting']) {
+  if (waiting === undefined) return {};
   const { code, reason, untilMs } = waiting;
-  const until = untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() };
-  return joined(dialect, { forging, publicKey }, { waiting: { code, reason, ...until } });
+  return { waiting: { code, reason, ...(untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() }) } };
+}
+
+function pausedView(paused: ForgingDelegate['paused']) {
+  if (paused === undefined) return {};
+  const { reason, sinceMs, cause } = paused;
+  return { paused: { reason, since: new Date(sinceMs).toISOString(), ...(cause === undefined ? {} : { cause }) } };
 }
 
 const SWITCH_FORGING_ROUTE: Route = {

@@ -33,10 +33,11 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: Dialect): 
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
   // Said only when something is wrong, for the same reason.
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_TOLD_MS ? {} : { clockOffsetMs };
+  const clocks = status.clocksDiffer === undefined ? {} : { clocksDiffer: status.clocksDiffer };
   const { count, latest } = status.branchChanges;
   const branches = count === 0 ? {} : { branchChanges: { count, latest: latest.map(branchChangeView) } };
   const alone = status.isAlone === true ? { isAlone: true } : {};
-  return joined(dialect, own, { ...other, ...progress, ...clock, ...branches, ...alone });
+  return joined(dialect, own, { ...other, ...progress, ...clock, ...clocks, ...branches, ...alone });
 }
 
 function branchChangeView({ timeMs, commonHeight, revertedBlocks }: BranchChange): View {
@@ -51,12 +52,13 @@ export function decisionsView(decisions: readonly Decision[]): readonly View[] {
 }
 
 /** What is known of slots as JSON. */
-export function slotReportView({ sinceMs, slots, switches, branches }: SlotReport): View {
+export function slotReportView({ sinceMs, slots, switches, branches, looks, oldOrders }: SlotReport): View {
   const instant = (timeMs: number): string => new Date(timeMs).toISOString();
   return {
     since: instant(sinceMs),
-    slots: slots.map(({ slot, facts }) => ({
+    slots: slots.map(({ slot, facts, forger }) => ({
       slot,
+      ...(forger === undefined ? {} : { forger }),
       facts: facts.map(({ timeMs, room, code, message, fields }) => {
         return { time: instant(timeMs), room, code, message, fields };
       }),
@@ -66,6 +68,8 @@ export function slotReportView({ sinceMs, slots, switches, branches }: SlotRepor
       ...{ time: instant(timeMs), fromSlot, toSlot },
       ...(forHeight === undefined ? {} : { forHeight, forBlockId }),
     })),
+    looks,
+    oldOrders,
   };
 }
 
@@ -126,21 +130,38 @@ export const DECISION_SHAPE: Schema = shape.objectOf({
   fields: shape.ANY_OBJECT,
 });
 
+const FORGER_SHAPE: Schema = {
+  ...shape.objectOf({
+    publicKey: shape.PUBLIC_KEY,
+    username: shape.TEXT,
+    height: { ...shape.COUNT, description: 'Height whose order tells it.' },
+    isCertain: {
+      ...shape.FLAG,
+      description: 'False where others may have begun a round since, whose order is not known here.',
+    },
+  }),
+  description: 'Whose the slot is; absent where its order is not known any more, or nobody owns it.',
+};
+
 export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
   since: { ...shape.INSTANT, description: 'From when on every fact was kept.' },
   slots: shape.listOf(
-    shape.objectOf({
-      slot: shape.COUNT,
-      facts: shape.listOf(
-        shape.objectOf({
-          time: shape.INSTANT,
-          room: { type: 'string', description: 'The part of the node that tells it.' },
-          code: { type: 'string', description: 'Stable name of the fact.' },
-          message: shape.TEXT,
-          fields: shape.ANY_OBJECT,
-        }),
-      ),
-    }),
+    shape.objectOf(
+      {
+        slot: shape.COUNT,
+        forger: FORGER_SHAPE,
+        facts: shape.listOf(
+          shape.objectOf({
+            time: shape.INSTANT,
+            room: { type: 'string', description: 'The part of the node that tells it.' },
+            code: { type: 'string', description: 'Stable name of the fact.' },
+            message: shape.TEXT,
+            fields: shape.ANY_OBJECT,
+          }),
+        ),
+      },
+      ['forger'],
+    ),
   ),
   switches: shape.listOf(
     shape.objectOf({
@@ -161,6 +182,14 @@ export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
       ['forHeight', 'forBlockId'],
     ),
   ),
+  looks: {
+    ...shape.listOf(shape.objectOf({ fromSlot: shape.COUNT, toSlot: shape.COUNT })),
+    description: 'Slots in which the node ran and looked at the clock.',
+  },
+  oldOrders: {
+    ...shape.listOf(shape.objectOf({ fromSlot: shape.COUNT, toSlot: shape.COUNT, height: shape.COUNT })),
+    description: 'Slots in which the node went by the order of a height while others may have begun another round.',
+  },
 });
 
 const TIMES_SHAPES: Readonly<Record<string, Schema>> = {
@@ -183,6 +212,12 @@ const STATUS_SHAPES_2: Readonly<Record<string, Schema>> = {
 const CLOCK_SHAPE: Schema = {
   type: 'integer',
   description: "By how much the peers' clocks are ahead of this node's, in milliseconds, when it is much.",
+};
+
+const CLOCKS_SHAPE: Schema = {
+  ...shape.objectOf({ peer: shape.TEXT, offsetMs: shape.INTEGER }),
+  description:
+    "A peer whose clock is ahead of this node's by so many milliseconds, when it is much and it is not known which is wrong.",
 };
 
 const BRANCH_CHANGES_SHAPE: Schema = {
@@ -212,6 +247,7 @@ const STATUS_SHAPES_3: Readonly<Record<string, Schema>> = { chainMaxHeightFinali
 const RARE_STATUS_SHAPES: Readonly<Record<string, Schema>> = {
   syncProgress: PROGRESS_SHAPE,
   clockOffsetMs: CLOCK_SHAPE,
+  clocksDiffer: CLOCKS_SHAPE,
   branchChanges: BRANCH_CHANGES_SHAPE,
   isAlone: ALONE_SHAPE,
 };

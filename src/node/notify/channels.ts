@@ -8,6 +8,8 @@ import type { OutboxEvent } from './outbox.ts';
 
 /** What receivers get: the event, and of which node it is. */
 export interface Notice extends OutboxEvent {
+  /** What its operator calls the node. */
+  readonly node: string;
   readonly network: string;
   /** Of Bloomery. */
   readonly version: string;

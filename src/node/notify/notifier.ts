@@ -16,6 +16,8 @@ export interface NotifierOptions {
   readonly channels: readonly { readonly channel: Channel; readonly outbox: Outbox }[];
   /** Codes of events that are told; `all` for every one. */
   readonly codes: ReadonlySet<string> | 'all';
+  /** What its operator calls the node. */
+  readonly nodeName: string;
   readonly networkName: string;
   readonly version: string;
   /** Of this run of the node: events that have no name of their own get one that no other run gives. */
@@ -28,6 +30,8 @@ export interface NotifierOptions {
 const BACKOFF_MS_MIN = 1000;
 const BACKOFF_MS_MAX = 300_000;
 const HEIGHTS_UNSAVED_MAX = 100;
+/** While a receiver is away it is said again how much waits. */
+const TELL_AGAIN_MS = 3_600_000;
 
 export class Notifier {
   readonly #options: NotifierOptions;
@@ -112,6 +116,10 @@ class Delivery {
   readonly #options: DeliveryOptions;
   readonly #ending = new AbortController();
   #failures = 0;
+  /** Unix times in milliseconds. */
+  #failingSinceMs = 0;
+  #toldMs = 0;
+  #deliveredMs: number | undefined;
   /** Whether the disk did not take the events at the last try. */
   #isUnkept = false;
   #timer: Timer | undefined;
@@ -148,7 +156,7 @@ class Delivery {
   }
 
   async #run(): Promise<void> {
-    const { channel, observer, networkName, version } = this.#options;
+    const { channel, observer, nodeName, networkName, version } = this.#options;
     try {
       await this.outbox.flush();
       this.#isUnkept = false;
@@ -161,25 +169,38 @@ class Delivery {
     for (const event of this.outbox.waiting()) {
       if (this.#ending.signal.aborted) return;
       try {
-        await channel.deliver({ ...event, network: networkName, version }, this.#ending.signal);
+        await channel.deliver({ ...event, node: nodeName, network: networkName, version }, this.#ending.signal);
       } catch (error) {
         if (this.#ending.signal.aborted) return;
         this.#failures += 1;
         observer.count('notify_failures_total', 1, { channel: channel.name });
-        if (this.#failures === 1) {
-          const fields = { channel: channel.name, waiting: this.outbox.waiting().length, reason: messageOf(error) };
-          observer.log('warn', 'NOTIFY_FAILED', 'an event could not be delivered; it is tried again', fields);
-        }
+        this.#tellFailure(messageOf(error));
         this.#wait(this.#backoffMs());
         return;
       }
       this.outbox.delivered(event.id);
+      this.#deliveredMs = this.#options.clock.nowMs();
       observer.count('notify_delivered_total', 1, { channel: channel.name });
       if (this.#failures > 0)
         observer.log('info', 'NOTIFY_RECOVERED', 'events are delivered again', { channel: channel.name });
       this.#failures = 0;
       await this.outbox.flush().catch(() => undefined);
     }
+  }
+
+  /** At the first failure, and then from time to time while it lasts. */
+  #tellFailure(reason: string): void {
+    const { channel, clock, observer } = this.#options;
+    const nowMs = clock.nowMs();
+    if (this.#failures === 1) this.#failingSinceMs = nowMs;
+    // A clock that was set back has told in its future.
+    else if (nowMs >= this.#toldMs && nowMs < this.#toldMs + TELL_AGAIN_MS) return;
+    this.#toldMs = nowMs;
+    observer.log('warn', 'NOTIFY_FAILED', 'an event could not be delivered; it is tried again', {
+      ...{ channel: channel.name, waiting: this.outbox.waiting().length, reason },
+      failingSince: new Date(this.#failingSinceMs).toISOString(),
+      ...(this.#deliveredMs === undefined ? {} : { lastDelivered: new Date(this.#deliveredMs).toISOString() }),
+    });
   }
 
   /** Doubled with each failure, and apart from those of other nodes that lost the same receiver. */

@@ -1,13 +1,12 @@
 /** Puts the notifier of a node together from its options. */
 
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { addressOf } from '../../crypto/keys.ts';
-import { readBounded, whyUnreadable } from '../../config/bounded-file.ts';
 import { packageVersion } from '../../config/package.ts';
 import type { Network } from '../../config/network.ts';
 import type { Config, NotifyConfig } from '../../config/schema.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeIdentity } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { ChainStore } from '../../ports/store.ts';
@@ -16,8 +15,10 @@ import { systemClock, systemRandom } from '../system.ts';
 import { command, webhook, type Channel } from './channels.ts';
 import { Notifier } from './notifier.ts';
 import { Outbox } from './outbox.ts';
+import { webhookSecretOf } from './secret.ts';
 
-const SECRET_FILE_BYTES_MAX = 64 * 1024;
+/** All that are kept: those of the start, before there was a notifier, are told too. */
+const DECISIONS_MAX = 10_000;
 /** Blocks of an earlier run that are looked at again: it was killed before it had noted how far it was. */
 const BLOCKS_AGAIN_MAX = 1000;
 
@@ -36,12 +37,13 @@ export interface NotifierSources {
  * Begins to tell; undefined where no receiver is configured. Slots that passed before the node was set up are nobody's business;
  * those since the last run are looked at again.
  *
- * @throws ProtocolError `NOTIFY_SECRET_UNREADABLE`; what the system says of making the outbox
+ * @throws ProtocolError `CONFIG_INVALID` for the file of the secret; what the system says of making the outbox
  */
 export async function startNotifier(sources: NotifierSources): Promise<Notifier | undefined> {
   const { config, network, directory, observer, engine, store, identity } = sources;
   const { ownSlots, chain } = engine;
-  const room = observer.room('notify');
+  // What does not get out is said by `bloomery why`, and by the other receiver where there are two.
+  const room = engine.decisions.listenIn(observer).room('notify');
   const channels =
     directory === undefined
       ? []
@@ -57,6 +59,7 @@ export async function startNotifier(sources: NotifierSources): Promise<Notifier 
   const notifier = new Notifier({
     channels,
     codes: config.notify.events.includes('all') ? 'all' : new Set(config.notify.events),
+    nodeName: config.notify.name === '' ? hostname() : config.notify.name,
     networkName: network.name,
     version: packageVersion(),
     nonce: identity.nonce,
@@ -66,6 +69,7 @@ export async function startNotifier(sources: NotifierSources): Promise<Notifier 
   });
   const nameOf = (publicKey: string): string => store.account(addressOf(publicKey))?.username ?? publicKey;
   ownSlots.listen((event) => notifier.takeSlots(event, nameOf(event.delegate)));
+  for (const decision of [...engine.decisions.latest(DECISIONS_MAX)].reverse()) notifier.take(decision);
   engine.decisions.listen((decision) => notifier.take(decision));
 
   const tip = chain.tip.header;
@@ -82,28 +86,12 @@ export async function startNotifier(sources: NotifierSources): Promise<Notifier 
   return notifier;
 }
 
-function channelsOf({ webhook: url, webhookSecretFile, command: program }: NotifyConfig): readonly Channel[] {
-  const secret = webhookSecretFile === '' ? {} : { secret: secretOf(webhookSecretFile) };
+function channelsOf(config: NotifyConfig): readonly Channel[] {
+  const { webhook: url, command: program } = config;
+  const secret = webhookSecretOf(config);
+  const signed = secret === undefined ? {} : { secret };
   return [
-    ...(url === '' ? [] : [webhook(url, { ...secret, nowMs: () => systemClock.nowMs() })]),
+    ...(url === '' ? [] : [webhook(url, { ...signed, nowMs: () => systemClock.nowMs() })]),
     ...(program.length === 0 ? [] : [command(program)]),
   ];
-}
-
-/** @throws ProtocolError `NOTIFY_SECRET_UNREADABLE` with the file and the reason */
-function secretOf(file: string): string {
-  let text: string;
-  try {
-    text = readBounded(file, { bytesMax: SECRET_FILE_BYTES_MAX }).toString('utf8');
-  } catch (error) {
-    throw unreadable(file, whyUnreadable(error, 'give the path of a file with the secret in its first line'));
-  }
-  const secret = (text.split('\n')[0] ?? '').trim();
-  if (secret === '') throw unreadable(file, 'its first line is empty');
-  return secret;
-}
-
-function unreadable(file: string, reason: string): ProtocolError {
-  const message = `notify.webhookSecretFile \`${file}\`: ${reason}`;
-  return new ProtocolError('NOTIFY_SECRET_UNREADABLE', { file, reason }, message);
 }

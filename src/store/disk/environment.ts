@@ -68,6 +68,8 @@ export function openForWriting(directory: string, { create, durable, clock }: Wr
   try {
     makeFolder(directory);
   } catch (error) {
+    // It has nothing to do with what a store holds.
+    if (error instanceof ProtocolError) throw error;
     const isOfWriting = isMissingRight(error) || isReadOnlyMedium(error);
     throw isOfWriting ? refusalToWrite(directory, error) : unreadable(directory, messageOf(error), error);
   }

@@ -1,6 +1,16 @@
 /** Making folders, and asking whether there is room in them. */
 
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -9,7 +19,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
  * Makes a folder and those above it that are missing. The recursive `mkdir` of Node does not return where the system says of a
  * new folder in one that is there that it does not exist, as under `/proc`.
  *
- * @throws ProtocolError `FOLDER_IMPOSSIBLE` there; else what `mkdir` throws, as `EEXIST` for a file in its place
+ * @throws ProtocolError `FOLDER_IMPOSSIBLE` there, and for a link that leads nowhere; else what `mkdir` throws, as `EEXIST` for a file in its place
  */
 export function makeFolder(directory: string): void {
   const missing: string[] = [];
@@ -53,6 +63,10 @@ function makeOne(directory: string): void {
     const { code } = error as NodeJS.ErrnoException;
     // Made by another process meanwhile, or there before.
     if (code === 'EEXIST' && isFolder(directory)) return;
+    if (code === 'EEXIST' && isDeadLink(directory)) {
+      const message = `${directory} is a link that leads to nothing, or to itself: remove it, or choose another place`;
+      throw new ProtocolError('FOLDER_IMPOSSIBLE', { directory }, message, { cause: error });
+    }
     if (code !== 'ENOENT') throw error;
     throw new ProtocolError(
       'FOLDER_IMPOSSIBLE',
@@ -61,6 +75,10 @@ function makeOne(directory: string): void {
       { cause: error },
     );
   }
+}
+
+function isDeadLink(path: string): boolean {
+  return !existsSync(path) && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
 function isFolder(path: string): boolean {

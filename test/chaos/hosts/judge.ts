@@ -59,6 +59,8 @@ export interface Explained {
 
 /** Words of nodes that know nothing of their own: right of the slots of others. */
 const NOT_OURS = 'no block came here: ask the delegate';
+/** Of a node that a busy machine gave no time for a whole slot. */
+const ABSENT = 'this node did nothing in the slot';
 const NOTHING_RECORDED = 'nothing is recorded';
 /** What was done in a slot, or kept a node from it. */
 const FACT = /this node forged|was on a branch that it left|was reverted|paused|did not sign|refused|has not begun/;
@@ -74,7 +76,7 @@ export async function explain(devnet: HostDevnet, slot: number, events: readonly
       return { node: plan.index, reason: missed?.reason ?? '' };
     }),
   );
-  const telling = told.filter(({ reason }) => reason !== NOT_OURS);
+  const telling = told.filter(({ reason }) => reason !== NOT_OURS && !reason.startsWith(ABSENT));
   // A cut parts both sides from each other: the branch of either may be the one that gives way.
   const isOfEvent = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'cut' || nodes.includes(node));
   const isOfKill = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'killed' && nodes.includes(node));

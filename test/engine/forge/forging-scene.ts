@@ -28,10 +28,19 @@ export interface SceneOptions {
   readonly timersEarlyMs?: number;
   /** Time that passes with each reading of the clock: what is done between two readings is not done in no time. */
   readonly readingMs?: number;
+  /** Whether the system tells how long it was suspended; it does unless this is false. */
+  readonly isBootKnown?: boolean;
+  /** Whether slots do not go on, as those of a devnet whose time is held. */
+  readonly isChainClockFrozen?: boolean;
 }
 
 /** A scheduler with the keys of every third delegate, on a chain of its own. */
-export function scene({ timersEarlyMs = 0, readingMs = 0 }: SceneOptions = {}) {
+export function scene({
+  timersEarlyMs = 0,
+  readingMs = 0,
+  isBootKnown = true,
+  isChainClockFrozen = false,
+}: SceneOptions = {}) {
   const maker = new ChainMaker();
   const { network, rules } = maker;
   const { params } = network;
@@ -49,17 +58,20 @@ export function scene({ timersEarlyMs = 0, readingMs = 0 }: SceneOptions = {}) {
   const verifier = createInlineVerifier(selectEd25519(), 10_000);
   // A clock that stands still while the machine sleeps: timers are late by what it slept.
   let sleptMs = 0;
+  const beyond = { setMs: 0, ranMs: 0, bootMs: 0, processorMs: 0 };
   let [eventMs, readings, latestMs] = [0, 0, 0];
-  const clock: Clock = {
+  const startMs = time.nowMs;
+  const machineClock: Clock = {
     nowMs: () => {
       readings = time.nowMs === eventMs ? readings + 1 : 0;
       eventMs = time.nowMs;
       latestMs = Math.max(latestMs, Math.floor(eventMs + sleptMs + readings * readingMs));
-      return latestMs;
+      return latestMs + beyond.setMs;
     },
     after: (delayMs, work) => time.schedule(delayMs - timersEarlyMs, work),
   };
-  const chain = new Chain({ store, rules, verifier, clock, observer });
+  const clock = isChainClockFrozen ? { ...machineClock, nowMs: () => startMs } : machineClock;
+  const chain = new Chain({ store, rules, verifier, clock, diskClock: machineClock, observer });
   const signed = new Map<string, SignedHeader>();
   let journalError: Error | undefined;
   let obstacle: string | undefined;
@@ -76,6 +88,12 @@ export function scene({ timersEarlyMs = 0, readingMs = 0 }: SceneOptions = {}) {
       },
     },
     clock,
+    processClock: machineClock,
+    times: {
+      runMs: () => time.nowMs + beyond.ranMs,
+      bootMs: () => (isBootKnown ? time.nowMs + beyond.ranMs + beyond.bootMs : undefined),
+      processorMs: () => beyond.processorMs,
+    },
     isHeld: () => isHeld,
     observer,
     waitThresholdMs: 1000,
@@ -88,6 +106,7 @@ export function scene({ timersEarlyMs = 0, readingMs = 0 }: SceneOptions = {}) {
   const ownKeys = new Set(own.map(publicKeyOf));
   chain.listen({ applied: (blocks) => blocks.forEach((block) => maker.apply(block)) });
   const currentSlot = (): number => slotAtMs(clock.nowMs(), params);
+  const slotMs = params.blockTimeS * 1000;
   return {
     told,
     chain,
@@ -99,7 +118,19 @@ export function scene({ timersEarlyMs = 0, readingMs = 0 }: SceneOptions = {}) {
       await new Promise((resolve) => setImmediate(resolve));
       await time.runUntil(time.nowMs + slots * params.blockTimeS * 1000);
     },
-    sleep: (slots: number) => (sleptMs += slots * params.blockTimeS * 1000),
+    /** The machine is suspended. */
+    sleep: (slots: number) => {
+      sleptMs += slots * slotMs;
+      beyond.bootMs += slots * slotMs;
+    },
+    /** The process does not come to look, because it is busy or gets no processor. */
+    standStill: (slots: number, { isBusy }: { readonly isBusy: boolean }) => {
+      sleptMs += slots * slotMs;
+      beyond.ranMs += slots * slotMs;
+      if (isBusy) beyond.processorMs += slots * slotMs;
+    },
+    /** Somebody sets the clock; less than 0 is back. */
+    setClock: (slots: number) => (beyond.setMs += slots * slotMs),
     /** By public key: the header that the journal holds. */
     signed,
     breakJournal: (error: Error | undefined) => (journalError = error),

@@ -29,6 +29,53 @@ test('a slot that an obstacle keeps us from is told once with the obstacle', asy
   t.true(told.every(({ fields }) => fields['reason'] === 'synchronising with the network'));
 });
 
+test('a slot that is used in the end is not told to be missed, whatever kept us from it at first', async (t) => {
+  const { scheduler, pass, told, hinder, ownSlots, currentSlot } = scene();
+  scheduler.start();
+  await pass(10);
+  told.length = 0;
+  const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);
+  hinder('synchronising with the network');
+  await pass(slot - currentSlot() + 0.8);
+  hinder(undefined);
+  scheduler.look();
+  await pass(2);
+  await scheduler.stop();
+  t.true(told.some(({ code, fields }) => code === 'BLOCK_FORGED' && fields['slot'] === slot));
+  t.deepEqual(slotsOf(told, 'FORGING_PAUSED'), []);
+});
+
+test('a node that stops in a slot of its own says why it did not use it', async (t) => {
+  const { scheduler, pass, told, hinder, ownSlots, currentSlot } = scene();
+  scheduler.start();
+  await pass(10);
+  const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);
+  hinder('synchronising with the network');
+  await pass(slot - currentSlot() + 0.8);
+  await scheduler.stop();
+  t.deepEqual(slotsOf(told, 'FORGING_PAUSED'), [slot]);
+});
+
+test('a missed slot is told with its delegate, and says when its order may be an old one', async (t) => {
+  const { scheduler, chain, pass, told, hinder, currentSlot } = scene();
+  scheduler.start();
+  await pass(10);
+  const { height, timestamp } = chain.tip.header;
+  const { params } = chain.rules;
+  // By then others may have filled the round and begun the next one.
+  const lastCertain = slotAt(timestamp, params) + params.activeDelegates - height;
+  hinder('synchronising with the network');
+  told.length = 0;
+  await pass(params.activeDelegates + 10);
+  await scheduler.stop();
+  t.true(told.length > 30);
+  t.true(Number(told.at(-1)?.fields['slot']) > lastCertain && currentSlot() > lastCertain);
+  for (const { fields } of told) {
+    t.regex(String(fields['delegate']), /^[0-9a-f]{64}$/);
+    t.is(fields['orderOfHeight'], Number(fields['slot']) > lastCertain ? height + 1 : undefined, `${fields['slot']}`);
+  }
+});
+
 test('a network that has not begun has no slots to miss', async (t) => {
   const { scheduler, pass, told, hinder } = scene();
   hinder('no peer has said yet where the network is');

@@ -4,6 +4,7 @@ import { ClockOffset, CLOCK_OFFSET_WARN_MS } from '../../../src/engine/peers/clo
 import type { Observer } from '../../../src/ports/observer.ts';
 
 const HOUR_MS = 3_600_000;
+const LASTING_MS = 120_000;
 
 /** An estimate whose warnings are noted. */
 function stage() {
@@ -98,4 +99,56 @@ test('a clock that is fast is told from blocks that are late for a while', (t) =
   t.is(fast.estimate.agreedMs([a, b], 10_000), undefined);
   for (const peer of [a, b]) fast.tell(peer, -100, -100, -100);
   t.is(fast.estimate.agreedMs([a, b], 10_000), undefined);
+});
+
+test('of three clocks the odd one out is told about itself, and the others that it is wrong', (t) => {
+  const [a, b] = ['1.0.0.1:5000', '1.0.0.2:5000'] as const;
+  for (const offMs of [30_000, -30_000]) {
+    const healthy = stage();
+    healthy.tell(a, -80, -90, -100);
+    healthy.tell(b, offMs, offMs, offMs);
+    t.deepEqual(healthy.warnings, [], 'this clock may have been set a moment ago');
+    healthy.now.ms += LASTING_MS;
+    healthy.tell(a, -85);
+    t.deepEqual(healthy.warnings, [['info', 'PEER_CLOCK_OFF', offMs]]);
+    t.deepEqual(healthy.estimate.verdict(), { kind: 'peer', peerId: b, offsetMs: offMs });
+    t.is(healthy.estimate.estimateMs(), -80);
+    const odd = stage();
+    for (const peer of [a, b]) odd.tell(peer, -offMs, -offMs, -offMs);
+    t.deepEqual(odd.estimate.verdict(), { kind: 'own', offsetMs: -offMs });
+    t.deepEqual(odd.warnings, [['warn', 'CLOCK_OFFSET', -offMs]]);
+    t.is(odd.estimate.estimateMs(), -offMs);
+  }
+});
+
+test('of two clocks that differ neither is called the wrong one', (t) => {
+  const { estimate, tell, warnings, now } = stage();
+  tell('1.0.0.1:5000', 30_000, 30_000, 30_000);
+  now.ms += LASTING_MS;
+  tell('1.0.0.1:5000', 30_000);
+  t.deepEqual(warnings, [['warn', 'CLOCKS_DIFFER', 30_000]]);
+  t.is(estimate.estimateMs(), undefined);
+  // Nor where every one differs from every other.
+  tell('1.0.0.2:5000', 90_000, 90_000, 90_000);
+  t.is(estimate.verdict()?.kind, 'unclear');
+  t.is(estimate.estimateMs(), undefined);
+  tell('1.0.0.3:5000', 30_100, 30_000, 30_000);
+  tell('1.0.0.4:5000', 30_100, 30_000, 30_000);
+  t.is(estimate.verdict()?.kind, 'own', 'three of five agree');
+});
+
+test('a clock that is set while the node runs is judged by what was known of the peers before, at once', (t) => {
+  const { estimate, tell, now } = stage();
+  const peers = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'];
+  for (const peer of peers) tell(peer, -100, -90, -110);
+  now.ms += HOUR_MS;
+  estimate.wasSet(HOUR_MS);
+  t.is(estimate.agreedMs(peers, 10_000), -HOUR_MS - 90);
+  t.deepEqual(estimate.verdict(), { kind: 'own', offsetMs: -HOUR_MS - 90 });
+  now.ms -= HOUR_MS;
+  estimate.wasSet(-HOUR_MS);
+  t.is(estimate.agreedMs(peers, 10_000), undefined);
+  t.is(estimate.verdict(), undefined);
+  estimate.wasSet(undefined);
+  t.is(estimate.estimateMs(), undefined);
 });

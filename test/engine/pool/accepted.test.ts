@@ -166,6 +166,28 @@ test('a transaction that cannot be written is refused and forgotten', async (t) 
   t.true(life.said.some(({ code }) => code === 'TRANSACTION_JOURNAL_FAILED'));
 });
 
+test('refusals for a full disk are told at the beginning, now and then with their number, and at the end', async (t) => {
+  let isFull = true;
+  const journal = new (class extends MemoryTransactionJournal {
+    override flush = (): Promise<void> => (isFull ? Promise.reject(new Error('no space')) : Promise.resolve());
+  })();
+  const lives = new Lives(journal);
+  const life = lives.begin();
+  const json = lives.world.transfer(alice, bob);
+  const submit = () => life.accepted.submit(json, NO_PAYER);
+  const told = () => life.said.map(({ code, fields }) => [code, fields['refused']]);
+  for (let times = 0; times < 50; times += 1) await submit();
+  t.deepEqual(told(), [['TRANSACTION_JOURNAL_FAILED', undefined]]);
+  await life.run(601);
+  await submit();
+  t.deepEqual(told().slice(1), [['TRANSACTION_JOURNAL_FAILED', 50]]);
+  await submit();
+  isFull = false;
+  t.like(await submit(), { accepted: true });
+  t.deepEqual(told().slice(2), [['TRANSACTION_JOURNAL_WORKS', 52]]);
+  life.end();
+});
+
 test('what came into a block meanwhile is not taken back, and is forgotten when the block is final', async (t) => {
   const lives = new Lives();
   const first = lives.begin();

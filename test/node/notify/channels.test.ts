@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../support/network-folder.ts';
 
 const NOTICE: Notice = {
   ...{ id: 'OWN_SLOTS_MISSED-aa-7', code: 'OWN_SLOTS_MISSED', time: '2026-01-01T00:00:00.000Z' },
-  ...{ message: 'alice missed slot 7', fields: { lastSlot: 7 }, network: 'devnet', version: '1.2.3' },
+  ...{ message: 'alice missed slot 7', fields: { lastSlot: 7 }, network: 'devnet', node: 'mine', version: '1.2.3' },
 };
 const NOW_MS = 1_767_225_600_000;
 const never = new AbortController().signal;

@@ -6,7 +6,7 @@ import type { Channel, Notice } from '../../../src/node/notify/channels.ts';
 import { Notifier } from '../../../src/node/notify/notifier.ts';
 import { Outbox } from '../../../src/node/notify/outbox.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
-import { SILENT } from '../../../src/ports/observer.ts';
+import { SILENT, type LogFields, type Observer } from '../../../src/ports/observer.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
 
 const ALICE = 'aa'.repeat(32);
@@ -52,11 +52,24 @@ function handClock() {
   return { clock, delays, fire };
 }
 
-async function notifierIn(folder: string, channel: Channel, clock: Clock, codes: ReadonlySet<string> | 'all' = 'all') {
+async function notifierIn(
+  folder: string,
+  channel: Channel,
+  clock: Clock,
+  codes: ReadonlySet<string> | 'all' = 'all',
+  observer: Observer = SILENT,
+) {
   const outbox = await Outbox.open(join(folder, 'outbox'), SILENT);
   const notifier = new Notifier({
-    ...{ channels: [{ channel, outbox }], codes, networkName: 'devnet', version: '1.2.3', nonce: 'n1' },
-    ...{ clock, random: { fraction: () => 0.5 }, observer: SILENT },
+    ...{
+      channels: [{ channel, outbox }],
+      codes,
+      nodeName: 'mine',
+      networkName: 'devnet',
+      version: '1.2.3',
+      nonce: 'n1',
+    },
+    ...{ clock, random: { fraction: () => 0.5 }, observer },
   });
   notifier.start();
   return { notifier, outbox };
@@ -90,6 +103,7 @@ test('events arrive in their order, each once, and those that nobody asked for d
   );
   t.is(new Set(channel.taken.map(({ id }) => id)).size, 2);
   t.is(channel.taken[0]?.network, 'devnet');
+  t.is(channel.taken[0]?.node, 'mine');
   await notifier.close();
 });
 
@@ -152,4 +166,40 @@ test('slots that an earlier run told are not told again when its blocks are look
   );
   await second.notifier.close();
   t.is(channel.taken.length, 2);
+});
+
+test('a receiver that is away is told of at once and then now and then, with what waits and when it took something last', async (t) => {
+  const channel = receiver();
+  const hand = handClock();
+  let nowMs = 1_767_225_600_000;
+  const told: [code: string, fields: LogFields][] = [];
+  const observer: Observer = {
+    ...SILENT,
+    log: (_level, code, _message, fields = {}) => void told.push([code, fields]),
+  };
+  const clock = { ...hand.clock, nowMs: () => nowMs };
+  const { notifier } = await notifierIn(temporaryFolder(t), channel, clock, 'all', observer);
+  notifier.take(paused(1));
+  await settled(t, () => channel.taken.length === 1);
+  nowMs += 60_000;
+  channel.fail = 30;
+  for (let tries = 1; tries <= 30; tries += 1) {
+    notifier.take(paused(1 + tries));
+    await settled(t, () => hand.delays.length === tries);
+    nowMs += 300_000;
+    hand.fire();
+  }
+  await settled(t, () => channel.taken.length === 31);
+  t.deepEqual(
+    told.map(([code, { waiting }]) => [code, waiting]),
+    [
+      ['NOTIFY_FAILED', 1],
+      ['NOTIFY_FAILED', 13],
+      ['NOTIFY_FAILED', 25],
+      ['NOTIFY_RECOVERED', undefined],
+    ],
+  );
+  t.is(told[1]?.[1]['lastDelivered'], '2026-01-01T00:00:00.000Z');
+  t.is(told[1]?.[1]['failingSince'], '2026-01-01T00:01:00.000Z');
+  await notifier.close();
 });

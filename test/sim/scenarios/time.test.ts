@@ -72,3 +72,21 @@ test('a node whose clock is an hour fast, or slow, forges nothing while its peer
     await scenario.meet();
   }
 });
+
+test('of three nodes the one with the wrong clock is told so, and no other; of two, both are told that one is wrong', async (t) => {
+  const network = { delegates: 12, activeDelegates: 12 };
+  for (const [nodes, codes] of [
+    [3, ['PEER_CLOCK_OFF', 'PEER_CLOCK_OFF', 'CLOCK_OFFSET']],
+    [2, ['CLOCKS_DIFFER', 'CLOCKS_DIFFER']],
+  ] as const) {
+    const scenario = await Scenario.begin({ nodes, network });
+    await scenario.slots(10);
+    scenario.node(nodes - 1).skewMs = 30_000;
+    await scenario.slots(60);
+    const told = codes.map((_, index) => {
+      const lines = scenario.world.lines.filter(({ node, code }) => node === index && /CLOCK/.test(code));
+      return [...new Set(lines.map(({ code }) => code))].join(' ');
+    });
+    t.deepEqual(told, codes);
+  }
+});

@@ -31,7 +31,13 @@ test('a file in the place of the folder or above it, and a link to nowhere, are 
   symlinkSync(join(folder, 'nowhere'), join(folder, 'link'));
   t.throws(() => makeFolder(join(folder, 'file')), { code: 'EEXIST' });
   t.throws(() => makeFolder(join(folder, 'file', 'deep')), { code: 'ENOTDIR' });
-  t.throws(() => makeFolder(join(folder, 'link')), { code: 'EEXIST' });
+  const link = join(folder, 'link');
+  const leadsNowhere = 'is a link that leads to nothing, or to itself: remove it, or choose another place';
+  t.is(t.throws(() => makeFolder(link), { code: 'FOLDER_IMPOSSIBLE' }).message, `${link} ${leadsNowhere}`);
+  const own = join(folder, 'own');
+  symlinkSync('own', own);
+  for (const place of [own, join(own, 'deep')])
+    t.is(t.throws(() => makeFolder(place), { code: 'FOLDER_IMPOSSIBLE' }).message, `${own} ${leadsNowhere}`);
 });
 
 test('where the system makes no folders, that is said at once', (t) => {

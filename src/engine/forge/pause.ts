@@ -1,0 +1,86 @@
+/** What keeps all delegates of this node from forging at present, and since when; told when somebody asks. */
+
+import type { Clock } from '../../ports/clock.ts';
+import type { ForgingPause } from '../../ports/node-api.ts';
+import type { Observer } from '../../ports/observer.ts';
+import { momentMs } from '../../protocol/slots.ts';
+import type { Chain } from '../chain.ts';
+import type { Obstacle } from '../disk-watch.ts';
+
+export interface PauseDependencies {
+  readonly chain: Pick<Chain, 'rules' | 'tip'>;
+  /** What slots are reckoned by. */
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly obstacle: () => Obstacle | undefined;
+  readonly observer: Observer;
+}
+
+/** Blocks are forged at the start of a slot, by clocks that differ a little, and clocks are stepped by a little. */
+const BEHIND_MS_MIN = 2000;
+const SET_IT = 'set it right (timedatectl set-ntp true)';
+
+export class Pause {
+  readonly #dependencies: PauseDependencies;
+  #since: { readonly kind: string; readonly sinceMs: number } | undefined;
+  #behindSinceMs: number | undefined;
+
+  constructor(dependencies: PauseDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * To be called every second or so, so that it is known since when something is in the way.
+   *
+   * @param hasDelegates whether there is anything to pause
+   */
+  look(hasDelegates: boolean): void {
+    this.#tellClock();
+    if (hasDelegates) this.now();
+  }
+
+  now(): ForgingPause | undefined {
+    const obstacle = this.#clockObstacle() ?? this.#dependencies.obstacle();
+    if (obstacle === undefined) {
+      this.#since = undefined;
+      return undefined;
+    }
+    const { reason, cause, writesFailSinceMs } = obstacle;
+    // The figures in a reason change while it stays the same one.
+    const kind = cause ?? reason.replace(/\d+/g, '');
+    if (this.#since?.kind !== kind) this.#since = { kind, sinceMs: this.#dependencies.clock.nowMs() };
+    const sinceMs = writesFailSinceMs ?? this.#since.sinceMs;
+    return { reason, sinceMs, ...(cause === undefined ? {} : { cause }) };
+  }
+
+  /** How long it is until the newest block's slot begins by this clock; below 0 once it has begun. */
+  #behindMs(): number {
+    const { chain, clock } = this.#dependencies;
+    return momentMs(chain.tip.header.timestamp, chain.rules.params) - clock.nowMs();
+  }
+
+  /** Blocks of the future are refused, so the newest one lies there only where the clock was set back. */
+  #clockObstacle(): Obstacle | undefined {
+    if (this.#behindMs() < BEHIND_MS_MIN) return undefined;
+    const seconds = Math.ceil(this.#behindMs() / 1000);
+    const reason = `the clock shows a time ${seconds} s before the newest block: it was set back, or was fast before: ${SET_IT}`;
+    return { reason, cause: 'CLOCK_BEHIND_TIP' };
+  }
+
+  #tellClock(): void {
+    const { chain, clock, observer } = this.#dependencies;
+    const obstacle = this.#clockObstacle();
+    const { height, timestamp } = chain.tip.header;
+    if (obstacle !== undefined && this.#behindSinceMs === undefined) {
+      this.#behindSinceMs = clock.nowMs();
+      const blockTime = new Date(momentMs(timestamp, chain.rules.params)).toISOString();
+      const message =
+        'the clock is behind the newest block: nothing is forged and no new block taken until it is right';
+      observer.log('warn', 'CLOCK_BEHIND_TIP', message, { height, blockTime, reason: obstacle.reason });
+    } else if (this.#behindSinceMs !== undefined && this.#behindMs() <= 0) {
+      this.#behindSinceMs = undefined;
+      observer.log('info', 'CLOCK_REACHED_TIP', 'the clock has reached the newest block again: the node goes on', {
+        height,
+      });
+    }
+  }
+}

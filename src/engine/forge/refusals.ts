@@ -1,0 +1,93 @@
+/**
+ * Why slots of ours were not used. It is told when the slot is over: until then the slot may yet be used, and a node must not
+ * call a slot missed and forge in it a second later.
+ */
+
+import { hexOf } from '../../primitives/bytes.ts';
+import type { Observer } from '../../ports/observer.ts';
+import { slotAt } from '../../protocol/slots.ts';
+import type { KeyPair } from '../../protocol/types.ts';
+import type { Chain } from '../chain.ts';
+import { isOrderCertain } from '../slot-turns.ts';
+
+/** A slot that is ours by the order that is known here. */
+export interface Turn {
+  readonly slot: number;
+  readonly keyPair: KeyPair;
+}
+
+interface Refusal {
+  readonly slot: number;
+  readonly code: string;
+  readonly level: 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface RefusalsDependencies {
+  readonly chain: Pick<Chain, 'rules' | 'tip' | 'currentSlot'>;
+  readonly observer: Observer;
+}
+
+export class Refusals {
+  readonly #dependencies: RefusalsDependencies;
+  #pending: Refusal | undefined;
+  /** Last slot of which something was said, so that it is said once. */
+  #toldSlot = -1;
+
+  constructor(dependencies: RefusalsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** The first reason of a slot stands: what keeps us from it later may follow from that. */
+  note({ slot, keyPair }: Turn, code: string, message: string, fields: Readonly<Record<string, unknown>>): void {
+    if (slot === this.#toldSlot || slot === this.#pending?.slot) return;
+    const { chain } = this.#dependencies;
+    const { header } = chain.tip;
+    const height = header.height + 1;
+    const isOurs = isOrderCertain(header, slot, chain.rules.params);
+    const order = isOurs ? {} : { orderOfHeight: height };
+    this.#pending = {
+      slot,
+      code,
+      level: code === 'FORGING_NOT_BEGUN' ? 'info' : 'warn',
+      message: isOurs ? message : `${message}, by an order that may be out of date`,
+      fields: { height, delegate: hexOf(keyPair.publicKey), ...order, ...fields },
+    };
+  }
+
+  /** What failed in the present slot is told at once: it happened, whatever becomes of the slot. */
+  tellFailure(code: string, fields: Readonly<Record<string, unknown>>): void {
+    const slot = this.#dependencies.chain.currentSlot();
+    this.#tell({ slot, code, level: 'error', message: 'could not forge', fields });
+  }
+
+  /** The slot was used after all. */
+  drop(): void {
+    this.#pending = undefined;
+  }
+
+  /** Tells of a slot that is over. */
+  look(): void {
+    if (this.#pending !== undefined && this.#pending.slot !== this.#dependencies.chain.currentSlot())
+      this.tellPending();
+  }
+
+  /** A slot that another delegate has used was none of ours. */
+  tellPending(): void {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    if (pending === undefined) return;
+    const { rules, tip } = this.#dependencies.chain;
+    const { timestamp, generatorPublicKey } = tip.header;
+    const isOthers = generatorPublicKey !== pending.fields['delegate'];
+    if (slotAt(timestamp, rules.params) !== pending.slot || !isOthers) this.#tell(pending);
+  }
+
+  #tell({ slot, level, code, message, fields }: Refusal): void {
+    if (slot === this.#toldSlot) return;
+    this.#toldSlot = slot;
+    if (this.#pending?.slot === slot) this.#pending = undefined;
+    this.#dependencies.observer.log(level, code, message, { slot, ...fields });
+  }
+}

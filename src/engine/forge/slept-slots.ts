@@ -1,0 +1,75 @@
+/** Slots of ours that passed while nobody looked: the machine slept, other work kept us from looking, or the clock was set. */
+
+import type { Observer } from '../../ports/observer.ts';
+import { firstHeightOf, ownerOfSlot, roundOf } from '../../protocol/rounds.ts';
+import { slotAt } from '../../protocol/slots.ts';
+import type { PublicKey } from '../../protocol/types.ts';
+import type { Chain } from '../chain.ts';
+import { causeOf, isSetPast, type Passage } from './clock-watch.ts';
+
+export interface SleptSlotsDependencies {
+  readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot'>;
+  readonly isEnabled: (publicKey: PublicKey) => boolean;
+  readonly observer: Observer;
+}
+
+export class SleptSlots {
+  readonly #dependencies: SleptSlotsDependencies;
+  /** Slot of the last look at whether one is ours; -1 before the first. */
+  #lookedSlot = -1;
+
+  constructor(dependencies: SleptSlotsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Takes note of a look after which nothing is to be told: slots are left empty on purpose. */
+  pass(): void {
+    this.#lookedSlot = this.#dependencies.chain.currentSlot();
+  }
+
+  /** Says which slots passed since the last look. Refused ones were told in their time. */
+  look(passage: Passage | undefined): void {
+    const { chain, isEnabled, observer } = this.#dependencies;
+    const { rules, state, tip } = chain;
+    const slot = chain.currentSlot();
+    const first = Math.max(this.#lookedSlot + 1, slot - rules.params.activeDelegates);
+    const isFirstLook = this.#lookedSlot < 0;
+    this.#lookedSlot = slot;
+    if (isFirstLook || first >= slot) return;
+    const forgers = rules.forgers(state, tip.header.height + 1);
+    // What others forged meanwhile may be here already; of an earlier round it would show another order than the present.
+    const { filled, orderSince } = this.#slotsSince(first);
+    const reason = passage && causeOf(passage);
+    const [code, message] =
+      passage !== undefined && isSetPast(passage)
+        ? (['FORGING_SLOT_SKIPPED', 'the clock was set past a slot of ours'] as const)
+        : (['FORGING_SLOT_SLEPT', 'a slot of ours passed while the node was busy or asleep'] as const);
+    for (let slept = Math.max(first, orderSince); slept < slot; slept += 1) {
+      const delegate = ownerOfSlot(forgers, slept, rules.params);
+      if (delegate === undefined || !isEnabled(delegate) || filled.has(slept)) continue;
+      const height = tip.header.height + 1;
+      observer.log('warn', code, message, {
+        slot: slept,
+        delegate,
+        height,
+        ...(reason === undefined ? {} : { reason }),
+      });
+    }
+  }
+
+  /** Slots from `first` on that the chain has blocks for, and the one from which on the present order of forgers holds. */
+  #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
+    const { rules, state, tip } = this.#dependencies.chain;
+    const filled = new Set<number>();
+    const firstOfRound = firstHeightOf(roundOf(tip.header.height + 1, rules.params), rules.params);
+    let orderSince = first;
+    for (let height = tip.header.height; height >= 1; height -= 1) {
+      const header = state.header(height);
+      const slot = header === undefined ? -1 : slotAt(header.timestamp, rules.params);
+      if (height < firstOfRound) orderSince = Math.max(orderSince, slot + 1);
+      if (slot < first || height < firstOfRound) break;
+      filled.add(slot);
+    }
+    return { filled, orderSince };
+  }
+}

@@ -1,0 +1,71 @@
+/** What the differences of clocks tell, and what they do not. */
+
+import test from 'ava';
+import { ClockWatch } from '../../../src/engine/forge/clock-watch.ts';
+import { SILENT, type Observer } from '../../../src/ports/observer.ts';
+import { systemTimes } from '../../../src/node/system.ts';
+
+/** Clocks that are moved by hand, and of which each reading may take a while. */
+function watched() {
+  const now = { wallMs: 1_000_000, runMs: 0, bootMs: 0 };
+  let stopMs = 0;
+  const told: string[] = [];
+  const observer: Observer = { ...SILENT, log: (_level, code) => void told.push(code) };
+  const pass = (ms: number): void => {
+    now.wallMs += ms;
+    now.runMs += ms;
+    now.bootMs += ms;
+  };
+  const watch = new ClockWatch({
+    clock: {
+      nowMs: () => {
+        const read = now.wallMs;
+        pass(stopMs);
+        stopMs = 0;
+        return read;
+      },
+    },
+    times: { runMs: () => now.runMs, bootMs: () => now.bootMs, processorMs: () => 0 },
+    observer,
+  });
+  return { watch, now, told, pass, stopInNextReading: (ms: number) => (stopMs = ms) };
+}
+
+test('a process that is stopped between two readings does not call the clock set', (t) => {
+  const { watch, told, pass, stopInNextReading } = watched();
+  watch.look();
+  pass(1000);
+  stopInNextReading(60_000);
+  t.like(watch.look(), { ranMs: 61_000, sleptMs: 0, setMs: 0 });
+  pass(1000);
+  t.like(watch.look(), { ranMs: 1000, sleptMs: 0, setMs: 0 });
+  t.deepEqual(told, []);
+});
+
+test('a clock that is set while the machine sleeps is told apart from the sleep', (t) => {
+  const { watch, now, told, pass } = watched();
+  watch.look();
+  pass(1000);
+  now.wallMs += 600_000 - 5000;
+  now.bootMs += 600_000;
+  t.deepEqual(watch.look(), { ranMs: 1000, processorMs: 0, sleptMs: 600_000, setMs: -5000 });
+  t.deepEqual(told, ['MACHINE_SLEPT', 'CLOCK_SET']);
+});
+
+test('the clocks of the machine go on alike while it runs', async (t) => {
+  const before = systemTimes.runMs();
+  const bootBefore = systemTimes.bootMs();
+  const between = systemTimes.runMs();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const after = systemTimes.runMs();
+  const bootAfter = systemTimes.bootMs();
+  const end = systemTimes.runMs();
+  if (bootBefore === undefined || bootAfter === undefined) {
+    t.not(process.platform, 'linux');
+    return;
+  }
+  // It is told in hundredths of a second.
+  const passedMs = bootAfter - bootBefore;
+  t.true(passedMs >= after - between - 20 && passedMs <= end - before + 20, `${passedMs}`);
+  t.true(systemTimes.processorMs() > 0);
+});

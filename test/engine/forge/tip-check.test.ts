@@ -1,0 +1,63 @@
+/** What a node says of a tip that nothing has shown to be the network's: the safe remedy first, the dangerous one at last. */
+
+import test from 'ava';
+import { TipCheck, type Witnesses } from '../../../src/engine/forge/tip-check.ts';
+import { NO_JOURNAL } from '../../support/no-journal.ts';
+import { ChainMaker } from '../../support/chain-maker.ts';
+
+const NOBODY: Witnesses = { tips: [], named: 0, namedHeard: 0, areExpected: true };
+
+/** A node after a start, whose delegate signed so many blocks beyond its tip. */
+function node(witnesses: Witnesses, signedBeyond: number) {
+  const maker = new ChainMaker();
+  maker.forge();
+  maker.forge();
+  const { rules, tip } = maker;
+  const { epochMs, activeDelegates, blockTimeS } = rules.params;
+  const now = { s: tip.timestamp + 600 };
+  const [publicKey = ''] = rules.forgers(maker.state, tip.height + 1);
+  const last = { ...tip, blockId: '1', height: tip.height + signedBeyond, maxHeightPreviouslyForged: 0 };
+  const chain = {
+    ...{ rules, state: maker.state, tip: { header: tip }, listen: () => undefined, nowS: () => now.s },
+    currentSlot: () => Math.floor(now.s / blockTimeS),
+  };
+  const tipCheck = new TipCheck({
+    chain: chain as unknown as ConstructorParameters<typeof TipCheck>[0]['chain'],
+    journal: { ...NO_JOURNAL, last: (key) => (signedBeyond > 0 && key === publicKey ? last : undefined) },
+    clock: { nowMs: () => epochMs + now.s * 1000 },
+    isEnabled: (key) => key === publicKey,
+    witnesses: () => witnesses,
+  });
+  const waitARound = (): void => {
+    for (let second = 0; second <= (activeDelegates + 1) * blockTimeS; second += 1) {
+      now.s += 1;
+      tipCheck.tick();
+    }
+  };
+  return { tipCheck, waitARound };
+}
+
+for (const [what, witnesses, signedBeyond, safe] of [
+  ['without a peer', NOBODY, 0, /see `bloomery peers` and connect one/],
+  [
+    'that has lost blocks',
+    { ...NOBODY, tips: [{ height: 2, maxHeightPrevoted: 0 }] },
+    5,
+    /from peers, or from a newer backup/,
+  ],
+] as const) {
+  test(`a node ${what} names what is safe first, and the flag that is not when a round is over`, (t) => {
+    const { tipCheck, waitARound } = node(witnesses, signedBeyond);
+    const reason = tipCheck.doubt()?.reason ?? '';
+    t.regex(reason, safe);
+    t.notRegex(reason, /risk-double-forging/);
+    waitARound();
+    t.regex(tipCheck.doubt()?.reason ?? '', new RegExp(`${safe.source}; if .*--risk-double-forging`));
+  });
+}
+
+test('a node that has lost blocks and knows of peers is not told of the flag before it has heard them', (t) => {
+  const { tipCheck, waitARound } = node(NOBODY, 5);
+  waitARound();
+  t.regex(tipCheck.doubt()?.reason ?? '', /newer backup$/);
+});
