@@ -5,7 +5,8 @@
  * `--long` imports 10,000 and 100,000 blocks (some minutes), `--import` measures nothing else, `--http` the HTTP interface,
  * `--readers` a node that forges beside readers of its events, `--slots` how soon blocks come in their slots. `--start`
  * measures how soon a devnet forges and a node of the test kit is ready, 20 times (`--runs N`); with a folder after it
- * (`--start DIR`) the devnet of the build there as well, in turns, and the ratio.
+ * (`--start DIR`) the devnet of the build there as well, in turns, and the ratio. `--fork [N]` measures how soon a devnet forges that
+ * begins from a chain of a million accounts, or of N.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -17,6 +18,7 @@ import { createInlineVerifier, createVerifierPool } from '../../src/workers/veri
 import { applyChain, figure, makeChain, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
 import { measureDevnet } from './devnet.ts';
 import { measureDevnetStart, type StartFigures } from './devnet-start.ts';
+import { makeForkSource } from './fork-source.ts';
 import { measureEventReaders } from './event-readers.ts';
 import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
@@ -29,6 +31,8 @@ const EVENT_READERS = 1000;
 const READER_BLOCKS = 20;
 const SLOTS = 1000;
 const START_RUNS = 20;
+const FORK_RUNS = 3;
+const FORKED_ACCOUNTS = 1_000_000;
 /** Room for every answer of a run, so that none is computed twice and none is remembered from another run. */
 const ANSWERS_MAX = 100_000;
 
@@ -56,6 +60,11 @@ if (process.argv.includes('--readers')) {
 
 if (process.argv.includes('--slots')) {
   await benchSlots();
+  process.exit();
+}
+
+if (process.argv.includes('--fork')) {
+  await benchFork();
   process.exit();
 }
 
@@ -160,6 +169,35 @@ async function benchStart(): Promise<void> {
       figure(median / (own?.median ?? 1), 2),
     ]),
   ]);
+}
+
+async function benchFork(): Promise<void> {
+  const accounts = Number(process.argv[process.argv.indexOf('--fork') + 1] ?? FORKED_ACCOUNTS);
+  const source = await makeForkSource(Number.isInteger(accounts) ? accounts : FORKED_ACCOUNTS);
+  try {
+    const rows: string[][] = [];
+    for (const nodes of [1, 2, 4]) {
+      const all: StartFigures[] = [];
+      const args = ['--fork', source.dataDirectory, '--network', source.network];
+      for (let run = 0; run < FORK_RUNS; run += 1)
+        all.push(await measureDevnetStart(packageDirectory(), { nodes, args, height: source.height + 1 }));
+      const seconds = all.map((each) => each.seconds).sort((a, b) => a - b);
+      const processor = middle(all.map((each) => each.processorSeconds).sort((a, b) => a - b));
+      rows.push([
+        `${nodes}`,
+        `${figure(middle(seconds), 2)} s`,
+        `${figure(seconds.at(-1) ?? 0, 2)} s`,
+        `${figure(processor, 2)} s`,
+      ]);
+    }
+    const megabytes = Math.round(source.bytes / 1e6);
+    printTable(
+      `From bloomery devnet --fork to a new block, ${source.accounts} accounts, ${megabytes} MB, ${FORK_RUNS} runs`,
+      [['nodes', 'median', 'longest', 'processor time, median'], ...rows],
+    );
+  } finally {
+    source.dispose();
+  }
 }
 
 async function benchKit(runs: number): Promise<void> {

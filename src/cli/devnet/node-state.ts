@@ -48,10 +48,13 @@ export function readPool(directory: string): readonly JsonObject[] {
 /**
  * Puts the state of a snapshot in the place of that of a node that is closed. A file that the snapshot lacks is removed: the
  * node begins with the genesis block and gets the rest from the others.
+ *
+ * @param options `withJournal: false` for another node than the one whose state it was: it signed none of it
  */
-export function putBackState(directory: string, dataDirectory: string): void {
+export function putBackState(directory: string, dataDirectory: string, { withJournal = true } = {}): void {
   makeFolder(chainDirectory({ dataDirectory }));
   for (const [name, file] of filesOf(dataDirectory)) {
+    if (name === JOURNAL_FILE && !withJournal) continue;
     const kept = join(directory, name);
     if (!existsSync(kept)) {
       rmSync(file, { force: true });
