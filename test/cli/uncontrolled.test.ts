@@ -64,7 +64,11 @@ test('the programs that are shipped keep that apart, too', (t) => {
     loaded.filter((name) => name.startsWith('src/cli/devnet/') || name === 'src/node/movable-clock.ts'),
     [],
   );
-  const agent = sourcesOf(loadedBy(resolve(bundle, 'agent-program.js')));
+  // It is one file, whose map tells the sources.
+  const { sources } = JSON.parse(readFileSync(resolve(bundle, 'agent-program.js.map'), 'utf8')) as {
+    sources: string[];
+  };
+  const agent = sources.map((source) => source.replace(/^.*\/(src\/.*)$/, '$1'));
   for (const name of ['node/movable-clock', 'cli/devnet/faulty-transport', 'cli/devnet/fork/stand-in'].map(
     (each) => `src/${each}.ts`,
   )) {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bloomeryHome, type Network } from '../../config/network.ts';
 import { systemClock } from '../../node/system.ts';
-import { prepareFork, type ForkFacts } from '../devnet/fork/prepare.ts';
-import { forkSourceOf, underNewIdentifier, type ForkSource } from '../devnet/fork/source.ts';
+import type { ForkFacts } from '../devnet/fork/prepare.ts';
+import type { ForkSource } from '../devnet/fork/source.ts';
 import {
   checkDevnetFolder,
   checkForkFolder,
@@ -53,6 +53,8 @@ interface Choice {
 
 async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { readonly source: ForkSource }> {
   if (flags.delegates !== undefined) throw usageError('--delegates: a fork has the delegates of its chain');
+  // Reading chains takes much that a devnet of its own does without.
+  const { forkSourceOf, underNewIdentifier } = await import('../devnet/fork/source.ts');
   const source = await forkSourceOf(path, flags.network);
   const pace = paceOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);
   if (flags.newNetworkId !== true) {
@@ -136,6 +138,7 @@ async function forkInto(
   if (earlier !== undefined) return earlier;
   const dataDirectories = nodes.map((node) => join(node.directory, network.name));
   try {
+    const { prepareFork } = await import('../devnet/fork/prepare.ts');
     // What an earlier run left that did not come so far as to write its facts.
     wipeDevnetFolder(directory);
     const facts = await prepareFork({ source, network, dataDirectories });

@@ -4,7 +4,7 @@ import { constants, copyFileSync, existsSync, readFileSync, renameSync, rmSync, 
 import { join } from 'node:path';
 import type { TransactionPool } from '../../engine/pool/pool.ts';
 import { journalFileOf } from '../../node/journal-file.ts';
-import { chainDirectory } from '../../node/chain-tool.ts';
+import { chainDirectory } from '../../node/chain-directory.ts';
 import { POOL_STATES } from '../../engine/pool/queues.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { JsonObject } from '../../protocol/types.ts';
