@@ -16,6 +16,8 @@ export function addDevnetCommands(program: Command): void {
   const devnet = command(program, 'devnet', 'run a private network of several nodes on this machine')
     .option('--nodes <count>', 'number of nodes', integerFrom(1, 32), 4)
     .option('--network <name|dir>', 'network to run, made by bloomery genesis create (default: a packaged devnet)')
+    .option('--fork <dir|file>', 'begin from the chain in a data folder, or from a snapshot; neither is changed')
+    .option('--new-network-id', 'with --fork: under another network identifier (generation 3)')
     .option('--delegates <count>', 'delegates of the packaged devnet, 101 unless given', integerFrom(1, 101))
     .option('--block-time <seconds>', "time between blocks, from 0.2 (default: the network's, 2)", blockTime)
     .addOption(

@@ -7,6 +7,9 @@ import type { RestartMode } from './devnet/restart-policy.ts';
 export interface DevnetFlags {
   readonly network?: string;
   readonly delegates?: number;
+  /** Data folder or snapshot of the chain that the devnet begins from. */
+  readonly fork?: string;
+  readonly newNetworkId?: true;
   readonly nodes: number;
   readonly blockTime?: number;
   readonly generation: Generation;

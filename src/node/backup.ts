@@ -114,6 +114,8 @@ export async function createSnapshot(place: ChainPlace, file: string): Promise<C
 export interface RestoreOptions {
   /** Digest of the state at the snapshot's tip, from a node that is trusted: then the blocks are not gone through again. */
   readonly trustedDigest?: string;
+  /** Whether the file is taken at its word, as for a devnet: its state must be the one that it tells of, and no block is gone through. */
+  readonly isTrusted?: boolean;
   readonly onProgress?: (height: number, tipHeight: number) => void;
 }
 
@@ -145,6 +147,34 @@ export async function restoreSnapshot(
     const why = isMissing ? 'there is no such file: correct its path' : messageOf(error);
     throw new ProtocolError('SNAPSHOT_REFUSED', { file, why }, `${file} is refused: ${why}`, { cause: error });
   });
+}
+
+/**
+ * What a snapshot says of itself.
+ *
+ * @throws ProtocolError `SNAPSHOT_REFUSED` for a file that is none
+ */
+export async function readSnapshotManifest(file: string): Promise<{ readonly network: string }> {
+  const unpacked = createGunzip({ chunkSize: MANIFEST_BYTES_MAX });
+  const source = createReadStream(file, { highWaterMark: MANIFEST_BYTES_MAX });
+  const read = pipeline(source, unpacked);
+  read.catch(() => undefined);
+  try {
+    let head = '';
+    for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+      head += chunk.toString('latin1');
+      if (head.includes('\n') || head.length > MANIFEST_BYTES_MAX) break;
+    }
+    const { network } = parsedManifest(head.split('\n', 1)[0] ?? '');
+    if (typeof network !== 'string') throw new Error('it does not name its network');
+    return { network };
+  } catch (error) {
+    const why = messageOf(error);
+    throw new ProtocolError('SNAPSHOT_REFUSED', { file, why }, `${file} is refused: ${why}`, { cause: error });
+  } finally {
+    source.destroy();
+    unpacked.destroy();
+  }
 }
 
 async function unpack(file: string, draft: ChainPlace): Promise<Manifest> {
@@ -181,7 +211,7 @@ async function* rest(first: Buffer, chunks: AsyncIterator<Buffer>): AsyncIterabl
   for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
 }
 
-function manifestOf(line: string, network: Pick<Network, 'name' | 'params'>): Manifest {
+function parsedManifest(line: string): Partial<Manifest> {
   let manifest: Partial<Manifest> | null;
   try {
     manifest = JSON.parse(line) as Partial<Manifest> | null;
@@ -189,6 +219,11 @@ function manifestOf(line: string, network: Pick<Network, 'name' | 'params'>): Ma
     manifest = null;
   }
   if (manifest?.format !== FORMAT) throw new Error('it does not begin as a snapshot does');
+  return manifest;
+}
+
+function manifestOf(line: string, network: Pick<Network, 'name' | 'params'>): Manifest {
+  const manifest = parsedManifest(line);
   if (manifest.nethash !== network.params.nethash) throw new Error(`it is of another network (${manifest.network})`);
   if (manifest.layout === undefined || !isLayoutRead(manifest.layout)) {
     const layouts = `layouts ${FIRST_LAYOUT_READ} to ${LAYOUT_VERSION}`;
@@ -199,7 +234,7 @@ function manifestOf(line: string, network: Pick<Network, 'name' | 'params'>): Ma
 
 /** @throws Error with what is wrong */
 async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOptions): Promise<CopiedChain> {
-  const { trustedDigest, onProgress } = options;
+  const { trustedDigest = options.isTrusted === true ? manifest.digest : undefined, onProgress } = options;
   const restored = await describe(draft);
   for (const member of ['height', 'blockId', 'digest'] as const) {
     if (restored[member] !== manifest[member])

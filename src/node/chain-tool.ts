@@ -15,8 +15,11 @@ import type { Block } from '../protocol/types.ts';
 import type { StoredChain } from '../store/chain/chain-store.ts';
 import { openChainSnapshot, openChainStore } from '../store/chain/open.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
+import { chainDirectory } from './chain-directory.ts';
 import { beginDraft } from './drafts.ts';
 import { systemClock } from './system.ts';
+
+export { chainDirectory };
 
 /** Signature answers remembered: those of all blocks that are under way. */
 const SIGNATURE_ANSWERS_MAX = 50_000;
@@ -34,11 +37,6 @@ export interface OpenChain {
   readonly rules: Rules;
   readonly genesis: Block;
   close(): Promise<void>;
-}
-
-/** Where a node keeps the chain. */
-export function chainDirectory({ dataDirectory }: Pick<ChainPlace, 'dataDirectory'>): string {
-  return join(dataDirectory, 'chain');
 }
 
 /**

@@ -26,11 +26,19 @@ const TIMES: HousekeepingTimes = {
   expirePool: '0,30 * * * * *',
 };
 
-/** Starts all jobs. A job that throws is logged and runs again at its next time. */
+/** To reckon the first times takes a twentieth of the processor time of a start, which has other things to do. */
+const BEGINS_AFTER_MS = 5_000;
+
+export interface HousekeepingOptions {
+  readonly times?: HousekeepingTimes;
+  readonly beginsAfterMs?: number;
+}
+
+/** Runs the jobs from some seconds on. A job that throws is logged and runs again at its next time. */
 export function startHousekeeping(
   jobs: HousekeepingJobs,
   observer: Observer,
-  times: HousekeepingTimes = TIMES,
+  { times = TIMES, beginsAfterMs = BEGINS_AFTER_MS }: HousekeepingOptions = {},
 ): Housekeeping {
   const room = observer.room('housekeeping');
   const start = (name: keyof HousekeepingJobs): ScheduledTask =>
@@ -45,9 +53,13 @@ export function startHousekeeping(
       },
       { name, timezone: 'UTC', noOverlap: true, suppressMissedWarning: true, unref: true },
     );
-  const tasks = [start('snapshotPeers'), start('expireBans'), start('expirePool')];
+  let tasks: readonly ScheduledTask[] = [];
+  const timer = setTimeout(() => {
+    tasks = [start('snapshotPeers'), start('expireBans'), start('expirePool')];
+  }, beginsAfterMs).unref();
   return {
     async stop() {
+      clearTimeout(timer);
       for (const task of tasks) await task.destroy();
     },
   };

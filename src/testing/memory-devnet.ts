@@ -14,6 +14,7 @@ import { createSigner } from '../protocol/sign.ts';
 import { epochTimeS } from '../protocol/slots.ts';
 import type { JsonObject } from '../protocol/types.ts';
 import { Hub } from './hub.ts';
+import { MemoryFaults } from './memory-faults.ts';
 import { MemoryNode, type NodeCopy } from './memory-node.ts';
 import { payloadOf } from './payload.ts';
 import type {
@@ -60,6 +61,7 @@ export class MemoryDevnet implements TestDevnet {
   readonly #timekeeper: Timekeeper;
   readonly #people: People;
   readonly #snapshots = new Map<string, Kept>();
+  readonly #faults = new MemoryFaults(() => this.#nodes);
   #groups: readonly (readonly number[])[] = [];
   /** Transactions on their way to other nodes. */
   #handing: Promise<unknown> = Promise.resolve();
@@ -217,7 +219,20 @@ export class MemoryDevnet implements TestDevnet {
     });
   }
 
+  delay(by: string | number, nodes?: readonly number[]): Promise<void> {
+    return this.#timekeeper.exclusively(async () => this.#faults.delay(by, nodes));
+  }
+
+  loss(share: string | number, nodes?: readonly number[]): Promise<void> {
+    return this.#timekeeper.exclusively(async () => this.#faults.lose(share, nodes));
+  }
+
+  skew(node: number, by: string | number): Promise<void> {
+    return this.#timekeeper.exclusively(async () => this.#faults.skew(node, by));
+  }
+
   async heal(): Promise<void> {
+    await this.#timekeeper.exclusively(() => this.#faults.heal());
     this.#groups = [];
     this.#hub.heal();
     const endMs = performance.now() + HEAL_MS_MAX;

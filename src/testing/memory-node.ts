@@ -94,6 +94,7 @@ export class MemoryNode implements AgentLink {
         transactionJournal: new MemoryTransactionJournal(),
       },
       transport: this.#options.hub.transport(this.#options.address),
+      wire: (over) => agent.wire(over),
       keepsConnections: true,
     };
     this.#running = await startNode({ network, dataDirectory: '', config: this.#config(), observer, control });

@@ -112,7 +112,22 @@ export interface TestDevnet {
   /** Cuts the network: nodes of different groups do not reach one another. Nodes in no group form one more. */
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
-   * Ends the partition and resolves when all nodes have the same tip. A slot is mined now and then meanwhile, because nodes
+   * What nodes send one another takes longer, one way: milliseconds, or `150ms`, `2s`. A link has the greater delay of its two nodes.
+   * `mine` and `mine: 'instant'` hand blocks on at once all the same.
+   *
+   * @param nodes on whose links; all unless given
+   */
+  delay(by: string | number, nodes?: readonly number[]): Promise<void>;
+  /**
+   * Each message between nodes is lost with that chance: a share from 0 to 1, or `5%`.
+   *
+   * @param nodes on whose links; all unless given
+   */
+  loss(share: string | number, nodes?: readonly number[]): Promise<void>;
+  /** The clock of a node is that much ahead of the devnet's: milliseconds, or `+3s`; less than 0, or `-3s`, is behind. */
+  skew(node: number, by: string | number): Promise<void>;
+  /**
+   * Ends partition, delays, losses and skewed clocks, and resolves when all nodes have the same tip. A slot is mined now and then meanwhile, because nodes
    * hear of a better chain by its blocks.
    */
   heal(): Promise<void>;

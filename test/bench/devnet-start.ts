@@ -21,16 +21,27 @@ export interface StartFigures {
   readonly processorSeconds: number;
 }
 
+export interface StartOptions {
+  /** Flags of `bloomery devnet`. */
+  readonly args?: readonly string[];
+  /** Of the block that is waited for; 2 unless given. */
+  readonly height?: number;
+  readonly nodes?: number;
+}
+
 /** @param root folder of the package whose devnet is started, built */
-export async function measureDevnetStart(root: string): Promise<StartFigures> {
+export async function measureDevnetStart(root: string, options: StartOptions = {}): Promise<StartFigures> {
+  const { args = [], height = 2, nodes = NODES } = options;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-bench-start-'));
-  const { http, ws } = await freePortRanges(NODES);
+  const { http, ws } = await freePortRanges(nodes);
   const startedMs = performance.now();
-  const flags = ['--data-dir', directory, '--http-port', `${http}`, '--ws-port', `${ws}`];
-  const supervisor = spawn(process.execPath, [join(root, 'bin/bloomery.js'), 'devnet', ...flags], { stdio: 'ignore' });
+  const flags = ['--data-dir', directory, '--http-port', `${http}`, '--ws-port', `${ws}`, '--nodes', `${nodes}`];
+  const supervisor = spawn(process.execPath, [join(root, 'bin/bloomery.js'), 'devnet', ...flags, ...args], {
+    stdio: 'ignore',
+  });
   const ended = new Promise((resolve) => supervisor.once('exit', resolve));
   try {
-    for (let node = 0; node < NODES; node += 1) await forged(http + node, startedMs + DEADLINE_MS);
+    for (let node = 0; node < nodes; node += 1) await forged(http + node, height, startedMs + DEADLINE_MS);
     const seconds = (performance.now() - startedMs) / 1000;
     return { seconds, processorSeconds: processorSecondsOf(supervisor.pid ?? 0) };
   } finally {
@@ -40,12 +51,12 @@ export async function measureDevnetStart(root: string): Promise<StartFigures> {
   }
 }
 
-async function forged(port: number, deadlineMs: number): Promise<void> {
+async function forged(port: number, height: number, deadlineMs: number): Promise<void> {
   while (performance.now() < deadlineMs) {
-    const height = await fetch(`http://127.0.0.1:${port}/api/node/status`)
+    const reached = await fetch(`http://127.0.0.1:${port}/api/node/status`)
       .then(async (response) => ((await response.json()) as { data: { height: number } }).data.height)
       .catch(() => 0);
-    if (height >= 2) return;
+    if (reached >= height) return;
     await sleep(POLL_MS);
   }
   throw new Error(`the node on port ${port} has no forged block after ${DEADLINE_MS / 1000} s`);

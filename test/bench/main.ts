@@ -5,7 +5,9 @@
  * `--long` imports 10,000 and 100,000 blocks (some minutes), `--import` measures nothing else, `--http` the HTTP interface,
  * `--readers` a node that forges beside readers of its events, `--slots` how soon blocks come in their slots. `--start`
  * measures how soon a devnet forges and a node of the test kit is ready, 20 times (`--runs N`); with a folder after it
- * (`--start DIR`) the devnet of the build there as well, in turns, and the ratio.
+ * (`--start DIR`) the devnet of the build there as well, in turns, and the ratio. `--fork [N]` measures how soon a devnet forges that
+ * begins from a chain of a million accounts, or of N. `--cycles [N] [--height H]` puts four nodes back to a snapshot a thousand times, or
+ * N times.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -17,10 +19,12 @@ import { createInlineVerifier, createVerifierPool } from '../../src/workers/veri
 import { applyChain, figure, makeChain, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
 import { measureDevnet } from './devnet.ts';
 import { measureDevnetStart, type StartFigures } from './devnet-start.ts';
+import { makeForkSource } from './fork-source.ts';
 import { measureEventReaders } from './event-readers.ts';
 import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
 import { measureKitStart, type KitFigures } from './kit-start.ts';
+import { runCycles } from './snapshot-cycles.ts';
 import { measureSlots } from './slots.ts';
 
 const FULL_BLOCKS = 600;
@@ -29,6 +33,10 @@ const EVENT_READERS = 1000;
 const READER_BLOCKS = 20;
 const SLOTS = 1000;
 const START_RUNS = 20;
+const FORK_RUNS = 3;
+const CYCLES = 1000;
+const CYCLE_HEIGHT = 500;
+const FORKED_ACCOUNTS = 1_000_000;
 /** Room for every answer of a run, so that none is computed twice and none is remembered from another run. */
 const ANSWERS_MAX = 100_000;
 
@@ -56,6 +64,16 @@ if (process.argv.includes('--readers')) {
 
 if (process.argv.includes('--slots')) {
   await benchSlots();
+  process.exit();
+}
+
+if (process.argv.includes('--cycles')) {
+  await benchCycles();
+  process.exit();
+}
+
+if (process.argv.includes('--fork')) {
+  await benchFork();
   process.exit();
 }
 
@@ -160,6 +178,61 @@ async function benchStart(): Promise<void> {
       figure(median / (own?.median ?? 1), 2),
     ]),
   ]);
+}
+
+async function benchCycles(): Promise<void> {
+  const cycles = numberAfter('--cycles', CYCLES);
+  const height = numberAfter('--height', CYCLE_HEIGHT);
+  const { early, late, ...figures } = await runCycles({ root: packageDirectory(), cycles, height });
+  const row = (name: string, all: readonly number[]) => [
+    name,
+    `${figure(middle(all))} ms`,
+    `${figure(all.at(-1) ?? 0)} ms`,
+  ];
+  printTable(`Snapshots of four nodes at height ${figures.height}: ${cycles} cycles, digests equal each time`, [
+    ['', 'median', 'longest'],
+    row('snapshot', figures.snapshotMs),
+    row('revert', figures.revertMs),
+  ]);
+  console.log(
+    `the greatest node: ${early.residentMb} MB and ${early.descriptors} descriptors after a tenth of the cycles, ` +
+      `${late.residentMb} MB and ${late.descriptors} at the end; no process is left`,
+  );
+}
+
+/** What a flag is given; what it is otherwise, where it stands alone or not at all. */
+function numberAfter(flag: string, otherwise: number): number {
+  const given = Number(process.argv[process.argv.indexOf(flag) + 1]);
+  return process.argv.includes(flag) && Number.isInteger(given) ? given : otherwise;
+}
+
+async function benchFork(): Promise<void> {
+  const source = await makeForkSource(numberAfter('--fork', FORKED_ACCOUNTS));
+  const runs = numberAfter('--runs', FORK_RUNS);
+  try {
+    const rows: string[][] = [];
+    for (const nodes of [1, 2, 4]) {
+      const all: StartFigures[] = [];
+      const args = ['--fork', source.dataDirectory, '--network', source.network];
+      for (let run = 0; run < runs; run += 1)
+        all.push(await measureDevnetStart(packageDirectory(), { nodes, args, height: source.height + 1 }));
+      const seconds = all.map((each) => each.seconds).sort((a, b) => a - b);
+      const processor = middle(all.map((each) => each.processorSeconds).sort((a, b) => a - b));
+      rows.push([
+        `${nodes}`,
+        `${figure(middle(seconds), 2)} s`,
+        `${figure(seconds.at(-1) ?? 0, 2)} s`,
+        `${figure(processor, 2)} s`,
+      ]);
+    }
+    const megabytes = Math.round(source.bytes / 1e6);
+    printTable(
+      `From bloomery devnet --fork to a new block, ${source.accounts} accounts, ${megabytes} MB, ${runs} runs`,
+      [['nodes', 'median', 'longest', 'processor time, median'], ...rows],
+    );
+  } finally {
+    source.dispose();
+  }
 }
 
 async function benchKit(runs: number): Promise<void> {

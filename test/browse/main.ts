@@ -1,27 +1,34 @@
 /**
  * `npm run browse -- [--out DIR] [--generation 2]`: opens the dashboard of a devnet of four in Chromium, clicks through all
- * of it on a desktop and on a phone, light and dark, and leaves screenshots. Fails at any error in the browser's console.
+ * of it on a desktop and on a phone, light and dark, and leaves screenshots. Fails at any error in the browser's console. Before that
+ * a page of its own uses `bloomery/client`; `--client` leaves it at that.
  */
 
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { browseClient } from './client-page.ts';
 import { browse } from './scenario.ts';
 
 const { values } = parseArgs({
   options: {
     out: { type: 'string' },
     generation: { type: 'string', default: '3' },
+    client: { type: 'boolean', default: false },
     chromium: { type: 'string', default: '/usr/bin/chromium' },
   },
 });
 
 const directory = values.out ?? mkdtempSync(join(tmpdir(), 'bloomery-browse-'));
 try {
+  const generation = values.generation === '2' ? 2 : 3;
+  await browseClient({ generation, chromium: values.chromium });
+  console.log('a page that uses the client has what it asks for');
+  if (values.client) process.exit();
   const screenshots = await browse({
     directory,
-    generation: values.generation === '2' ? 2 : 3,
+    generation,
     chromium: values.chromium,
     say: (line) => console.log(line),
   });

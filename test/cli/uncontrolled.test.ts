@@ -38,7 +38,10 @@ test('what bloomery start loads cannot move a clock, answer an agent, pass a sig
     [],
   );
   const agent = [...loadedBy(resolve(SOURCES, 'cli/devnet/agent-program.js'))];
-  for (const file of ['node/movable-clock.js', 'cli/devnet/faulty-transport.js', 'cli/devnet/impersonation.js']) {
+  for (const file of [
+    'node/movable-clock.js',
+    ...['faulty-transport', 'impersonation', 'fork/stand-in'].map((name) => `cli/devnet/${name}.js`),
+  ]) {
     t.true(agent.includes(resolve(SOURCES, file)), `the agent loads ${file}`);
   }
 });
@@ -61,8 +64,14 @@ test('the programs that are shipped keep that apart, too', (t) => {
     loaded.filter((name) => name.startsWith('src/cli/devnet/') || name === 'src/node/movable-clock.ts'),
     [],
   );
-  const agent = sourcesOf(loadedBy(resolve(bundle, 'agent-program.js')));
-  for (const name of ['src/node/movable-clock.ts', 'src/cli/devnet/faulty-transport.ts']) {
+  // It is one file, whose map tells the sources.
+  const { sources } = JSON.parse(readFileSync(resolve(bundle, 'agent-program.js.map'), 'utf8')) as {
+    sources: string[];
+  };
+  const agent = sources.map((source) => source.replace(/^.*\/(src\/.*)$/, '$1'));
+  for (const name of ['node/movable-clock', 'cli/devnet/faulty-transport', 'cli/devnet/fork/stand-in'].map(
+    (each) => `src/${each}.ts`,
+  )) {
     t.true(agent.includes(name), `the agent loads ${name}`);
   }
 });

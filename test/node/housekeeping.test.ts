@@ -17,7 +17,10 @@ test('jobs run by the calendar, a failing one is logged, and none runs after the
       },
     },
     observer,
-    { snapshotPeers: '* * * * * *', expireBans: '* * * * * *', expirePool: '* * * * * *' },
+    {
+      times: { snapshotPeers: '* * * * * *', expireBans: '* * * * * *', expirePool: '* * * * * *' },
+      beginsAfterMs: 0,
+    },
   );
   const startedMs = Date.now();
   await until(() => runs >= 2);

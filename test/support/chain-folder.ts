@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openChain, type ChainPlace } from '../../src/node/chain-tool.ts';
 import type { Block } from '../../src/protocol/types.ts';
-import { ChainMaker, makeNetwork, type TestNetwork } from './chain-maker.ts';
+import { ChainMaker, makeNetwork, type NetworkOptions, type TestNetwork } from './chain-maker.ts';
 
 export const NETWORK_NAME = 'made';
 
@@ -16,8 +16,8 @@ export interface MadeChain {
 }
 
 /** A chain of this height whose third block and every tenth one hold transfers. */
-export function madeChain(height: number): MadeChain {
-  const network = makeNetwork();
+export function madeChain(height: number, options: NetworkOptions = {}): MadeChain {
+  const network = makeNetwork(options);
   const maker = new ChainMaker(network);
   const blocks: Block[] = [network.genesis];
   while (blocks.length < height) {

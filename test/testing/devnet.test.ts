@@ -182,6 +182,60 @@ test('an account is impersonated and funded', async (t) => {
   }
 });
 
+test('links lose what they are told to lose, until they are healed', async (t) => {
+  t.timeout(300_000);
+  const net = await startDevnet({ nodes: 2, mine: 'interval', delegates: 5 });
+  const tips = () => Promise.all(net.nodes.map(async ({ url }) => (await get(url, 'blocks?limit=1'))[0].id));
+  try {
+    await net.loss(1, [1]);
+    // Each forges in the slots of its own delegates, and hears nothing of the other.
+    let [mine, others] = await tips();
+    while (mine === others) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      [mine, others] = await tips();
+    }
+    await net.heal();
+    [mine, others] = await tips();
+    t.is(mine, others);
+  } finally {
+    await net.close();
+  }
+});
+
+test('a slow link is slow', async (t) => {
+  t.timeout(300_000);
+  const net = await startDevnet({ nodes: 2, mine: 'interval', delegates: 5 });
+  const tips = () => Promise.all(net.nodes.map(async ({ url }) => (await get(url, 'blocks?limit=1'))[0]));
+  try {
+    await net.delay('60s');
+    const before = Math.max(...(await tips()).map(({ height }) => height as number));
+    while ((await tips()).some(({ height }) => height <= before)) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    t.is(
+      new Set((await tips()).map(({ id }) => id as string)).size,
+      2,
+      'each has blocks that are on their way to the other',
+    );
+  } finally {
+    await net.close();
+  }
+});
+
+test('a skewed clock is as far ahead as it was told', async (t) => {
+  const net = await startDevnet({ nodes: 2, mine: 'on-demand', delegates: 5 });
+  const timeOf = async (node: number) => (await get(net.nodes[node]?.url ?? '', 'node/status')).currentTime as number;
+  try {
+    await net.skew(1, '+2h');
+    const apartMs = (await timeOf(1)) - (await timeOf(0));
+    t.true(apartMs > 1.9 * 3_600_000 && apartMs < 2.1 * 3_600_000, `${apartMs}`);
+    await net.heal();
+    t.true(Math.abs((await timeOf(1)) - (await timeOf(0))) < 600_000);
+  } finally {
+    await net.close();
+  }
+});
+
 test('what cannot be is refused with its reason', async (t) => {
   await t.throwsAsync(startDevnet({ nodes: 17 }), { message: 'nodes must be an integer from 1 to 16' });
   await t.throwsAsync(startDevnet({ network: '/nowhere' }), { message: /nowhere/ });
@@ -192,6 +246,10 @@ test('what cannot be is refused with its reason', async (t) => {
     });
     t.throws(() => net.account('nobody'), { message: /no account nobody/ });
     await t.throwsAsync(net.mine(0), { instanceOf: RangeError });
+    await t.throwsAsync(net.delay('2h'), { message: /no delay/ });
+    await t.throwsAsync(net.delay(1, [1]), { message: 'there is no node 1: the last one is 0' });
+    await t.throwsAsync(net.loss(2), { message: /from 0 to 1/ });
+    await t.throwsAsync(net.skew(0, 'now'), { message: /no distance of a clock/ });
     await t.throwsAsync(net.warp(new Date(0)), { message: /cannot go back/ });
   } finally {
     await net.close();

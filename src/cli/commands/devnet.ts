@@ -1,23 +1,31 @@
 /** `bloomery devnet`: several nodes of a private network on this machine. */
 
-import { bloomeryHome } from '../../config/network.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bloomeryHome, type Network } from '../../config/network.ts';
 import { systemClock } from '../../node/system.ts';
+import type { ForkFacts } from '../devnet/fork/prepare.ts';
+import type { ForkSource } from '../devnet/fork/source.ts';
 import {
   checkDevnetFolder,
+  checkForkFolder,
   devnetDirectory,
   lockDevnetFolder,
   placedNetwork,
+  readForkFacts,
   wipeDevnetFolder,
   writeDevnetFolder,
+  writeForkFacts,
 } from '../devnet/folder.ts';
 import { chooseNetwork, type ChosenNetwork } from '../devnet/network.ts';
-import { paceOf } from '../devnet/pace.ts';
-import { DEVNET_HOST, planDevnet } from '../devnet/plan.ts';
+import { paceOf, paceOfFork, type Pace } from '../devnet/pace.ts';
+import { DEVNET_HOST, planDevnet, type PlannedNode } from '../devnet/plan.ts';
 import { runSession } from '../devnet/session.ts';
 import { plainScreen, terminalScreen } from '../devnet/table.ts';
 import { checkPortsFree } from '../ports.ts';
 import { welcomeLines } from '../devnet/welcome.ts';
-import { EXIT } from '../problems.ts';
+import { EXIT, usageError } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 import type { DevnetFlags } from '../flags.ts';
 import { drawOnTerminal, note, outputIsTerminal, printJson, printLine } from '../output.ts';
@@ -26,24 +34,61 @@ const SUMMARY_INTERVAL_MS = 10_000;
 
 /** @throws ProtocolError for what is wrong with the flags, a port that is taken, or a devnet that fails */
 export async function devnet(flags: DevnetFlags): Promise<void> {
+  if (flags.newNetworkId === true && flags.fork === undefined) throw usageError('--new-network-id is for --fork');
+  if (flags.fork !== undefined) {
+    const fork = await chooseFork(flags, flags.fork);
+    return run(flags, fork).finally(() => fork.chosen.dispose());
+  }
   const chosen = await chooseNetwork(flags, bloomeryHome(process.env));
+  const pace = paceOf(flags.blockTime, flags.mine);
+  return run(flags, { chosen, pace }).finally(() => chosen.dispose());
+}
+
+/** What a devnet is made of. */
+interface Choice {
+  readonly chosen: ChosenNetwork;
+  readonly pace: Pace;
+  readonly source?: ForkSource;
+}
+
+async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { readonly source: ForkSource }> {
+  if (flags.delegates !== undefined) throw usageError('--delegates: a fork has the delegates of its chain');
+  // Reading chains takes much that a devnet of its own does without.
+  const { forkSourceOf, underNewIdentifier } = await import('../devnet/fork/source.ts');
+  const source = await forkSourceOf(path, flags.network);
+  const pace = paceOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);
+  if (flags.newNetworkId !== true) {
+    // Its folder may go, or be changed, while the devnet stays.
+    return { source, pace, chosen: { network: source.network, isTemporary: true, dispose: () => undefined } };
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'bloomery-network-'));
+  const dispose = (): void => rmSync(folder, { recursive: true, force: true });
   try {
-    await run(flags, chosen);
-  } finally {
-    chosen.dispose();
+    const network = underNewIdentifier(source.network, join(folder, source.network.name));
+    return { source, pace, chosen: { network, isTemporary: true, dispose } };
+  } catch (error) {
+    dispose();
+    throw error;
   }
 }
 
-async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
-  const directory = devnetDirectory(flags, chosen.network.name);
-  const pace = paceOf(flags.blockTime, flags.mine);
+async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promise<void> {
+  const { name } = chosen.network;
+  const directory = devnetDirectory(flags, source === undefined ? name : `${name}-fork`);
   const network = placedNetwork(chosen, pace.slotS, directory);
   const { httpPort, wsPort } = flags;
-  const nodes = planDevnet({ nodes: flags.nodes, httpPort, wsPort, directory, network });
+  const plan = (fork: ForkFacts | undefined): readonly PlannedNode[] => {
+    const standInFor = source === undefined ? {} : { standInFor: fork?.forgers ?? [] };
+    return planDevnet({ nodes: flags.nodes, httpPort, wsPort, directory, network, ...standInFor });
+  };
+  const planned = plan(undefined);
   await checkPortsFree(
-    nodes.flatMap((node) => [node.httpPort, node.wsPort]).map((port) => ({ host: DEVNET_HOST, port })),
+    planned.flatMap((node) => [node.httpPort, node.wsPort]).map((port) => ({ host: DEVNET_HOST, port })),
   );
-  if (flags.fresh !== true) checkDevnetFolder(directory, nodes.length, network);
+  if (flags.fresh !== true) {
+    checkForkFolder(directory, source?.path);
+    checkDevnetFolder(directory, planned.length, network);
+  }
 
   const lock = lockDevnetFolder(directory);
   const stop = new AbortController();
@@ -52,10 +97,12 @@ async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
   const say = flags.json === true ? note : printLine;
   try {
     if (flags.fresh === true) wipeDevnetFolder(directory);
+    const fork = source === undefined ? undefined : await forkInto(directory, source, { network, nodes: planned });
+    const nodes = fork === undefined ? planned : plan(fork);
     writeDevnetFolder(directory, nodes, chosen.network, network);
     const blockTimeS = (pace.intervalMs ?? network.params.blockTimeS * 1000) / 1000;
     // Where the output is data, the same lines would be in everybody's way.
-    const lines = welcomeLines({ network, nodes, directory, mode: flags.mine, blockTimeS });
+    const lines = welcomeLines({ network, nodes, directory, mode: flags.mine, blockTimeS, fork });
     for (const line of flags.json === true ? lines.slice(0, 1) : lines) say(line);
     const { untilHeight } = flags;
     const result = await runSession({
@@ -66,6 +113,7 @@ async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
         outputIsTerminal() && flags.json !== true
           ? terminalScreen(drawOnTerminal)
           : plainScreen(say, SUMMARY_INTERVAL_MS, () => systemClock.nowMs()),
+      ...(fork === undefined ? {} : { fork }),
       ...(pace.intervalMs === undefined ? {} : { intervalMs: pace.intervalMs }),
       ...(untilHeight === undefined ? {} : { untilHeight }),
       ...(flags.json === true && untilHeight === undefined ? { onReady: printJson } : {}),
@@ -77,5 +125,27 @@ async function run(flags: DevnetFlags, chosen: ChosenNetwork): Promise<void> {
       note(`devnet stopped; its chain is kept in ${directory}: the same command goes on with it, --fresh begins anew`);
   } finally {
     lock.release();
+  }
+}
+
+/** Gives the nodes the chain of the source, unless an earlier run in that folder did. */
+async function forkInto(
+  directory: string,
+  source: ForkSource,
+  { network, nodes }: { readonly network: Network; readonly nodes: readonly PlannedNode[] },
+): Promise<ForkFacts> {
+  const earlier = readForkFacts(directory);
+  if (earlier !== undefined) return earlier;
+  const dataDirectories = nodes.map((node) => join(node.directory, network.name));
+  try {
+    const { prepareFork } = await import('../devnet/fork/prepare.ts');
+    // What an earlier run left that did not come so far as to write its facts.
+    wipeDevnetFolder(directory);
+    const facts = await prepareFork({ source, network, dataDirectories });
+    writeForkFacts(directory, facts);
+    return facts;
+  } catch (error) {
+    wipeDevnetFolder(directory);
+    throw error;
   }
 }

@@ -8,6 +8,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { clockSettingOf, type ClockSetting } from '../../node/movable-clock.ts';
 import { makeFolder } from '../../store/disk/folder.ts';
 import { takeLock, type ProcessLock } from '../../store/disk/process-lock.ts';
+import type { ForkFacts } from './fork/prepare.ts';
 import { CONTROL_FILE } from './control-file.ts';
 import type { ChosenNetwork } from './network.ts';
 import type { PlannedNode } from './plan.ts';
@@ -27,8 +28,10 @@ export const NETWORK_FOLDER = 'network';
 const CLOCK_FILE = 'clock.json';
 /** Public keys of accounts that are impersonated: nodes that read the chain anew must take what was sent in their names. */
 const IMPERSONATED_FILE = 'impersonated.json';
+/** What a devnet that was forked from a chain knows of its beginning. */
+const FORK_FILE = 'fork.json';
 const OWN_ENTRIES: ReadonlySet<string> = new Set([
-  ...[NETWORK_FOLDER, RECORD_FILE, CLOCK_FILE, CONTROL_FILE, IMPERSONATED_FILE, 'snapshots'],
+  ...[NETWORK_FOLDER, RECORD_FILE, CLOCK_FILE, CONTROL_FILE, IMPERSONATED_FILE, FORK_FILE, 'snapshots'],
 ]);
 const LOCK_NAME = 'devnet.in-use';
 
@@ -142,6 +145,39 @@ export function writeClock(directory: string, setting: ClockSetting): void {
 
 export function writeImpersonated(directory: string, publicKeys: readonly string[]): void {
   writeFileSync(join(directory, IMPERSONATED_FILE), `${JSON.stringify(publicKeys)}\n`);
+}
+
+export function writeForkFacts(directory: string, facts: ForkFacts): void {
+  writeFileSync(join(directory, FORK_FILE), `${JSON.stringify(facts)}\n`);
+}
+
+/**
+ * @returns undefined for a devnet that was not forked from a chain
+ * @throws ProtocolError `DEVNET_UNREADABLE`
+ */
+export function readForkFacts(directory: string): ForkFacts | undefined {
+  const file = join(directory, FORK_FILE);
+  return existsSync(file) ? (readOwnJson(file) as ForkFacts) : undefined;
+}
+
+/**
+ * Refuses a folder whose chain began elsewhere.
+ *
+ * @param source path that a chain is forked from, undefined for none
+ * @returns whether the folder holds a devnet that began there
+ * @throws ProtocolError `DEVNET_DIFFERS` naming the difference
+ */
+export function checkForkFolder(directory: string, source: string | undefined): boolean {
+  const isThere = readRecord(directory) !== undefined;
+  const earlier = readForkFacts(directory)?.source;
+  if (!isThere || earlier === source) return isThere;
+  const difference = earlier === undefined ? 'that was not forked' : `that was forked from ${earlier}`;
+  throw new ProtocolError(
+    'DEVNET_DIFFERS',
+    { directory, source: earlier },
+    `${directory}: holds a devnet ${difference}: start it with the same flags, add --fresh to forget it, or choose another ` +
+      'folder with --data-dir',
+  );
 }
 
 /** @throws ProtocolError `DEVNET_UNREADABLE` */

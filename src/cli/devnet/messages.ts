@@ -66,6 +66,13 @@ export interface AgentStart {
   readonly isHeld: boolean;
   readonly impersonated: readonly string[];
   readonly faults: NodeFaults;
+  /** Of a devnet that was forked from a chain: the number of this node, and of how many delegates are dealt out to. */
+  readonly fork?: ForkShare;
+}
+
+export interface ForkShare {
+  readonly index: number;
+  readonly nodes: number;
 }
 
 /** What a node says unasked. */

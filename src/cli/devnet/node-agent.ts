@@ -13,6 +13,7 @@ import { copyState, writePool } from './node-state.ts';
 import { FaultyTransport } from './faulty-transport.ts';
 import type { NodeFaults } from './faults.ts';
 import { Impersonation } from './impersonation.ts';
+import { nodeOfDelegate, StandIn, standInFor } from './fork/stand-in.ts';
 import {
   BLOCKS_GIVEN_MAX,
   type AgentAccount,
@@ -20,6 +21,7 @@ import {
   type AgentRequest,
   type AgentStart,
   type AgentState,
+  type ForkShare,
 } from './messages.ts';
 
 export interface AgentOptions extends AgentStart {
@@ -46,6 +48,8 @@ export class NodeAgent implements NodeControl {
   readonly chainClock: MovableClock;
   readonly ed25519: Ed25519;
   readonly #impersonation: Impersonation;
+  readonly #standIn: StandIn | undefined;
+  readonly #fork: ForkShare | undefined;
   readonly #tell: (event: AgentEvent) => void;
   #isHeld: boolean;
   readonly #place: AgentPlace | undefined;
@@ -55,9 +59,11 @@ export class NodeAgent implements NodeControl {
   #wire: FaultyTransport | undefined;
   #parts: ControlledParts | undefined;
 
-  constructor({ clock, random, setting, isHeld, impersonated, faults, tell, place }: AgentOptions) {
+  constructor({ clock, random, setting, isHeld, impersonated, faults, fork, tell, place }: AgentOptions) {
     this.#impersonation = new Impersonation(impersonated);
-    this.ed25519 = this.#impersonation.ed25519(defaultEd25519());
+    this.#fork = fork;
+    this.#standIn = fork === undefined ? undefined : new StandIn();
+    this.ed25519 = this.#impersonation.ed25519(this.#standIn?.ed25519(defaultEd25519()) ?? defaultEd25519());
     this.#machine = { clock, random };
     this.#setting = setting;
     this.#faults = faults;
@@ -72,7 +78,7 @@ export class NodeAgent implements NodeControl {
   }
 
   verifier(over: Verifier): Verifier {
-    return this.#impersonation.verifier(over);
+    return this.#impersonation.verifier(this.#standIn?.verifier(over) ?? over);
   }
 
   wire(over: Transport): Transport {
@@ -85,10 +91,14 @@ export class NodeAgent implements NodeControl {
     parts.engine.listenToTransactions((transaction) => {
       this.#tell({ event: 'transaction', id: transaction.id, transaction: this.#json(transaction) });
     });
+    if (this.#fork === undefined) return;
+    const enable = (): void => this.#standInForDelegates();
+    parts.engine.chain.listen({ applied: enable, reverted: enable });
   }
 
   /** To be called when the node runs. */
   ready(): void {
+    this.#standInForDelegates();
     this.#tell({ event: 'ready', state: this.state() });
   }
 
@@ -158,6 +168,7 @@ export class NodeAgent implements NodeControl {
         return CLOSED;
       case 'open': {
         await this.#lasting.open();
+        this.#standInForDelegates();
         const { pool } = this.#engine;
         for (const transaction of request.transactions) pool.submit(transaction);
         return { ...this.state(), digest: this.#digest() };
@@ -175,6 +186,17 @@ export class NodeAgent implements NodeControl {
       peers: peers.knownPeers().filter(({ state }) => state === 'connected').length,
       poolSize: received + validated + verified + ready,
     };
+  }
+
+  /** Forges for the delegates of the next block's round that are this node's to stand in for. */
+  #standInForDelegates(): void {
+    const fork = this.#fork;
+    if (fork === undefined) return;
+    const { chain, forging } = this.#engine;
+    for (const publicKey of chain.rules.forgers(chain.state, chain.tip.header.height + 1)) {
+      if (nodeOfDelegate(publicKey, fork.nodes) !== fork.index || forging.isEnabled(publicKey)) continue;
+      forging.enable(standInFor(publicKey));
+    }
   }
 
   #moveClock(): void {

@@ -4,7 +4,7 @@ import { constants, copyFileSync, existsSync, readFileSync, renameSync, rmSync, 
 import { join } from 'node:path';
 import type { TransactionPool } from '../../engine/pool/pool.ts';
 import { journalFileOf } from '../../node/journal-file.ts';
-import { chainDirectory } from '../../node/chain-tool.ts';
+import { chainDirectory } from '../../node/chain-directory.ts';
 import { POOL_STATES } from '../../engine/pool/queues.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { JsonObject } from '../../protocol/types.ts';
@@ -48,10 +48,13 @@ export function readPool(directory: string): readonly JsonObject[] {
 /**
  * Puts the state of a snapshot in the place of that of a node that is closed. A file that the snapshot lacks is removed: the
  * node begins with the genesis block and gets the rest from the others.
+ *
+ * @param options `withJournal: false` for another node than the one whose state it was: it signed none of it
  */
-export function putBackState(directory: string, dataDirectory: string): void {
+export function putBackState(directory: string, dataDirectory: string, { withJournal = true } = {}): void {
   makeFolder(chainDirectory({ dataDirectory }));
   for (const [name, file] of filesOf(dataDirectory)) {
+    if (name === JOURNAL_FILE && !withJournal) continue;
     const kept = join(directory, name);
     if (!existsSync(kept)) {
       rmSync(file, { force: true });

@@ -24,6 +24,19 @@ export function isBlockTime(seconds: number): boolean {
 }
 
 /**
+ * Of a chain that is there already: its slots stay as long as they are, and blocks may come sooner.
+ *
+ * @throws ProtocolError `USAGE` for a longer time, and for a shorter one where blocks do not come by themselves
+ */
+export function paceOfFork(blockTime: number | undefined, mine: MiningMode, slotS: number): Pace {
+  if (blockTime === undefined || blockTime === slotS) return {};
+  if (blockTime > slotS)
+    throw usageError(`--block-time: slots of this chain have ${slotS} s, and cannot become longer`);
+  if (mine !== 'interval') throw usageError(`--block-time below the ${slotS} s of a slot is for --mine interval`);
+  return { intervalMs: Math.round(blockTime * 1000) };
+}
+
+/**
  * Slots are whole seconds, two of them at least; blocks may come faster than slots pass on the machine's clock.
  *
  * @throws ProtocolError `USAGE` for a short time where blocks do not come by themselves

@@ -2,13 +2,14 @@
 
 import type { Network } from '../../config/network.ts';
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
-import { addressFault, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { addressFault, addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { createSigner } from '../../protocol/sign.ts';
-import type { JsonObject } from '../../protocol/types.ts';
+import type { JsonObject, KeyPair, PublicKey } from '../../protocol/types.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
 import { readAccounts, type KnownAccount } from '../genesis/accounts-file.ts';
 import { usageError } from '../problems.ts';
+import { standInFor } from './fork/stand-in.ts';
 import { readImpersonated, writeImpersonated } from './folder.ts';
 import type { Timekeeper } from './timekeeper.ts';
 
@@ -19,6 +20,8 @@ export interface PeopleParts {
   readonly timekeeper: Timekeeper;
   /** Where the folder of the network may be gone by now. */
   readonly accounts?: readonly KnownAccount[];
+  /** Public keys of rich accounts of a forked chain, which the devnet can sign for. */
+  readonly funders?: readonly PublicKey[];
 }
 
 export interface FundedAccount {
@@ -36,6 +39,13 @@ export interface ImpersonatedAccount {
   readonly secondPublicKey?: string;
 }
 
+interface SignedTransfer {
+  readonly id: string;
+  readonly json: JsonObject;
+}
+
+/** Several times what a transfer costs. */
+const FEES_BEDDOWS_MAX = 100_000_000n;
 const BEDDOWS = /^[1-9][0-9]{0,18}$/;
 
 export class People {
@@ -61,10 +71,8 @@ export class People {
   async fund(address: string, amount: string): Promise<FundedAccount> {
     checkAddress(address);
     if (!BEDDOWS.test(amount)) throw usageError('the amount must be a number of beddows');
-    const { timekeeper, network } = this.#parts;
-    const [funder] = this.accounts();
-    if (funder === undefined) throw usageError(`${network.directory}: its accounts.json names no account`);
-    const { id, json } = this.transfer(funder, address, BigInt(amount));
+    const { timekeeper } = this.#parts;
+    const { id, json } = this.#transferBy(await this.#funder(BigInt(amount)), address, BigInt(amount));
     const { height } = await timekeeper.confirm(id, json);
     const { account } = await timekeeper.ask({ op: 'account', address });
     return { address, balance: account?.balance ?? '0', transactionId: id, height };
@@ -76,13 +84,35 @@ export class People {
   }
 
   /** A signed transfer of the chain's present moment. */
-  transfer(from: KnownAccount, address: string, amount: bigint): { readonly id: string; readonly json: JsonObject } {
+  transfer(from: KnownAccount, address: string, amount: bigint): SignedTransfer {
+    return this.#transferBy(keyPairOfPassphrase(from.passphrase), address, amount);
+  }
+
+  /** Who pays: the account `genesis`, and in a forked devnet the richest that the devnet can sign for. */
+  async #funder(amount: bigint): Promise<KeyPair> {
+    const { timekeeper, network, funders } = this.#parts;
+    if (funders === undefined) {
+      const [funder] = this.accounts();
+      if (funder === undefined) throw usageError(`${network.directory}: its accounts.json names no account`);
+      return keyPairOfPassphrase(funder.passphrase);
+    }
+    for (const publicKey of funders) {
+      const { account } = await timekeeper.ask({ op: 'account', address: addressOf(publicKey) });
+      if (account?.secondPublicKey !== undefined || account?.isGroup === true) continue;
+      if (BigInt(account?.balance ?? 0) >= amount + FEES_BEDDOWS_MAX) return standInFor(publicKey);
+    }
+    const message =
+      'no account of the chain has so much and has sent something before, so that its public key is known';
+    throw new ProtocolError('DEVNET_FUNDS_MISSING', { amount: amount.toString() }, message);
+  }
+
+  #transferBy(keyPair: KeyPair, address: string, amount: bigint): SignedTransfer {
     const { timekeeper, network } = this.#parts;
     const signer = createSigner(network.params, defaultEd25519());
     const transaction = signer.sign({
       payload: { kind: 'transfer', amount, recipientId: address },
       timestamp: epochTimeS(timekeeper.nowMs(), network.params),
-      keyPair: keyPairOfPassphrase(from.passphrase),
+      keyPair,
     });
     return { id: transaction.id, json: signer.toJson(transaction) };
   }

@@ -1,8 +1,11 @@
 /** What a devnet will be, decided before anything starts: ports, folders, who forges with which delegates. */
 
 import { join } from 'node:path';
-import type { ForgerEntry, Network } from '../../config/network.ts';
+import type { ForgerEntry, Forgers, Network } from '../../config/network.ts';
+import type { PublicKey } from '../../protocol/types.ts';
 import { usageError } from '../problems.ts';
+import { nodeOfDelegate } from './fork/stand-in.ts';
+import type { ForkShare } from './messages.ts';
 
 export interface DevnetRequest {
   readonly nodes: number;
@@ -13,6 +16,8 @@ export interface DevnetRequest {
   readonly network: Network;
   /** Form of the log lines of the nodes; for people unless given. */
   readonly logFormat?: 'json';
+  /** Delegates of a chain that the devnet is forked from: their keys are not needed. */
+  readonly standInFor?: readonly PublicKey[];
 }
 
 export interface PlannedNode {
@@ -39,16 +44,8 @@ const BLOCK_TIMES_PER_BLOCK = 3;
 
 /** @throws ProtocolError `USAGE` for ports that overlap or lie beyond the last one, or a network without known delegates */
 export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
-  const { nodes, httpPort, wsPort, directory, network, logFormat } = request;
-  const { forgers } = network;
-  if (forgers === undefined) throw usageError(`${network.directory}: has no forgers.json, so no devnet can run it`);
-  const { activeDelegates } = network.params;
-  if (forgers.delegates.length < activeDelegates) {
-    throw usageError(
-      `${network.directory}: forgers.json has ${forgers.delegates.length} of the ${activeDelegates} delegates of a round, so ` +
-        'slots would pass unused: make the network anew with bloomery genesis create',
-    );
-  }
+  const { nodes, httpPort, wsPort, directory, network, logFormat, standInFor } = request;
+  const forgers = standInFor === undefined ? publishedForgers(network) : undefined;
   if (Math.max(httpPort, wsPort) + nodes - 1 > 65_535) {
     throw usageError(`${nodes} nodes from port ${Math.max(httpPort, wsPort)} pass port 65535: choose lower ports`);
   }
@@ -58,7 +55,10 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
   const wsPorts = Array.from({ length: nodes }, (_, index) => wsPort + index);
   return wsPorts.map((ownWsPort, index) => {
     const folder = join(directory, `node-${index}`);
-    const delegates = forgers.delegates.filter((_, position) => position % nodes === index);
+    const delegates =
+      forgers === undefined
+        ? standInsOf(standInFor ?? [], { index, nodes })
+        : forgers.delegates.filter((_, position) => position % nodes === index);
     return {
       index,
       httpPort: httpPort + index,
@@ -75,9 +75,9 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           fixedPeers: wsPorts.filter((port) => port !== ownWsPort).map((port) => `${DEVNET_HOST}:${port}`),
         },
         forging: {
-          force: true,
-          defaultPassword: forgers.defaultPassword,
-          delegates,
+          ...(forgers === undefined
+            ? STAND_IN_FORGING
+            : { force: true, defaultPassword: forgers.defaultPassword, delegates }),
           // A node without others would wait for their consent for ever.
           ...(network.params.generation === 2 && nodes > 1 ? { consensusMin: CONSENSUS_MIN } : {}),
         },
@@ -88,6 +88,26 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
       },
     };
   });
+}
+
+/** The agent forges; what the delegates sign elsewhere is neither looked for nor told of: a node of theirs may run on this machine. */
+const STAND_IN_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
+
+function standInsOf(publicKeys: readonly PublicKey[], { index, nodes }: ForkShare): readonly ForgerEntry[] {
+  return publicKeys
+    .filter((publicKey) => nodeOfDelegate(publicKey, nodes) === index)
+    .map((publicKey) => ({ publicKey, encryptedPassphrase: '' }));
+}
+
+function publishedForgers(network: Network): Forgers {
+  const { forgers } = network;
+  if (forgers === undefined) throw usageError(`${network.directory}: has no forgers.json, so no devnet can run it`);
+  const { activeDelegates } = network.params;
+  if (forgers.delegates.length >= activeDelegates) return forgers;
+  throw usageError(
+    `${network.directory}: forgers.json has ${forgers.delegates.length} of the ${activeDelegates} delegates of a round, so ` +
+      'slots would pass unused: make the network anew with bloomery genesis create',
+  );
 }
 
 /** A node that joins the others later: it follows them and forges nothing, as all delegates are dealt out. */

@@ -1,16 +1,21 @@
 /** A devnet that can be asked: its processes, its clock and its control port, from start to end. */
 
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Network } from '../../config/network.ts';
 import { systemClock } from '../../node/system.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { messageOf } from '../../primitives/errors.ts';
 import { checkPortsFree } from '../ports.ts';
+import { usageError } from '../problems.ts';
 import type { LinkOptions } from './agent-link.ts';
 import { removeControlFile, writeControlFile } from './control-file.ts';
 import { startControlServer, type ControlOperation } from './control-server.ts';
 import { FaultControl } from './fault-control.ts';
 import { readClock, writeClock, writeNodeFolder } from './folder.ts';
+import type { ForkFacts } from './fork/prepare.ts';
+import { putBackState } from './node-state.ts';
 import { operationsOf } from './operations.ts';
 import { People } from './people.ts';
 import { DEVNET_HOST, planFollower, type PlannedNode } from './plan.ts';
@@ -37,6 +42,8 @@ export interface SessionOptions {
   readonly stop: AbortController;
   readonly untilHeight?: number;
   readonly onReady?: (result: DevnetResult, session: RunningSession) => void;
+  /** Of a devnet that was forked from a chain. */
+  readonly fork?: ForkFacts;
   /** Of the nodes' log lines; for people unless given. */
   readonly logFormat?: 'json';
 }
@@ -103,8 +110,9 @@ class Session {
       note: (line) => options.screen.note(line),
     });
     this.#faults = new FaultControl({ nodes: () => this.#nodes, timekeeper: this.#timekeeper });
-    const { directory, network } = options;
-    this.#people = new People({ directory, network, timekeeper: this.#timekeeper });
+    const { directory, network, fork } = options;
+    const funders = fork === undefined ? {} : { funders: fork.funders };
+    this.#people = new People({ directory, network, timekeeper: this.#timekeeper, ...funders });
   }
 
   get nodes(): readonly SupervisedNode[] {
@@ -155,8 +163,12 @@ class Session {
 
   #linkOf({ index }: PlannedNode): LinkOptions {
     const { setting, isHeld } = this.#timekeeper;
+    const { fork, nodes } = this.#options;
     return {
-      first: { setting, isHeld, impersonated: this.#people.impersonated, faults: this.#faults.of(index) },
+      first: {
+        ...{ setting, isHeld, impersonated: this.#people.impersonated, faults: this.#faults.of(index) },
+        ...(fork === undefined ? {} : { fork: { index, nodes: nodes.length } }),
+      },
       onReturn: () => this.#welcome(index),
       onEvent: (event) => {
         if (event.event === 'transaction') {
@@ -199,11 +211,28 @@ class Session {
     const plan = planFollower(plans, { httpPort, wsPort, directory, network, ...log });
     await checkPortsFree([plan.httpPort, plan.wsPort].map((port) => ({ host: DEVNET_HOST, port })));
     writeNodeFolder(plan);
+    if (this.#options.fork !== undefined) await this.#copyChainTo(plan);
     const { start, client, nowMs } = this.parts;
     const node = new SupervisedNode({ node: plan, client: client(plan), restart, start, nowMs });
     this.#nodes.push(node);
     await this.#faults.tell();
     return node;
+  }
+
+  /** The chain of a fork cannot be had block by block: what its first blocks rest on is not what this network knows. */
+  async #copyChainTo({ directory }: PlannedNode): Promise<void> {
+    const source = this.#nodes.find(
+      ({ process, stateName }) => stateName === 'running' && process?.link?.isUsable === true,
+    );
+    const link = source?.process?.link;
+    if (link === undefined) throw usageError('no node runs whose chain the new one could have');
+    const draft = join(directory, 'chain-of-another');
+    try {
+      await this.#timekeeper.exclusively(() => link.ask({ op: 'snapshot', directory: draft }));
+      putBackState(draft, join(directory, this.#options.network.name), { withJournal: false });
+    } finally {
+      rmSync(draft, { recursive: true, force: true });
+    }
   }
 
   #keepClock(): void {

@@ -2,6 +2,7 @@
 
 import type { Network } from '../../config/network.ts';
 import { readAccounts, type KnownAccount } from '../genesis/accounts-file.ts';
+import type { ForkFacts } from './fork/prepare.ts';
 import { DEVNET_HOST, type PlannedNode } from './plan.ts';
 import type { MiningMode } from './mining.ts';
 
@@ -14,6 +15,7 @@ export interface WelcomeFacts {
   readonly mode: MiningMode;
   /** Seconds of the machine between two blocks. */
   readonly blockTimeS: number;
+  readonly fork: ForkFacts | undefined;
 }
 
 const PACES: Readonly<Record<MiningMode, (blockTimeS: number) => string>> = {
@@ -22,12 +24,13 @@ const PACES: Readonly<Record<MiningMode, (blockTimeS: number) => string>> = {
   'on-demand': () => 'a block when one is asked for: bloomery devnet mine',
 };
 
-export function welcomeLines({ network, nodes, directory, mode, blockTimeS }: WelcomeFacts): readonly string[] {
+export function welcomeLines({ network, nodes, directory, mode, blockTimeS, fork }: WelcomeFacts): readonly string[] {
   const count = nodes.length === 1 ? 'one node' : `${nodes.length} nodes`;
   const { activeDelegates } = network.params;
   const [first] = nodes;
   return [
     `${count} of ${network.name}, ${activeDelegates} delegates, ${PACES[mode](blockTimeS)}; Ctrl-C ends them`,
+    ...(fork === undefined ? [] : [`forked     from ${fork.source} at height ${fork.height}, block ${fork.blockId}`]),
     `dashboard  http://${DEVNET_HOST}:${first?.httpPort ?? 0}/`,
     ...nodes.map(({ index, httpPort, wsPort, delegates }) => {
       const forging = delegates.length === 1 ? '1 delegate' : `${delegates.length} delegates`;

@@ -6,7 +6,7 @@ import type { ChainParams } from '../../protocol/params.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import { KeyValueChainStore, type StoredChain } from './chain-store.ts';
 import { CountedKeyValue } from '../index/counted.ts';
-import type { KeyValue } from '../tables/key-value.ts';
+import type { KeyValue, KeyValueWriter } from '../tables/key-value.ts';
 import {
   LAYOUT_VERSION,
   layoutOf,
@@ -176,9 +176,7 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
     keyValue.transact((writer) => {
       const zero = Buffer.alloc(8);
       writer.put(TABLES.meta.key(META_LAYOUT), Buffer.from(layoutText(undefined)));
-      writer.put(TABLES.meta.key(META_GENERATION), Buffer.from(String(params.generation)));
-      writer.put(TABLES.meta.key(META_NETWORK), Buffer.from(networkOf(params)));
-      writer.put(TABLES.meta.key(META_PARAMS), Buffer.from(paramsPin(params)));
+      putMarks(writer, params);
       writer.put(TABLES.meta.key(META_ACCOUNTS), zero);
     });
     return;
@@ -212,6 +210,20 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
     );
   }
   refuseOtherParams(metaOf(keyValue, META_PARAMS) ?? '', params, directory);
+}
+
+/**
+ * Marks a store as that of a network, whatever it was before. That is for the copy of a chain which goes on under another network
+ * identifier, and for nothing that a node keeps.
+ */
+export function writeMarks(keyValue: KeyValue, params: ChainParams): void {
+  keyValue.transact((writer) => putMarks(writer, params));
+}
+
+function putMarks(writer: KeyValueWriter, params: ChainParams): void {
+  writer.put(TABLES.meta.key(META_GENERATION), Buffer.from(String(params.generation)));
+  writer.put(TABLES.meta.key(META_NETWORK), Buffer.from(networkOf(params)));
+  writer.put(TABLES.meta.key(META_PARAMS), Buffer.from(paramsPin(params)));
 }
 
 function adviceOn(layout: number): string {

@@ -134,6 +134,11 @@ export function openForReading(
   }
 }
 
+/** The process that may be writing to the store of a folder, in words; undefined for nobody. */
+export function storeOwner(directory: string, clock: Clock): string | undefined {
+  return existsSync(directory) ? ownerOf(directory, LOCK_NAME, clock) : undefined;
+}
+
 /** Closes what was opened here; the claim on a folder is released after that. */
 export function closeInTurn(database: Database<Buffer, Buffer>, directory: string): Promise<void> {
   return inTurn(directory, () => database.close());

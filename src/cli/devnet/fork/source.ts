@@ -1,0 +1,68 @@
+/** What a devnet is forked from: a chain in a data folder, or a file of `bloomery snapshot create`. */
+
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../../../config/network.ts';
+import { readSnapshotManifest } from '../../../node/backup.ts';
+import { placeOfData } from '../../chain-place.ts';
+import { writeNetworkFolder } from '../../network-folder.ts';
+import { usageError } from '../../problems.ts';
+
+export interface ForkSource {
+  /** Absolute, as it was named. */
+  readonly path: string;
+  /** As the chain came about. */
+  readonly network: Network;
+  readonly chain:
+    { readonly kind: 'folder'; readonly dataDirectory: string } | { readonly kind: 'snapshot'; readonly file: string };
+}
+
+/** Longest text that a network may have for it. */
+const COMMUNITY_IDENTIFIER_LENGTH_MAX = 64;
+const SUFFIX = '-fork';
+
+/**
+ * @param path a data folder, the folder of a network in it, or a snapshot
+ * @param network name or folder, where the source does not tell
+ * @throws ProtocolError `USAGE` where there is nothing to fork, and what reading a snapshot or a network throws
+ */
+export async function forkSourceOf(path: string, network: string | undefined): Promise<ForkSource> {
+  const place = resolve(path);
+  const found = statSync(place, { throwIfNoEntry: false });
+  if (found === undefined) throw usageError(`--fork ${path}: there is neither a folder nor a file`);
+  if (!found.isFile()) {
+    const given = network === undefined ? {} : { network };
+    const { dataDirectory, network: known } = placeOfData({ ...given, dataDir: place });
+    return { path: place, network: known as Network, chain: { kind: 'folder', dataDirectory } };
+  }
+  const name = network ?? (await readSnapshotManifest(place)).network;
+  const known = loadNetwork(findNetworkDirectory(name, bloomeryHome(process.env)));
+  return { path: place, network: known, chain: { kind: 'snapshot', file: place } };
+}
+
+/**
+ * The same network under another network identifier: what is signed for one is refused on the other.
+ *
+ * @param folder that is made
+ * @throws ProtocolError `USAGE` for generation 2, whose transactions name no network
+ */
+export function underNewIdentifier(network: Network, folder: string): Network {
+  const { generation, communityIdentifier } = network.params;
+  if (generation === 2) {
+    throw usageError('--new-network-id: transactions of generation 2 name no network, so there is nothing to change');
+  }
+  const changed = communityIdentifier.slice(0, COMMUNITY_IDENTIFIER_LENGTH_MAX - SUFFIX.length) + SUFFIX;
+  const textOf = (name: string): string => readFileSync(`${network.directory}/${name}`, 'utf8');
+  const files = new Map<string, string>();
+  for (const name of NETWORK_FILES) {
+    const isThere = statSync(`${network.directory}/${name}`, { throwIfNoEntry: false }) !== undefined;
+    if (isThere) files.set(name, textOf(name));
+  }
+  for (const name of ['network.json', 'genesis.json']) {
+    const json = JSON.parse(textOf(name)) as object;
+    files.set(name, `${JSON.stringify({ ...json, communityIdentifier: changed }, null, 2)}\n`);
+  }
+  return writeNetworkFolder(folder, files);
+}
+
+const NETWORK_FILES = ['network.json', 'genesis.json', 'exceptions.json', 'forgers.json', 'accounts.json'];

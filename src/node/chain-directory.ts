@@ -1,0 +1,8 @@
+/** Where a node keeps its chain. */
+
+import { join } from 'node:path';
+
+/** @param dataDirectory folder of a node for one network */
+export function chainDirectory({ dataDirectory }: { readonly dataDirectory: string }): string {
+  return join(dataDirectory, 'chain');
+}

@@ -1,0 +1,218 @@
+/** Devnets that begin from a chain whose delegates' keys they do not have: real processes, as a user starts them. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { nodeClient } from '../../src/cli/node-client.ts';
+import { StandIn } from '../../src/cli/devnet/fork/stand-in.ts';
+import { loadNetwork } from '../../src/config/network.ts';
+import { createSnapshot } from '../../src/node/backup.ts';
+import { openChain, openSnapshot } from '../../src/node/chain-tool.ts';
+import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
+import type { Block } from '../../src/protocol/types.ts';
+import { madeChain, NETWORK_NAME, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
+import { CLI_ENTRY, runCli } from '../support/cli.ts';
+import { waitFor } from '../support/devnet.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+import { freePortRanges } from '../support/ports.ts';
+import type { Untyped } from '../support/untyped.ts';
+
+const START_MS_MAX = 150_000;
+/** More than a round, so that delegates with blocks on the chain sign their next ones. */
+const HEIGHT = 150;
+const MINED = 110;
+const LSK = 100_000_000;
+
+interface Source {
+  /** Of the data, and of the network. */
+  readonly dataDir: string;
+  readonly network: string;
+  readonly tip: Block;
+}
+
+function optionsOf(generation: 2 | 3) {
+  return { generation, blockTimeS: 10, ...(generation === 2 ? { delegateListRoundOffset: 0 } : {}) };
+}
+
+async function makeSource(t: ExecutionContext, generation: 2 | 3): Promise<Source> {
+  const folder = temporaryFolder(t);
+  const { network, blocks } = madeChain(HEIGHT, optionsOf(generation));
+  const dataDir = join(folder, 'data');
+  await storeChain(placeIn(dataDir, network), blocks);
+  const [tip] = blocks.slice(-1);
+  if (tip === undefined) throw new Error('no chain was made');
+  return { dataDir, network: writeNetworkFolder(join(folder, 'network'), network), tip };
+}
+
+/** Content and moment of the last change of all files. */
+function fingerprint(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .sort()
+    .map((name) => join(folder, name))
+    .map((path) => {
+      const facts = statSync(path);
+      const content = facts.isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : '';
+      return `${path} ${facts.mtimeMs} ${content}`;
+    });
+}
+
+class Fork {
+  readonly directory: string;
+  readonly http: number;
+  readonly process: ChildProcess;
+  output = '';
+
+  constructor(directory: string, http: number, process: ChildProcess) {
+    this.directory = directory;
+    this.http = http;
+    this.process = process;
+    for (const stream of [process.stdout, process.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+    }
+  }
+
+  async ask(...args: readonly string[]): Promise<Untyped> {
+    const { code, stdout, stderr } = await runCli(['devnet', ...args, '--data-dir', this.directory, '--json']);
+    if (code !== 0) throw new Error(`${stderr}${this.output}`);
+    return JSON.parse(stdout);
+  }
+
+  async get(node: number, path: string): Promise<Untyped> {
+    const response = await fetch(`http://127.0.0.1:${this.http + node}/api/${path}`);
+    return ((await response.json()) as Untyped).data;
+  }
+
+  async stop(): Promise<void> {
+    await this.ask('stop');
+  }
+}
+
+/** Resolves when all nodes answer. */
+async function startFork(
+  t: ExecutionContext,
+  { nodes, directory, args }: { readonly nodes: number; readonly directory: string; readonly args: readonly string[] },
+): Promise<Fork> {
+  // One more may be added.
+  const { http, ws } = await freePortRanges(nodes + 1);
+  const flags = ['--nodes', `${nodes}`, '--mine', 'on-demand', '--data-dir', directory];
+  const ports = ['--http-port', `${http}`, '--ws-port', `${ws}`];
+  const child = spawn(process.execPath, [CLI_ENTRY, 'devnet', ...args, ...flags, ...ports], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const fork = new Fork(directory, http, child);
+  await waitFor(
+    'the fork',
+    async () => {
+      for (let node = 0; node < nodes; node += 1) await nodeClient(`http://127.0.0.1:${http + node}`).status();
+      return (await fork.ask('list')).nodes.length === nodes;
+    },
+    START_MS_MAX,
+    () => (child.exitCode === null ? undefined : fork.output),
+  );
+  return fork;
+}
+
+test('generation 3: a fork goes on from the state of a chain under another identifier, and the chain stays as it was', async (t) => {
+  t.timeout(600_000);
+  const { dataDir, network, tip } = await makeSource(t, 3);
+  const before = fingerprint(dataDir);
+  const directory = join(temporaryFolder(t), 'fork');
+  const args = ['--fork', dataDir, '--network', network, '--new-network-id'];
+  const fork = await startFork(t, { nodes: 2, directory, args });
+  t.regex(fork.output, new RegExp(`forked +from ${dataDir} at height ${HEIGHT}`));
+
+  const mined = await fork.ask('mine', `${MINED}`);
+  t.like(mined, { emptySlots: 0, height: HEIGHT + MINED });
+  const blocks = await Promise.all([0, 1].map((node) => fork.get(node, `blocks?height=${mined.height}`)));
+  t.deepEqual(blocks[0], blocks[1]);
+  t.is((await fork.get(1, `blocks?height=${HEIGHT}`))[0].id, tip.id);
+  const { chainMaxHeightFinalized } = await fork.get(0, 'node/status');
+  t.true(chainMaxHeightFinalized > HEIGHT - 101, 'blocks become final as if nothing had been');
+  const constants = await fork.get(0, 'node/constants');
+  t.not(constants.networkId, loadNetwork(network).params.networkIdentifier);
+  t.is(constants.nethash, loadNetwork(network).params.nethash);
+
+  const funded = await fork.ask('fund', '42L', '12.5');
+  t.is((await fork.get(1, 'accounts?address=42L'))[0].balance, String(12.5 * LSK));
+  const added = await fork.ask('add');
+  t.like(added, { index: 2, delegates: 0 });
+  await waitFor('the new node', async () => (await fork.get(2, 'node/status')).height >= funded.height, START_MS_MAX);
+  const again = await fork.ask('mine', '3');
+  t.is((await fork.get(2, 'node/status')).height, again.height);
+  await fork.stop();
+  t.deepEqual(fingerprint(dataDir), before);
+
+  const other = await runCli(['devnet', '--nodes', '2', '--network', network, '--data-dir', directory]);
+  t.not(other.code, 0);
+  const continued = await startFork(t, { nodes: 2, directory, args });
+  t.is((await continued.get(0, 'node/status')).height, again.height);
+  await continued.stop();
+});
+
+test('generation 2: a fork begins from a snapshot, and the rules that a node has refuse its blocks', async (t) => {
+  t.timeout(600_000);
+  const { dataDir, network, tip } = await makeSource(t, 2);
+  const place = { network: loadNetwork(network), dataDirectory: join(dataDir, NETWORK_NAME) };
+  const file = join(temporaryFolder(t), 'chain.snapshot');
+  await createSnapshot(place, file);
+  const directory = join(temporaryFolder(t), 'fork');
+  const fork = await startFork(t, { nodes: 1, directory, args: ['--fork', file, '--network', network] });
+  t.like(await fork.ask('mine', '5'), { emptySlots: 0, height: HEIGHT + 5 });
+  await fork.ask('fund', '42L', '1');
+  t.is((await fork.get(0, 'accounts?address=42L'))[0].balance, String(LSK));
+  await fork.stop();
+
+  const forked = await openSnapshot({ network: place.network, dataDirectory: join(directory, 'node-0', NETWORK_NAME) });
+  const block = forked.store.block(HEIGHT + 1);
+  await forked.store.close();
+  t.is(block?.previousBlockId, tip.id);
+  const { chain, close } = await openChain(place, false);
+  try {
+    const outcome = await chain.receive(block!);
+    t.like(outcome, { kind: 'refused' });
+    t.like(outcome.kind === 'refused' ? outcome.rejection : {}, { code: 'BLOCK_SIGNATURE_INVALID' });
+    t.is(chain.tip.header.id, tip.id);
+  } finally {
+    await close();
+  }
+});
+
+test('what a fork cannot be is refused with its reason', async (t) => {
+  const folder = temporaryFolder(t);
+  const { network, blocks } = madeChain(3, optionsOf(2));
+  const dataDir = join(folder, 'data');
+  await storeChain(placeIn(dataDir, network), blocks);
+  const networkFolder = writeNetworkFolder(join(folder, 'network'), network);
+  const place = ['--data-dir', join(folder, 'fork'), '--network', networkFolder];
+  const refused = async (...args: readonly string[]): Promise<string> => {
+    const { code, stderr } = await runCli(['devnet', ...args]);
+    t.not(code, 0);
+    return stderr;
+  };
+  t.regex(await refused('--fork', join(folder, 'none'), ...place), /neither a folder nor a file/);
+  t.regex(await refused('--fork', dataDir, ...place, '--delegates', '5'), /delegates of its chain/);
+  t.regex(await refused('--fork', dataDir, ...place, '--block-time', '30'), /cannot become longer/);
+  t.regex(await refused('--fork', dataDir, ...place, '--new-network-id'), /generation 2 name no network/);
+  t.regex(await refused('--new-network-id'), /is for --fork/);
+  t.regex(
+    await refused('--fork', dataDir, '--network', 'devnet', '--data-dir', join(folder, 'fork')),
+    /no chain of devnet/,
+  );
+  const copy = join(folder, 'other');
+  cpSync(join(dataDir, NETWORK_NAME), join(copy, 'devnet'), { recursive: true });
+  const error = await refused('--fork', copy, '--network', 'devnet', '--data-dir', join(folder, 'fork'));
+  t.regex(error, /belongs to generation 2/);
+});
+
+test('the stand-in passes for every key, and what others signed passes for their own alone', (t) => {
+  const real = defaultEd25519();
+  const [a, b] = [1, 2].map((fill) => real.keyPairOfSeed(new Uint8Array(32).fill(fill)));
+  const message = new Uint8Array(8);
+  const check = { publicKey: a!.publicKey, message, signature: real.sign(message, b!.privateKey) };
+  const wrapped = new StandIn().ed25519(real);
+  t.false(wrapped.verify(check));
+  t.true(wrapped.verify({ ...check, publicKey: b!.publicKey }));
+});

@@ -1,0 +1,169 @@
+/**
+ * Reference of what the package exports to programs, made of the declarations and their comments: one page for each entry. Types that
+ * only compute other types are left out of `bloomery/client`: the interface itself is told by docs/http.
+ */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { packageDirectory } from '../../src/config/package.ts';
+
+export interface ApiEntry {
+  /** As programs import it. */
+  readonly module: string;
+  /** Sources whose exports it tells, below `src`; the first is the entry. */
+  readonly files: readonly string[];
+  readonly guide: string;
+}
+
+export const API_ENTRIES: Readonly<Record<string, ApiEntry>> = {
+  'testing.md': {
+    module: 'bloomery/testing',
+    files: ['testing/index.ts', 'testing/types.ts'],
+    guide: '[test an application](../guides/test-applications.md)',
+  },
+  'client.md': {
+    module: 'bloomery/client',
+    files: ['client/index.ts', 'client/types.ts'],
+    guide: '[ask a node from an application](../guides/client.md)',
+  },
+};
+
+/** A row of a table: a member, its type, what its comment says. */
+interface Member {
+  readonly name: string;
+  readonly signature: string;
+  readonly words: string;
+}
+
+/** @throws Error for an export without a comment: its name alone does not tell enough */
+export function apiPage({ module, files, guide }: ApiEntry): string {
+  const sections = files.flatMap((name) => {
+    const file = join(packageDirectory(), 'src', name);
+    const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+    return source.statements.filter(isExported).flatMap((statement) => sectionOf(statement, source));
+  });
+  return [
+    `# ${module}`,
+    `Made of the declarations: \`UPDATE_DOCS=1\` with \`test/docs/api.test.ts\` writes it anew. How it is used: ${guide}.`,
+    ...sections,
+  ]
+    .join('\n\n')
+    .concat('\n');
+}
+
+function isExported(statement: ts.Statement): boolean {
+  return (
+    ts.canHaveModifiers(statement) &&
+    (ts.getModifiers(statement) ?? []).some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
+  );
+}
+
+function sectionOf(statement: ts.Statement, source: ts.SourceFile): readonly string[] {
+  if (ts.isFunctionDeclaration(statement)) {
+    const name = statement.name?.text ?? '';
+    const signature = `function ${name}${parametersOf(statement, source)}`;
+    return [`## ${name}`, code(`${signature};`), ...paragraphs(statement)];
+  }
+  if (ts.isInterfaceDeclaration(statement)) return tableOf(statement.name.text, 'interface', statement, source);
+  if (ts.isClassDeclaration(statement)) return tableOf(statement.name?.text ?? '', 'class', statement, source);
+  if (ts.isTypeAliasDeclaration(statement)) {
+    // What has parameters of its own computes a type for the compiler.
+    if (statement.typeParameters !== undefined) return [];
+    const name = statement.name.text;
+    return [`## ${name}`, code(`type ${name} = ${textOf(statement.type, source)};`), ...paragraphs(statement)];
+  }
+  return [];
+}
+
+function tableOf(
+  name: string,
+  kind: string,
+  node: ts.InterfaceDeclaration | ts.ClassDeclaration,
+  source: ts.SourceFile,
+): readonly string[] {
+  const heritage = (node.heritageClauses ?? []).map((clause) => ` ${textOf(clause, source)}`).join('');
+  const members = [...node.members].flatMap((member) => memberOf(member, source));
+  const rows = members.map(({ name: each, signature, words }) => `| \`${each}\` | ${cell(signature)} | ${words} |`);
+  return [
+    `## ${name}`,
+    ...(heritage === '' ? [] : [`A ${kind} that${heritage}.`]),
+    ...paragraphs(node),
+    ['| Member | Type | |', '| --- | --- | --- |', ...rows].join('\n'),
+  ];
+}
+
+function memberOf(member: ts.ClassElement | ts.TypeElement, source: ts.SourceFile): readonly Member[] {
+  if (member.name === undefined || ts.isPrivateIdentifier(member.name)) return [];
+  const optional = 'questionToken' in member && member.questionToken !== undefined ? '?' : '';
+  const name = `${textOf(member.name, source)}${optional}`;
+  const words = paragraphs(member).join(' ');
+  if (ts.isPropertySignature(member) || ts.isPropertyDeclaration(member)) {
+    return [{ name, signature: member.type === undefined ? '' : textOf(member.type, source), words }];
+  }
+  if (ts.isMethodSignature(member) || ts.isMethodDeclaration(member)) {
+    return [{ name: `${name}()`, signature: parametersOf(member, source), words }];
+  }
+  return [];
+}
+
+function parametersOf(node: ts.SignatureDeclaration, source: ts.SourceFile): string {
+  const types = node.typeParameters?.map((each) => textOf(each, source)).join(', ');
+  const parameters = node.parameters.map((each) => textOf(each, source)).join(', ');
+  const result = node.type === undefined ? 'void' : textOf(node.type, source);
+  return `${types === undefined ? '' : `<${types}>`}(${parameters}): ${result}`;
+}
+
+/** Comment of a declaration: its text, then what each tag says. */
+function paragraphs(node: ts.Node): readonly string[] {
+  const [last] = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc).slice(-1);
+  const comment = last !== undefined && isOfFile(last) ? undefined : last;
+  const tags = (comment?.tags ?? []).map((tag) => {
+    const name = ts.isJSDocParameterTag(tag)
+      ? `\`${tag.name.getText()}\`: `
+      : tag.tagName.text === 'throws'
+        ? 'Throws '
+        : '';
+    return sentence(`${name}${flat(typeTextOf(tag))}${flat(ts.getTextOfJSDocComment(tag.comment))}`);
+  });
+  const text = flat(ts.getTextOfJSDocComment(comment?.comment));
+  return [...(text === '' ? [] : [text]), ...tags].map((each) => each.replaceAll('|', '\\|'));
+}
+
+/** The parser takes the first word of a \`@throws\` for a type only in braces; nothing else has one here. */
+function typeTextOf(tag: ts.JSDocTag): string {
+  return ts.isJSDocThrowsTag(tag) && tag.typeExpression !== undefined ? tag.typeExpression.getText() : '';
+}
+
+/** The first comment of a file, with a blank line behind it, is no word about what comes next. */
+function isOfFile(comment: ts.JSDoc): boolean {
+  return comment.pos === 0 && /^\r?\n\s*\r?\n/.test(comment.getSourceFile().text.slice(comment.end));
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+function textOf(node: ts.Node, source: ts.SourceFile): string {
+  return flat(
+    node
+      .getText(source)
+      // Comments inside of a type are for who reads the source.
+      .replace(/\/\*\*[\s\S]*?\*\//g, '')
+      .replaceAll('readonly ', '')
+      .replace(/^\s*\| /, '')
+      .replace(/\((\w+\[\])\)\[\]/g, '$1[]'),
+  );
+}
+
+function flat(text: string | undefined): string {
+  return (text ?? '').replace(/\s+/g, ' ').trim();
+}
+
+function code(text: string): string {
+  return ['```ts', text, '```'].join('\n');
+}
+
+function cell(text: string): string {
+  return text === '' ? '' : `\`${text.replaceAll('|', '\\|')}\``;
+}

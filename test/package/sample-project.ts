@@ -1,0 +1,47 @@
+/** The project of docs/examples/sample-project as a user has it: in a folder of its own, with what it installs. */
+
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageDirectory } from '../../src/config/package.ts';
+
+/** The script `test:<runner>` of the project runs its tests there. */
+export const RUNNERS = ['node', 'ava', 'vitest', 'jest'] as const;
+export type Runner = (typeof RUNNERS)[number];
+
+/** Its tests, in each runner. */
+export const TESTS = 5;
+
+const SAMPLE = join(packageDirectory(), 'docs/examples/sample-project');
+
+interface Manifest {
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Copies the project without the packages that it asks for: they are installed one by one.
+ *
+ * @returns the range of versions of each runner that is a package
+ */
+export function copySampleProject(folder: string): Readonly<Record<string, string>> {
+  cpSync(SAMPLE, folder, { recursive: true });
+  const { devDependencies = {}, ...rest } = readSampleManifest();
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(rest));
+  return devDependencies;
+}
+
+export function readSampleManifest(): Manifest {
+  return JSON.parse(readFileSync(join(SAMPLE, 'package.json'), 'utf8')) as Manifest;
+}
+
+/** How many tests passed, by the last lines of a runner; -1 where it does not say. */
+export function passedTests(output: string): number {
+  // Colours stay where a runner thinks that it writes to a terminal.
+   
+  const plain = output.replace(/\u001b\[[0-9;]*m/g, '');
+  const said =
+    /^# pass (\d+)$/m.exec(plain) ?? // node --test
+    /^\s*(\d+) tests? passed$/m.exec(plain) ?? // ava
+    /^\s*Tests:?\s+(\d+) passed/m.exec(plain); // vitest, jest
+  return Number(said?.[1] ?? -1);
+}
