@@ -57,9 +57,15 @@ export interface StatusFlags {
   readonly json?: true;
 }
 
-/** Of commands that ask a node one thing. */
-export interface QuestionFlags {
+/** Whom a question goes to: a running node, or the folder of one. */
+export interface SourceFlags {
   readonly node: string;
+  readonly dataDir?: string;
+  readonly network?: string;
+}
+
+/** Of commands that ask one thing. */
+export interface QuestionFlags extends SourceFlags {
   readonly json?: true;
 }
 

@@ -51,6 +51,22 @@ export async function openTransactionJournal(file: string, observer: Observer): 
   }
 }
 
+/**
+ * Transactions that a journal holds, also while a node has it. Damaged lines are passed over.
+ *
+ * @returns none where there is no journal that can be read
+ */
+export function readTransactionJournal(file: string): readonly JournaledTransaction[] {
+  const entries = new JournalEntries();
+  try {
+    for (const line of readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8').split('\n'))
+      learn(entries, contentOf(line));
+  } catch {
+    return [];
+  }
+  return entries.all();
+}
+
 interface Opened {
   readonly file: string;
   readonly lock: ProcessLock;

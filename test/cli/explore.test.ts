@@ -87,7 +87,7 @@ test.serial('what a node does not have is a problem in one line', async (t) => {
         empty,
       ]),
     ),
-    '/api/accounts?username=nobody': empty,
+    '/api/delegates?username=nobody': empty,
   });
   for (const [args, message] of [
     [['block', '8'], /has no block 8/],
@@ -131,16 +131,16 @@ test.serial('an account is found by address, by public key and by the name of it
   const node = await nodeAnswering(t, {
     '/api/accounts?address=9L': answer,
     [`/api/accounts?publicKey=${KEY}`]: answer,
-    '/api/accounts?username=sm%26ith': answer,
+    '/api/delegates?username=sm%26ith': { data: [DELEGATE] },
     '/api/transactions?senderIdOrRecipientId=9L&sort=timestamp:desc&limit=10': { data: [TRANSFER] },
   });
-  for (const which of ['9L', KEY, 'sm&ith']) {
+  for (const which of ['9L', '9', '9l', KEY.toUpperCase(), 'Sm&ith']) {
     const { stdout, stderr } = await runCli(['account', which, '--node', node]);
     t.is(stderr, '');
     t.regex(stdout, /^balance {9}0\.00000123 LSK$/m);
     t.regex(stdout, /^delegate {8}smith, rank 3$/m);
     t.regex(stdout, /^blocks {10}5 forged, 1 missed, productivity 83\.33 %$/m);
-    t.regex(stdout, /^ {2}17 {20}height 7: 1L sends 3\.5 LSK to 2L/m);
+    t.regex(stdout, /^17 +7 {2}1L sends 3\.5 LSK to 2L/m);
   }
 });
 
@@ -157,12 +157,13 @@ test.serial('delegates are listed by rank, and the pool by what its transactions
     '/api/node/transactions/received?sort=timestamp:asc&limit=100': empty,
   });
   const listed = await runCli(['delegates', '--limit', '2', '--offset', '2', '--node', node]);
-  t.regex(listed.stdout, /^ {4}3 {2}smith +9L +99000000 LSK +5 +1\n$/m);
+  t.regex(listed.stdout, /^ +3 {2}smith +9L +99000000 LSK +5 +1 +83\.33 %\n$/m);
   const { stdout } = await runCli(['pool', '--node', node]);
   const lines = stdout.split('\n');
-  t.is(lines.length, 3);
-  t.regex(lines[0] ?? '', /^17 .*; waits for a block$/);
-  t.regex(lines[1] ?? '', /^18 .*; waits for signatures of its group, has 1$/);
+  t.is(lines.length, 4);
+  t.regex(lines[0] ?? '', /^transaction +waits +fee +sender +does$/);
+  t.regex(lines[1] ?? '', /^17 +for a block  +0\.1 LSK +1L +sends 3\.5 LSK to 2L/);
+  t.regex(lines[2] ?? '', /^18 +for signatures of its group, has 1 +0\.1 LSK /);
 });
 
 for (const [type, asset, words] of [
