@@ -77,6 +77,21 @@ export interface ListFlags extends PoolFlags {
   readonly offset: number;
 }
 
+export interface DecodeFlags {
+  readonly network?: string;
+  readonly json?: true;
+}
+
+export interface EventsFlags extends SourceFlags {
+  readonly follow?: true;
+  readonly since?: string;
+  readonly types?: string;
+  readonly address?: string;
+  readonly delegate?: string;
+  readonly final?: true;
+  readonly json?: true;
+}
+
 export interface GenesisFlags {
   readonly generation: Generation;
   readonly name: string;

@@ -1,11 +1,12 @@
 /** What commands print with `--json`, as JSON Schema (draft 7): docs/cli has it for those who read that output by program. */
 
 import type { Dialect } from '../http/dialect.ts';
+import { EVENT_NAMES } from '../http/events/event.ts';
 import type { Format } from '../http/formats.ts';
 import type { Schema } from '../http/schema.ts';
 import { accountShape, delegateShape } from '../http/views/account.ts';
 import { blockShape } from '../http/views/block.ts';
-import { listOf, objectOf } from '../http/views/shapes.ts';
+import { ADDRESS, COUNT, FLAG, HEX, listOf, objectOf, PUBLIC_KEY, TEXT } from '../http/views/shapes.ts';
 import { confirmedShape, pooledShape } from '../http/views/transaction.ts';
 import { POOL_STATES } from './explore/pool-states.ts';
 
@@ -35,6 +36,24 @@ function shapes(): Readonly<Record<string, Schema>> {
       objectOf({ account: accountShape(dialect), latestTransactions: listOf(confirmedShape(dialect)) }),
     ),
     delegates: ofEither((dialect) => objectOf({ delegates: listOf(delegateShape(dialect)) })),
+    events: objectOf(
+      { id: { type: 'string' }, event: { type: 'string', enum: EVENT_NAMES }, data: { type: 'object' } },
+      ['id'],
+    ),
+    'tx verify': objectOf({ transactions: listOf(VERIFIED) }),
+    decode: {
+      anyOf: [
+        objectOf({
+          kind: { type: 'string', enum: ['transaction'] },
+          transaction: { type: 'object' },
+          senderId: ADDRESS,
+          bytes: HEX,
+          isSigned: { type: ['boolean', 'null'] },
+        }),
+        objectOf({ kind: { type: 'string', enum: ['header'] }, header: { type: 'object' } }),
+        objectOf({ kind: { type: 'string', enum: ['publicKey'] }, publicKey: PUBLIC_KEY, address: ADDRESS }),
+      ],
+    },
     pool: ofEither((dialect) => objectOf({ transactions: listOf(withState(pooledShape(dialect))) })),
   };
 }
@@ -62,6 +81,13 @@ function published(shape: Schema): object {
       : { properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, published(each)])) }),
   };
 }
+
+const VERIFIED: Schema = objectOf({
+  id: { type: ['string', 'null'] },
+  isValid: FLAG,
+  faults: listOf(TEXT),
+  missing: { anyOf: [{ type: 'null' }, objectOf({ count: COUNT, of: listOf(PUBLIC_KEY) })] },
+});
 
 const POOL_STATE: Schema = { type: 'string', enum: POOL_STATES };
 

@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { deedOf } from '../../src/cli/explore/words.ts';
-import { isProblemLine, runCli } from '../support/cli.ts';
+import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { nodeAnswering } from '../support/node-answering.ts';
 
 const KEY = 'ab'.repeat(32);
@@ -180,3 +183,43 @@ for (const [type, asset, words] of [
     t.is(deedOf({ id: '1', type, senderId: '1L', fee: '1', asset }), words);
   });
 }
+
+test.serial('events are followed over the end of a stream, from the last one on', async (t) => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response.setHeader('Content-Type', 'text/event-stream');
+    const sequence = asked.length;
+    response.write(`id: ${sequence}.0\nevent: finalized/change\ndata: {"height":${sequence}}\n\n`);
+    if (asked.length === 1) response.end();
+  });
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const args = ['events', '--follow', '--json', '--final', '--node', `127.0.0.1:${port}`];
+  const child = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  let stdout = '';
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    stdout += String(text);
+    if (stdout.split('\n').length > 2) break;
+  }
+  t.is(
+    stdout,
+    [1, 2].map((height) => `{"id":"${height}.0","event":"finalized/change","data":{"height":${height}}}\n`).join(''),
+  );
+  t.deepEqual(asked, ['/events?finality=final', '/events?finality=final&lastEventId=1.0']);
+});
+
+test.serial('what answers at an address and streams no events is refused', async (t) => {
+  const node = await nodeAnswering(t, { '/events?lastEventId=0.0&follow=false': { data: [] } });
+  const { code, stderr } = await runCli(['events', '--node', node]);
+  t.is(code, 1);
+  t.true(isProblemLine(stderr), stderr);
+  const nobody = await runCli(['events', '--follow', '--node', '127.0.0.1:9']);
+  t.is(nobody.code, 1);
+  t.regex(nobody.stderr, /no node answers at/);
+});

@@ -7,6 +7,13 @@ import test, { type ExecutionContext } from 'ava';
 import Ajv from 'ajv';
 import { createAnswers } from '../../src/http/answers.ts';
 import { jsonSchemas, jsonSchemaText } from '../../src/cli/json-schemas.ts';
+import { Chain } from '../../src/engine/chain.ts';
+import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
+import { openChain, type ChainPlace } from '../../src/node/chain-tool.ts';
+import { systemClock } from '../../src/node/system.ts';
+import { SILENT } from '../../src/ports/observer.ts';
+import { createChainLog } from '../../src/store/chain-log.ts';
+import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { openStoppedNode } from '../../src/node/stopped-node.ts';
 import { loadNetwork } from '../../src/config/network.ts';
 import { madeChain, NETWORK_NAME, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
@@ -35,7 +42,7 @@ test.serial('a stopped folder answers like the running node', async (t) => {
   const folder = temporaryFolder(t);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), network);
   const dataDir = join(folder, 'data');
-  await storeChain(placeIn(dataDir, network), blocks);
+  await storeLoggedChain(placeIn(dataDir, network));
   const flags = ['--no-peers', '--no-forging'];
   const node = await startOneNode(t, { network: networkFolder, fixedPeers: [], dataDir, flags });
   const [rich, other] = network.accounts;
@@ -52,6 +59,8 @@ test.serial('a stopped folder answers like the running node', async (t) => {
   const name = genesis.transactions.flatMap(({ payload }) =>
     payload.kind === 'delegate' ? [payload.username] : [],
   )[0];
+  const file = join(folder, 'transaction.json');
+  writeFileSync(file, JSON.stringify(maker.rules.codec.transactionToJson(maker.transfer(rich, other, 78n))));
   const questions: readonly (readonly string[])[] = [
     ['block', '--json'],
     ['block', filled.id],
@@ -59,6 +68,10 @@ test.serial('a stopped folder answers like the running node', async (t) => {
     ['account', sent.senderId.slice(0, -1)],
     ['account', (name ?? '').toUpperCase(), '--json'],
     ['delegates', '--limit', '7', '--offset', '3', '--json'],
+    ['events', '--types', 'blocks/new,transactions/included,finalized/change', '--since', '5.1'],
+    ['events', '--address', sent.senderId, '--json'],
+    ['events', '--json', '--since', '9999.0'],
+    ['tx', 'verify', file, '--json'],
   ];
   const answers: Asked[] = [];
   for (const args of questions) answers.push({ args, stdout: await ask(t, [...args, '--node', node.url]) });
@@ -121,11 +134,27 @@ test.serial('a stopped folder answers like the running node', async (t) => {
     { args: ['tx'], stdout: JSON.stringify(found) },
   ];
   for (const { args, stdout } of outputs) {
-    const schema = schemas[args[0] ?? ''];
-    t.true(ajv.validate(schema ?? false, JSON.parse(stdout)), `${args.join(' ')}: ${ajv.errorsText()}`);
+    const schema = schemas[args[1] === 'verify' ? 'tx verify' : (args[0] ?? '')];
+    const documents = stdout.trim().split('\n');
+    t.true(documents.length > 0);
+    for (const document of documents)
+      t.true(
+        ajv.validate(schema ?? false, JSON.parse(document)),
+        `${args.join(' ')}: ${ajv.errorsText()}: ${document}`,
+      );
   }
   t.false(ajv.validate(schemas['block'] ?? true, { block: {}, transactions: [] }));
 });
+
+/** As a node keeps it: with the log that events come from. */
+async function storeLoggedChain(place: ChainPlace): Promise<void> {
+  const { store: inner, rules, close } = await openChain(place, true);
+  const { store } = createChainLog(inner, { finalizedHeight: (state) => rules.finalizedHeight(state) });
+  const verifier = createInlineVerifier(defaultEd25519(), 1000);
+  const logged = new Chain({ store, rules, verifier, clock: systemClock, observer: SILENT });
+  await logged.append(blocks.slice(1));
+  await close();
+}
 
 /** It is new at every start. */
 function withoutNonce(body: unknown): unknown {
@@ -150,6 +179,8 @@ test.serial('what a folder does not hold is a problem in one line', async (t) =>
     [['tx', '99', ...stopped], 1, /knows no transaction 99/],
     [['account', '99', ...stopped], 1, /knows no account 99/],
     [['account', '99 L', ...stopped], 1, /knows no account 99 L/],
+    [['events', '--follow', ...stopped], 2, /--follow needs a running node/],
+    [['events', '--types', 'blocks/old', ...stopped], 1, /No enum match for: blocks\/old/],
     [['block', '--node', 'localhost', ...stopped], 2, /cannot be used with option '--node/],
     [['block', '--data-dir', join(folder, 'elsewhere')], 2, /there is no chain in/],
     [['delegates', '--network', networkFolder], 2, /there is no chain of made/],

@@ -137,6 +137,10 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
       if (reader.isFull) return false;
       if (sequence >= api.log.last()) {
         endReplay(reader);
+        if (reader.filter.endsWithLog === true) {
+          drop(reader);
+          reader.response.end();
+        }
         return false;
       }
       reader.place = { sequence: sequence + 1, index: -1 };
