@@ -24,6 +24,11 @@ const timeMs = that(
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
 );
 const amount = that('a text of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
+/** It goes into checks of signatures. */
+export const publicKey = that(
+  '64 hexadecimal digits',
+  (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
+);
 const scalar = that('a text, a number or true or false', (value) =>
   ['string', 'number', 'boolean'].includes(typeof value),
 );

@@ -14,6 +14,13 @@ export interface NodeAsker {
    */
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
+   * Text that comes as long as the node sends. Only its beginning has to come in time.
+   *
+   * @param path as for `ask`
+   * @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED`
+   */
+  stream(path: string): Promise<AsyncIterable<Uint8Array>>;
+  /**
    * Hands something in.
    *
    * @throws ProtocolError `NODE_UNREACHABLE`, `NODE_REFUSED` with the reasons that the node gives, or
@@ -71,13 +78,17 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
         return { response, answer: answerIn(await boundedText(response)) };
       });
     } catch (error) {
-      throw new ProtocolError(
-        'NODE_UNREACHABLE',
-        { url: base },
-        `no node answers at ${base} (${reasonOf(error)}): start one or name another with --node`,
-        { cause: error },
-      );
+      throw unreachable(error);
     }
+  }
+
+  function unreachable(error: unknown): ProtocolError {
+    return new ProtocolError(
+      'NODE_UNREACHABLE',
+      { url: base },
+      `no node answers at ${base} (${reasonOf(error)}): start one or name another with --node`,
+      { cause: error },
+    );
   }
 
   function unexpected(path: string, response: Response, { message }: Answer): ProtocolError {
@@ -104,6 +115,17 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
         { url: base, path, wrong },
         `${base}${prefix}/${path} answered what no node does: data${wrong}; name the address of a node with --node`,
       );
+    },
+    async stream(path) {
+      let response: Response;
+      try {
+        response = await within(timeoutMs, (signal) => fetch(`${base}${prefix}/${path}`, { signal }));
+      } catch (error) {
+        throw unreachable(error);
+      }
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+      if (response.ok && response.body !== null && isStream) return response.body as AsyncIterable<Uint8Array>;
+      throw unexpected(path, response, answerIn(await boundedText(response)));
     },
     async send<T>(method: 'POST' | 'PUT', path: string, body: unknown) {
       const headers = { 'content-type': 'application/json' };

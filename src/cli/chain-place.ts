@@ -11,12 +11,17 @@ export interface PlaceFlags {
   readonly dataDir?: string;
 }
 
+/** With all that the folder of the network says. */
+export interface NetworkPlace extends ChainPlace {
+  readonly network: Network;
+}
+
 /**
  * The chain of a network under a data folder, whether it is there already or not.
  *
  * @throws ProtocolError as `loadNetwork`
  */
-export function placeOfNetwork(flags: PlaceFlags & { readonly network: string }): ChainPlace {
+export function placeOfNetwork(flags: PlaceFlags & { readonly network: string }): NetworkPlace {
   const home = bloomeryHome(process.env);
   const network = loadNetwork(findNetworkDirectory(flags.network, home));
   return { network, dataDirectory: join(flags.dataDir === undefined ? home : resolve(flags.dataDir), network.name) };
@@ -27,7 +32,7 @@ export function placeOfNetwork(flags: PlaceFlags & { readonly network: string })
  *
  * @throws ProtocolError `USAGE` when there is none or several, and as `loadNetwork`
  */
-export function placeOfData(flags: PlaceFlags): ChainPlace {
+export function placeOfData(flags: PlaceFlags): NetworkPlace {
   if (flags.network !== undefined) {
     const place = placeOfNetwork({ ...flags, network: flags.network });
     if (existsSync(chainDirectory(place))) return place;

@@ -60,9 +60,15 @@ export interface StatusFlags {
   readonly json?: true;
 }
 
-/** Of commands that ask a node one thing. */
-export interface QuestionFlags {
+/** Whom a question goes to: a running node, or the folder of one. */
+export interface SourceFlags {
   readonly node: string;
+  readonly dataDir?: string;
+  readonly network?: string;
+}
+
+/** Of commands that ask one thing. */
+export interface QuestionFlags extends SourceFlags {
   readonly json?: true;
 }
 
@@ -72,6 +78,21 @@ export interface PoolFlags extends QuestionFlags {
 
 export interface ListFlags extends PoolFlags {
   readonly offset: number;
+}
+
+export interface DecodeFlags {
+  readonly network?: string;
+  readonly json?: true;
+}
+
+export interface EventsFlags extends SourceFlags {
+  readonly follow?: true;
+  readonly since?: string;
+  readonly types?: string;
+  readonly address?: string;
+  readonly delegate?: string;
+  readonly final?: true;
+  readonly json?: true;
 }
 
 export interface GenesisFlags {

@@ -6,15 +6,15 @@ import { SlotTurns } from '../engine/slot-turns.ts';
 import type { Payer } from '../engine/pool/verification-budget.ts';
 import type { ForgingDelegates } from '../engine/forge/delegates.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Forger, LocalNodeApi, NodeIdentity, NodeListener, SlotForger } from '../ports/node-api.ts';
+import type { LocalNodeApi, NodeIdentity, NodeListener, SlotForger } from '../ports/node-api.ts';
 import type { ChainLog } from '../ports/chain-log.ts';
-import type { ChainQueries, Page } from '../ports/queries.ts';
+import type { ChainQueries } from '../ports/queries.ts';
 import type { ChainStore } from '../ports/store.ts';
 import { subscriberOf } from '../primitives/ip.ts';
 import { ipScope } from '../primitives/ip-scopes.ts';
-import { ownerOfSlot } from '../protocol/rounds.ts';
 import type { PublicKey, Transaction } from '../protocol/types.ts';
-import { epochTimeS, slotAtMs } from '../protocol/slots.ts';
+import { epochTimeS } from '../protocol/slots.ts';
+import { forgingOrder, nextForgers } from './next-forgers.ts';
 import { secondSignatureJson } from './second-signature.ts';
 
 /** Peers that the operator wants. `none`: the node has no wire. `named`: some are named to it. `any`: those that come. */
@@ -87,7 +87,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
         return { info: broadhash === undefined ? info : { ...info, broadhash }, state };
       }),
     peerVerdicts: () => engine.peers.verdicts(),
-    forgers,
+    forgers: (limit, offset) => nextForgers({ store, rules, clock }, limit, offset),
     submitTransaction: (json, client) => engine.accepted.submit(json, payerOf(client)),
     submitSignature: (json, client) => engine.accepted.submitSignature(json, payerOf(client)),
     registerSecondSignature: (keyPair, secondPublicKey, client) => {
@@ -120,7 +120,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     if (wantedPeers === 'none') return true;
     if (wantedPeers === 'named' || engine.peers.knownPeers().some(({ state }) => state === 'connected')) return false;
     const forging = new Set(delegates.list().flatMap((delegate) => (delegate.forging ? [delegate.publicKey] : [])));
-    return forgingOrder().every((publicKey) => forging.has(publicKey));
+    return forgingOrder({ store, rules }).every((publicKey) => forging.has(publicKey));
   }
 
   function forgerOf(slot: number, turns: SlotTurns): { readonly forger?: SlotForger } {
@@ -132,29 +132,6 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
 
   function usernameOf(publicKey: PublicKey): string {
     return store.account(addressOf(publicKey))?.username ?? '';
-  }
-
-  function forgingOrder(): readonly PublicKey[] {
-    return rules.forgers(store, engine.chain.tip.header.height + 1);
-  }
-
-  function forgers(limit: number, offset: number): Page<Forger> {
-    const order = forgingOrder();
-    const currentSlot = slotAtMs(clock.nowMs(), rules.params);
-    const items: Forger[] = [];
-    const { activeDelegates } = rules.params;
-    for (let ahead = offset + 1; ahead <= Math.min(activeDelegates, offset + limit); ahead += 1) {
-      const publicKey = ownerOfSlot(order, currentSlot + ahead, rules.params);
-      if (publicKey === undefined) continue;
-      const address = addressOf(publicKey);
-      items.push({
-        publicKey,
-        address,
-        username: store.delegate(publicKey)?.username ?? '',
-        nextSlot: currentSlot + ahead,
-      });
-    }
-    return { items, total: order.length };
   }
 }
 

@@ -46,7 +46,16 @@ export async function openTransactionJournal(file: string, observer: Observer): 
     const handle = await open(file, 'a', FILE_MODE);
     await syncFolder(file);
     const { ino, dev } = await handle.stat();
-    return new TransactionJournalFile({ file, lock, handle, opened: { ino, dev }, entries, bytes, isDamaged, observer });
+    return new TransactionJournalFile({
+      file,
+      lock,
+      handle,
+      opened: { ino, dev },
+      entries,
+      bytes,
+      isDamaged,
+      observer,
+    });
   } catch (error) {
     lock.release();
     throw error;
@@ -57,6 +66,22 @@ export async function openTransactionJournal(file: string, observer: Observer): 
 interface OpenFile {
   readonly ino: number;
   readonly dev: number;
+}
+
+/**
+ * Transactions that a journal holds, also while a node has it. Damaged lines are passed over.
+ *
+ * @returns none where there is no journal that can be read
+ */
+export function readTransactionJournal(file: string): readonly JournaledTransaction[] {
+  const entries = new JournalEntries();
+  try {
+    for (const line of readBounded(file, { bytesMax: FILE_BYTES_MAX }).toString('utf8').split('\n'))
+      learn(entries, contentOf(line));
+  } catch {
+    return [];
+  }
+  return entries.all();
 }
 
 interface Opened {

@@ -1,8 +1,11 @@
-/** Making transactions: what a wallet needs of a generation. No state is asked; whether a node takes one is its affair. */
+/**
+ * Making and examining transactions: what a wallet needs of a generation. No state is asked; whether a node takes one is its
+ * affair.
+ */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
 import { addressOf } from '../crypto/keys.ts';
-import { hexOf } from '../primitives/bytes.ts';
+import { bytesOfHex, hexOf } from '../primitives/bytes.ts';
 import { assert, ProtocolError } from '../primitives/errors.ts';
 import * as gen2Bytes from './gen2/transaction-bytes.ts';
 import * as gen2Json from './gen2/transaction-json.ts';
@@ -12,8 +15,9 @@ import * as gen3Json from './gen3/transaction-json.ts';
 import { GEN3_TYPES } from './gen3/transaction-types.ts';
 import { NO_EXCEPTIONS, type ChainParams, type Generation } from './params.ts';
 import type { TransactionBytes } from './tx/transaction-bytes.ts';
+import { decodeTransaction } from './tx/transaction-record.ts';
 import type { TransactionLayout } from './tx/transaction-type.ts';
-import type { JsonObject, KeyPair, MemberSignature, Payload, Transaction } from './types.ts';
+import type { JsonObject, KeyPair, MemberSignature, Payload, PublicKey, Signature, Transaction } from './types.ts';
 import type { TransactionError } from './verdict.ts';
 
 /** What a transaction must know of the network that it is meant for. */
@@ -42,6 +46,21 @@ export interface TransactionSigner {
    * @throws ProtocolError `TRANSACTION_INVALID` for a wrong id, fee or signature: another network's, for example
    */
   read(json: unknown): Transaction;
+  /** Reads the members alone. @throws TransactionRejected for a shape that no node takes */
+  parse(json: unknown): Transaction;
+  /** What is wrong with a transaction by itself, in sentences: a stated id or fee, the signature of its sender. */
+  faultsOf(transaction: Transaction): readonly string[];
+  /** Whether the holder of a second key has signed. */
+  isSignedBySecond(transaction: Transaction, publicKey: PublicKey): boolean;
+  /** Those of the keys whose holders have signed as members of a group. */
+  signersAmong(transaction: Transaction, publicKeys: readonly PublicKey[]): readonly PublicKey[];
+  /** The bytes that the id covers: with the signatures of the sender, without those of members. */
+  toBytes(transaction: Transaction): Uint8Array;
+  /**
+   * Transactions that have these bytes: none for bytes of something else, two where 64 bytes may be text of a transfer or a second
+   * signature.
+   */
+  fromBytes(bytes: Uint8Array): readonly Transaction[];
 }
 
 interface GenerationParts {
@@ -95,12 +114,15 @@ export function createSigner({ generation, networkIdentifier }: SigningNetwork, 
     return bytes.withId({ ...signed, signSignature });
   };
 
+  const faultsOf = (transaction: Transaction): readonly string[] => {
+    const faults = statedErrors(transaction).map(({ message }) => message);
+    const isSigned = ed25519.verify(bytes.primaryCheck(transaction, networkIdentifier));
+    return isSigned ? faults : [...faults, 'the signature is not that of the sender for this network'];
+  };
+
   const read = (json: unknown): Transaction => {
     const transaction = fromJson(json);
-    const faults = statedErrors(transaction).map(({ message }) => message);
-    if (!ed25519.verify(bytes.primaryCheck(transaction, networkIdentifier))) {
-      faults.push('the signature is not that of the sender for this network');
-    }
+    const faults = faultsOf(transaction);
     if (faults.length === 0) return transaction;
     throw new ProtocolError('TRANSACTION_INVALID', { id: transaction.id }, faults.join('; '));
   };
@@ -114,8 +136,37 @@ export function createSigner({ generation, networkIdentifier }: SigningNetwork, 
     }),
     toJson,
     read,
+    parse: fromJson,
+    faultsOf,
+    isSignedBySecond: (transaction, publicKey) =>
+      transaction.signSignature !== undefined &&
+      isSignedBy(publicKey, transaction.signSignature, bytes.secondSigningDigest(transaction, networkIdentifier)),
+    signersAmong: (transaction, publicKeys) => {
+      const digest = bytes.signingDigest(transaction, networkIdentifier);
+      const hasSigned = (publicKey: PublicKey): boolean =>
+        transaction.signatures.some((signature) => isSignedBy(publicKey, signature, digest));
+      return publicKeys.filter(hasSigned);
+    },
+    toBytes: bytes.transactionBytes,
+    fromBytes: (given) =>
+      [WITHOUT_SECOND, WITH_SECOND].flatMap((trailer) => {
+        try {
+          const transaction = decodeTransaction(Buffer.concat([given, trailer]), types);
+          return bytes.transactionBytes(transaction).equals(given) ? [transaction] : [];
+        } catch {
+          return [];
+        }
+      }),
   };
+
+  function isSignedBy(publicKey: PublicKey, signature: Signature, message: Uint8Array): boolean {
+    return ed25519.verify({ publicKey: bytesOfHex(publicKey), message, signature: bytesOfHex(signature) });
+  }
 }
+
+/** What stands behind the bytes of a transaction in its stored form (`tx/transaction-record.ts`). */
+const WITHOUT_SECOND = Buffer.from([0, 0]);
+const WITH_SECOND = Buffer.from([0, 1]);
 
 /** What a vote names as its recipient, where the generation has one. */
 export function votePayload(network: SigningNetwork, votes: readonly string[], sender: KeyPair): Payload {

@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { deedOf } from '../../src/cli/explore/words.ts';
-import { isProblemLine, runCli } from '../support/cli.ts';
+import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { nodeAnswering } from '../support/node-answering.ts';
 
 const KEY = 'ab'.repeat(32);
@@ -87,7 +90,7 @@ test.serial('what a node does not have is a problem in one line', async (t) => {
         empty,
       ]),
     ),
-    '/api/accounts?username=nobody': empty,
+    '/api/delegates?username=nobody': empty,
   });
   for (const [args, message] of [
     [['block', '8'], /has no block 8/],
@@ -131,16 +134,16 @@ test.serial('an account is found by address, by public key and by the name of it
   const node = await nodeAnswering(t, {
     '/api/accounts?address=9L': answer,
     [`/api/accounts?publicKey=${KEY}`]: answer,
-    '/api/accounts?username=sm%26ith': answer,
+    '/api/delegates?username=sm%26ith': { data: [DELEGATE] },
     '/api/transactions?senderIdOrRecipientId=9L&sort=timestamp:desc&limit=10': { data: [TRANSFER] },
   });
-  for (const which of ['9L', KEY, 'sm&ith']) {
+  for (const which of ['9L', '9', '9l', KEY.toUpperCase(), 'Sm&ith']) {
     const { stdout, stderr } = await runCli(['account', which, '--node', node]);
     t.is(stderr, '');
     t.regex(stdout, /^balance {9}0\.00000123 LSK$/m);
     t.regex(stdout, /^delegate {8}smith, rank 3$/m);
     t.regex(stdout, /^blocks {10}5 forged, 1 missed, productivity 83\.33 %$/m);
-    t.regex(stdout, /^ {2}17 {20}height 7: 1L sends 3\.5 LSK to 2L/m);
+    t.regex(stdout, /^17 +7 {2}1L sends 3\.5 LSK to 2L/m);
   }
 });
 
@@ -157,12 +160,13 @@ test.serial('delegates are listed by rank, and the pool by what its transactions
     '/api/node/transactions/received?sort=timestamp:asc&limit=100': empty,
   });
   const listed = await runCli(['delegates', '--limit', '2', '--offset', '2', '--node', node]);
-  t.regex(listed.stdout, /^ {4}3 {2}smith +9L +99000000 LSK +5 +1\n$/m);
+  t.regex(listed.stdout, /^ +3 {2}smith +9L +99000000 LSK +5 +1 +83\.33 %\n$/m);
   const { stdout } = await runCli(['pool', '--node', node]);
   const lines = stdout.split('\n');
-  t.is(lines.length, 3);
-  t.regex(lines[0] ?? '', /^17 .*; waits for a block$/);
-  t.regex(lines[1] ?? '', /^18 .*; waits for signatures of its group, has 1$/);
+  t.is(lines.length, 4);
+  t.regex(lines[0] ?? '', /^transaction +waits +fee +sender +does$/);
+  t.regex(lines[1] ?? '', /^17 +for a block  +0\.1 LSK +1L +sends 3\.5 LSK to 2L/);
+  t.regex(lines[2] ?? '', /^18 +for signatures of its group, has 1 +0\.1 LSK /);
 });
 
 for (const [type, asset, words] of [
@@ -179,3 +183,43 @@ for (const [type, asset, words] of [
     t.is(deedOf({ id: '1', type, senderId: '1L', fee: '1', asset }), words);
   });
 }
+
+test.serial('events are followed over the end of a stream, from the last one on', async (t) => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response.setHeader('Content-Type', 'text/event-stream');
+    const sequence = asked.length;
+    response.write(`id: ${sequence}.0\nevent: finalized/change\ndata: {"height":${sequence}}\n\n`);
+    if (asked.length === 1) response.end();
+  });
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const args = ['events', '--follow', '--json', '--final', '--node', `127.0.0.1:${port}`];
+  const child = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  let stdout = '';
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    stdout += String(text);
+    if (stdout.split('\n').length > 2) break;
+  }
+  t.is(
+    stdout,
+    [1, 2].map((height) => `{"id":"${height}.0","event":"finalized/change","data":{"height":${height}}}\n`).join(''),
+  );
+  t.deepEqual(asked, ['/events?finality=final', '/events?finality=final&lastEventId=1.0']);
+});
+
+test.serial('what answers at an address and streams no events is refused', async (t) => {
+  const node = await nodeAnswering(t, { '/events?lastEventId=0.0&follow=false': { data: [] } });
+  const { code, stderr } = await runCli(['events', '--node', node]);
+  t.is(code, 1);
+  t.true(isProblemLine(stderr), stderr);
+  const nobody = await runCli(['events', '--follow', '--node', '127.0.0.1:9']);
+  t.is(nobody.code, 1);
+  t.regex(nobody.stderr, /no node answers at/);
+});

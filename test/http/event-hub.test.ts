@@ -111,6 +111,19 @@ test('blocks of the log are read only for readers that can want something of the
   t.is(reads.blocks, Math.floor(3_000 / 101));
 });
 
+test('a stream that does not follow ends with the last event that there is', async (t) => {
+  const { hub } = stage(t, 30);
+  let isEnded = false;
+  const sink = read(hub, { endsWithLog: true }, STRANGER, START);
+  sink?.once('close', () => (isEnded = true));
+  await until(() => isEnded, 'its end');
+  t.is(sink?.count('blocks/new'), 30);
+  const nothing = read(hub, { endsWithLog: true }, STRANGER);
+  nothing?.once('close', () => (isEnded = false));
+  await until(() => !isEnded, 'the end of one without events');
+  t.is(nothing?.text, '');
+});
+
 test('what is read for strangers waits for the time of all their work; trusted readers do not', async (t) => {
   const { hub, share, clock, reads } = stage(t, 30);
   share.spend(40);

@@ -75,6 +75,10 @@ export async function makeWorkplace(folder: string): Promise<Workplace> {
   writeFileSync(join(folder, 'scenario.yaml'), 'name: one\ndevnet: { nodes: 1 }\nsteps: [mine]\n');
   const offline = ['transfer', '1L', '1', '--passphrase-file', passphrase, '--offline', '--network', 'devnet'];
   writeFileSync(join(folder, 'multisig.json'), (await runCli(offline)).stdout);
+  const [from, to] = [made.accounts[0], made.accounts[1]];
+  if (from === undefined || to === undefined) throw new Error('the network has accounts');
+  const transfer = maker.rules.codec.transactionToJson(maker.transfer(from, to, 5n));
+  writeFileSync(join(folder, 'transaction.json'), JSON.stringify(transfer));
   const keep = ['forging', 'export', '-', '--keep', '--data-dir', join(folder, 'data'), '--network', network];
   writeFileSync(join(folder, 'record.json'), (await runCli(keep)).stdout);
   return { folder, network, passphrase, password };
@@ -114,6 +118,9 @@ export function argumentsOf(
     peers: () => at,
     block: () => ['3', ...at],
     tx: () => ['17', ...at],
+    'tx verify': () => [join(folder, 'transaction.json'), ...data],
+    decode: () => [DELEGATE],
+    events: () => data,
     account: () => ['1L', ...at],
     delegates: () => at,
     pool: () => at,

@@ -1,24 +1,36 @@
-/** `bloomery account`: an account as a node's chain has it, with its latest transactions. */
+/** `bloomery account`: an account of a chain, with its latest transactions. */
 
+import { addressFault } from '../../crypto/keys.ts';
 import { isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { nodeAsker, type NodeAsker } from '../ask-node.ts';
-import { ACCOUNTS, TRANSACTIONS, type AccountJson, type TransactionJson } from '../explore/shapes.ts';
+import {
+  ACCOUNTS,
+  DELEGATES,
+  TRANSACTIONS,
+  type AccountJson,
+  type DelegateJson,
+  type TransactionJson,
+} from '../explore/shapes.ts';
+import { askSource, type Source } from '../explore/source.ts';
 import { deedOf, isSet, lsk, rowLines, type Row } from '../explore/words.ts';
 import type { QuestionFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
+import { tableLines } from '../table.ts';
 
 const LATEST_SHOWN = 10;
 
 /**
- * @param which an address, the name of a delegate or a public key
+ * @param which an address, the name of a delegate or a public key, in either letter case; an address also without its L
  * @throws ProtocolError `ACCOUNT_UNKNOWN`, and what asking throws
  */
 export async function account(which: string, flags: QuestionFlags): Promise<void> {
-  const node = nodeAsker(flags.node);
-  const found = await findAccount(node, which);
+  await askSource(flags, (source) => showAccount(source, which, flags));
+}
+
+async function showAccount(source: Source, which: string, flags: QuestionFlags): Promise<void> {
+  const found = await findAccount(source, which);
   const path = `transactions?senderIdOrRecipientId=${found.address}&sort=timestamp:desc&limit=${LATEST_SHOWN}`;
-  const latest = await node.ask<readonly TransactionJson[]>(path, TRANSACTIONS);
+  const latest = await source.ask<readonly TransactionJson[]>(path, TRANSACTIONS);
   if (flags.json === true) {
     printJson({ account: found, latestTransactions: latest });
     return;
@@ -33,25 +45,49 @@ export async function account(which: string, flags: QuestionFlags): Promise<void
       ...(delegate === undefined || delegate === null ? [] : delegateRows(delegate)),
     ]),
     ...(latest.length === 0 ? [] : ['', `latest transactions, newest first (${LATEST_SHOWN} at most):`]),
-    ...latest.map((each) => `  ${each.id.padEnd(20)}  height ${each.height}: ${each.senderId} ${deedOf(each)}`),
+    ...(latest.length === 0 ? [] : tableLines(COLUMNS, latest)),
   ]);
 }
 
-async function findAccount(node: NodeAsker, which: string): Promise<AccountJson> {
-  const [found] = await node.ask<readonly AccountJson[]>(`accounts?${questionOf(which)}`, ACCOUNTS);
+const COLUMNS = [
+  { heading: 'transaction', of: ({ id }: TransactionJson) => id },
+  { heading: 'height', of: ({ height }: TransactionJson) => String(height), isNumber: true },
+  { heading: 'does', of: (each: TransactionJson) => `${each.senderId} ${deedOf(each)}` },
+] as const;
+
+async function findAccount(source: Source, which: string): Promise<AccountJson> {
+  for (const question of questionsOf(which)) {
+    const [found] = await source.ask<readonly AccountJson[]>(`accounts?${question}`, ACCOUNTS);
+    if (found !== undefined) return found;
+  }
+  // Accounts are asked for by a pattern of the name; delegates by the whole of it.
+  const name = encodeURIComponent(which.toLowerCase());
+  const [delegate] = isName(which)
+    ? await source.ask<readonly DelegateJson[]>(`delegates?username=${name}`, DELEGATES)
+    : [];
+  const [found] =
+    delegate === undefined
+      ? []
+      : await source.ask<readonly AccountJson[]>(`accounts?address=${delegate.account.address}`, ACCOUNTS);
   if (found !== undefined) return found;
-  throw new ProtocolError('ACCOUNT_UNKNOWN', { which }, `${node.base} knows no account ${which}`);
+  throw new ProtocolError('ACCOUNT_UNKNOWN', { which }, `${source.base} knows no account ${which}`);
 }
 
-function questionOf(which: string): string {
-  if (/^[0-9]{1,21}L$/.test(which)) return `address=${which}`;
-  if (isCanonicalHex(which, 32)) return `publicKey=${which}`;
-  return `username=${encodeURIComponent(which)}`;
+function questionsOf(which: string): readonly string[] {
+  const address = `${which.replace(/L$/i, '')}L`;
+  if (addressFault(address) === undefined) return [`address=${address}`];
+  const key = which.toLowerCase();
+  return isCanonicalHex(key, 32) ? [`publicKey=${key}`] : [];
+}
+
+/** Of up to 20 letters, digits and `!@$&_.`: anything else a node would refuse to look for. */
+function isName(which: string): boolean {
+  return /^[a-z0-9!@$&_.]{1,20}$/i.test(which);
 }
 
 function delegateRows({ username, rank, vote, producedBlocks, missedBlocks, productivity }: Delegate): readonly Row[] {
   return [
-    ['delegate', `${username}, rank ${rank}`],
+    ['delegate', rank === null ? `${username}, not ranked before the next round` : `${username}, rank ${rank}`],
     ['votes', lsk(vote)],
     ['blocks', `${producedBlocks} forged, ${missedBlocks} missed, productivity ${productivity} %`],
   ];

@@ -1,7 +1,6 @@
 /** `bloomery block`: a block of a node's chain, with its transactions. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
-import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import { epochMsOf } from '../explore/epoch.ts';
 import {
   BLOCKS,
@@ -11,6 +10,7 @@ import {
   type DelegateJson,
   type TransactionJson,
 } from '../explore/shapes.ts';
+import { askSource, type Source } from '../explore/source.ts';
 import { deedOf, isSet, lsk, rowLines, timeText } from '../explore/words.ts';
 import type { QuestionFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
@@ -23,18 +23,21 @@ const TRANSACTIONS_SHOWN_MAX = 100;
  * @throws ProtocolError `BLOCK_UNKNOWN`, and what asking throws
  */
 export async function block(which: string, flags: QuestionFlags): Promise<void> {
-  const node = nodeAsker(flags.node);
-  const found = await findBlock(node, which);
+  await askSource(flags, (source) => showBlock(source, which, flags));
+}
+
+async function showBlock(source: Source, which: string, flags: QuestionFlags): Promise<void> {
+  const found = await findBlock(source, which);
   const path = `transactions?blockId=${found.id}&limit=${TRANSACTIONS_SHOWN_MAX}`;
   const transactions =
-    found.numberOfTransactions === 0 ? [] : await node.ask<readonly TransactionJson[]>(path, TRANSACTIONS);
+    found.numberOfTransactions === 0 ? [] : await source.ask<readonly TransactionJson[]>(path, TRANSACTIONS);
   if (flags.json === true) {
     printJson({ block: found, transactions });
     return;
   }
   const { confirmations, previousBlockId, generatorPublicKey } = found;
-  const [delegate] = await node.ask<readonly DelegateJson[]>(`delegates?publicKey=${generatorPublicKey}`, DELEGATES);
-  const time = timeText(found.timestamp, await epochMsOf(node));
+  const [delegate] = await source.ask<readonly DelegateJson[]>(`delegates?publicKey=${generatorPublicKey}`, DELEGATES);
+  const time = timeText(found.timestamp, await epochMsOf(source));
   printLines([
     ...rowLines([
       ['block', found.id],
@@ -51,13 +54,13 @@ export async function block(which: string, flags: QuestionFlags): Promise<void> 
 }
 
 /** Numbers that may be heights are taken for heights first. */
-async function findBlock(node: NodeAsker, which: string): Promise<BlockJson> {
+async function findBlock(source: Source, which: string): Promise<BlockJson> {
   const isHeight = /^[0-9]{1,10}$/.test(which) && Number(which) >= 1 && Number(which) <= HEIGHT_MAX;
   const questions =
     which === 'latest' ? ['limit=1'] : [...(isHeight ? [`height=${Number(which)}`] : []), `blockId=${which}`];
   for (const question of questions) {
-    const [found] = await node.ask<readonly BlockJson[]>(`blocks?${question}`, BLOCKS);
+    const [found] = await source.ask<readonly BlockJson[]>(`blocks?${question}`, BLOCKS);
     if (found !== undefined) return found;
   }
-  throw new ProtocolError('BLOCK_UNKNOWN', { which }, `${node.base} has no block ${which}`);
+  throw new ProtocolError('BLOCK_UNKNOWN', { which }, `${source.base} has no block ${which}`);
 }

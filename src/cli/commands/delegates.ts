@@ -1,25 +1,28 @@
-/** `bloomery delegates`: delegates of a node's chain by rank. */
+/** `bloomery delegates`: delegates of a chain by rank. */
 
-import { nodeAsker } from '../ask-node.ts';
 import { DELEGATES, type DelegateJson } from '../explore/shapes.ts';
+import { askSource } from '../explore/source.ts';
 import { lsk } from '../explore/words.ts';
 import type { ListFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
+import { tableLines, type Column } from '../table.ts';
 
 /** @throws ProtocolError as asking does */
-export async function delegates({ node: url, limit, offset, json }: ListFlags): Promise<void> {
+export async function delegates(flags: ListFlags): Promise<void> {
+  const { limit, offset, json } = flags;
   const path = `delegates?sort=rank:asc&limit=${limit}&offset=${offset}`;
-  const all = await nodeAsker(url).ask<readonly DelegateJson[]>(path, DELEGATES);
-  if (json === true) {
-    printJson({ delegates: all });
-    return;
-  }
-  printLines([HEADING, ...all.map(lineOf)]);
+  const all = await askSource(flags, (source) => source.ask<readonly DelegateJson[]>(path, DELEGATES));
+  if (json === true) printJson({ delegates: all });
+  else printLines(tableLines(COLUMNS, all));
 }
 
-const HEADING = `${'rank'.padStart(5)}  ${'delegate'.padEnd(20)}  ${'address'.padEnd(22)}  ${'votes'.padStart(22)}  forged  missed`;
-
-function lineOf({ rank, username, account, vote, producedBlocks, missedBlocks }: DelegateJson): string {
-  const counts = `${String(producedBlocks).padStart(6)}  ${String(missedBlocks).padStart(6)}`;
-  return `${String(rank).padStart(5)}  ${username.padEnd(20)}  ${account.address.padEnd(22)}  ${lsk(vote).padStart(22)}  ${counts}`;
-}
+const COLUMNS: readonly Column<DelegateJson>[] = [
+  // A generation 2 delegate has none before the end of the round that it registered in.
+  { heading: 'rank', of: ({ rank }) => (rank === null ? '-' : String(rank)), isNumber: true },
+  { heading: 'delegate', of: ({ username }) => username },
+  { heading: 'address', of: ({ account }) => account.address },
+  { heading: 'votes', of: ({ vote }) => lsk(vote), isNumber: true },
+  { heading: 'forged', of: ({ producedBlocks }) => String(producedBlocks), isNumber: true },
+  { heading: 'missed', of: ({ missedBlocks }) => String(missedBlocks), isNumber: true },
+  { heading: 'productivity', of: ({ productivity }) => `${productivity} %`, isNumber: true },
+];

@@ -1,33 +1,50 @@
 /** `bloomery pool`: transactions that wait for a block at a node. */
 
-import { nodeAsker } from '../ask-node.ts';
 import { POOL_STATES, WAITS_FOR, type PoolStateName } from '../explore/pool-states.ts';
 import { POOLED_TRANSACTIONS, type TransactionJson } from '../explore/shapes.ts';
+import { askSource, type Source } from '../explore/source.ts';
 import { deedOf, lsk } from '../explore/words.ts';
 import type { PoolFlags } from '../flags.ts';
 import { printJson, printLine, printLines } from '../output.ts';
+import { tableLines, type Column } from '../table.ts';
+
+interface Waiting {
+  readonly state: PoolStateName;
+  readonly transaction: TransactionJson;
+}
 
 /** @throws ProtocolError as asking does */
-export async function pool({ node: url, limit, json }: PoolFlags): Promise<void> {
-  const node = nodeAsker(url);
+export async function pool(flags: PoolFlags): Promise<void> {
+  const waiting = await askSource(flags, (source) => waitingAt(source, flags.limit));
+  if (flags.json === true)
+    printJson({ transactions: waiting.map(({ state, transaction }) => ({ state, ...transaction })) });
+  else if (waiting.length === 0) printLine('no transaction waits');
+  else printLines(tableLines(COLUMNS, waiting));
+}
+
+async function waitingAt(source: Source, limit: number): Promise<readonly Waiting[]> {
   const known = new Set<string>();
-  const waiting: { readonly state: PoolStateName; readonly transaction: TransactionJson }[] = [];
+  const waiting: Waiting[] = [];
   // A transaction that moves on meanwhile may be in two answers.
   for (const state of POOL_STATES) {
     const path = `node/transactions/${state}?sort=timestamp:asc&limit=${limit}`;
-    for (const transaction of await node.ask<readonly TransactionJson[]>(path, POOLED_TRANSACTIONS)) {
+    for (const transaction of await source.ask<readonly TransactionJson[]>(path, POOLED_TRANSACTIONS)) {
       if (known.has(transaction.id)) continue;
       known.add(transaction.id);
       waiting.push({ state, transaction });
     }
   }
-  if (json === true) printJson({ transactions: waiting.map(({ state, transaction }) => ({ state, ...transaction })) });
-  else if (waiting.length === 0) printLine('no transaction waits');
-  else printLines(waiting.map(({ state, transaction }) => lineOf(state, transaction)));
+  return waiting;
 }
 
-function lineOf(state: PoolStateName, transaction: TransactionJson): string {
-  const { id, senderId, fee, signatures = [] } = transaction;
-  const signed = state === 'pending' ? `, has ${signatures.length}` : '';
-  return `${id.padEnd(20)}  ${senderId} ${deedOf(transaction)}, fee ${lsk(fee)}; waits ${WAITS_FOR[state]}${signed}`;
+const COLUMNS: readonly Column<Waiting>[] = [
+  { heading: 'transaction', of: ({ transaction }) => transaction.id },
+  { heading: 'waits', of: waitsFor },
+  { heading: 'fee', of: ({ transaction }) => lsk(transaction.fee), isNumber: true },
+  { heading: 'sender', of: ({ transaction }) => transaction.senderId },
+  { heading: 'does', of: ({ transaction }) => deedOf(transaction) },
+];
+
+function waitsFor({ state, transaction: { signatures = [] } }: Waiting): string {
+  return state === 'pending' ? `${WAITS_FOR[state]}, has ${signatures.length}` : WAITS_FOR[state];
 }

@@ -1,18 +1,21 @@
 /** `bloomery tx`: a transaction of a node's chain, or one that waits in its pool. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
-import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import { epochMsOf } from '../explore/epoch.ts';
 import { POOL_STATES } from '../explore/pool-states.ts';
 import { POOLED_TRANSACTIONS, TRANSACTIONS, type TransactionJson } from '../explore/shapes.ts';
+import { askSource, type Source } from '../explore/source.ts';
 import { deedOf, lsk, rowLines, timeText, typeName } from '../explore/words.ts';
 import type { QuestionFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 
 /** @throws ProtocolError `TRANSACTION_UNKNOWN`, and what asking throws */
 export async function showTransaction(id: string, flags: QuestionFlags): Promise<void> {
-  const node = nodeAsker(flags.node);
-  const { transaction, state } = await findTransaction(node, id);
+  await askSource(flags, (source) => show(source, id, flags));
+}
+
+async function show(source: Source, id: string, flags: QuestionFlags): Promise<void> {
+  const { transaction, state } = await findTransaction(source, id);
   if (flags.json === true) {
     printJson({ transaction, state });
     return;
@@ -25,7 +28,7 @@ export async function showTransaction(id: string, flags: QuestionFlags): Promise
       ['type', `${type}, ${typeName(type)}`],
       ['sender', `${senderId} ${deedOf(transaction)}`],
       ['fee', lsk(fee)],
-      ...(timestamp === undefined ? [] : [['time', timeText(timestamp, await epochMsOf(node))] as const]),
+      ...(timestamp === undefined ? [] : [['time', timeText(timestamp, await epochMsOf(source))] as const]),
       ...(signatures.length === 0 ? [] : [['signatures', `${signatures.length} of members`] as const]),
       ['place', `${place}${confirmations === undefined ? '' : `, ${confirmations} confirmations`}`],
     ]),
@@ -33,17 +36,17 @@ export async function showTransaction(id: string, flags: QuestionFlags): Promise
 }
 
 async function findTransaction(
-  node: NodeAsker,
+  source: Source,
   id: string,
 ): Promise<{ readonly transaction: TransactionJson; readonly state: string }> {
-  const [confirmed] = await node.ask<readonly TransactionJson[]>(`transactions?id=${id}`, TRANSACTIONS);
+  const [confirmed] = await source.ask<readonly TransactionJson[]>(`transactions?id=${id}`, TRANSACTIONS);
   if (confirmed !== undefined) return { transaction: confirmed, state: 'confirmed' };
   for (const state of POOL_STATES) {
-    const [waiting] = await node.ask<readonly TransactionJson[]>(
+    const [waiting] = await source.ask<readonly TransactionJson[]>(
       `node/transactions/${state}?id=${id}`,
       POOLED_TRANSACTIONS,
     );
     if (waiting !== undefined) return { transaction: waiting, state };
   }
-  throw new ProtocolError('TRANSACTION_UNKNOWN', { id }, `${node.base} knows no transaction ${id}`);
+  throw new ProtocolError('TRANSACTION_UNKNOWN', { id }, `${source.base} knows no transaction ${id}`);
 }

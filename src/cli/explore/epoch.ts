@@ -1,11 +1,11 @@
 /** The start of a network's time, as its nodes tell it. */
 
 import { members, moment } from '../answer-shapes.ts';
-import type { NodeAsker } from '../ask-node.ts';
+import type { Source } from './source.ts';
 
 const CONSTANTS = members({ epoch: moment });
 
 /** Unix time in milliseconds. */
-export async function epochMsOf(node: NodeAsker): Promise<number> {
-  return Date.parse((await node.ask<{ readonly epoch: string }>('node/constants', CONSTANTS)).epoch);
+export async function epochMsOf(source: Source): Promise<number> {
+  return Date.parse((await source.ask<{ readonly epoch: string }>('node/constants', CONSTANTS)).epoch);
 }

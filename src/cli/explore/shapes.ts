@@ -36,7 +36,8 @@ export interface TransactionJson {
 
 export interface DelegateJson {
   readonly username: string;
-  readonly rank: number;
+  /** Null for a delegate of generation 2 before the end of the round that it registered in. */
+  readonly rank: number | null;
   /** Beddows. */
   readonly vote: string;
   readonly producedBlocks: number;
@@ -69,9 +70,11 @@ const amount: Shape = (value) =>
 const percent: Shape = (value) => (Number.isFinite(value) ? undefined : ' must be a number');
 const textOrNothing: Shape = (value) => (value === null ? undefined : optional(text)(value));
 
+const rankOrNull: Shape = (value) => (value === null ? undefined : uint32(value));
+
 const DELEGATE = {
   username: text,
-  rank: uint32,
+  rank: rankOrNull,
   vote: amount,
   producedBlocks: uint32,
   missedBlocks: uint32,
@@ -108,7 +111,7 @@ const TRANSACTION = {
 export const POOLED_TRANSACTIONS = listOf(members(TRANSACTION));
 export const TRANSACTIONS = listOf(members({ ...TRANSACTION, height: uint32, blockId: text }));
 
-export const DELEGATES = listOf(members({ ...DELEGATE, account: members({ address: text }) }));
+export const DELEGATES = listOf(members({ ...DELEGATE, account: members({ address }) }));
 
 const nothing: Shape = (value) => (value === null || value === undefined ? undefined : members(DELEGATE)(value));
 export const ACCOUNTS = listOf(

@@ -6,6 +6,8 @@ import type { TransactionJson } from './shapes.ts';
 export type Row = readonly [label: string, value: string];
 
 const LABEL_CHARACTERS = 16;
+/** Of headers, whose members have longer names. */
+const GAP = '  ';
 const NAMES: Readonly<Record<number, string>> = {
   0: 'transfer',
   1: 'second signature',
@@ -17,7 +19,8 @@ const NAMES: Readonly<Record<number, string>> = {
 const FIRST_TYPE_GEN3 = 8;
 
 export function rowLines(rows: readonly Row[]): readonly string[] {
-  return rows.map(([label, value]) => `${label.padEnd(LABEL_CHARACTERS)}${value}`);
+  const width = Math.max(LABEL_CHARACTERS, ...rows.map(([label]) => label.length + GAP.length));
+  return rows.map(([label, value]) => `${label.padEnd(width)}${value}`);
 }
 
 /** Nodes say null or an empty text for what is not there. */

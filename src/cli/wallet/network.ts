@@ -45,9 +45,7 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
     return { name: folder.name, generation, networkIdentifier, node: undefined, nowS };
   }
   const node = nodeAsker(flags.node);
-  const constants = await node.ask<Constants>('node/constants', NODE_PROTOCOL);
-  const generation = generationOf(constants, node);
-  const networkIdentifier = constants.networkId ?? networkIdentifierOf(constants.nethash ?? '', COMMUNITY_IDENTIFIER);
+  const { generation, networkIdentifier, nethash } = await networkAt(node);
   if (folder !== undefined && networkIdentifier !== folder.params.networkIdentifier) {
     throw new ProtocolError(
       'NETWORK_OTHER',
@@ -58,12 +56,22 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
   // The clock of the node: a timestamp ahead of it would be refused.
   const nowS = async (): Promise<number> =>
     (await node.ask<{ secondsSinceEpoch: number }>('node/status', NODE_CLOCK)).secondsSinceEpoch;
-  const name = folder?.name ?? `network ${(constants.nethash ?? networkIdentifier).slice(0, 12)}`;
+  const name = folder?.name ?? `network ${(nethash ?? networkIdentifier).slice(0, 12)}`;
   return { name, generation, networkIdentifier, node, nowS };
 }
 
+/** The network that a node, or the folder of one, is of. @throws ProtocolError as asking does, and `NETWORK_OTHER` */
+export async function networkAt(
+  source: Pick<NodeAsker, 'base' | 'ask'>,
+): Promise<SigningNetwork & { readonly nethash: string | undefined }> {
+  const constants = await source.ask<Constants>('node/constants', NODE_PROTOCOL);
+  const { nethash } = constants;
+  const networkIdentifier = constants.networkId ?? networkIdentifierOf(nethash ?? '', COMMUNITY_IDENTIFIER);
+  return { generation: generationOf(constants, source), networkIdentifier, nethash };
+}
+
 /** Peers of generation 2 speak protocol 1, those of generation 3 protocol 2. */
-function generationOf({ protocolVersion }: Constants, { base }: NodeAsker): Generation {
+function generationOf({ protocolVersion }: Constants, { base }: Pick<NodeAsker, 'base'>): Generation {
   const [major] = protocolVersion.split('.');
   if (major === '1') return 2;
   if (major === '2') return 3;

@@ -12,6 +12,8 @@ export interface EventFilter {
   readonly address: string | undefined;
   readonly delegate: string | undefined;
   readonly finality: Finality;
+  /** The stream ends with the last record that there is, and does not wait for more. */
+  readonly endsWithLog?: true;
   /** Whether the reader may know who forges here. */
   readonly maySeeForging: boolean;
 }

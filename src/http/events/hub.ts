@@ -149,6 +149,10 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
       // Of a block of before all is sent now, and the place is behind it.
       if (height === undefined && sequence >= api.log.last()) {
         endReplay(reader);
+        if (reader.filter.endsWithLog === true) {
+          drop(reader);
+          reader.response.end();
+        }
         return false;
       }
       if (height === undefined) reader.place = { sequence: sequence + 1, index: -1 };

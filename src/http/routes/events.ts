@@ -43,6 +43,10 @@ export function eventsRoute(dialect: Dialect): StreamRoute {
         maxLength: 50,
         description: 'As the header `Last-Event-ID`, for readers that cannot send it.',
       }),
+      queryParameter('follow', {
+        type: 'boolean',
+        description: '`false` ends the stream with the last event of the chain that there is. `true` unless given.',
+      }),
     ],
     unknownParameters: 'refused',
     errors: { 503: 'There are as many readers as the node serves.' },
@@ -60,6 +64,7 @@ export function eventsRoute(dialect: Dialect): StreamRoute {
           address: request.text('address'),
           delegate: delegate === '' ? undefined : delegate,
           finality: request.text('finality') === 'final' ? 'final' : 'any',
+          ...(request.flag('follow') === false ? { endsWithLog: true } : {}),
         },
       };
     },

@@ -1,0 +1,78 @@
+/** `bloomery events`: what happened to a chain and what happens. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { keptEvents, refusalOf } from '../../http/events/kept.ts';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import { nodeAsker } from '../ask-node.ts';
+import { eventsIn, type NodeEventJson } from '../event-stream.ts';
+import { eventLine } from '../explore/event-words.ts';
+import { isStopped, withStoppedNode } from '../explore/source.ts';
+import type { EventsFlags } from '../flags.ts';
+import { note, printJson, printLine } from '../output.ts';
+import { usageError } from '../problems.ts';
+
+/** Pause before a node that went away is asked again. */
+const AGAIN_MS = 1000;
+const BEGINNING = '0.0';
+
+/** @throws ProtocolError as `placeOfData` and asking do; `USAGE` for `--follow` of a stopped node */
+export async function events(flags: EventsFlags): Promise<void> {
+  const tell = (event: NodeEventJson): void => {
+    if (flags.json === true) printJson(event);
+    else printLine(eventLine(event));
+  };
+  if (!isStopped(flags)) return flags.follow === true ? follow(flags, tell) : tellAll(flags, tell);
+  if (flags.follow === true) throw usageError('--follow needs a running node: nothing happens in a folder');
+  await withStoppedNode(flags, async (api, base) => {
+    try {
+      for (const event of keptEvents(api, queryOf(flags, flags.since ?? BEGINNING))) tell(event);
+    } catch (error) {
+      const refusal = refusalOf(error, api);
+      if (refusal === undefined) throw error;
+      throw new ProtocolError('EVENTS_REFUSED', { base }, `${base}: ${refusal}`, { cause: error });
+    }
+  });
+}
+
+type Tell = (event: NodeEventJson) => void;
+
+async function tellAll(flags: EventsFlags, tell: Tell): Promise<void> {
+  const node = nodeAsker(flags.node, { isOwnKind: true });
+  const body = await node.stream(`events?${queryOf(flags, flags.since ?? BEGINNING)}&follow=false`);
+  for await (const event of eventsIn(body)) tell(event);
+}
+
+async function follow(flags: EventsFlags, tell: Tell): Promise<never> {
+  const node = nodeAsker(flags.node, { isOwnKind: true });
+  let last = flags.since;
+  let hasBegun = false;
+  for (;;) {
+    try {
+      const body = await node.stream(`events?${queryOf(flags, last)}`);
+      if (hasBegun) note(`${node.base} is back`);
+      hasBegun = true;
+      for await (const event of eventsIn(body)) {
+        tell(event);
+        last = event.id ?? last;
+      }
+      note(`${node.base} ended the stream; it is asked again until it is back`);
+    } catch (error) {
+      // What no node sends, or what nobody can read, does not get better by asking again.
+      const isLost = !(error instanceof ProtocolError) || (hasBegun && error.code === 'NODE_UNREACHABLE');
+      if (!isLost || !hasBegun) throw error;
+      if (!(error instanceof ProtocolError))
+        note(`${node.base} is lost (${messageOf(error)}); it is asked until it is back`);
+    }
+    await sleep(AGAIN_MS);
+  }
+}
+
+function queryOf({ types, address, delegate, final }: EventsFlags, after: string | undefined): string {
+  return new URLSearchParams({
+    ...(types === undefined ? {} : { types }),
+    ...(address === undefined ? {} : { address }),
+    ...(delegate === undefined ? {} : { delegate }),
+    ...(final === true ? { finality: 'final' } : {}),
+    ...(after === undefined ? {} : { lastEventId: after }),
+  }).toString();
+}

@@ -1,0 +1,72 @@
+/** `bloomery tx verify`: whether a signed transaction would be taken. */
+
+import { defaultEd25519 } from '../../crypto/ed25519.ts';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import { createSigner, type TransactionSigner } from '../../protocol/sign.ts';
+import type { Transaction } from '../../protocol/types.ts';
+import { examine, type Examined } from '../explore/examine.ts';
+import { askSource, type Source } from '../explore/source.ts';
+import { rowLines } from '../explore/words.ts';
+import type { QuestionFlags } from '../flags.ts';
+import { printJson, printLines } from '../output.ts';
+import { describe } from '../wallet/describe.ts';
+import { documentsIn } from '../wallet/documents.ts';
+import { networkAt } from '../wallet/network.ts';
+
+interface Verified extends Examined {
+  /** Undefined for what is no transaction. */
+  readonly transaction: Transaction | undefined;
+}
+
+/** @throws ProtocolError `TRANSACTION_NOT_VALID`, once all was printed; what asking and reading throw */
+export async function txVerify(file: string, flags: QuestionFlags): Promise<void> {
+  const documents = documentsIn(file);
+  const verified = await askSource(flags, async (source) => {
+    const signer = createSigner(await networkAt(source), defaultEd25519());
+    const all: Verified[] = [];
+    for (const document of documents) all.push(await verifyOne(document, signer, source));
+    return all;
+  });
+  if (flags.json === true) printJson({ transactions: verified.map(jsonOf) });
+  else for (const each of verified) printLines(linesOf(each));
+  const bad = verified.filter((each) => !isValid(each));
+  if (bad.length === 0) return;
+  const [first] = bad;
+  const what = bad.length === 1 ? `transaction ${first?.transaction?.id ?? ''}` : `${bad.length} transactions`;
+  throw new ProtocolError('TRANSACTION_NOT_VALID', {}, `${what.trim()} would not be taken as it is`);
+}
+
+async function verifyOne(document: unknown, signer: TransactionSigner, source: Source): Promise<Verified> {
+  let transaction: Transaction;
+  try {
+    transaction = signer.parse(document);
+  } catch (error) {
+    return { transaction: undefined, faults: [messageOf(error)], missing: undefined };
+  }
+  return { transaction, ...(await examine(transaction, signer, source)) };
+}
+
+function isValid({ faults, missing }: Examined): boolean {
+  return faults.length === 0 && missing === undefined;
+}
+
+function jsonOf(verified: Verified): object {
+  const { transaction, faults, missing } = verified;
+  return { id: transaction?.id ?? null, isValid: isValid(verified), faults, missing: missing ?? null };
+}
+
+function linesOf(verified: Verified): readonly string[] {
+  const { transaction, faults, missing } = verified;
+  return [
+    ...rowLines([['transaction', transaction?.id ?? 'none']]),
+    ...(transaction === undefined ? [] : describe(transaction, 'of the node')),
+    ...(missing === undefined
+      ? []
+      : rowLines([
+          ['missing', `${missing.count} signatures of members, of these:`],
+          ...missing.of.map((key) => ['', key] as const),
+        ])),
+    ...rowLines(faults.map((fault) => ['fault', fault] as const)),
+    ...(isValid(verified) ? rowLines([['verdict', 'a node would take it']]) : []),
+  ];
+}

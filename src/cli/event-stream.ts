@@ -1,0 +1,52 @@
+/** Reads server-sent events of a node. */
+
+import { ProtocolError } from '../primitives/errors.ts';
+
+export interface NodeEventJson {
+  /** Absent for what is of the moment. */
+  readonly id?: string;
+  readonly event: string;
+  readonly data: unknown;
+}
+
+/** Many times the largest event, a block. */
+const EVENT_CHARACTERS_MAX = 1024 * 1024;
+
+/** @throws ProtocolError `NODE_ANSWER_MALFORMED` for what no node sends; what reading the body throws */
+export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncIterable<NodeEventJson> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const bytes of body) {
+    text += decoder.decode(bytes, { stream: true });
+    const parts = text.split('\n\n');
+    text = parts.pop() ?? '';
+    if (text.length > EVENT_CHARACTERS_MAX) throw malformed('an event does not end');
+    for (const part of parts) {
+      const event = eventOf(part);
+      if (event !== undefined) yield event;
+    }
+  }
+}
+
+/** Undefined for a comment. */
+function eventOf(text: string): NodeEventJson | undefined {
+  const fields = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const [, name, value] = /^([a-z]+): ?(.*)$/s.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) fields.set(name, value);
+  }
+  const [id, event, data] = [fields.get('id'), fields.get('event'), fields.get('data')];
+  if (event === undefined || data === undefined) return undefined;
+  if (id !== undefined && !/^[0-9]{1,15}\.[0-9]{1,9}$/.test(id))
+    throw malformed(`no event has the id ${id.slice(0, 40)}`);
+  try {
+    return { ...(id === undefined ? {} : { id }), event, data: JSON.parse(data) as unknown };
+  } catch {
+    throw malformed('an event carries no JSON');
+  }
+}
+
+function malformed(what: string): ProtocolError {
+  const message = `this is no stream of events of a node: ${what}; name the address of a node with --node`;
+  return new ProtocolError('NODE_ANSWER_MALFORMED', {}, message);
+}

@@ -1,0 +1,64 @@
+/** Where commands that look into a chain have their answers from: a running node, or the folder of one that is stopped. */
+
+import { createAnswers } from '../../http/answers.ts';
+import { chainDirectory } from '../../node/chain-tool.ts';
+import { openStoppedNode } from '../../node/stopped-node.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { NodeApi } from '../../ports/node-api.ts';
+import type { Shape } from '../answer-shapes.ts';
+import { nodeAsker, type NodeAsker } from '../ask-node.ts';
+import { placeOfData } from '../chain-place.ts';
+import type { SourceFlags } from '../flags.ts';
+import { overStore } from '../over-store.ts';
+
+/** Answers questions alike, wherever it has the answers from. `base` names it. */
+export type Source = Pick<NodeAsker, 'base' | 'ask'>;
+
+/**
+ * Calls `work` with what the flags name: with `--data-dir` or `--network` the chain on the disk, opened for reading, else a node.
+ *
+ * @throws ProtocolError as `placeOfData` and `openStoppedNode`; what `work` throws
+ */
+export async function askSource<T>(flags: SourceFlags, work: (source: Source) => Promise<T>): Promise<T> {
+  if (!isStopped(flags)) return work(nodeAsker(flags.node));
+  return withStoppedNode(flags, (api, base) => work(stoppedSource(api, base)));
+}
+
+/** Whether the flags name a chain on the disk. */
+export function isStopped({ dataDir, network }: Omit<SourceFlags, 'node'>): boolean {
+  return dataDir !== undefined || network !== undefined;
+}
+
+/** @throws ProtocolError as `askSource` */
+export async function withStoppedNode<T>(
+  flags: Omit<SourceFlags, 'node'>,
+  work: (api: NodeApi, base: string) => Promise<T>,
+): Promise<T> {
+  const place = placeOfData(flags);
+  return overStore(chainDirectory(place), async () => {
+    const { api, close } = await openStoppedNode(place);
+    try {
+      return await work(api, place.dataDirectory);
+    } finally {
+      await close();
+    }
+  });
+}
+
+function stoppedSource(api: NodeApi, base: string): Source {
+  const answers = createAnswers(api);
+  return {
+    base,
+    async ask<T>(path: string, shape?: Shape) {
+      const { status, body } = await answers(`/${path}`);
+      const { data, message } = body as { readonly data?: unknown; readonly message?: string };
+      if (status !== 200 || data === undefined) {
+        const said = message ?? `status ${status}`;
+        throw new ProtocolError('CHAIN_ANSWER_UNEXPECTED', { base, path, status }, `${base}: ${path}: ${said}`);
+      }
+      const wrong = shape?.(data);
+      if (wrong === undefined) return data as T;
+      throw new ProtocolError('CHAIN_ANSWER_UNEXPECTED', { base, path, wrong }, `${base}: ${path}: data${wrong}`);
+    },
+  };
+}

@@ -1,0 +1,100 @@
+/** What commands print with `--json`, as JSON Schema (draft 7): docs/cli has it for those who read that output by program. */
+
+import type { Dialect } from '../http/dialect.ts';
+import { EVENT_NAMES } from '../http/events/event.ts';
+import type { Format } from '../http/formats.ts';
+import type { Schema } from '../http/schema.ts';
+import { accountShape, delegateShape } from '../http/views/account.ts';
+import { blockShape } from '../http/views/block.ts';
+import { ADDRESS, COUNT, FLAG, HEX, listOf, objectOf, PUBLIC_KEY, TEXT } from '../http/views/shapes.ts';
+import { confirmedShape, pooledShape } from '../http/views/transaction.ts';
+import { POOL_STATES } from './explore/pool-states.ts';
+
+/** By the command's path. Nodes of either generation answer one of two shapes. */
+export function jsonSchemas(): Readonly<Record<string, object>> {
+  return Object.fromEntries(Object.entries(shapes()).map(([path, shape]) => [path, published(shape)] as const));
+}
+
+/** The same as a document of its own. */
+export function jsonSchemaText(path: string, schema: object): string {
+  const title = `bloomery ${path} --json`;
+  return `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', title, ...schema }, undefined, 2)}\n`;
+}
+
+function shapes(): Readonly<Record<string, Schema>> {
+  return {
+    block: ofEither((dialect) =>
+      objectOf({ block: blockShape(dialect), transactions: listOf(confirmedShape(dialect)) }),
+    ),
+    tx: ofEither((dialect) => ({
+      anyOf: [
+        objectOf({ transaction: confirmedShape(dialect), state: { type: 'string', enum: ['confirmed'] } }),
+        objectOf({ transaction: pooledShape(dialect), state: POOL_STATE }),
+      ],
+    })),
+    account: ofEither((dialect) =>
+      objectOf({ account: accountShape(dialect), latestTransactions: listOf(confirmedShape(dialect)) }),
+    ),
+    delegates: ofEither((dialect) => objectOf({ delegates: listOf(delegateShape(dialect)) })),
+    events: objectOf(
+      { id: { type: 'string' }, event: { type: 'string', enum: EVENT_NAMES }, data: { type: 'object' } },
+      ['id'],
+    ),
+    'tx verify': objectOf({ transactions: listOf(VERIFIED) }),
+    decode: {
+      anyOf: [
+        objectOf({
+          kind: { type: 'string', enum: ['transaction'] },
+          transaction: { type: 'object' },
+          senderId: ADDRESS,
+          bytes: HEX,
+          isSigned: { type: ['boolean', 'null'] },
+        }),
+        objectOf({ kind: { type: 'string', enum: ['header'] }, header: { type: 'object' } }),
+        objectOf({ kind: { type: 'string', enum: ['publicKey'] }, publicKey: PUBLIC_KEY, address: ADDRESS }),
+      ],
+    },
+    pool: ofEither((dialect) => objectOf({ transactions: listOf(withState(pooledShape(dialect))) })),
+  };
+}
+
+/** Formats that no validator knows, as patterns. Where there is no key, id or address, the text is empty. */
+const PATTERNS: Readonly<Partial<Record<Format, string>>> = {
+  address: '^([0-9]{1,20}L)?$',
+  id: '^([0-9]{1,20})?$',
+  publicKey: '^([0-9a-fA-F]{64})?$',
+  signature: '^([0-9a-fA-F]{128})?$',
+  hex: '^([0-9a-fA-F]+)?$',
+};
+
+function published(shape: Schema): object {
+  const { format, properties, items, anyOf, ...rest } = shape;
+  const pattern = format === undefined ? undefined : PATTERNS[format];
+  return {
+    ...rest,
+    ...(pattern === undefined ? {} : { pattern }),
+    ...(format === 'date-time' ? { format } : {}),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(published) }),
+    ...(items === undefined ? {} : { items: published(items) }),
+    ...(properties === undefined
+      ? {}
+      : { properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, published(each)])) }),
+  };
+}
+
+const VERIFIED: Schema = objectOf({
+  id: { type: ['string', 'null'] },
+  isValid: FLAG,
+  faults: listOf(TEXT),
+  missing: { anyOf: [{ type: 'null' }, objectOf({ count: COUNT, of: listOf(PUBLIC_KEY) })] },
+});
+
+const POOL_STATE: Schema = { type: 'string', enum: POOL_STATES };
+
+function withState({ properties = {}, required = [], ...schema }: Schema): Schema {
+  return { ...schema, properties: { state: POOL_STATE, ...properties }, required: ['state', ...required] };
+}
+
+function ofEither(shapeOf: (dialect: Dialect) => Schema): Schema {
+  return { anyOf: ([3, 2] as const).map((generation) => shapeOf({ generation, strict: false })) };
+}

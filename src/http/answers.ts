@@ -1,0 +1,57 @@
+/** Answers of the interface without a listener, for a reader in the same process: of a chain whose node is stopped. */
+
+import type { NodeApi } from '../ports/node-api.ts';
+import type { Dialect } from './dialect.ts';
+import { internalError, pageNotFound, problemOf } from './problems.ts';
+import { parseQuery, queryTextOf } from './query.ts';
+import { checkRequest, type Route } from './route.ts';
+import { allRoutes } from './routes/all.ts';
+
+export interface Answered {
+  readonly status: number;
+  /** As a client reads it after `JSON.parse`. */
+  readonly body: unknown;
+}
+
+/**
+ * Answers what a running node answers to `GET` with everything switched on, in the joined dialect. Nobody is refused for who they
+ * are: the reader has the files.
+ *
+ * @returns a function of the target without the prefix, such as `/blocks?limit=1`
+ */
+export function createAnswers(api: NodeApi): (target: string) => Promise<Answered> {
+  const dialect: Dialect = { generation: api.params.generation, strict: false };
+  const routes = allRoutes(dialect)
+    .filter(({ method, kind }) => method === 'GET' && kind !== 'stream')
+    .map((route) => ({ route, pattern: patternOf(route) }));
+
+  return async (target) => {
+    const [path = ''] = target.split('?', 1);
+    try {
+      for (const { route, pattern } of routes) {
+        const found = pattern.exec(path);
+        if (found !== null) return await answerOf(route, found.groups ?? {}, target);
+      }
+      throw pageNotFound();
+    } catch (error) {
+      const problem = problemOf(error, dialect.generation);
+      if (problem === undefined) throw error;
+      return { status: problem.status, body: problem.body };
+    }
+  };
+
+  async function answerOf(route: Route, path: Readonly<Record<string, string>>, target: string): Promise<Answered> {
+    const query = parseQuery(queryTextOf(target));
+    const request = checkRequest(route, { query, path, body: undefined, contentType: undefined });
+    if (route.kind === 'stream') throw internalError();
+    if (route.kind === 'plain') return route.respond(api, request);
+    const { meta, data } = await route.handle(api, request);
+    // Members without a value are not there for a client.
+    return { status: 200, body: JSON.parse(JSON.stringify({ meta, data, links: {} })) as unknown };
+  }
+}
+
+/** As Express reads a path: a parameter is a whole segment. */
+function patternOf({ path }: Route): RegExp {
+  return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+}

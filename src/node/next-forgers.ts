@@ -1,0 +1,39 @@
+/** The delegates of the next slots. */
+
+import { addressOf } from '../crypto/keys.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Forger } from '../ports/node-api.ts';
+import type { Page } from '../ports/queries.ts';
+import type { ChainReader } from '../ports/store.ts';
+import { ownerOfSlot } from '../protocol/rounds.ts';
+import type { Rules } from '../protocol/rules.ts';
+import { slotAtMs } from '../protocol/slots.ts';
+import type { PublicKey } from '../protocol/types.ts';
+
+export interface ForgingChain {
+  /** Holds at least the genesis block. */
+  readonly store: ChainReader;
+  readonly rules: Rules;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+/** The order that holds for the slots after the tip. */
+export function forgingOrder({ store, rules }: Omit<ForgingChain, 'clock'>): readonly PublicKey[] {
+  return rules.forgers(store, (store.tip()?.height ?? 0) + 1);
+}
+
+/** @param offset slots after the present one that are passed over */
+export function nextForgers(chain: ForgingChain, limit: number, offset: number): Page<Forger> {
+  const { store, rules, clock } = chain;
+  const order = forgingOrder(chain);
+  const currentSlot = slotAtMs(clock.nowMs(), rules.params);
+  const items: Forger[] = [];
+  const last = Math.min(rules.params.activeDelegates, offset + limit);
+  for (let ahead = offset + 1; ahead <= last; ahead += 1) {
+    const publicKey = ownerOfSlot(order, currentSlot + ahead, rules.params);
+    if (publicKey === undefined) continue;
+    const username = store.delegate(publicKey)?.username ?? '';
+    items.push({ publicKey, address: addressOf(publicKey), username, nextSlot: currentSlot + ahead });
+  }
+  return { items, total: order.length };
+}

@@ -1,0 +1,120 @@
+/** A node that does not run, as the outside may read it: what its files say, in the place of what it would answer. */
+
+import type { Network } from '../config/network.ts';
+import { buildIdentity } from '../config/build.ts';
+import { finalizedHeightOf } from '../engine/commit.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { NodeApi, PoolEntry, PoolState } from '../ports/node-api.ts';
+import type { ChainReader } from '../ports/store.ts';
+import type { JournaledTransaction } from '../ports/transaction-journal.ts';
+import { ProtocolError } from '../primitives/errors.ts';
+import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
+import type { Rules } from '../protocol/rules.ts';
+import { epochTimeS } from '../protocol/slots.ts';
+import { createChainLog } from '../store/chain/chain-log.ts';
+import { createQueries } from '../store/query/queries.ts';
+import { openIndexedSnapshot, type ChainPlace } from './chain-tool.ts';
+import { nextForgers } from './next-forgers.ts';
+import { nextTurn, systemClock } from './system.ts';
+import { readTransactionJournal, transactionJournalOf } from './transaction-journal-file.ts';
+
+export interface StoppedNode {
+  readonly api: NodeApi;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the folder of a node for reading, as of this moment; nothing in it is changed. The chain answers as it does at the running
+ * node. Of the pool there is what the node promised to keep, in the queue of what was just received; there are no peers, no decisions
+ * and no delegates that forge.
+ *
+ * @throws ProtocolError as `openIndexedSnapshot`
+ */
+export async function openStoppedNode(
+  place: ChainPlace & { readonly network: Pick<Network, 'appVersion' | 'protocolVersion'> },
+  clock: Pick<Clock, 'nowMs'> = systemClock,
+): Promise<StoppedNode> {
+  const { store: inner, rules } = await openIndexedSnapshot(place);
+  const { params } = rules;
+  const { store, log } = createChainLog(inner, { finalizedHeight: (state) => rules.finalizedHeight(state) });
+  const { name, appVersion, protocolVersion } = place.network;
+  const waiting = poolEntriesOf(transactionJournalOf(place.dataDirectory), store, rules);
+  const api: NodeApi = {
+    params,
+    identity: { networkName: name, version: appVersion, protocolVersion, ...buildIdentity(), nonce: NO_NONCE },
+    chain: createQueries(inner, params, { pause: nextTurn }),
+    log,
+    listen: () => () => undefined,
+    status: () => ({
+      height: store.tip()?.height ?? 0,
+      finalizedHeight: finalizedHeightOf(store, rules),
+      syncing: false,
+      currentTimeMs: clock.nowMs(),
+      secondsSinceEpoch: epochTimeS(clock.nowMs(), params),
+      broadhash: broadhashOf(latestIds(store), params),
+      consensusPercent: 0,
+      networkHeight: 0,
+      pool: { received: waiting.length, validated: 0, verified: 0, pending: 0, ready: 0 },
+      branchChanges: { count: 0, latest: [] },
+    }),
+    transactionJson: (transaction) => rules.codec.transactionToJson(transaction),
+    poolEntries: (state: PoolState) => (state === 'received' ? waiting : []),
+    readyOf: ({ payload, signatures }) =>
+      payload.kind === 'multisignature' || signatures.length > 0 ? true : undefined,
+    receivedAtOf: () => undefined,
+    peers: () => [],
+    peerVerdicts: () => [],
+    forgers: (limit, offset) => nextForgers({ store, rules, clock }, limit, offset),
+    submitTransaction: () => Promise.reject(stopped()),
+    submitSignature: () => Promise.reject(stopped()),
+    registerSecondSignature: () => Promise.reject(stopped()),
+    forgingDelegates: () => [],
+    setForging: () => Promise.reject(stopped()),
+    figures: () => undefined,
+    decisions: () => [],
+    slotReport: () => ({ sinceMs: clock.nowMs(), slots: [], switches: [], branches: [], looks: [], oldOrders: [] }),
+    stateDigest() {
+      const tip = store.tip();
+      return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
+    },
+  };
+  return { api, close: () => inner.close() };
+}
+
+/** It is new at every start. */
+const NO_NONCE = '0'.repeat(16);
+
+function latestIds(store: ChainReader): readonly string[] {
+  const ids: string[] = [];
+  const height = store.tip()?.height ?? 0;
+  for (let at = height; at > Math.max(0, height - BROADHASH_BLOCKS); at -= 1) {
+    const header = store.header(at);
+    if (header !== undefined) ids.push(header.id);
+  }
+  return ids;
+}
+
+/** What the node takes up again when it starts: without what a block holds by now, and what is no transaction. */
+function poolEntriesOf(file: string, store: ChainReader, { codec }: Rules): readonly PoolEntry[] {
+  return readTransactionJournal(file).flatMap((entry) => {
+    const transaction = transactionOf(entry, codec);
+    if (transaction === undefined || store.transactionPlace(transaction.id) !== undefined) return [];
+    return [{ transaction, receivedAtMs: entry.receivedAtMs }];
+  });
+}
+
+function transactionOf({ json, signatures }: JournaledTransaction, codec: Rules['codec']) {
+  try {
+    const transaction = codec.transactionFromJson(json);
+    const added = signatures.map(({ signature }) => signature);
+    return added.length === 0
+      ? transaction
+      : { ...transaction, signatures: [...new Set([...transaction.signatures, ...added])] };
+  } catch {
+    return undefined;
+  }
+}
+
+function stopped(): ProtocolError {
+  return new ProtocolError('NODE_STOPPED', {}, 'the node is stopped: nothing can be handed in');
+}
