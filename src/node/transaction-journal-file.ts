@@ -46,7 +46,16 @@ export async function openTransactionJournal(file: string, observer: Observer): 
     const handle = await open(file, 'a', FILE_MODE);
     await syncFolder(file);
     const { ino, dev } = await handle.stat();
-    return new TransactionJournalFile({ file, lock, handle, opened: { ino, dev }, entries, bytes, isDamaged, observer });
+    return new TransactionJournalFile({
+      file,
+      lock,
+      handle,
+      opened: { ino, dev },
+      entries,
+      bytes,
+      isDamaged,
+      observer,
+    });
   } catch (error) {
     lock.release();
     throw error;
