@@ -146,40 +146,49 @@ test.serial('a record moves from one data folder to another, once', async (t) =>
   taken.close();
 });
 
-test.serial('a record that two folders import counts as a copy in the second, from the same file and from a copy of it', async (t) => {
-  const folder = temporaryFolder(t);
-  const at = (name: string): string => join(folder, name);
-  const [file, copy] = [at('record.json'), at('copy.json')];
-  const env = { BLOOMERY_FORGING_WATERMARK_FOLDER: at('signed') };
-  const journal = openJournal(journalFileOf(join(at('from'), 'devnet')));
-  journal.record(A, HEADER);
-  journal.close();
-  const run = (args: readonly string[], into: string, more = env) =>
-    runCli(['forging', ...args, '--network', 'devnet', '--data-dir', at(into)], { env: more });
-  const knownIn = (name: string) => {
-    const opened = openJournal(journalFileOf(join(at(name), 'devnet')));
-    try {
-      return { last: opened.last(A), heldSinceS: opened.heldSinceS(A) ?? 0 };
-    } finally {
-      opened.close();
-    }
-  };
-  t.is((await run(['export', file], 'from')).code, 0);
-  copyFileSync(file, copy);
+test.serial(
+  'a record that two folders import counts as a copy in the second, from the same file and from a copy of it',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const at = (name: string): string => join(folder, name);
+    const [file, copy] = [at('record.json'), at('copy.json')];
+    const env = { BLOOMERY_FORGING_WATERMARK_FOLDER: at('signed') };
+    const journal = openJournal(journalFileOf(join(at('from'), 'devnet')));
+    journal.record(A, HEADER);
+    journal.close();
+    const run = (args: readonly string[], into: string, more = env) =>
+      runCli(['forging', ...args, '--network', 'devnet', '--data-dir', at(into)], { env: more });
+    const knownIn = (name: string) => {
+      const opened = openJournal(journalFileOf(join(at(name), 'devnet')));
+      try {
+        return { last: opened.last(A), heldSinceS: opened.heldSinceS(A) ?? 0 };
+      } finally {
+        opened.close();
+      }
+    };
+    t.is((await run(['export', file], 'from')).code, 0);
+    copyFileSync(file, copy);
 
-  const first = await run(['import', file], 'into');
-  t.is(first.stdout, `signing record of one delegate imported into ${at('into/devnet')}; this node may sign for them now\n`);
-  t.deepEqual(knownIn('into'), { last: HEADER, heldSinceS: 0 });
-  // The file says of itself what it is from now on, wherever it is carried.
-  const second = await run(['import', file], 'other', { BLOOMERY_FORGING_WATERMARK_FOLDER: 'none' });
-  t.regex(second.stdout, /it is a copy, so the node first makes sure that nobody else signs/);
-  t.true(knownIn('other').heldSinceS > HEADER.timestamp);
-  // And this machine remembers the record.
-  const third = await run(['import', copy], 'third');
-  t.regex(third.stdout, /it was imported into \S+into\/devnet at 20\S+Z, so it counts as a copy, .*export them there\n$/);
-  t.true(knownIn('third').heldSinceS > HEADER.timestamp);
-  t.regex(readFileSync(copy, 'utf8'), /"isCopy": true/);
-});
+    const first = await run(['import', file], 'into');
+    t.is(
+      first.stdout,
+      `signing record of one delegate imported into ${at('into/devnet')}; this node may sign for them now\n`,
+    );
+    t.deepEqual(knownIn('into'), { last: HEADER, heldSinceS: 0 });
+    // The file says of itself what it is from now on, wherever it is carried.
+    const second = await run(['import', file], 'other', { BLOOMERY_FORGING_WATERMARK_FOLDER: 'none' });
+    t.regex(second.stdout, /it is a copy, so the node first makes sure that nobody else signs/);
+    t.true(knownIn('other').heldSinceS > HEADER.timestamp);
+    // And this machine remembers the record.
+    const third = await run(['import', copy], 'third');
+    t.regex(
+      third.stdout,
+      /it was imported into \S+into\/devnet at 20\S+Z, so it counts as a copy, .*export them there\n$/,
+    );
+    t.true(knownIn('third').heldSinceS > HEADER.timestamp);
+    t.regex(readFileSync(copy, 'utf8'), /"isCopy": true/);
+  },
+);
 
 test.serial('a record that returns to where it was exported is whole there, once', async (t) => {
   const folder = temporaryFolder(t);
@@ -208,11 +217,17 @@ test.serial('a record that cannot be marked as taken is imported, and its import
   journal.record(A, HEADER);
   journal.close();
   const exported = await runCli(['forging', 'export', '-', '--network', 'devnet', '--data-dir', join(folder, 'from')]);
-  const { stdout } = await runCli(['forging', 'import', '-', '--network', 'devnet', '--data-dir', join(folder, 'into')], {
-    env,
-    input: exported.stdout,
-  });
-  t.regex(stdout, /this node may sign for them now; standard input could not be marked as taken: remove it, and import it/);
+  const { stdout } = await runCli(
+    ['forging', 'import', '-', '--network', 'devnet', '--data-dir', join(folder, 'into')],
+    {
+      env,
+      input: exported.stdout,
+    },
+  );
+  t.regex(
+    stdout,
+    /this node may sign for them now; standard input could not be marked as taken: remove it, and import it/,
+  );
 });
 
 test.serial('what a copied folder exports counts as a copy', async (t) => {
@@ -223,7 +238,15 @@ test.serial('what a copied folder exports counts as a copy', async (t) => {
   journal.record(A, HEADER);
   journal.close();
   cpSync(from, join(folder, 'copied'), { recursive: true });
-  const { stderr } = await runCli(['forging', 'export', file, '--network', 'devnet', '--data-dir', join(folder, 'copied')]);
+  const { stderr } = await runCli([
+    'forging',
+    'export',
+    file,
+    '--network',
+    'devnet',
+    '--data-dir',
+    join(folder, 'copied'),
+  ]);
   t.regex(stderr, /the file here was copied or put back and may lack lines/);
   t.regex(readFileSync(file, 'utf8'), /"isCopy": true/);
 });

@@ -87,7 +87,10 @@ test('a file that was removed, replaced, emptied or written to while the journal
     const text = readFileSync(file, 'utf8');
     for (let id = 1; id <= index + 2; id += 1) t.true(text.includes(`"id":"${id}"`), `${id} after harm ${index}`);
   }
-  t.deepEqual(said, Array.from({ length: harms.length }, () => 'TRANSACTION_JOURNAL_REPLACED'));
+  t.deepEqual(
+    said,
+    Array.from({ length: harms.length }, () => 'TRANSACTION_JOURNAL_REPLACED'),
+  );
   t.is(readFileSync(`${file}.replaced`, 'utf8'), 'something else');
   journal.add(entry(9));
   await journal.flush();

@@ -28,7 +28,12 @@ function start(
   if (marked !== undefined) watermarks.write(A, marked);
   const told: string[] = [];
   const observer: Observer = { ...SILENT, log: (_level, code) => told.push(code) };
-  return { journal, watermarks, told, signing: new WatermarkedJournal({ journal, watermarks, observer, nowS: NOW_S, firstBlockId: () => '2000' }) };
+  return {
+    journal,
+    watermarks,
+    told,
+    signing: new WatermarkedJournal({ journal, watermarks, observer, nowS: NOW_S, firstBlockId: () => '2000' }),
+  };
 }
 
 test('of a folder that was put back to an earlier state, the last header is the one that the watermark tells of', (t) => {

@@ -62,8 +62,7 @@ test('a network of which every node was put back without a record goes on by its
     await world.startAll();
     await slots(240);
     for (const node of world.nodes) node.crash();
-    for (const node of world.nodes)
-      node.putBack({ disk: node.copyFolder().disk, journal: new MemoryJournal() }, false);
+    for (const node of world.nodes) node.putBack({ disk: node.copyFolder().disk, journal: new MemoryJournal() }, false);
     await world.startAll();
     const { height } = world.node(0).tip;
     await slots(1);
