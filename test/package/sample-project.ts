@@ -37,7 +37,7 @@ export function readSampleManifest(): Manifest {
 /** How many tests passed, by the last lines of a runner; -1 where it does not say. */
 export function passedTests(output: string): number {
   // Colours stay where a runner thinks that it writes to a terminal.
-   
+
   const plain = output.replace(/\u001b\[[0-9;]*m/g, '');
   const said =
     /^# pass (\d+)$/m.exec(plain) ?? // node --test

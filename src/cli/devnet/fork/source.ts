@@ -33,7 +33,7 @@ export async function forkSourceOf(path: string, network: string | undefined): P
   if (!found.isFile()) {
     const given = network === undefined ? {} : { network };
     const { dataDirectory, network: known } = placeOfData({ ...given, dataDir: place });
-    return { path: place, network: known as Network, chain: { kind: 'folder', dataDirectory } };
+    return { path: place, network: known, chain: { kind: 'folder', dataDirectory } };
   }
   const name = network ?? (await readSnapshotManifest(place)).network;
   const known = loadNetwork(findNetworkDirectory(name, bloomeryHome(process.env)));
