@@ -94,6 +94,11 @@ function addEvents(program: Command): void {
       'begin behind this event; 0.0 stands for the oldest that is kept, as without --follow',
       eventId,
     )
+    .addOption(
+      new Option('--from-height <height>', 'begin with the block of this height, also where the log has forgotten it')
+        .argParser(integerFrom(1, 2_147_483_647))
+        .conflicts('since'),
+    )
     .option('--types <names>', 'only these events, separated by commas, such as blocks/new,transactions/included')
     .option('--address <address>', 'of blocks and transactions only those of this account')
     .option('--delegate <public key>', 'of blocks, transactions and forging only those of this delegate')
@@ -130,7 +135,7 @@ function blockName(text: string): string {
 }
 
 function eventId(text: string): string {
-  if (/^[0-9]{1,15}\.[0-9]{1,9}$/.test(text)) return text;
+  if (/^[0-9]{1,15}(:[0-9]{1,15})?\.[0-9]{1,9}$/.test(text)) return text;
   throw new InvalidArgumentError('It must be the id of an event such as 12.0');
 }
 

@@ -88,6 +88,7 @@ export interface DecodeFlags {
 export interface EventsFlags extends SourceFlags {
   readonly follow?: true;
   readonly since?: string;
+  readonly fromHeight?: number;
   readonly types?: string;
   readonly address?: string;
   readonly delegate?: string;

@@ -20,11 +20,9 @@ import { guardRoutes, type RouteGuard } from './access.ts';
 import { BODY_BYTES_MAX } from './admission/limits.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import type { Dialect } from './dialect.ts';
-import type { EventPlace } from './events/event.ts';
-import type { Finality } from './events/expand.ts';
 import type { EventClient, EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
-import { internalError, invalidRequest, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
+import { heightAhead, internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
 import { parseQuery, queryTextOf } from './query.ts';
 import {
   BLOCK_ID_HEADER,
@@ -193,7 +191,8 @@ function openStream(
 ): void {
   const { after, fromHeight, filter } = route.subscriptionOf(checked, request.get('Last-Event-ID'));
   const reader = { ...filter, maySeeForging: guard.maySeeForging(request) };
-  const from = fromHeight === undefined ? after : placeAtHeight(hub, fromHeight, filter.finality);
+  const from = fromHeight === undefined ? after : hub.placeAt(fromHeight, filter.finality);
+  if (fromHeight !== undefined && from === undefined) throw heightAhead(fromHeight, filter.finality);
   const isAdded = hub.add(response, reader, from, clientOf(request));
   if (!isAdded) throw new Problem(503, { message: 'The node serves as many readers of events as it may' });
   response.status(200);
@@ -204,14 +203,6 @@ function openStream(
   // A stream is quiet for long: it is closed for taking nothing, not for saying nothing.
   request.socket.setTimeout(0);
   response.flushHeaders();
-}
-
-/** @throws Problem 400 for a height that the chain has not reached */
-function placeAtHeight(hub: EventHub, height: number, finality: Finality): EventPlace {
-  const place = hub.placeAt(height, finality);
-  if (place !== undefined) return place;
-  const message = `No block of height ${height - 1} is there yet${finality === 'final' ? ', or it is not final' : ''}.`;
-  throw invalidRequest([{ name: 'fromHeight', message, in: 'query', code: 'INVALID_PARAM' }]);
 }
 
 /** Tells how long the answers of a route take; streams last as long as their readers stay. */

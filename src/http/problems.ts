@@ -84,6 +84,12 @@ export function cursorInvalid(message: string): Problem {
   return invalidRequest([{ name: 'after', message, in: 'query', code: 'INVALID_PARAM' }]);
 }
 
+/** 400 for a stream of events that is to begin above what is there. */
+export function heightAhead(height: number, finality: 'any' | 'final'): Problem {
+  const message = `No block of height ${height - 1} is there yet${finality === 'final' ? ', or it is not final' : ''}.`;
+  return invalidRequest([{ name: 'fromHeight', message, in: 'query', code: 'INVALID_PARAM' }]);
+}
+
 export function notFound(message: string): Problem {
   return new Problem(404, { message });
 }

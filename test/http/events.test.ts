@@ -1,6 +1,7 @@
 import { createConnection } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
+import { keptEvents, refusalOf } from '../../src/http/events/kept.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import type { LocalNodeApi, NodeApi, NodeListener } from '../../src/ports/node-api.ts';
 import type { Block } from '../../src/protocol/types.ts';
@@ -10,7 +11,7 @@ import { createQueries } from '../../src/store/query/queries.ts';
 import { FAKE_CODEC } from '../support/fake-codec.ts';
 import { paramsWith } from '../support/fixtures.ts';
 import { Dice, nextStep } from '../store/world.ts';
-import { EventReader, until } from './event-readers.ts';
+import { EventReader, until, type Told } from './event-readers.ts';
 import { ALICE_KEY, fakeNode, transactionOf, TRANSFER, type Fake } from './fake-node.ts';
 
 /** Changes of the chain in the test of many readers. */
@@ -295,6 +296,28 @@ test('a stream that begins at a height tells of all blocks since, also of those 
     ],
   );
   again.disconnect();
+});
+
+test('what is read of a log that nobody adds to is what a stream tells', async (t) => {
+  const scene = stage(t, 1, 10);
+  scene.append(120);
+  scene.revert();
+  scene.append(2);
+  const origin = await scene.serve();
+  for (const query of ['fromHeight=7', 'fromHeight=115&types=blocks/new', 'lastEventId=3.0', 'lastEventId=120:119.0', 'lastEventId=118:119.0']) {
+    const reader = new EventReader(query);
+    await reader.connect(origin);
+    const kept = [...keptEvents(scene.fake.api, query)];
+    t.true(kept.length > 5);
+    await until(() => reader.told.length >= kept.length, 'what there is');
+    t.deepEqual(
+      reader.told.map(({ id, name, data }) => ({ id, name, data })),
+      kept.map(({ id, event, data }) => ({ id, name: event, data: JSON.parse(JSON.stringify(data)) as Told['data'] })),
+    );
+    reader.disconnect();
+  }
+  const error = t.throws(() => [...keptEvents(scene.fake.api, 'fromHeight=200')]);
+  t.is(refusalOf(error, scene.fake.api), 'No block of height 199 is there yet.');
 });
 
 test('a final stream that begins at a height tells of final blocks alone, and up to where they are final', async (t) => {

@@ -120,7 +120,7 @@ export function argumentsOf(
     tx: () => ['17', ...at],
     'tx verify': () => [join(folder, 'transaction.json'), ...data],
     decode: () => [DELEGATE],
-    events: () => data,
+    events: () => ['--from-height', '1', ...data],
     account: () => ['1L', ...at],
     delegates: () => at,
     pool: () => at,

@@ -25,7 +25,7 @@ export async function events(flags: EventsFlags): Promise<void> {
   if (flags.follow === true) throw usageError('--follow needs a running node: nothing happens in a folder');
   await withStoppedNode(flags, async (api, base) => {
     try {
-      for (const event of keptEvents(api, queryOf(flags, flags.since ?? BEGINNING))) tell(event);
+      for (const event of keptEvents(api, queryOf(flags, beginningOf(flags)))) tell(event);
     } catch (error) {
       const refusal = refusalOf(error, api);
       if (refusal === undefined) throw error;
@@ -38,7 +38,7 @@ type Tell = (event: NodeEventJson) => void;
 
 async function tellAll(flags: EventsFlags, tell: Tell): Promise<void> {
   const node = nodeAsker(flags.node, { isOwnKind: true });
-  const body = await node.stream(`events?${queryOf(flags, flags.since ?? BEGINNING)}&follow=false`);
+  const body = await node.stream(`events?${queryOf(flags, beginningOf(flags))}&follow=false`);
   for await (const event of eventsIn(body)) tell(event);
 }
 
@@ -67,8 +67,15 @@ async function follow(flags: EventsFlags, tell: Tell): Promise<never> {
   }
 }
 
-function queryOf({ types, address, delegate, final }: EventsFlags, after: string | undefined): string {
+/** A list begins with the oldest event, unless told. */
+function beginningOf({ since, fromHeight }: EventsFlags): string | undefined {
+  return since ?? (fromHeight === undefined ? BEGINNING : undefined);
+}
+
+function queryOf({ fromHeight, types, address, delegate, final }: EventsFlags, after: string | undefined): string {
   return new URLSearchParams({
+    // A node passes over it once it is told the last event.
+    ...(fromHeight === undefined ? {} : { fromHeight: String(fromHeight) }),
     ...(types === undefined ? {} : { types }),
     ...(address === undefined ? {} : { address }),
     ...(delegate === undefined ? {} : { delegate }),

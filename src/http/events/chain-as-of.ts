@@ -3,6 +3,8 @@
 import type { ChainRecord } from '../../ports/chain-log.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { Block } from '../../protocol/types.ts';
+import type { EventPlace } from './event.ts';
+import type { Finality } from './expand.ts';
 
 /** Records looked through at a time. */
 const RECORDS_AT_ONCE = 1_000;
@@ -54,4 +56,30 @@ export class ChainAsOf {
       this.#lookedTo = records.at(-1)?.sequence ?? log.last();
     }
   }
+}
+
+/** Up to where blocks are told that were there before the records of the log that follow. */
+export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
+  return finality === 'final' ? past.finalizedHeight() : past.tipHeight();
+}
+
+/**
+ * Where a stream begins that tells of all blocks from a height on, and then of what happens.
+ *
+ * @returns undefined where the block below that height is not there yet, or not final
+ */
+export function placeAtHeight(
+  api: Pick<NodeApi, 'chain' | 'log'>,
+  height: number,
+  finality: Finality,
+): EventPlace | undefined {
+  const sequence = api.log.last();
+  const last = lastPastHeight(new ChainAsOf(api, sequence), finality);
+  if (height > last + 1) return undefined;
+  return height > last ? endOfLog(api) : { sequence, height, index: -1 };
+}
+
+/** Behind all that was told. */
+export function endOfLog({ log }: Pick<NodeApi, 'log'>): EventPlace {
+  return { sequence: log.last(), index: Number.MAX_SAFE_INTEGER };
 }

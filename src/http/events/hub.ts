@@ -12,7 +12,7 @@ import type { Turns } from '../admission/turns.ts';
 import type { Dialect } from '../dialect.ts';
 import { peerView } from '../views/peer.ts';
 import { receivedView } from '../views/transaction.ts';
-import { ChainAsOf } from './chain-as-of.ts';
+import { ChainAsOf, endOfLog, lastPastHeight, placeAtHeight } from './chain-as-of.ts';
 import { eventText, idOf, type EventPlace, type NodeEvent } from './event.ts';
 import { eventsOf, partiesOf, pastEvents, type Finality } from './expand.ts';
 import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
@@ -140,7 +140,7 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
   const feed = (reader: Reader, untilMs: number): boolean => {
     const floor = api.log.floor();
     if (reader.isAstray || reader.place.sequence < floor - 1) tellGap(reader, floor);
-    if (!wantsRecords(reader.filter)) reader.place = endOfLog();
+    if (!wantsRecords(reader.filter)) reader.place = endOfLog(api);
     for (let records = 0; records < RECORDS_PER_READER && !reader.isFull; records += 1) {
       const { sequence, height } = reader.place;
       if (height === undefined) sendWanted(reader, eventsAt(sequence, reader.filter));
@@ -166,7 +166,9 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
     const { sequence } = reader.place;
     const past = (reader.past ??= new ChainAsOf(api, sequence));
     const last = lastPastHeight(past, reader.filter.finality);
-    const finalized = height >= last ? past.finalizedHeight() : undefined;
+    // No event has such a place: what came there is in the log.
+    if (height > last) return beginLog(reader);
+    const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(api, past.block(height), finalized, dialect);
     sendWanted(
       reader,
@@ -192,8 +194,6 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
       send(reader, lazy.text);
     }
   };
-
-  const endOfLog = (): EventPlace => ({ sequence: api.log.last(), index: Number.MAX_SAFE_INTEGER });
 
   const tellGap = (reader: Reader, floor: number): void => {
     const [record] = api.log.records(floor, 1);
@@ -312,7 +312,7 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
     client: EventClient,
   ): Reader | undefined => {
     // Nothing of a record that was told before: all of the last one has passed.
-    const last = endOfLog();
+    const last = endOfLog(api);
     const isAstray = after !== undefined && after.sequence > last.sequence;
     const place = after ?? last;
     const isBehind = isAstray || place.height !== undefined || place.sequence < last.sequence - RECORDS_CACHED_MAX;
@@ -340,12 +340,7 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
       wake(reader);
       return true;
     },
-    placeAt(height, finality) {
-      const sequence = api.log.last();
-      const last = lastPastHeight(new ChainAsOf(api, sequence), finality);
-      if (height > last + 1) return undefined;
-      return height > last ? endOfLog() : { sequence, height, index: -1 };
-    },
+    placeAt: (height, finality) => placeAtHeight(api, height, finality),
     close() {
       for (const reader of [...readers]) {
         drop(reader);
@@ -354,10 +349,6 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
       waiting.clear();
     },
   };
-}
-
-function lastPastHeight(past: ChainAsOf, finality: Finality): number {
-  return finality === 'final' ? past.finalizedHeight() : past.tipHeight();
 }
 
 /** What the node did not tell this time it tells at the next look. */

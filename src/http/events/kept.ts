@@ -1,13 +1,14 @@
 /** The events of a log that nobody adds to: what a reader of the stream would get who asks for what there is. */
 
 import type { NodeApi } from '../../ports/node-api.ts';
-import { problemOf } from '../problems.ts';
+import { heightAhead, problemOf } from '../problems.ts';
 import { parseQuery } from '../query.ts';
 import { checkRequest } from '../route.ts';
 import { eventsRoute } from '../routes/events.ts';
-import type { EventName } from './event.ts';
-import { eventsOf } from './expand.ts';
-import { isWanted, mayWant } from './filter.ts';
+import { ChainAsOf, lastPastHeight, placeAtHeight } from './chain-as-of.ts';
+import { idOf, type EventName, type EventPlace, type NodeEvent } from './event.ts';
+import { eventsOf, pastEvents } from './expand.ts';
+import { isWanted, mayWant, type EventFilter } from './filter.ts';
 
 export interface KeptEvent {
   /** Absent for `log/gap`. */
@@ -24,24 +25,39 @@ export function* keptEvents(api: NodeApi, query: string): Iterable<KeptEvent> {
   const dialect = { generation: api.params.generation, strict: false };
   const route = eventsRoute(dialect);
   const request = checkRequest(route, { query: parseQuery(query), path: {}, body: undefined, contentType: undefined });
-  const { after, filter: asked } = route.subscriptionOf(request, undefined);
+  const { after, fromHeight, filter: asked } = route.subscriptionOf(request, undefined);
   const filter = { ...asked, maySeeForging: true };
   const { log } = api;
-  if (after === undefined) return;
+  const begin = fromHeight === undefined ? after : placeAtHeight(api, fromHeight, filter.finality);
+  if (begin === undefined && fromHeight !== undefined) throw heightAhead(fromHeight, filter.finality);
+  if (begin === undefined) return;
   const floor = log.floor();
-  const isGone = after.sequence < floor - 1 || after.sequence > log.last();
-  if (isGone) yield gap(api, `${after.sequence}.${after.index}`, floor);
-  const from = isGone ? { sequence: floor, index: -1 } : after;
+  const isGone = begin.sequence < floor - 1 || begin.sequence > log.last();
+  if (isGone) yield gap(api, idOf(begin), floor);
+  let from: EventPlace = isGone ? { sequence: floor, index: -1 } : begin;
+  if (from.height !== undefined) {
+    const past = new ChainAsOf(api, from.sequence);
+    const last = lastPastHeight(past, filter.finality);
+    for (let height = from.height; height <= last; height += 1) {
+      const finalized = height === last ? past.finalizedHeight() : undefined;
+      const index = height === from.height ? from.index : -1;
+      yield* wanted(pastEvents(api, past.block(height), finalized, dialect), { ...from, height, index }, filter);
+    }
+    from = { sequence: from.sequence, index: Number.MAX_SAFE_INTEGER };
+  }
   for (let sequence = from.sequence; sequence <= log.last(); sequence += 1) {
     const [record] = log.records(sequence, 1);
     if (record?.sequence !== sequence || !mayWant(filter, record, api.params)) continue;
     const events = eventsOf(api, record, filter.finality, dialect);
-    for (const [index, event] of events.entries()) {
-      const isTold = sequence === from.sequence && index <= from.index;
-      if (!isTold && isWanted(event, filter))
-        yield { id: `${sequence}.${index}`, event: event.name, data: event.data() };
-    }
+    yield* wanted(events, { sequence, index: sequence === from.sequence ? from.index : -1 }, filter);
   }
+}
+
+/** Of the events at a place those behind it that the filter lets pass. */
+function* wanted(events: readonly NodeEvent[], place: EventPlace, filter: EventFilter): Iterable<KeptEvent> {
+  for (const [index, event] of events.entries())
+    if (index > place.index && isWanted(event, filter))
+      yield { id: idOf({ ...place, index }), event: event.name, data: event.data() };
 }
 
 function gap({ log, chain }: NodeApi, after: string, next: number): KeptEvent {
