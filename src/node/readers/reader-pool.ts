@@ -10,6 +10,7 @@ import type { HttpServer } from '../../http/app.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { LocalNodeApi } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
 import { programBeside } from '../../workers/job-threads.ts';
 import { errorOf, type FromReader, type ReaderSettings, type ToReader } from './messages.ts';
 import { NodeEnd } from './node-end.ts';
@@ -110,7 +111,7 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
       worker.on('exit', (code, signal) => {
         readers.delete(worker.id);
         gauges.forget(worker.id);
-        reject(new Error(`a process that answers HTTP ended (${signal ?? `exit code ${code}`})`));
+        reject(notStarted(`it ended (${signal ?? `exit code ${code}`})`));
         lost(reader, signal ?? String(code));
       });
     });
@@ -200,7 +201,9 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
         silent: false,
       });
       const tooLate = new Promise<never>((_resolve, reject) => {
-        const timer = clock.after(START_MS_MAX, () => reject(new Error('the processes that answer HTTP do not start')));
+        const timer = clock.after(START_MS_MAX, () =>
+          reject(notStarted(`it is not ready after ${START_MS_MAX / 1000} s`)),
+        );
         timers.add(timer);
       });
       tooLate.catch(() => undefined);
@@ -208,7 +211,7 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
         // The first alone: where port 0 is asked for, all others listen where it does.
         const first = await Promise.race([begin(), tooLate]);
         ports = first;
-        await Promise.race([Promise.all(Array.from({ length: processes - 1 }, () => begin())), tooLate]);
+        for (let others = 1; others < processes; others += 1) replace();
         for (const timer of timers) timer.cancel();
         timers.clear();
         pinging = clock.after(PING_MS, ping);
@@ -220,6 +223,14 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
     },
     close,
   };
+}
+
+function notStarted(why: string): ProtocolError {
+  return new ProtocolError(
+    'HTTP_READER_FAILED',
+    { why },
+    `A process that answers HTTP beside the node did not start: ${why}. Start the node again, or with http.processes 0.`,
+  );
 }
 
 async function ended(worker: Worker, clock: Clock): Promise<void> {
