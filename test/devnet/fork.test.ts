@@ -142,6 +142,17 @@ test('generation 3: a fork goes on from the state of a chain under another ident
   await waitFor('the new node', async () => (await fork.get(2, 'node/status')).height >= funded.height, START_MS_MAX);
   const again = await fork.ask('mine', '3');
   t.is((await fork.get(2, 'node/status')).height, again.height);
+
+  // A node that runs can be forked, too: here one of this fork, whose network lies beside it.
+  const second = await startFork(t, {
+    nodes: 1,
+    directory: join(temporaryFolder(t), 'second'),
+    args: ['--fork', join(directory, 'node-0')],
+  });
+  t.like(await second.ask('mine', '2'), { emptySlots: 0, height: again.height + 2 });
+  t.is((await second.get(0, `blocks?height=${again.height}`))[0].id, again.blockId);
+  await second.stop();
+  t.is((await fork.get(0, 'node/status')).height, again.height);
   await fork.stop();
   t.deepEqual(fingerprint(dataDir), before);
 
@@ -201,6 +212,10 @@ test('what a fork cannot be is refused with its reason', async (t) => {
     await refused('--fork', dataDir, '--network', 'devnet', '--data-dir', join(folder, 'fork')),
     /no chain of devnet/,
   );
+  for (const inside of [dataDir, folder]) {
+    const own = ['--fork', dataDir, '--network', networkFolder, '--data-dir', inside, '--fresh'];
+    t.regex(await refused(...own), /lies in the folder of the devnet/);
+  }
   const copy = join(folder, 'other');
   cpSync(join(dataDir, NETWORK_NAME), join(copy, 'devnet'), { recursive: true });
   const error = await refused('--fork', copy, '--network', 'devnet', '--data-dir', join(folder, 'fork'));

@@ -1,8 +1,8 @@
 /** `bloomery devnet`: several nodes of a private network on this machine. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { bloomeryHome, type Network } from '../../config/network.ts';
 import { systemClock } from '../../node/system.ts';
 import type { ForkFacts } from '../devnet/fork/prepare.ts';
@@ -75,6 +75,7 @@ async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { 
 async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promise<void> {
   const { name } = chosen.network;
   const directory = devnetDirectory(flags, source === undefined ? name : `${name}-fork`);
+  if (source !== undefined) refuseSourceInside(directory, source);
   const network = placedNetwork(chosen, pace.slotS, directory);
   const { httpPort, wsPort } = flags;
   const plan = (fork: ForkFacts | undefined): readonly PlannedNode[] => {
@@ -126,6 +127,14 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
   } finally {
     lock.release();
   }
+}
+
+/** What `--fresh` removes must not be what is forked. */
+function refuseSourceInside(directory: string, { path, chain }: ForkSource): void {
+  const place = chain.kind === 'folder' ? chain.dataDirectory : chain.file;
+  const folder = existsSync(directory) ? realpathSync(directory) : directory;
+  if (relative(folder, realpathSync(place)).startsWith('..')) return;
+  throw usageError(`--fork ${path}: lies in the folder of the devnet, ${directory}: choose another with --data-dir`);
 }
 
 /** Gives the nodes the chain of the source, unless an earlier run in that folder did. */
