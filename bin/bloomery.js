@@ -19,7 +19,7 @@ if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {
   } catch (error) {
     // The program itself says what went wrong, once it is loaded: its parts are many files.
     if (error?.code !== 'EMFILE' && error?.code !== 'ENFILE') throw error;
-    console.error(`bloomery: too many open files: raise the limit of the process (ulimit -n)`);
+    console.error('bloomery: too many open files: raise the limit of the process (ulimit -n)');
     process.exitCode = 1;
   }
 }

@@ -73,7 +73,8 @@ export class SlotTurns {
    * which the exceptions of a network say that it is reckoned anew has another order by now.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
-    const { rules, state } = { rules: this.#rules, state: this.#state };
+    const rules = this.#rules;
+    const state = this.#state;
     const { params } = rules;
     const owners = new Map<number, PublicKey>();
     const first = firstHeightOf(round, params);
