@@ -120,7 +120,8 @@ export function argumentsOf(
     tx: () => ['17', ...at],
     'tx verify': () => [join(folder, 'transaction.json'), ...data],
     decode: () => [DELEGATE],
-    events: () => data,
+    // Nothing is kept of a chain that no node had: the first line says so.
+    events: () => ['--since', '9.0', ...data],
     account: () => ['1L', ...at],
     delegates: () => at,
     pool: () => at,
