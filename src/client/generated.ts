@@ -151,6 +151,7 @@ export interface Components2 {
     readonly nethash: string;
     readonly nonce: string;
     readonly networkId: string;
+    readonly networkName: string;
     readonly activeDelegates?: number;
   };
   Status: {
@@ -951,6 +952,7 @@ export interface Components3 {
     readonly networkId: string;
     readonly nethash: string;
     readonly nonce: string;
+    readonly networkName: string;
     readonly activeDelegates?: number;
   };
   Status: {

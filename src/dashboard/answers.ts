@@ -40,6 +40,8 @@ export interface Constants {
   /** Delegates of a round, told when they are not 101. */
   readonly activeDelegates?: number;
   readonly nethash: string;
+  /** Of the network; absent from nodes that do not tell it. */
+  readonly networkName?: string;
   /** ISO 8601. */
   readonly epoch: string;
   readonly supply: string;
@@ -78,6 +80,8 @@ export interface Transaction {
   readonly fee: string;
   readonly amount: string;
   readonly signature: string;
+  /** Of members of a group. */
+  readonly signatures?: readonly string[];
   readonly recipientId?: string;
   readonly asset: Readonly<Record<string, unknown>>;
   /** Absent in the pool. */
@@ -104,6 +108,30 @@ export interface Account {
   readonly balance: string;
   readonly secondPublicKey: string;
   readonly delegate?: Omit<Delegate, 'account'>;
+}
+
+/** An account that several people sign for. */
+export interface Group {
+  readonly address: string;
+  readonly balance: string;
+  readonly min: number;
+  readonly members: readonly { readonly address: string; readonly publicKey: string }[];
+}
+
+/** What the node thinks of an address; times are ISO 8601. */
+export interface PeerVerdict {
+  readonly ip: string;
+  readonly wsPort?: number;
+  readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
+  readonly direction?: 'inbound' | 'outbound';
+  readonly since?: string;
+  readonly until?: string;
+  readonly reason?: string;
+  readonly roles: readonly string[];
+  readonly reputation: number;
+  readonly height?: number;
+  readonly version?: string;
+  readonly latencyMs?: number;
 }
 
 export interface Peer {

@@ -11,6 +11,17 @@ export function amountText(beddows: string): string {
   return `${value < 0n ? '−' : ''}${whole}${rest === '' ? '' : `.${rest}`} LSK`;
 }
 
+/**
+ * `12.5 %`: a part of a whole, both beddows as text, to two decimals; `below 0.01 %` of what is there and rounds to nothing; `–`
+ * without a whole.
+ */
+export function shareText(part: string, whole: string | undefined): string {
+  if (whole === undefined || BigInt(whole) <= 0n) return '–';
+  const hundredths = (BigInt(part) * 10_000n) / BigInt(whole);
+  if (hundredths === 0n && BigInt(part) > 0n) return 'below 0.01 %';
+  return `${Number(hundredths) / 100} %`;
+}
+
 export function countText(count: number): string {
   return count.toString().replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }

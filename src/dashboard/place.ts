@@ -4,6 +4,7 @@ export const VIEWS = [
   'glance',
   'blocks',
   'transactions',
+  'pool',
   'accounts',
   'delegates',
   'peers',

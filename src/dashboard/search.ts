@@ -4,6 +4,8 @@ export type Sought =
   | { readonly kind: 'height'; readonly height: number }
   | { readonly kind: 'block' | 'transaction'; readonly id: string }
   | { readonly kind: 'address'; readonly address: string }
+  /** Digits without an L: it counts only when the account is there. */
+  | { readonly kind: 'usedAddress'; readonly address: string }
   | { readonly kind: 'publicKey'; readonly publicKey: string }
   | { readonly kind: 'delegate'; readonly name: string };
 
@@ -16,6 +18,7 @@ export function soughtOf(text: string): readonly Sought[] {
     const ids: readonly Sought[] = [
       { kind: 'block', id: trimmed },
       { kind: 'transaction', id: trimmed },
+      { kind: 'usedAddress', address: `${BigInt(trimmed)}L` },
     ];
     return height >= 1 && height <= HEIGHT_MAX ? [{ kind: 'height', height }, ...ids] : ids;
   }

@@ -80,9 +80,14 @@ const SCENES: Readonly<Record<string, Scene>> = {
     answers: {
       'node/status': (status) => ({ ...status, consensus: 0, networkHeight: 0 }),
       'peers?limit=100': (peers) => peers.map((peer: Untyped) => ({ ...peer, state: 1 })),
+      'node/peers?limit=200': (peers) => peers.map(lonely),
     },
     alarms: 1,
-    views: { glance: ['none connected'], peers: ['0 connected, 3 known besides'], nodes: ['no peers on the same'] },
+    views: {
+      glance: ['none connected'],
+      peers: ['0 connected, 3 known besides, 1 of them banned', /^banned$/],
+      nodes: ['no peers on the same'],
+    },
   },
   off: {
     answers: {
@@ -139,6 +144,20 @@ function change(page: Page, path: string, edit: (data: Untyped) => Untyped): Pro
     const answer: Untyped = await (await route.fetch()).json();
     await route.fulfill({ json: { ...answer, data: edit(answer.data) } });
   });
+}
+
+/** None is connected, and the first is banned. */
+function lonely({ ip, wsPort }: Untyped, index: number): Untyped {
+  const known = { ip, wsPort, verdict: 'known', roles: [], reputation: 100 };
+  return index > 0
+    ? known
+    : {
+        ...known,
+        verdict: 'banned',
+        reputation: 0,
+        reason: 'it sent a block with a false signature',
+        until: at(-80_000),
+      };
 }
 
 function at(secondsAgo: number): string {

@@ -152,13 +152,22 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await page.locator('tbody a.id').first().click();
   await heading('Transaction');
   await page.getByText('Confirmations').waitFor();
-  // In generation 2 all of a transfer is in its own fields.
-  if (options.generation === 3) await page.getByText('What it carries').waitFor();
+  await page.getByText(/sends [\d.]+ LSK to/).waitFor();
+  await page.getByText('JSON', { exact: true }).click();
+  await page.getByText('"senderPublicKey"').waitFor();
+  await page
+    .getByRole('button', { name: /^Copy / })
+    .first()
+    .waitFor();
   await photograph('transaction');
   await page.getByRole('main').getByRole('link', { name: /^\d+$/ }).click();
   await heading(/^Block \d+$/);
   await page.getByText('Transfer').first().waitFor();
   await photograph('block');
+
+  await open('Pool');
+  await heading('Pool');
+  await photograph('pool');
 
   await open('Accounts');
   await heading('Accounts');
@@ -172,8 +181,10 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await open('Delegates');
   await page.getByRole('link', { name: 'genesis_1', exact: true }).waitFor();
   await photograph('delegates');
+  await comesBackTo(page);
   await open('Peers');
   await page.getByText('connected', { exact: true }).nth(2).waitFor();
+  await page.getByText(/^3 connected/).waitFor();
   await photograph('peers');
   await open('Nodes');
   await page.getByText('in step').nth(3).waitFor();
@@ -186,6 +197,9 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await photograph('decisions');
 
   await seek(page, '1', /^Block 1$/);
+  await page.keyboard.press('/');
+  assert.equal(await page.evaluate('document.activeElement.type'), 'search', `${name}: the key / leads to the search`);
+  await seek(page, address.slice(0, -1), `Account ${address}`);
   await seek(page, address, `Account ${address}`);
   await seek(page, 'genesis_7', 'Delegate genesis_7');
   await page.getByRole('searchbox').fill('no such thing!');
@@ -215,6 +229,22 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
     await where.getByRole('button', { name: 'Search' }).click();
     await heading(found);
   }
+}
+
+/** Who goes back is where it was on the page. */
+async function comesBackTo(page: Page): Promise<void> {
+  const scrolled = async (): Promise<number> => Number(await page.evaluate('scrollY'));
+  await page.evaluate('scrollTo(0, 900)');
+  // It is noted when the scrolling rests.
+  await waitFor('a note of the place', () => page.evaluate('history.state?.scrollY === 900'), WAIT_MS);
+  await page
+    .locator('tbody a')
+    .nth(40)
+    .evaluate((link: { click(): void }) => link.click());
+  await page.getByRole('heading', { level: 1, name: /^(Delegate|Account) / }).waitFor();
+  assert.equal(await scrolled(), 0, 'another page begins at its top');
+  await page.goBack();
+  await waitFor('the place on the page', async () => (await scrolled()) === 900, WAIT_MS);
 }
 
 /** Stops a peer, then the node itself: the page must say so and come back by itself. */

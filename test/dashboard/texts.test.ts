@@ -4,6 +4,7 @@ import {
   amountText,
   countOf,
   countText,
+  shareText,
   shortText,
   sinceText,
   timeText,
@@ -61,14 +62,23 @@ test('each place has an address that leads back to it, and any other leads to th
   t.is(placeOfHash('#/blocks/%E0%A4%A').item, '%E0%A4%A');
 });
 
+test('a share is told to two decimals, and what rounds to nothing is not told as nothing', (t) => {
+  t.is(shareText('5', '10'), '50 %');
+  t.is(shareText('1', '3'), '33.33 %');
+  t.is(shareText('1', '1000000'), 'below 0.01 %');
+  t.is(shareText('0', '7'), '0 %');
+  t.is(shareText('7', undefined), '–');
+  t.is(shareText('7', '0'), '–');
+});
+
 test('what is sought is asked for in the order of what it most likely is', (t) => {
   t.deepEqual(
     soughtOf(' 12 ').map(({ kind }) => kind),
-    ['height', 'block', 'transaction'],
+    ['height', 'block', 'transaction', 'usedAddress'],
   );
   t.deepEqual(
     soughtOf('12345678901234567890').map(({ kind }) => kind),
-    ['block', 'transaction'],
+    ['block', 'transaction', 'usedAddress'],
   );
   t.deepEqual(soughtOf('123l'), [{ kind: 'address', address: '123L' }]);
   t.deepEqual(soughtOf('Genesis_1'), [{ kind: 'delegate', name: 'genesis_1' }]);

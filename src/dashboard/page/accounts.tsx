@@ -1,22 +1,26 @@
 /** Accounts and delegates: lists, and one with its transactions, votes and blocks. */
 
 import type { Account, Block, Delegate, Transaction, Voters, Votes } from '../answers.ts';
-import { amountText, countOf, countText } from '../format.ts';
+import { amountText, countOf, countText, shareText } from '../format.ts';
 import type { Place } from '../place.ts';
 import { BlockTable } from './blocks.tsx';
+import { Copied, Raw } from './deed.tsx';
+import { GroupsOf } from './group.tsx';
 import { useAnswer, useLive } from './hooks.ts';
 import { NextSlot } from './operator.tsx';
 import { Answered, Facts, Go, Id, More, Pages, Table } from './parts.tsx';
 import { TransactionTable } from './transactions.tsx';
 
 const PAGE_ROWS = 25;
-/** As many as forge. */
+/** Where the node tells no other number. */
+const ACTIVE_DELEGATES = 101;
+/** As many as mostly forge. */
 const PAGE_DELEGATES = 101;
 const VOTES_MAX = 101;
 const VOTERS_SHOWN = 25;
 
 export function Accounts({ page }: Place) {
-  const { status } = useLive();
+  const { status, constants } = useLive();
   const asked = useAnswer<Account[]>(
     `accounts?limit=${PAGE_ROWS + 1}&offset=${(page - 1) * PAGE_ROWS}&sort=balance:desc`,
     status?.height,
@@ -29,10 +33,15 @@ export function Accounts({ page }: Place) {
           <>
             <Table
               caption="Accounts by balance"
-              rows={accounts.slice(0, PAGE_ROWS)}
+              rows={accounts.slice(0, PAGE_ROWS).map((account, index) => ({ ...account, place: index + 1 }))}
               keyOf={({ address }) => address}
               empty="No accounts."
               columns={[
+                {
+                  name: 'Rank',
+                  isFigure: true,
+                  cell: ({ place }) => countText((page - 1) * PAGE_ROWS + place),
+                },
                 {
                   name: 'Address',
                   onPhone: 'start-all',
@@ -45,6 +54,11 @@ export function Accounts({ page }: Place) {
                     delegate === undefined ? <span class="wide">–</span> : <DelegateName name={delegate.username} />,
                 },
                 { name: 'Balance', isFigure: true, onPhone: 'below-end', cell: ({ balance }) => amountText(balance) },
+                {
+                  name: 'Share of supply',
+                  isFigure: true,
+                  cell: ({ balance }) => shareText(balance, constants?.supply),
+                },
               ]}
             />
             <Pages view="accounts" page={page} isLast={accounts.length <= PAGE_ROWS} />
@@ -57,10 +71,11 @@ export function Accounts({ page }: Place) {
 
 export function AccountView({ item, page }: { item: string; page: number }) {
   const { status } = useLive();
-  const asked = useAnswer<Account[]>(`accounts?address=${encodeURIComponent(item)}`, status?.height);
+  const member = /^[0-9a-f]{64}$/.test(item) ? 'publicKey' : 'address';
+  const asked = useAnswer<Account[]>(`accounts?${member}=${encodeURIComponent(item)}`, status?.height);
   return (
     <>
-      <h1>Account {item}</h1>
+      <h1>Account {member === 'address' ? item : ''}</h1>
       <Answered asked={asked}>
         {([account]) =>
           account === undefined ? (
@@ -76,7 +91,7 @@ export function AccountView({ item, page }: { item: string; page: number }) {
 
 function AccountFacts({ account, page }: { account: Account; page: number }) {
   const { address, publicKey, balance, secondPublicKey, delegate } = account;
-  const { status } = useLive();
+  const { status, constants } = useLive();
   const transactions = useAnswer<Transaction[]>(
     `transactions?senderIdOrRecipientId=${address}&limit=${PAGE_ROWS}&offset=${(page - 1) * PAGE_ROWS}&sort=timestamp:desc`,
     status?.height,
@@ -86,10 +101,25 @@ function AccountFacts({ account, page }: { account: Account; page: number }) {
     <>
       <Facts
         facts={[
-          ['Balance', amountText(balance)],
-          ['Public key', publicKey === '' ? 'not known yet' : <code key="key">{publicKey}</code>],
-          ...(secondPublicKey === '' ? [] : [['Second key', <code key="second">{secondPublicKey}</code>] as const]),
-          ...(delegate === undefined ? [] : [['Delegate', <DelegateName key="d" name={delegate.username} />] as const]),
+          ['Address', <Copied key="address" text={address} />],
+          ['Balance', `${amountText(balance)}, ${shareText(balance, constants?.supply)} of the supply`],
+          [
+            'Public key',
+            publicKey === '' ? 'not known: it has sent nothing yet' : <Copied key="key" text={publicKey} />,
+          ],
+          ...(secondPublicKey === '' ? [] : [['Second key', <Copied key="second" text={secondPublicKey} />] as const]),
+          ...(delegate === undefined
+            ? []
+            : [
+                [
+                  'Delegate',
+                  <>
+                    <DelegateName name={delegate.username} />
+                    {delegate.rank === null ? '' : `, rank ${countText(delegate.rank)}`}
+                  </>,
+                ] as const,
+                ['Votes received', `${amountText(delegate.voteWeight)}, ${delegate.approval} % of the supply`] as const,
+              ]),
           [
             'Votes for',
             <Answered key="votes" asked={votes}>
@@ -108,6 +138,7 @@ function AccountFacts({ account, page }: { account: Account; page: number }) {
           ],
         ]}
       />
+      <GroupsOf address={address} />
       <h2>Transactions</h2>
       <Answered asked={transactions}>
         {(list, count) => (
@@ -118,6 +149,7 @@ function AccountFacts({ account, page }: { account: Account; page: number }) {
         )}
       </Answered>
       {delegate === undefined ? null : <ForgedBlocks publicKey={publicKey} />}
+      <Raw value={account} />
     </>
   );
 }
@@ -136,7 +168,8 @@ function DelegateName({ name }: { name: string }) {
 }
 
 export function Delegates({ page }: Place) {
-  const { status } = useLive();
+  const { status, constants } = useLive();
+  const active = constants?.activeDelegates ?? ACTIVE_DELEGATES;
   const question = `delegates?sort=rank:asc&limit=${PAGE_DELEGATES}&offset=`;
   const asked = useAnswer<Delegate[]>(`${question}${(page - 1) * PAGE_DELEGATES}`, status?.height);
   // The node gives no more at once.
@@ -145,16 +178,27 @@ export function Delegates({ page }: Place) {
   return (
     <>
       <h1>Delegates</h1>
+      <p class="quiet">The first {active} by votes forge; the others stand by.</p>
       <Answered asked={asked}>
         {(delegates) => (
           <>
             <Table
               caption="Delegates by rank"
               rows={delegates}
+              isBelowLine={({ rank }) => rank !== null && rank === active + 1}
               keyOf={({ username }) => username}
               empty="No delegates."
               columns={[
-                { name: 'Rank', isFigure: true, cell: ({ rank }) => rank ?? '–' },
+                { name: 'Rank', isFigure: true, cell: ({ rank }) => (rank === null ? '–' : countText(rank)) },
+                {
+                  name: 'State',
+                  isWide: true,
+                  cell: ({ rank }) => (
+                    <span class={isActive(rank, active) ? 'badge good' : 'badge'}>
+                      {isActive(rank, active) ? 'active' : 'standby'}
+                    </span>
+                  ),
+                },
                 {
                   name: 'Name',
                   isName: true,
@@ -199,6 +243,10 @@ export function DelegateView({ item }: { item: string }) {
   );
 }
 
+function isActive(rank: number | null, active: number): boolean {
+  return rank !== null && rank <= active;
+}
+
 /** Of a delegate that has had no turn yet there is none. */
 function productivityOf({ producedBlocks, missedBlocks, productivity }: Delegate): string {
   return producedBlocks + missedBlocks === 0 ? '–' : `${productivity} %`;
@@ -223,7 +271,7 @@ function DelegateFacts({ delegate }: { delegate: Delegate }) {
           ['Rewards', amountText(delegate.rewards)],
           ['Next slot', <NextSlot key="slot" publicKey={account.publicKey} />],
           ['Account', <Id key="account" view="accounts" item={account.address} isWhole />],
-          ['Public key', <code key="key">{account.publicKey}</code>],
+          ['Public key', <Copied key="key" text={account.publicKey} />],
           [
             'Voters',
             <Answered key="voters" asked={voters}>

@@ -3,6 +3,7 @@
 import type { Block, Transaction } from '../answers.ts';
 import { amountText, countOf, countText } from '../format.ts';
 import { hashOf, type Place } from '../place.ts';
+import { Copied, Raw } from './deed.tsx';
 import { useAnswer, useLive } from './hooks.ts';
 import { Age, Answered, BlockLink, DelegateLink, Facts, Id, Moment, Pages, Table, type Column } from './parts.tsx';
 import { TransactionTable } from './transactions.tsx';
@@ -60,7 +61,7 @@ export function BlockView({ item }: { item: string }) {
   const asked = useAnswer<Block[]>(byHeight ? `blocks?height=${item}` : `blocks?blockId=${item}`);
   return (
     <>
-      <h1>{byHeight ? `Block ${item}` : 'Block'}</h1>
+      <h1>{byHeight ? `Block ${countText(Number(item))}` : 'Block'}</h1>
       <Answered asked={asked}>
         {([block]) =>
           block === undefined ? <p class="none">There is no block {item}.</p> : <BlockFacts block={block} />
@@ -85,7 +86,7 @@ function BlockFacts({ block }: { block: Block }) {
       </nav>
       <Facts
         facts={[
-          ['Id', <code key="id">{block.id}</code>],
+          ['Id', <Copied key="id" text={block.id} />],
           ['Forged', <Moment key="moment" timestamp={block.timestamp} />],
           [
             'Delegate',
@@ -106,10 +107,11 @@ function BlockFacts({ block }: { block: Block }) {
           ...(previousBlockId === ''
             ? []
             : [['Previous block', <Id key="previous" view="blocks" item={previousBlockId} isWhole />] as const]),
-          ['Payload hash', <code key="hash">{block.payloadHash}</code>],
-          ['Signature', <code key="signature">{block.blockSignature}</code>],
+          ['Payload hash', <Copied key="hash" text={block.payloadHash} />],
+          ['Signature', <Copied key="signature" text={block.blockSignature} />],
         ]}
       />
+      <Raw value={block} />
       <h2>Transactions</h2>
       <Answered asked={asked}>{(transactions) => <TransactionTable transactions={transactions} isOfBlock />}</Answered>
     </>

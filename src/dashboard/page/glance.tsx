@@ -93,7 +93,7 @@ function Figures({ live }: { live: LiveState }) {
         {status.isAlone === true ? 'none wanted' : connected === 0 ? 'none connected' : `${consensus} % at our tip`}
       </Figure>
       <Figure name="Pool" value={countText(pool)}>
-        {countText(transactions.confirmed)} in the chain
+        <Go view="pool">{countText(transactions.confirmed)} in the chain</Go>
       </Figure>
       <Figure name="Reorgs" value={countText(branchChanges?.count ?? 0)}>
         since node start

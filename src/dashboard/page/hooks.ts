@@ -78,7 +78,7 @@ export function useOverflow(element: RefObject<HTMLElement>): boolean {
 
 export type Asked<Data> =
   | { readonly kind: 'waiting' }
-  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string; readonly status: number | undefined }
   | { readonly kind: 'answered'; readonly answer: Answer<Data> };
 
 /**
@@ -87,22 +87,36 @@ export type Asked<Data> =
  * @param path below `/api`
  */
 export function useAnswer<Data>(path: string, version: string | number = ''): Asked<Data> {
-  const [asked, setAsked] = useState<{ readonly path: string; readonly result: Asked<Data> }>({
-    path,
+  return useAsked(() => ask<Data>(path), path, version);
+}
+
+/**
+ * The same for what takes several questions.
+ *
+ * @param name of the question: with another one the earlier answer does not stand
+ */
+export function useAsked<Data>(
+  question: () => Promise<Answer<Data>>,
+  name: string,
+  version: string | number,
+): Asked<Data> {
+  const [asked, setAsked] = useState<{ readonly name: string; readonly result: Asked<Data> }>({
+    name,
     result: { kind: 'waiting' },
   });
   useEffect(() => {
     let isWanted = true;
-    ask<Data>(path).then(
-      (answer) => isWanted && setAsked({ path, result: { kind: 'answered', answer } }),
+    question().then(
+      (answer) => isWanted && setAsked({ name, result: { kind: 'answered', answer } }),
       (error: unknown) => {
         const reason = error instanceof AskFailed ? error.message : 'The answer cannot be shown.';
-        if (isWanted) setAsked({ path, result: { kind: 'failed', reason } });
+        const status = error instanceof AskFailed ? error.status : undefined;
+        if (isWanted) setAsked({ name, result: { kind: 'failed', reason, status } });
       },
     );
     return () => {
       isWanted = false;
     };
-  }, [path, version]);
-  return asked.path === path ? asked.result : { kind: 'waiting' };
+  }, [name, version]);
+  return asked.name === name ? asked.result : { kind: 'waiting' };
 }

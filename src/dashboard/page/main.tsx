@@ -12,6 +12,8 @@ import { Live } from './live.ts';
 import { Nodes } from './nodes.tsx';
 import { Decisions, Forging } from './operator.tsx';
 import { Peers } from './peers.tsx';
+import { Pool } from './pool.tsx';
+import { useScrollMemory } from './scroll.ts';
 import { Search } from './search.tsx';
 import { Transactions, TransactionView } from './transactions.tsx';
 
@@ -19,6 +21,7 @@ const TITLES: Readonly<Record<View, string>> = {
   glance: 'Network',
   blocks: 'Blocks',
   transactions: 'Transactions',
+  pool: 'Pool',
   accounts: 'Accounts',
   delegates: 'Delegates',
   peers: 'Peers',
@@ -42,6 +45,7 @@ function Dashboard() {
   const main = useRef<HTMLElement>(null);
   const nav = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
+  useScrollMemory();
   const height = status?.height;
   const title = place.item === undefined ? TITLES[place.view] : `${ONE_OF[place.view]} ${shortText(place.item)}`;
   useEffect(() => {
@@ -52,7 +56,6 @@ function Dashboard() {
     if (!isFirst.current) focusOn(main.current?.querySelector('h1') ?? main.current);
     isFirst.current = false;
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
-    scrollTo(0, 0);
   }, [place.view, place.item, place.page]);
   const hidden = new Set<View>([
     ...(nodes.length > 1 ? [] : ['nodes' as const]),
@@ -69,6 +72,7 @@ function Dashboard() {
         <a class="brand" href="#/">
           Bloomery
         </a>
+        <NetworkName />
         <Search />
         <Connection />
         <nav ref={nav} aria-label="Views">
@@ -110,6 +114,8 @@ function Shown({ place }: { place: Place }) {
       return item === undefined ? <Blocks {...place} /> : <BlockView item={item} />;
     case 'transactions':
       return item === undefined ? <Transactions {...place} /> : <TransactionView item={item} />;
+    case 'pool':
+      return <Pool />;
     case 'accounts':
       return item === undefined ? <Accounts {...place} /> : <AccountView item={item} page={place.page} />;
     case 'delegates':
@@ -134,6 +140,17 @@ function Lost() {
     <p class="alert" role="alert">
       The node does not answer; it is asked again every few seconds.{since}
     </p>
+  );
+}
+
+function NetworkName() {
+  const { constants } = useLive();
+  if (constants === undefined) return null;
+  const { networkName, nethash } = constants;
+  return (
+    <span class="network" title={`nethash ${nethash}`}>
+      {networkName ?? shortText(nethash, 4)}
+    </span>
   );
 }
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { hashOf, type View } from '../place.ts';
-import { sinceText, dateText, shortText } from '../format.ts';
+import { countText, dateText, shortText, sinceText } from '../format.ts';
 import { useLive, useNow, useOverflow, type Asked } from './hooks.ts';
 
 export function Go({
@@ -34,7 +34,11 @@ export function Id({ view, item, isWhole = false }: { view: View; item: string; 
 }
 
 export function BlockLink({ height }: { height: number }) {
-  return <Go view="blocks" item={String(height)}>{`${height}`}</Go>;
+  return (
+    <Go view="blocks" item={String(height)}>
+      {countText(height)}
+    </Go>
+  );
 }
 
 /** A delegate by name, or its address while the name is unknown. */
@@ -108,12 +112,15 @@ export function Table<Row>({
   rows,
   keyOf,
   empty,
+  isBelowLine,
 }: {
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   empty: string;
+  /** The row that a line is drawn above. */
+  isBelowLine?: (row: Row) => boolean;
 }) {
   const frame = useRef<HTMLDivElement>(null);
   const isScrolling = useOverflow(frame);
@@ -140,7 +147,7 @@ export function Table<Row>({
         </thead>
         <tbody role="rowgroup">
           {rows.map((row) => (
-            <tr key={keyOf(row)} role="row">
+            <tr key={keyOf(row)} role="row" class={isBelowLine?.(row) === true ? 'border' : ''}>
               {columns.map((column) => (
                 <td key={column.name} role="cell" class={classOf(column)}>
                   {column.cell(row)}

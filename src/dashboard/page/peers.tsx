@@ -1,10 +1,10 @@
 /** Peers with what they say of themselves. */
 
-import type { Peer } from '../answers.ts';
+import type { Peer, PeerVerdict } from '../answers.ts';
 import { isConnected } from '../answers.ts';
-import { countText } from '../format.ts';
-import { useLive } from './hooks.ts';
-import { Table } from './parts.tsx';
+import { countText, dateText } from '../format.ts';
+import { useAnswer, useLive } from './hooks.ts';
+import { Answered, Table } from './parts.tsx';
 
 const LAG_TOLD_MIN = 3;
 
@@ -42,9 +42,87 @@ export function PeerTable({ peers }: { peers: readonly Peer[] }) {
   );
 }
 
+const VERDICT_TEXTS: Readonly<Record<PeerVerdict['verdict'], string>> = {
+  connected: 'connected',
+  dialling: 'being dialled',
+  banned: 'banned',
+  dropped: 'dropped',
+  waiting: 'waits',
+  known: 'known',
+};
+const VERDICT_CLASSES: Partial<Readonly<Record<PeerVerdict['verdict'], string>>> = { connected: 'good', banned: 'bad' };
+const DIRECTIONS = { inbound: 'in', outbound: 'out' } as const;
+const VERDICTS_MAX = 200;
+
+/** What the node thinks of each address, for readers on its machine. */
+function Verdicts({ version }: { version: number }) {
+  const asked = useAnswer<PeerVerdict[]>(`node/peers?limit=${VERDICTS_MAX}`, version);
+  return (
+    <>
+      <h1>Peers</h1>
+      <Answered asked={asked}>
+        {(verdicts, count) => (
+          <>
+            <p class="quiet">{summaryOf(verdicts, count ?? verdicts.length)}</p>
+            <Table
+              caption="Peers with the verdict of this node"
+              rows={verdicts}
+              keyOf={({ ip, wsPort }) => `${ip}:${wsPort}`}
+              empty="No peers: this node knows of none."
+              columns={[
+                {
+                  name: 'Peer',
+                  onPhone: 'start',
+                  cell: ({ ip, wsPort }) => <code>{wsPort === undefined ? ip : `${ip}:${wsPort}`}</code>,
+                },
+                {
+                  name: 'State',
+                  onPhone: 'end',
+                  cell: ({ verdict }) => (
+                    <span class={`badge ${VERDICT_CLASSES[verdict] ?? ''}`}>{VERDICT_TEXTS[verdict]}</span>
+                  ),
+                },
+                { name: 'Direction', cell: ({ direction }) => (direction === undefined ? '–' : DIRECTIONS[direction]) },
+                { name: 'Version', cell: ({ version: told }) => told ?? '–' },
+                {
+                  name: 'Height',
+                  isFigure: true,
+                  onPhone: 'below-end',
+                  cell: ({ height }) => (height === undefined ? '–' : countText(height)),
+                },
+                {
+                  name: 'Latency',
+                  isFigure: true,
+                  cell: ({ latencyMs }) => (latencyMs === undefined ? '–' : `${Math.round(latencyMs)} ms`),
+                },
+                { name: 'Reputation', isFigure: true, cell: ({ reputation }) => countText(Math.round(reputation)) },
+                { name: 'Remarks', isText: true, onPhone: 'below', cell: (verdict) => whyOf(verdict) },
+              ]}
+            />
+          </>
+        )}
+      </Answered>
+    </>
+  );
+}
+
+function summaryOf(verdicts: readonly PeerVerdict[], count: number): string {
+  const of = (wanted: PeerVerdict['verdict']): number => verdicts.filter(({ verdict }) => verdict === wanted).length;
+  const banned = of('banned');
+  return `${of('connected')} connected, ${count - of('connected')} known besides${banned === 0 ? '' : `, ${banned} of them banned`}`;
+}
+
+function whyOf({ reason, until, roles }: PeerVerdict): string {
+  const end = until === undefined ? '' : `until ${dateText(Date.parse(until))} UTC`;
+  return [reason ?? '', end, roles.join(', ')].filter((part) => part !== '').join('; ');
+}
+
 export function Peers() {
   const { peers } = useLive();
   const connected = peers.filter(isConnected);
+  const { decisions, heardAtMs } = useLive();
+  // Whoever may read decisions may read what the node thinks of its peers.
+  if (decisions !== undefined) return <Verdicts version={heardAtMs ?? 0} />;
   return (
     <>
       <h1>Peers</h1>

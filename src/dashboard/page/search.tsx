@@ -1,14 +1,27 @@
 /** The search field: goes to the first thing that a text names. */
 
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Account, Block, Delegate, Transaction } from '../answers.ts';
 import { hashOf } from '../place.ts';
 import { soughtOf, type Sought } from '../search.ts';
 import { ask } from './ask.ts';
+import { findWaiting } from './pool.tsx';
 
 export function Search() {
   const [text, setText] = useState('');
   const [problem, setProblem] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
+      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      field.current?.select();
+      field.current?.focus();
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  }, []);
   const seek = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (text.trim() === '') return;
@@ -31,9 +44,12 @@ export function Search() {
       <label>
         <span class="unseen">Search by height, id, address, public key or delegate name</span>
         <input
+          ref={field}
           type="search"
+          aria-keyshortcuts="/"
           value={text}
           placeholder="Height, id, address, delegate"
+          title="The key / leads here"
           onInput={(event) => {
             setText(event.currentTarget.value);
             setProblem('');
@@ -58,7 +74,12 @@ async function hashOfSought(sought: Sought): Promise<string | undefined> {
     }
     case 'transaction': {
       const { data } = await ask<Transaction[]>(`transactions?id=${sought.id}`);
-      return data[0] && hashOf('transactions', sought.id);
+      const found = data[0] ?? (await findWaiting(sought.id));
+      return found && hashOf('transactions', sought.id);
+    }
+    case 'usedAddress': {
+      const { data } = await ask<Account[]>(`accounts?address=${sought.address}`);
+      return data[0] && hashOf('accounts', sought.address);
     }
     case 'address':
       return hashOf('accounts', sought.address);

@@ -3,7 +3,12 @@
 import type { Transaction } from '../answers.ts';
 import { amountText, countText, typeText } from '../format.ts';
 import type { Place } from '../place.ts';
-import { useAnswer, useLive } from './hooks.ts';
+import { waitsFor } from '../pool.ts';
+import { ask, type Answer } from './ask.ts';
+import { Copied, Deed, Raw } from './deed.tsx';
+import { OwnGroup } from './group.tsx';
+import { useAnswer, useAsked, useLive } from './hooks.ts';
+import { findWaiting, type Waiting } from './pool.tsx';
 import { Age, Answered, BlockLink, Facts, Id, Moment, Pages, Table, type Column } from './parts.tsx';
 
 const PAGE_ROWS = 25;
@@ -40,7 +45,8 @@ export function TransactionTable({
           name: 'Amount',
           isFigure: true,
           onPhone: 'end',
-          cell: (transaction) => `${signFor(transaction, address)}${amountText(transaction.amount)}`,
+          cell: (transaction) =>
+            transaction.amount === '0' ? '–' : `${signFor(transaction, address)}${amountText(transaction.amount)}`,
         },
         { name: 'Fee', isFigure: true, cell: ({ fee }) => amountText(fee) },
         ...(isOfBlock ? [] : [BLOCK]),
@@ -90,19 +96,17 @@ export function Transactions({ page }: Place) {
 }
 
 export function TransactionView({ item }: { item: string }) {
-  const { status } = useLive();
-  const asked = useAnswer<Transaction[]>(`transactions?id=${item}`, status?.height);
+  const { status, heardAtMs } = useLive();
+  const asked = useAsked(() => findAnywhere(item), item, `${status?.height} ${heardAtMs}`);
   return (
     <>
       <h1>Transaction</h1>
       <Answered asked={asked}>
-        {([transaction]) =>
-          transaction === undefined ? (
-            <p class="none">
-              There is no transaction {item} in the chain. If it was sent just now, it is still in the pool.
-            </p>
+        {(found) =>
+          found === undefined ? (
+            <p class="none">There is no transaction {item}, neither in the chain nor in the pool of this node.</p>
           ) : (
-            <TransactionFacts transaction={transaction} />
+            <TransactionFacts {...found} />
           )
         }
       </Answered>
@@ -110,33 +114,51 @@ export function TransactionView({ item }: { item: string }) {
   );
 }
 
-function TransactionFacts({ transaction }: { transaction: Transaction }) {
-  const { id, type, timestamp, senderId, recipientId, amount, fee, height, confirmations, signature, asset } =
-    transaction;
+/** A transaction of the chain, which no state has, or of the pool. */
+type Found = Pick<Waiting, 'transaction'> & Partial<Waiting>;
+
+async function findAnywhere(id: string): Promise<Answer<Found | undefined>> {
+  const { meta, data } = await ask<Transaction[]>(`transactions?id=${encodeURIComponent(id)}`);
+  const [transaction] = data;
+  return { meta, data: transaction === undefined ? await findWaiting(id) : { transaction } };
+}
+
+function TransactionFacts({ transaction, state }: Found) {
+  const { status } = useLive();
+  const { id, type, timestamp, senderId, recipientId, amount, fee, height, confirmations, signature } = transaction;
+  const { signatures = [] } = transaction;
+  const isFinal = height !== undefined && status !== undefined && height <= status.chainMaxHeightFinalized;
   return (
     <>
+      <p class="deed">
+        <Id view="accounts" item={senderId} isWhole /> <Deed transaction={transaction} />.
+      </p>
       <Facts
         facts={[
-          ['Id', <code key="id">{id}</code>],
+          ['Id', <Copied key="id" text={id} />],
           ['Kind', typeText(type)],
           ['Made', <Moment key="made" timestamp={timestamp} />],
           ['From', <Id key="from" view="accounts" item={senderId} isWhole />],
           ...(recipientId ? [['To', <Id key="to" view="accounts" item={recipientId} isWhole />] as const] : []),
-          ['Amount', amountText(amount)],
+          ...(amount === '0' ? [] : [['Amount', amountText(amount)] as const]),
           ['Fee', amountText(fee)],
-          ['Block', height === undefined ? 'in the pool' : <BlockLink key="block" height={height} />],
-          ['Confirmations', countText(confirmations ?? 0)],
-          ['Signature', <code key="signature">{signature}</code>],
+          ...(height === undefined
+            ? [['Waits for', waitsFor(state ?? 'ready', signatures.length)] as const]
+            : [
+                ['Block', <BlockLink key="block" height={height} />] as const,
+                ['Confirmations', `${countText(confirmations ?? 0)}${isFinal ? ', final' : ''}`] as const,
+              ]),
+          ['Signature', <Copied key="signature" text={signature} />],
+          ...signatures.map((each) => ['Member signed', <Copied key={each} text={each} />] as const),
         ]}
       />
-      {Object.keys(asset).length > 0 && (
-        <>
-          <h2>What it carries</h2>
-          <pre tabIndex={0} aria-label="What it carries, as JSON">
-            {JSON.stringify(asset, undefined, 2)}
-          </pre>
-        </>
-      )}
+      {state === 'pending' && !isRegistration(type) && <OwnGroup address={senderId} />}
+      <Raw value={transaction} />
     </>
   );
+}
+
+/** What makes a group of its sender names the members itself. */
+function isRegistration(type: number): boolean {
+  return type === 4 || type === 12;
 }

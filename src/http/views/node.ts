@@ -77,7 +77,7 @@ export function constantsView(api: NodeApi, dialect: Dialect): View {
   const { params, identity } = api;
   const height = api.chain.tip()?.height ?? 1;
   const { nethash } = params;
-  const { build, commit, nonce } = identity;
+  const { build, commit, networkName, nonce } = identity;
   const networkId = params.networkIdentifier;
   const [own, other] =
     dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
@@ -96,7 +96,7 @@ export function constantsView(api: NodeApi, dialect: Dialect): View {
     version: identity.version,
     protocolVersion: identity.protocolVersion,
   };
-  return joined(dialect, members, { ...other, ...round });
+  return joined(dialect, members, { ...other, networkName, ...round });
 }
 
 const FEE_VIEW = {
@@ -265,6 +265,8 @@ const ACTIVE_DELEGATES_SHAPE: Schema = {
   description: `Delegates of a round, told when they are not ${ACTIVE_DELEGATES}.`,
 };
 
+const NETWORK_NAME_SHAPE: Schema = { type: 'string', description: 'Name of the network at this node.' };
+
 const BUILD_SHAPES: Readonly<Record<string, Schema>> = { build: shape.TEXT, commit: shape.TEXT };
 const CONSTANTS_SHAPES_2: Readonly<Record<string, Schema>> = {
   nethash: shape.HEX,
@@ -285,7 +287,7 @@ export function constantsShape(dialect: Dialect): Schema {
     version: shape.TEXT,
     protocolVersion: shape.TEXT,
   };
-  const added = { ...other, activeDelegates: ACTIVE_DELEGATES_SHAPE };
+  const added = { ...other, networkName: NETWORK_NAME_SHAPE, activeDelegates: ACTIVE_DELEGATES_SHAPE };
   const optional = ['activeDelegates', ...(dialect.strict ? Object.keys(BUILD_SHAPES) : [])];
   return joinedShape(dialect, { ...common, ...own }, added, optional);
 }

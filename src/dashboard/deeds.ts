@@ -1,0 +1,87 @@
+/** What a transaction does, as words and things that can be linked: `sends 12.5 LSK to 17L`. */
+
+import type { Transaction } from './answers.ts';
+import { amountText } from './format.ts';
+
+/** A piece of a sentence. A delegate is known by its public key, whoever shows it finds the name. */
+export type Part =
+  | string
+  | { readonly kind: 'account'; readonly address: string }
+  | { readonly kind: 'delegate'; readonly publicKey: string }
+  | { readonly kind: 'name'; readonly username: string }
+  | { readonly kind: 'key'; readonly publicKey: string }
+  | { readonly kind: 'text'; readonly text: string };
+
+/** Generation 3 numbers the same kinds from here on. */
+const SECOND_TYPES_FROM = 8;
+
+export function deedOf({ type, amount, recipientId, asset }: Deed): readonly Part[] {
+  switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {
+    case 0:
+      return [
+        `sends ${amountText(amount)}`,
+        ...(isFilled(recipientId) ? [' to ', { kind: 'account', address: recipientId } as const] : []),
+        ...(isFilled(asset['data']) ? [' with the text ', { kind: 'text', text: asset['data'] } as const] : []),
+      ];
+    case 1: {
+      const key = asset['publicKey'] ?? recordOf(asset['signature'])['publicKey'];
+      return [
+        'registers a second passphrase',
+        ...(isFilled(key) ? [' with the key ', { kind: 'key', publicKey: key } as const] : []),
+      ];
+    }
+    case 2: {
+      const username = asset['username'] ?? recordOf(asset['delegate'])['username'];
+      return ['registers the delegate ', isFilled(username) ? { kind: 'name', username } : '?'];
+    }
+    case 3:
+      return votesOf(textsOf(asset['votes']));
+    case 4:
+      return groupOf('multisignature' in asset ? recordOf(asset['multisignature']) : asset);
+    default:
+      return [`is of type ${type}`];
+  }
+}
+
+export type Deed = Pick<Transaction, 'type' | 'amount' | 'recipientId' | 'asset'>;
+
+function votesOf(votes: readonly string[]): readonly Part[] {
+  const given = votes.filter((vote) => vote.startsWith('+'));
+  const taken = votes.filter((vote) => vote.startsWith('-'));
+  if (given.length + taken.length === 0) return ['votes for nobody'];
+  return [
+    ...(given.length === 0 ? [] : ['votes for ', ...listed(given)]),
+    ...(given.length > 0 && taken.length > 0 ? [', '] : []),
+    ...(taken.length === 0 ? [] : ['takes back ', ...listed(taken)]),
+  ];
+}
+
+function listed(votes: readonly string[]): readonly Part[] {
+  return votes.flatMap((vote, index): readonly Part[] => {
+    const delegate = { kind: 'delegate', publicKey: vote.slice(1) } as const;
+    return index === 0 ? [delegate] : [', ', delegate];
+  });
+}
+
+function groupOf({ min, lifetime, keysgroup }: Readonly<Record<string, unknown>>): readonly Part[] {
+  const keys = textsOf(keysgroup).map((key) => key.replace(/^\+/, ''));
+  const members = keys.flatMap((publicKey, index): readonly Part[] => {
+    const member = { kind: 'key', publicKey } as const;
+    return index === 0 ? [member] : [', ', member];
+  });
+  const hours = typeof lifetime === 'number' ? `, who have ${lifetime} h to sign` : '';
+  const needed = typeof min === 'number' ? min : '?';
+  return [`becomes a group: ${needed} of ${keys.length} members must sign${hours}: `, ...members];
+}
+
+function isFilled(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}

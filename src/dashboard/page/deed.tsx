@@ -1,0 +1,86 @@
+/** What a transaction does in words, everything in it a link; ids that can be copied; the JSON behind it. */
+
+import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { deedOf, type Deed as DeedFacts, type Part } from '../deeds.ts';
+import { shortText } from '../format.ts';
+import { useLive } from './hooks.ts';
+import { Go, Id } from './parts.tsx';
+
+export function Deed({ transaction }: { transaction: DeedFacts }) {
+  return (
+    <>
+      {deedOf(transaction).map((part, index) => (
+        // Parts of one transaction never change their places.
+        <PartView key={index} part={part} />
+      ))}
+    </>
+  );
+}
+
+function PartView({ part }: { part: Part }) {
+  const { names } = useLive();
+  if (typeof part === 'string') return <>{part}</>;
+  switch (part.kind) {
+    case 'account':
+      return <Id view="accounts" item={part.address} isWhole />;
+    case 'name':
+      return (
+        <Go view="delegates" item={part.username}>
+          {part.username}
+        </Go>
+      );
+    case 'delegate': {
+      const name = names.get(part.publicKey);
+      if (name === undefined) return <Id view="accounts" item={part.publicKey} />;
+      return (
+        <Go view="delegates" item={name} title={part.publicKey}>
+          {name}
+        </Go>
+      );
+    }
+    case 'key':
+      return <Id view="accounts" item={part.publicKey} />;
+    case 'text':
+      return <q>{part.text}</q>;
+  }
+}
+
+const TOLD_MS = 1500;
+
+/** What a person may want to have elsewhere, with a button that copies all of it. */
+export function Copied({ text, children }: { text: string; children?: ComponentChildren }) {
+  const [isCopied, setCopied] = useState(false);
+  const shown = children ?? <code>{text}</code>;
+  // Browsers have no clipboard for pages from other machines without TLS.
+  const clipboard: Clipboard | undefined = navigator.clipboard;
+  if (clipboard === undefined) return <>{shown}</>;
+  const copy = async (): Promise<void> => {
+    await clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), TOLD_MS);
+  };
+  return (
+    <span class="copied">
+      {shown}
+      <button type="button" class="copy" aria-label={`Copy ${shortText(text)}`} onClick={() => void copy()}>
+        {isCopied ? 'copied' : 'copy'}
+      </button>
+    </span>
+  );
+}
+
+/** What the node answered, as it answered. */
+export function Raw({ value }: { value: unknown }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="raw" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>JSON</summary>
+      {isOpen && (
+        <pre tabIndex={0} aria-label="The answer of the node, as JSON">
+          {JSON.stringify(value, undefined, 2)}
+        </pre>
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,98 @@
+/** The pool: what waits for a block, and for what. */
+
+import type { Transaction } from '../answers.ts';
+import { amountText, countOf } from '../format.ts';
+import { POOL_STATES, waitsFor, type PoolState } from '../pool.ts';
+import { ask, type Answer } from './ask.ts';
+import { Deed } from './deed.tsx';
+import { useAsked, useLive } from './hooks.ts';
+import { Age, Answered, Id, Table } from './parts.tsx';
+
+/** Of each queue; a pool of more is told by its number. */
+const SHOWN_MAX = 100;
+
+export interface Waiting {
+  readonly state: PoolState;
+  readonly transaction: Transaction;
+}
+
+export function Pool() {
+  const { status, arrivals, heardAtMs } = useLive();
+  // Every arrival and every block changes it, and so does what is done within: that is looked at with the status.
+  const asked = useAsked(waitingNow, 'pool', `${status?.height} ${arrivals[0]?.id} ${heardAtMs}`);
+  return (
+    <>
+      <h1>Pool</h1>
+      <Answered asked={asked}>
+        {(waiting, count) => (
+          <>
+            <p class="quiet">
+              {count === 0
+                ? 'Transactions appear here as they come in.'
+                : `${countOf(count ?? 0, 'transaction')} of this node`}
+              {waiting.length < (count ?? 0) ? `, of which ${waiting.length} are shown` : ''}
+            </p>
+            <Table
+              caption="Transactions that wait for a block"
+              rows={waiting}
+              keyOf={({ transaction }) => transaction.id}
+              empty="No transaction waits for a block."
+              columns={[
+                {
+                  name: 'Id',
+                  onPhone: 'start',
+                  cell: ({ transaction }) => <Id view="transactions" item={transaction.id} />,
+                },
+                {
+                  name: 'Age',
+                  onPhone: 'end',
+                  cell: ({ transaction }) => <Age timestamp={transaction.timestamp} />,
+                },
+                { name: 'Sender', cell: ({ transaction }) => <Id view="accounts" item={transaction.senderId} /> },
+                {
+                  name: 'Does',
+                  isText: true,
+                  onPhone: 'below-all',
+                  cell: ({ transaction }) => <Deed transaction={transaction} />,
+                },
+                {
+                  name: 'Waits for',
+                  cell: ({ state, transaction }) => (
+                    <span class={state === 'pending' ? 'badge' : ''}>
+                      {waitsFor(state, transaction.signatures?.length ?? 0)}
+                    </span>
+                  ),
+                },
+                { name: 'Fee', isFigure: true, cell: ({ transaction }) => amountText(transaction.fee) },
+              ]}
+            />
+          </>
+        )}
+      </Answered>
+    </>
+  );
+}
+
+/** The queues nearest to a block first. What moves on meanwhile may be in two answers. */
+async function waitingNow(): Promise<Answer<readonly Waiting[]>> {
+  const queues = await Promise.all(
+    POOL_STATES.map((state) => ask<Transaction[]>(`node/transactions/${state}?sort=timestamp:desc&limit=${SHOWN_MAX}`)),
+  );
+  const known = new Map<string, Waiting>();
+  for (const [index, state] of POOL_STATES.entries())
+    for (const transaction of queues[index]?.data ?? [])
+      if (!known.has(transaction.id)) known.set(transaction.id, { state, transaction });
+  const count = queues.reduce((sum, { meta }) => sum + (meta.count ?? 0), 0);
+  return { meta: { count }, data: [...known.values()] };
+}
+
+/** A transaction of the pool; undefined when none of the queues has it. */
+export async function findWaiting(id: string): Promise<Waiting | undefined> {
+  const found = await Promise.all(
+    POOL_STATES.map(async (state) => {
+      const [transaction] = (await ask<Transaction[]>(`node/transactions/${state}?id=${id}`)).data;
+      return transaction && { state, transaction };
+    }),
+  );
+  return found.find((waiting) => waiting !== undefined);
+}

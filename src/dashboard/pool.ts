@@ -1,0 +1,20 @@
+/** The queues of the pool, and why what is in them is in no block yet. */
+
+export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'received'] as const;
+
+export type PoolState = (typeof POOL_STATES)[number];
+
+/** @param signatures of members that it has */
+export function waitsFor(state: PoolState, signatures: number): string {
+  switch (state) {
+    case 'ready':
+    case 'verified':
+      return 'the next block with room';
+    case 'pending':
+      return `signatures of its group, has ${signatures}`;
+    case 'validated':
+      return 'a look at the accounts';
+    case 'received':
+      return 'a look at its signature';
+  }
+}
