@@ -4,6 +4,12 @@ import type { Command } from 'commander';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
+/** Of options whose values are not listed by the command itself. */
+export interface KnownValues {
+  /** Names that `--network` knows wherever it is asked. */
+  readonly networks: readonly string[];
+}
+
 /** What can follow a command: `/devnet/accounts`, or nothing for the program itself. */
 interface Place {
   readonly path: string;
@@ -14,26 +20,43 @@ interface Place {
 interface Entry {
   readonly name: string;
   readonly description: string;
+  /** Of an option that takes one of a few values, or values of which some are known. */
+  readonly values?: readonly string[];
 }
 
 /** The script that a shell reads to complete the program's commands and options; file names complete everywhere else. */
-export function completionScript(program: Command, shell: Shell): string {
-  const places = placesOf(program, '');
+export function completionScript(program: Command, shell: Shell, known: KnownValues = { networks: [] }): string {
+  const places = placesOf(program, '', known);
   if (shell === 'bash') return bashScript(places);
   return shell === 'zsh' ? zshScript(places) : fishScript(places);
 }
 
-function placesOf(command: Command, path: string): readonly Place[] {
+function placesOf(command: Command, path: string, known: KnownValues): readonly Place[] {
   const help = command.createHelp();
   const entry = (name: string, description: string): Entry => ({ name, description: description.replace(/\s+/g, ' ') });
+  const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
   const place = {
     path,
-    commands: command.commands.map((each) => entry(each.name(), each.description())),
-    options: help
-      .visibleOptions(command)
-      .flatMap(({ long, description }) => (long === null || long === undefined ? [] : [entry(long, description)])),
+    commands: [
+      ...command.commands.map((each) => entry(each.name(), each.description())),
+      ...choices.map((choice) => entry(choice, 'a value')),
+    ],
+    options: help.visibleOptions(command).flatMap(({ long, description, argChoices }): readonly Entry[] => {
+      if (long === null || long === undefined) return [];
+      const values = argChoices ?? (long === '--network' ? known.networks : []);
+      return [{ ...entry(long, description), ...(values.length === 0 ? {} : { values }) }];
+    }),
   };
-  return [place, ...command.commands.flatMap((each) => placesOf(each, `${path}/${each.name()}`))];
+  return [place, ...command.commands.flatMap((each) => placesOf(each, `${path}/${each.name()}`, known))];
+}
+
+/** Options with values, each with the command that it is of. */
+function valued(
+  places: readonly Place[],
+): readonly { readonly path: string; readonly name: string; readonly values: readonly string[] }[] {
+  return places.flatMap(({ path, options }) =>
+    options.flatMap(({ name, values }) => (values === undefined ? [] : [{ path, name, values }])),
+  );
 }
 
 /** Alternatives of a `case` that lead one command deeper. */
@@ -46,12 +69,19 @@ function bashScript(places: readonly Place[]): string {
     const words = [...commands, ...options].map(({ name }) => name).join(' ');
     return `    '${path}') COMPREPLY=($(compgen -W '${words}' -- "$current")) ;;`;
   });
+  const values = valued(places).map(
+    ({ path, name, values: words }) =>
+      `    '${path} ${name}') COMPREPLY=($(compgen -W '${words.join(' ')}' -- "$current")); return ;;`,
+  );
   return `# bash completion of bloomery: source <(bloomery completion bash)
 _bloomery() {
   local current="\${COMP_WORDS[COMP_CWORD]}" place='' word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$place/$word" in ${deeper(places)}) place="$place/$word" ;; esac
   done
+  case "$place \${COMP_WORDS[COMP_CWORD-1]}" in
+${values.join('\n')}
+  esac
   case "$place" in
 ${cases.join('\n')}
   esac
@@ -67,6 +97,9 @@ function zshScript(places: readonly Place[]): string {
     const list = (name: string, entries: readonly Entry[]): string => `${name}=(${entries.map(quoted).join(' ')})`;
     return `    '${path}') ${list('commands', commands)}; ${list('options', options)} ;;`;
   });
+  const values = valued(places).map(
+    ({ path, name, values: words }) => `    '${path} ${name}') _values value ${words.join(' ')}; return ;;`,
+  );
   return `#compdef bloomery
 # zsh completion of bloomery: source <(bloomery completion zsh)
 _bloomery() {
@@ -75,6 +108,9 @@ _bloomery() {
   for word in \${words[2,CURRENT-1]}; do
     case "$place/$word" in ${deeper(places)}) place="$place/$word" ;; esac
   done
+  case "$place \${words[CURRENT-1]}" in
+${values.join('\n')}
+  esac
   case "$place" in
 ${cases.join('\n')}
   esac
@@ -95,8 +131,9 @@ function fishScript(places: readonly Place[]): string {
         `complete -c bloomery -n '__bloomery_at "${path}"' -f -a ${name} -d ${quoted(description)}`,
     ),
     ...options.map(
-      ({ name, description }) =>
-        `complete -c bloomery -n '__bloomery_at "${path}"' -l ${name.slice(2)} -d ${quoted(description)}`,
+      ({ name, description, values }) =>
+        `complete -c bloomery -n '__bloomery_at "${path}"' -l ${name.slice(2)} -d ${quoted(description)}` +
+        (values === undefined ? '' : ` -r -a ${quoted(values.join(' '))}`),
     ),
   ]);
   const known = places.flatMap(({ path }) => (path === '' ? [] : [path])).join(' ');

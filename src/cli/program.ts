@@ -1,6 +1,7 @@
 /** The commands and their flags. What a command does is in `commands/`, loaded when it is called. */
 
 import { Argument, Command } from 'commander';
+import { bloomeryHome, networkNames } from '../config/network.ts';
 import { packageVersion } from '../config/package.ts';
 import type { Shell } from './completion.ts';
 import type {
@@ -143,7 +144,8 @@ ${EXIT_CODES}`,
       `\nFor the running shell: source <(bloomery completion bash); fish: bloomery completion fish | source\n${EXIT_CODES}`,
     )
     .action(async (shell: Shell) => {
-      printText((await import('./completion.ts')).completionScript(program, shell));
+      const { completionScript } = await import('./completion.ts');
+      printText(completionScript(program, shell, { networks: networkNames(bloomeryHome(process.env)) }));
     });
 
   command(program, 'version', 'print the version')

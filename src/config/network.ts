@@ -181,12 +181,13 @@ export function findNetworkDirectory(nameOrDirectory: string, home: string): str
   throw new ProtocolError(
     'NETWORK_UNKNOWN',
     { network: nameOrDirectory },
-    `unknown network \`${nameOrDirectory}\`: ${sought}; give the name of a network (${namesIn(home).join(', ')}) or the path ` +
+    `unknown network \`${nameOrDirectory}\`: ${sought}; give the name of a network (${networkNames(home).join(', ')}) or the path ` +
       'of its folder',
   );
 }
 
-function namesIn(home: string): readonly string[] {
+/** Names that `--network` knows: of the package, then those of the user. */
+export function networkNames(home: string): readonly string[] {
   const folders = [join(packageDirectory(), 'networks'), join(home, 'networks')].filter((folder) => existsSync(folder));
   return folders.flatMap((folder) =>
     readdirSync(folder).filter((name) => existsSync(join(folder, name, 'network.json'))),

@@ -1,12 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import test from 'ava';
 import { completionScript, type Shell } from '../../src/cli/completion.ts';
+import { networkNames } from '../../src/config/network.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runCli } from '../support/cli.ts';
 
+const KNOWN = { networks: networkNames('/nowhere') };
+
 /** What bash offers for a line, the last word of which is being typed. */
 function offered(line: string): readonly string[] {
-  const script = `${completionScript(createProgram(), 'bash')}
+  const script = `${completionScript(createProgram(), 'bash', KNOWN)}
 COMP_WORDS=(${line
     .split(' ')
     .map((word) => `'${word}'`)
@@ -25,6 +28,11 @@ test.serial('bash completes commands, their subcommands and options, also behind
   t.deepEqual(offered('bloomery keys encrypt --pass'), ['--passphrase-file', '--password-file']);
   t.deepEqual(offered('bloomery start --network devnet --ht'), ['--http-port']);
   t.deepEqual(offered('bloomery start --network /no/such/pl'), []);
+  t.deepEqual(offered('bloomery start --network dev'), ['devnet', 'devnet-gen2']);
+  t.deepEqual(offered('bloomery devnet --mine '), ['interval', 'instant', 'on-demand']);
+  t.deepEqual(offered('bloomery completion f'), ['fish']);
+  // A value of an option of the command above is none of the one below.
+  t.deepEqual(offered('bloomery devnet accounts --mine i'), []);
   t.true(offered('bloomery ').includes('devnet'));
 });
 
@@ -47,6 +55,6 @@ for (const shell of ['bash', 'zsh', 'fish'] as const satisfies readonly Shell[])
 test.serial('the command prints the script, and refuses a shell that it does not know', async (t) => {
   const { code, stdout } = await runCli(['completion', 'bash']);
   t.is(code, 0);
-  t.is(stdout, completionScript(createProgram(), 'bash'));
+  t.is(stdout, completionScript(createProgram(), 'bash', KNOWN));
   t.is((await runCli(['completion', 'tcsh'])).code, 2);
 });

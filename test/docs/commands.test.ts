@@ -16,13 +16,14 @@ import { freePortRanges } from '../support/ports.ts';
 import { closeAfter, startTestDevnet, waitFor, waitForCommonBlock } from '../support/devnet.ts';
 import { FaultWatch } from '../support/fault-watch.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
-import { FLAGS_IN, GUIDE_RUNNER, NPM_RUNNERS, shownCommands, type Runner, type ShownCommand } from './commands.ts';
+import { FLAGS_IN, GUIDE_RUNNERS, NPM_RUNNERS, shownCommands, type Runner, type ShownCommand } from './commands.ts';
 
 const read = (path: string): string => readFileSync(join(packageDirectory(), path), 'utf8');
 const PACKAGE = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
-const GUIDE_TEXT = stepsOf('forge.md').flatMap((step) =>
-  step.kind === 'stop' ? [] : [step.text.replaceAll(/\s+/g, ' ')],
-);
+const GUIDES = Object.entries(GUIDE_RUNNERS).map(([page, runner]) => ({
+  runner,
+  text: stepsOf(page).flatMap((step) => (step.kind === 'stop' ? [] : [step.text.replaceAll(/\s+/g, ' ')])),
+}));
 
 /** What stands in the docs for places, and what a run here puts there. */
 interface Places {
@@ -173,17 +174,18 @@ function runnerOf({ text, page, isMention }: ShownCommand): Runner | undefined {
   if (text in RUN_HERE || text === JOINING) return HERE;
   const there = RUN_THERE[text];
   if (there !== undefined) return there;
-  if (text.startsWith('curl ')) return page === 'README.md' ? HERE : isInGuide(text) ? GUIDE_RUNNER : undefined;
+  if (text.startsWith('curl ')) return page === 'README.md' ? HERE : guideRunnerOf(text);
   const [, script] = /^npm (?:run )?(?:-s )?([a-z-]+)/.exec(text) ?? [];
   if (script !== undefined) return NPM_RUNNERS[script];
-  if (isInGuide(text)) return GUIDE_RUNNER;
+  const guide = guideRunnerOf(text);
+  if (guide !== undefined) return guide;
   // Whoever names a command without all that it takes means the one that is run elsewhere.
   const isNamed = (command: string): boolean => command === text || command.startsWith(`${text} `);
   return isMention && Object.keys(RUN_HERE).some(isNamed) ? HERE : undefined;
 }
 
-function isInGuide(text: string): boolean {
-  return GUIDE_TEXT.some((commands) => commands.includes(text));
+function guideRunnerOf(text: string): Runner | undefined {
+  return GUIDES.find((guide) => guide.text.some((commands) => commands.includes(text)))?.runner;
 }
 
 test.serial('each command of the docs is run by a test', (t) => {
@@ -226,7 +228,7 @@ test.serial('each script that the docs name is one of the package, and has the f
 
 test.serial('each command of bloomery that the docs type has only options that there are', async (t) => {
   for (const { text, page, isMention } of shownCommands()) {
-    if (isMention || !text.startsWith('bloomery ') || isInGuide(text)) continue;
+    if (isMention || !text.startsWith('bloomery ') || guideRunnerOf(text) !== undefined) continue;
     for (const args of commandsIn(text)) {
       const words = args.filter((arg) => /^[a-z-]+$/.test(arg) && !arg.startsWith('-')).slice(0, 2);
       const { code, stdout } = await runCli([...words, '--help']);

@@ -92,5 +92,9 @@ export const FLAGS_IN: Readonly<Record<string, readonly string[]>> = {
   devnet: ['../src/cli/command.ts', '../src/cli/program.ts'],
 };
 
-/** Of the commands that the guide for delegates shows: it is run as it stands. */
-export const GUIDE_RUNNER = GUIDE;
+/** Guides whose commands are run as they stand. */
+export const GUIDE_RUNNERS: Readonly<Record<string, Runner>> = {
+  'forge.md': GUIDE,
+  'exchanges.md': { file: 'guide/guide.test.ts', title: "walkPage(t, 'exchanges.md'" },
+  'explorers.md': { file: 'guide/guide.test.ts', title: "walkPage(t, 'explorers.md'" },
+};

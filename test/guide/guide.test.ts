@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -28,6 +28,54 @@ test('every command of the guide for delegates is one of the program, with optio
   for (const args of commands) t.deepEqual(unknownOptions(args), [], args.join(' '));
   t.deepEqual(unknownOptions(['forging', 'enable', '--no-such']), ['--no-such']);
 });
+
+for (const page of ['exchanges.md', 'explorers.md']) {
+  test(`every command of ${page} is one of the program, with options that it has`, (t) => {
+    const commands = stepsOf(page).flatMap((step) => (step.kind === 'stop' ? [] : commandsIn(step.text)));
+    t.true(commands.length >= 5, `${commands.length}`);
+    for (const args of commands) t.deepEqual(unknownOptions(args), [], args.join(' '));
+  });
+}
+
+test('the guide for exchanges credits a final deposit, pays out once and reads a stopped folder', async (t) => {
+  t.timeout(600_000);
+  const directory = temporaryFolder(t);
+  const output = await walkPage(t, 'exchanges.md', directory);
+  const deposits = readFileSync(join(directory, 'deposits'), 'utf8').trim().split('\n');
+  const credited = deposits.map((line) => JSON.parse(line) as { event: string; data: { asset: { data?: string } } });
+  t.deepEqual(
+    credited.filter(({ data }) => data.asset.data === 'customer 4711').map(({ event }) => event),
+    ['transactions/included'],
+  );
+  t.regex(output, /^verdict +a node would take it$/m);
+  t.regex(output, /^transaction \d+: in block \d+$/m);
+  t.regex(output, /^place +block \d+ at height \d+/m);
+  t.regex(output, /transactions\/included .* sends 10\.5 LSK to \d+L with the text "withdrawal 1"/m);
+});
+
+test('the guide for explorers reads a chain and keeps up with it', async (t) => {
+  t.timeout(600_000);
+  const directory = temporaryFolder(t);
+  const output = await walkPage(t, 'explorers.md', directory);
+  const events = readFileSync(join(directory, 'events'), 'utf8').trim().split('\n');
+  const told = events.map((line) => JSON.parse(line) as { event: string; data: { height: number } });
+  const added = told.filter(({ event }) => event === 'blocks/new').map(({ data }) => data.height);
+  t.deepEqual(added.slice(0, 5), [2, 3, 4, 5, 6]);
+  t.true(readFileSync(join(directory, 'blocks.ndjson'), 'utf8').split('\n').length > 6);
+  t.regex(output, /^no transaction waits$/m);
+});
+
+async function walkPage(t: ExecutionContext, page: string, directory: string): Promise<string> {
+  const { output } = await walkGuide({
+    page,
+    generation: 3,
+    directory,
+    nodes: 1,
+    stepTimeoutMs: 200_000,
+    tell: (line) => t.log(line),
+  });
+  return output;
+}
 
 for (const generation of [2, 3] as const) {
   test(`the guide makes an account of generation ${generation} a delegate with votes and a node of its own, switched on`, async (t) => {

@@ -1,4 +1,4 @@
-/** Walks docs/guides/forge.md: its commands as they stand, other ports and another generation apart, with real processes. */
+/** Walks a page of docs/guides: its commands as they stand, other ports and another generation apart, with real processes. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,6 +12,8 @@ import { freePortRanges } from '../support/ports.ts';
 import { stepsOf, type Step } from './page.ts';
 
 export interface WalkOptions {
+  /** `forge.md` unless given. */
+  readonly page?: string;
   readonly generation: Generation;
   /** An empty folder. */
   readonly directory: string;
@@ -36,9 +38,9 @@ const ANSWER_DEADLINE_MS = 150_000;
 const STOP_MS_MAX = 60_000;
 
 export async function walkGuide(options: WalkOptions): Promise<Walk> {
-  const { directory, lastSection, tell } = options;
+  const { directory, lastSection, tell, page = 'forge.md' } = options;
   const ports = await freePortRanges(PORTS_NEEDED);
-  const steps = stepsOf('forge.md');
+  const steps = stepsOf(page);
   const running: ChildProcess[] = [];
   let output = '';
   const started = Date.now();
