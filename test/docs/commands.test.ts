@@ -116,6 +116,11 @@ const FREEZING = control('a frozen clock stands still, and goes on');
 const FAULTS = control('links are slow and lossy, and a clock is skewed, until they are healed');
 const SNAPSHOTS = control('a snapshot brings back chains, pools and clock of all nodes');
 
+const FORK: Runner = {
+  file: 'devnet/fork.test.ts',
+  title: 'generation 3: a fork goes on from the state of a chain under another identifier',
+};
+
 /** Commands that another test runs in a form of its own. */
 const RUN_THERE: Readonly<Record<string, Runner>> = {
   'node bin/bloomery.js transfer --from account_1 14938407111099202722L 10 --wait': {
@@ -140,6 +145,8 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery devnet resume': FREEZING,
   'bloomery devnet snapshot NAME': SNAPSHOTS,
   'bloomery devnet revert NAME': SNAPSHOTS,
+  'bloomery devnet --fork': FORK,
+  'bloomery devnet --fork ~/.bloomery --network testnet --nodes 2': FORK,
   'bloomery devnet fund ADDRESS 12.5': control('an account is funded at once'),
   'bloomery devnet impersonate ADDRESS': control('an impersonated account needs no signature'),
   "bloomery devnet partition '0,1\\|2,3'": control('a partition keeps blocks in their part'),
