@@ -9,28 +9,47 @@ export interface Decimal {
 
 export const ZERO: Decimal = { digits: 0n, scale: 0 };
 
-/** Characters of a number, and places that its exponent moves the point: arithmetic on longer ones would take seconds. */
-const CHARACTERS_MAX = 1_000;
-const EXPONENT_MAX = 1_000;
+/** Digits between the zeros of a number, and places from the first one to the point: arithmetic on longer ones would take seconds. */
+const DIGITS_MAX = 1_000;
+const PLACES_MAX = 1_000;
+/** Beyond so many places the reference's number library knows no number, and below none but zero. */
+const REFERENCE_PLACES_MAX = 1_000_000_000;
 
 const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))?$/i;
 
 /**
  * The number that a text stands for: a sign, digits, a point, an exponent, blanks around it.
  *
- * @returns undefined for anything else, and beyond 1,000 characters or an exponent of 1,000
+ * @returns undefined for anything else, and beyond 1,000 digits between the zeros or 1,000 places from the first digit to the point
  */
 export function decimalOf(text: string): Decimal | undefined {
-  const trimmed = text.length > CHARACTERS_MAX ? '' : text.trim();
-  const parts = NUMBER.exec(trimmed);
+  const parts = NUMBER.exec(text.trim());
   if (parts === null) return undefined;
   const [, sign = '', whole = '', fraction = '', bare = '', exponentText = '0'] = parts;
-  const exponent = Number(exponentText);
-  if (Math.abs(exponent) > EXPONENT_MAX) return undefined;
-  const magnitude = BigInt(whole + fraction + bare);
+  const written = whole + fraction + bare;
+  const first = zerosBefore(written);
+  // The place of the first digit: 0 for units, 1 for tens.
+  const place = whole.length + Number(exponentText) - first - 1;
+  if (place > REFERENCE_PLACES_MAX) return undefined;
+  if (first === written.length || place < -REFERENCE_PLACES_MAX) return ZERO;
+  const significant = written.slice(first, written.length - zerosBehind(written));
+  if (significant.length > DIGITS_MAX || Math.abs(place) > PLACES_MAX) return undefined;
+  const magnitude = BigInt(significant);
   const digits = sign === '-' ? -magnitude : magnitude;
-  const scale = fraction.length + bare.length - exponent;
-  return scale >= 0 ? shortest({ digits, scale }) : { digits: digits * 10n ** BigInt(-scale), scale: 0 };
+  const scale = significant.length - 1 - place;
+  return scale >= 0 ? { digits, scale } : { digits: digits * 10n ** BigInt(-scale), scale: 0 };
+}
+
+function zerosBefore(digits: string): number {
+  let count = 0;
+  while (digits[count] === '0') count += 1;
+  return count;
+}
+
+function zerosBehind(digits: string): number {
+  let count = 0;
+  while (digits[digits.length - 1 - count] === '0') count += 1;
+  return count;
 }
 
 export function decimalOfInteger(digits: bigint): Decimal {

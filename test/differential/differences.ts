@@ -41,7 +41,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference: 'an amount that nobody signed may have a billion digits or places after the point',
-    here: 'one of more than 1,000 characters, or with an exponent beyond 1,000, is no number, and its block is refused',
+    here: 'one of more than 1,000 digits between the zeros, or whose first digit is more than 1,000 places from the point, is no number, and its block is refused',
     reason:
       'Only amounts that cancel each other out to a total of 64 bits are in question. The arithmetic of longer ones takes ' +
       'seconds, and somebody would have to forge such a block.',

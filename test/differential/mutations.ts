@@ -12,6 +12,15 @@ interface Place {
 /** Numbers as the reference's number library may or may not read them, and other values that are no amounts. */
 export const AMOUNTS: readonly unknown[] = [
   ...[
+    '0e99999',
+    '-0e1001',
+    '0e-99999',
+    '0.0e5000',
+    `7.${'0'.repeat(1_100)}`,
+    `${'0'.repeat(1_100)}7`,
+    `7${'0'.repeat(1_100)}e-1100`,
+  ],
+  ...[
     '7',
     '0',
     '00',

@@ -304,7 +304,13 @@ test('what is read of a log that nobody adds to is what a stream tells', async (
   scene.revert();
   scene.append(2);
   const origin = await scene.serve();
-  for (const query of ['fromHeight=7', 'fromHeight=115&types=blocks/new', 'lastEventId=3.0', 'lastEventId=120:119.0', 'lastEventId=118:119.0']) {
+  for (const query of [
+    'fromHeight=7',
+    'fromHeight=115&types=blocks/new',
+    'lastEventId=3.0',
+    'lastEventId=120:119.0',
+    'lastEventId=118:119.0',
+  ]) {
     const reader = new EventReader(query);
     await reader.connect(origin);
     const kept = [...keptEvents(scene.fake.api, query)];

@@ -56,7 +56,15 @@ export function writtenAsset(asset: unknown, known: JsonObject): string | undefi
   const isKnown =
     names.length === Object.keys(known).length &&
     names.every((name) => Object.hasOwn(known, name) && isSameText(member(asset, name), known[name]));
-  return isKnown ? undefined : JSON.stringify(asset);
+  if (isKnown) return undefined;
+  const amount = member(asset, 'amount');
+  return JSON.stringify(amount === undefined ? asset : { ...asset, amount: withoutInfinity(amount) });
+}
+
+/** JSON has numbers beyond those of this runtime. Written as null such an amount would count as 0; as a text it is no amount. */
+function withoutInfinity(amount: unknown): unknown {
+  if (Array.isArray(amount)) return amount.map(withoutInfinity);
+  return typeof amount === 'number' && !Number.isFinite(amount) ? String(amount) : amount;
 }
 
 /** Assets as documents have them: that of `known` with what was written. */

@@ -77,6 +77,18 @@ test('an amount that nobody signed counts in the total of its block, and only th
   t.is(overlay.account(transaction.senderId)?.balance, before - transaction.fee);
 });
 
+test('a small amount counts however long it is written; one beyond all numbers is none, and not zero', (t) => {
+  const maker = scene();
+  for (const amount of ['0e99999', `0.${'0'.repeat(1_100)}`, '-0e1001'])
+    t.notThrows(() => apply(maker, blockWith(maker, 0n, registration(maker, alice, 'alice', { amount }))), amount);
+  const long = registration(maker, alice, 'alice', { amount: `${'0'.repeat(1_100)}7` });
+  t.notThrows(() => apply(maker, blockWith(maker, 7n, long)));
+  for (const amount of [JSON.parse('1e400') as Json, JSON.parse('[-1e400]') as Json]) {
+    const infinite = registration(maker, alice, 'alice', { amount });
+    refused(t, maker, blockWith(maker, 0n, infinite), 'BLOCK_PAYLOAD_INVALID', /not a number/);
+  }
+});
+
 test('amounts with fractions and signs add up before they are compared', (t) => {
   const maker = scene();
   const half = registration(maker, alice, 'alice', { amount: '0.5' });
