@@ -11,6 +11,7 @@ import { canonicalDigits } from '../tx/json.ts';
 import { bytesInvalid, payloadOf, SENDER_AT, signedKeysIn } from '../tx/transaction-type.ts';
 import type { BasicFields, TransactionLayout } from '../tx/transaction-type.ts';
 import { amountOf } from '../tx/amounts.ts';
+import { NAN_ADDRESS, recipientNumberOf } from '../tx/recipient.ts';
 import { storableText } from '../tx/transfer.ts';
 import type { Address, DappDescription, Payload, PayloadKind } from '../types.ts';
 
@@ -86,6 +87,7 @@ function encodeBasic(
  * whole groups of eight bytes, of which the first is taken.
  */
 function recipientNumber(recipientId: Address | undefined): bigint {
+  if (recipientId === NAN_ADDRESS) return recipientNumberOf(recipientId);
   let number = recipientId === undefined ? 0n : (integerIn(recipientId.slice(0, -1)) ?? 0n);
   while (number >> 64n > 0n) number >>= 64n;
   return number;
@@ -276,6 +278,7 @@ function integerIn(text: string): bigint | undefined {
 /** Amount and recipient that can be written as bytes, whatever the rules say of them. */
 export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
   const beddows = beddowsOf(amount);
-  if (beddows === undefined || typeof recipientId !== 'string' || !/^[0-9]+L$/.test(recipientId)) return undefined;
+  if (beddows === undefined || typeof recipientId !== 'string') return undefined;
+  if (recipientId !== NAN_ADDRESS && !/^[0-9]+L$/.test(recipientId)) return undefined;
   return recipientId.length > RECIPIENT_DIGITS_MAX ? undefined : { amount: beddows, recipientId };
 }

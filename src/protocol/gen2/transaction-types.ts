@@ -16,6 +16,7 @@ import { isVoteList, VOTE_SCHEMA } from '../tx/vote.ts';
 import type { Address, JsonObject, Payload, PayloadKind } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
 import { createDappReader, dappErrors } from './dapp.ts';
+import { recipientFault as recipientTextFault } from '../tx/recipient.ts';
 import { beddowsOf, LEGACY_LAYOUTS, looseMovementOf, movementOf } from './layouts.ts';
 
 /** NUL, and what a mis-escaped pattern of the reference takes for it as well. */
@@ -285,7 +286,7 @@ export function isPositive(amount: string): boolean {
 
 /** What is wrong with a recipient. A list has a length, anything else that is no text lacks the end of an address. */
 function recipientFault(recipientId: unknown): string | undefined {
-  if (typeof recipientId === 'string') return addressFault(recipientId);
+  if (typeof recipientId === 'string') return recipientTextFault(recipientId);
   return addressFault(Array.isArray(recipientId) && (recipientId.length < 2 || recipientId.length > 22) ? '' : '??');
 }
 

@@ -7,6 +7,7 @@ import { GEN3_DIALECT } from '../tx/apply-context.ts';
 import { createDelegateReader } from '../tx/delegate.ts';
 import { createMultisignatureReader } from '../tx/multisignature.ts';
 import { createShapeCompiler } from '../tx/schema.ts';
+import { recipientNumberOf, recipientTextBeside } from '../tx/recipient.ts';
 import { createSecondSignatureReader } from '../tx/second-signature.ts';
 import { bytesInvalid, payloadOf, SENDER_AT, signedKeysIn } from '../tx/transaction-type.ts';
 import type { BasicFields, TransactionType } from '../tx/transaction-type.ts';
@@ -36,8 +37,10 @@ interface AssetLayout<K extends PayloadKind> {
   fee(payload: Extract<Payload, { kind: K }>): bigint;
   toJson(payload: Extract<Payload, { kind: K }>): JsonObject;
   encode(payload: Extract<Payload, { kind: K }>): Buffer;
+  /** What the bytes do not tell; undefined for nothing. */
+  detail?(payload: Extract<Payload, { kind: K }>): Buffer | undefined;
   /** @param bytes hold the asset from `HEAD_BYTES` to `end` */
-  decode(bytes: Buffer, end: number): Extract<Payload, { kind: K }>;
+  decode(bytes: Buffer, end: number, detail: Buffer | undefined): Extract<Payload, { kind: K }>;
 }
 
 function typeOf<K extends PayloadKind>(layout: AssetLayout<K>): TransactionType {
@@ -54,13 +57,14 @@ function typeOf<K extends PayloadKind>(layout: AssetLayout<K>): TransactionType 
       layout.rebuilt ? undefined : writtenAsset(asset, layout.toJson(payloadOf(payload, kind))),
     encodeBasic: (fields, before, after) =>
       encodeBasic(fields, layout.encode(payloadOf(fields.payload, kind)), before, after),
-    decodeBasic: (bytes, length) => {
+    detail: (payload) => layout.detail?.(payloadOf(payload, kind)),
+    decodeBasic: (bytes, length, detail) => {
       if (length < HEAD_BYTES) throw bytesInvalid('too short', bytes.subarray(0, length));
       return {
         type: bytes.readUInt8(0),
         timestamp: bytes.readInt32BE(TIMESTAMP_AT),
         senderPublicKey: bytes.toString('hex', SENDER_AT, HEAD_BYTES),
-        payload: layout.decode(bytes, length),
+        payload: layout.decode(bytes, length, detail),
       };
     },
   };
@@ -94,15 +98,16 @@ const transfer = typeOf({
   encode: ({ amount, recipientId, data }) => {
     const bytes = Buffer.allocUnsafe(16 + (data === undefined ? 0 : Buffer.byteLength(data, 'utf8')));
     writeU64BE(bytes, amount, 0);
-    writeU64BE(bytes, BigInt(recipientId.slice(0, -1)), 8);
+    writeU64BE(bytes, recipientNumberOf(recipientId), 8);
     if (data !== undefined) bytes.write(data, 16, 'utf8');
     return bytes;
   },
-  decode: (bytes, end) => {
+  detail: ({ recipientId }) => recipientTextBeside(recipientId),
+  decode: (bytes, end, detail) => {
     const dataAt = HEAD_BYTES + 16;
     if (end < dataAt) throw bytesInvalid('transfer without recipient', bytes.subarray(HEAD_BYTES, end));
     const amount = readU64BE(bytes, HEAD_BYTES);
-    const recipientId = addressAt(bytes, HEAD_BYTES + 8);
+    const recipientId = detail === undefined ? addressAt(bytes, HEAD_BYTES + 8) : detail.toString('utf8');
     if (end === dataAt) return { kind: 'transfer', amount, recipientId };
     return { kind: 'transfer', amount, recipientId, data: bytes.toString('utf8', dataAt, end) };
   },

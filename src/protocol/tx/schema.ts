@@ -6,10 +6,10 @@
 import Ajv from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
-import { addressFault } from '../../crypto/keys.ts';
 import { isCanonicalHex, isHex, isU64Decimal } from '../../primitives/bytes.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
 import { canonicalDigits } from './json.ts';
+import { recipientFault } from './recipient.ts';
 
 /** What is wrong with the shape of a value, by a schema; nothing when it fits. */
 export type Shape = (value: unknown) => readonly ErrorObject[];
@@ -34,7 +34,7 @@ export function createShapeCompiler(
     // The schemas are our own: to compile the schema of schemas for them takes longer than all else here.
     const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false, meta: false, validateSchema: false });
     ajv.addFormat('id', isId);
-    ajv.addFormat('address', (text: string) => addressFault(text) === undefined);
+    ajv.addFormat('address', (text: string) => recipientFault(text) === undefined);
     ajv.addFormat('amount', (text: string) => canonicalDigits(text) !== undefined);
     ajv.addFormat('fee', (text: string) => isUpTo(text, AMOUNT_MAX));
     ajv.addFormat('publicKey', isPublicKey);

@@ -4,8 +4,8 @@ import { AMOUNT_MAX, lskText } from '../../primitives/amount.ts';
 import { emptyAccount, withBalance, type StateWriter } from '../state.ts';
 import type { Address, Payload, Transaction } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
-import { addressFault } from '../../crypto/keys.ts';
 import { canonicalDigits, member } from './json.ts';
+import { recipientFault } from './recipient.ts';
 import { assetErrors, type ShapeCompiler } from './schema.ts';
 import type { AssetReading } from './transaction-type.ts';
 
@@ -66,7 +66,7 @@ export function storableText(text: string): string {
 }
 
 function transferOf(amount: string, recipientId: unknown, data: unknown): Transfer | undefined {
-  if (!isTransferAmount(amount) || typeof recipientId !== 'string' || addressFault(recipientId) !== undefined) {
+  if (!isTransferAmount(amount) || typeof recipientId !== 'string' || recipientFault(recipientId) !== undefined) {
     return undefined;
   }
   if (data !== undefined && typeof data !== 'string') return undefined;
