@@ -3,7 +3,7 @@
  * three of them by itself. None may charge or drop another, and every transaction must get into a block.
  */
 
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../src/primitives/errors.ts';
 import {
@@ -83,7 +83,18 @@ async function loadOn(devnet: TestDevnet, { seconds, perSecond, say }: LoadOptio
     wrongs: await wrongsOf(nodes),
   };
   say(`${report.confirmed} of ${sent} transactions in blocks, the fifth node has ${report.peersOfFifth} peers`);
+  if (Object.keys(report.wrongs).length > 0) for (const line of linesOfFaults(devnet)) say(line);
   return report;
+}
+
+/** What the logs say of peers that were charged, with the reason. */
+function linesOfFaults({ nodes }: TestDevnet): readonly string[] {
+  return nodes.flatMap(({ plan }) =>
+    readFileSync(plan.logFile, 'utf8')
+      .split('\n')
+      .filter((line) => /FORGIVEN|PENALISED|BANNED|EXPELLED|WASTEFUL/.test(line))
+      .map((line) => `node ${plan.index}: ${line}`),
+  );
 }
 
 /** Peers that an operator names are forgiven much, so the node is told of one alone and learns of the others from it. */
