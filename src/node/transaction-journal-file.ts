@@ -169,7 +169,7 @@ class TransactionJournalFile implements TransactionJournal {
     if (this.#closed) return;
     try {
       await this.flush();
-      // What was answered for long ago must be there at the next start, too.
+      // Transactions that were answered for long ago must be there at the next start, too.
       if (await this.#isReplaced()) await this.#rewriteReplaced();
     } finally {
       this.#closed = true;
@@ -210,7 +210,7 @@ class TransactionJournalFile implements TransactionJournal {
 
   async #rewriteReplaced(): Promise<void> {
     const found = await statIfPresent(this.#file);
-    // What lies there instead may be of use to somebody.
+    // The file that lies there instead may be of use to somebody.
     const isForeign = found !== undefined && !this.#isOpen(found);
     const aside = isForeign ? await keepAside(this.#file) : undefined;
     await this.#rewrite();

@@ -148,7 +148,7 @@ async function forkInto(
   const dataDirectories = nodes.map((node) => join(node.directory, network.name));
   try {
     const { prepareFork } = await import('../devnet/fork/prepare.ts');
-    // What an earlier run left that did not come so far as to write its facts.
+    // An earlier run that did not come so far as to write its facts leaves this.
     wipeDevnetFolder(directory);
     const facts = await prepareFork({ source, network, dataDirectories });
     writeForkFacts(directory, facts);

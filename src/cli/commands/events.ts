@@ -57,7 +57,7 @@ async function follow(flags: EventsFlags, tell: Tell): Promise<never> {
       }
       note(`${node.base} ended the stream; it is asked again until it is back`);
     } catch (error) {
-      // What no node sends, or what nobody can read, does not get better by asking again.
+      // An answer that no node sends, or that cannot be read, does not get better by asking again.
       const isLost = !(error instanceof ProtocolError) || (hasBegun && error.code === 'NODE_UNREACHABLE');
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))

@@ -22,7 +22,7 @@ export function addressOfNode({ network: name, config: file, environment }: Addr
     const { http } = loadConfig({ network, environment, flags, ...(file === undefined ? {} : { file }) });
     return `http://${hostOf(http)}:${http.port}`;
   } catch (error) {
-    // What is wrong with them is a finding of its own.
+    // Their faults are a finding of their own.
     if (error instanceof ProtocolError) return DEFAULT;
     throw error;
   }

@@ -21,7 +21,7 @@ export function useScrollMemory(): void {
       noting = setTimeout(() => history.replaceState({ scrollY } satisfies Kept, ''), NOTE_MS);
     };
     const arrived = (event: PopStateEvent): void => {
-      // What was scrolled before belongs to the entry that was left.
+      // Scrolling that came before belongs to the entry that was left.
       clearTimeout(noting);
       stop();
       stop = scrollWhenThere((event.state as Kept | null)?.scrollY ?? 0);

@@ -155,7 +155,7 @@ export class ForgingScheduler {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#attempt;
-    // What is left of its slot is not going to be used.
+    // The rest of its slot is not going to be used.
     this.#refusals.tellPending();
   }
 

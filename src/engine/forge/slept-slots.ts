@@ -37,7 +37,7 @@ export class SleptSlots {
     this.#lookedSlot = slot;
     if (isFirstLook || first >= slot) return;
     const forgers = rules.forgers(state, tip.header.height + 1);
-    // What others forged meanwhile may be here already; of an earlier round it would show another order than the present.
+    // Blocks that others forged meanwhile may be here already; of an earlier round it would show another order than the present.
     const { filled, orderSince } = this.#slotsSince(first);
     const reason = passage && causeOf(passage);
     const [code, message] =

@@ -36,7 +36,7 @@ const open = async ({ directory, params, identity, http: options }: ReaderSettin
     node = createReaderApi({ rules, identity, reader, channel });
     http = createHttpServer(node.api, { ...options, observer });
     const ports = await http.start();
-    // What was written while it opened.
+    // Blocks may have come while it opened.
     node.news(true, []);
     send({ kind: 'ready', ...ports });
   } catch (error) {
