@@ -178,16 +178,18 @@ export class KeyValueChainStore implements StoredChain {
     const tip = this.#tip;
     const ledger = this.#state.ledger();
     try {
-      return this.#keyValue.transact((plain) => {
+      const result = this.#keyValue.transact((plain) => {
         const writer = this.#checksum.over(plain);
-        const result = work(this.#writer(writer));
-        assert(!isThenable(result), 'a transaction of the store is synchronous');
+        const done = work(this.#writer(writer));
+        assert(!isThenable(done), 'a transaction of the store is synchronous');
         this.#state.flush(writer);
         this.#checksum.save(plain);
         this.#blocks.flush(writer);
         this.#undo.save(plain);
-        return result;
+        return done;
       });
+      this.#checksum.keep();
+      return result;
     } catch (error) {
       this.#overlay = undefined;
       this.#tip = tip;

@@ -80,7 +80,12 @@ export class KeptChecksum {
     this.#saved = bytes;
   }
 
-  /** Drops what a failed transaction has counted. */
+  /** The running transaction is committed: what it has counted stays. */
+  keep(): void {
+    this.#undo = undefined;
+  }
+
+  /** Drops what a failed transaction has counted; nothing where it failed before `over`. */
   forget(): void {
     this.#undo?.();
     this.#undo = undefined;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { chainStoreOver } from '../../../src/store/chain/open.ts';
-import type { KeyValueEntry } from '../../../src/store/tables/key-value.ts';
+import type { KeyValueEntry, KeyValueWriter } from '../../../src/store/tables/key-value.ts';
 import { STATE_RANGE } from '../../../src/store/tables/layout.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { StateChecksum } from '../../../src/store/chain/state-checksum.ts';
@@ -62,12 +62,22 @@ test('a byte that wanders from a key to its value, or a value to the next key, c
   t.not(checksumOf([left, right].map((value, index) => ({ key: Buffer.from([index]), value }))), checksumOf(swapped));
 });
 
-const step = fc.record({ kind: fc.constantFrom('append', 'revert', 'fail', 'look'), seed: fc.nat() });
+const step = fc.record({ kind: fc.constantFrom('append', 'revert', 'fail', 'refuse', 'look'), seed: fc.nat() });
 
-test('a walk in steps between blocks, reverts and failures agrees with the checksum, and finds a byte changed under it', async (t) => {
+/** Refuses a transaction before it begins, as a store does whose claim another process took. */
+class RefusingKeyValue extends MemoryKeyValue {
+  refuses = false;
+
+  override transact<T>(work: (writer: KeyValueWriter) => T): T {
+    if (this.refuses) throw new Error('the folder is taken over');
+    return super.transact(work);
+  }
+}
+
+test('a walk in steps between blocks, reverts, failures and refusals agrees with the checksum, and finds a byte changed under it', async (t) => {
   await fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), fc.nat(), (steps, flipSeed) => {
-      const keys = new MemoryKeyValue();
+      const keys = new RefusingKeyValue();
       const options = { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
       const store = chainStoreOver(keys, options, 'memory');
       const append = (seed: number, work: () => void = () => undefined): void =>
@@ -88,6 +98,11 @@ test('a walk in steps between blocks, reverts and failures agrees with the check
             throw new Error('the block is bad');
           };
           t.throws(() => append(seed, fail), { message: 'the block is bad' });
+        }
+        if (kind === 'refuse') {
+          keys.refuses = true;
+          t.throws(() => append(seed), { message: 'the folder is taken over' });
+          keys.refuses = false;
         }
         if (kind !== 'look') continue;
         const all = [...keys.keys(STATE_RANGE)];
