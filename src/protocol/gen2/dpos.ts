@@ -64,12 +64,13 @@ export function isRecomputed(round: number, params: ChainParams): boolean {
 
 /**
  * Adds what gathered to the visible weights. The reference takes each sum through a double, which rounds sums above 2^53
- * beddows to the nearest one that it can hold.
+ * beddows to the nearest one that it can hold, and hands its database the shortest decimal text that stands for that
+ * double: above 2^54 beddows the text is another whole number than the double (18014398509481990 for 2^54 + 8).
  */
 function bookPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {
     if (delegate.pendingVoteWeight === 0n) continue;
-    const booked = BigInt(Number(delegate.pendingVoteWeight));
+    const booked = BigInt(String(Number(delegate.pendingVoteWeight)));
     state.setDelegate({ ...delegate, voteWeight: delegate.voteWeight + booked, pendingVoteWeight: 0n });
   }
 }

@@ -1,10 +1,12 @@
 import test from 'ava';
 import { addressOf } from '../../../src/crypto/keys.ts';
+import { applyDpos } from '../../../src/protocol/gen2/dpos.ts';
 import { NO_EXCEPTIONS, type Exceptions } from '../../../src/protocol/params.ts';
 import { delegatesByWeight, shuffled } from '../../../src/protocol/rounds.ts';
 import type { Account, Delegate } from '../../../src/protocol/state.ts';
 import type { KeyPair } from '../../../src/protocol/types.ts';
 import { ChainMaker, LSK, addressOfPair, makeNetwork, publicKeyOf } from '../../support/chain-maker.ts';
+import { MemoryState } from '../../support/memory-state.ts';
 
 const rewards = { milestones: [1000n], offset: 50, distance: 10_000 };
 const network = makeNetwork({ generation: 2, rewards });
@@ -134,6 +136,24 @@ test('a double rounds to even, up as well as down', (t) => {
   maker.forge({ transactions: [maker.transfer(network.funder, bob, change - 10_000_000n)] });
   maker.growTo(101);
   t.is(delegateOf(maker, delta).voteWeight, WEIGHT - (2n ** 53n + 4n));
+});
+
+test('a sum beyond 2^54 beddows is booked as the decimal text of its double', (t) => {
+  const small = makeNetwork({ generation: 2, delegates: 1 });
+  const { state } = new ChainMaker(small);
+  const [delegate] = [...state.delegates()] as [Delegate];
+  const bookedOf = (pendingVoteWeight: bigint): bigint | undefined => {
+    const world = new MemoryState();
+    world.append(small.genesis, (writer) => {
+      writer.setDelegate({ ...delegate, voteWeight: 0n, pendingVoteWeight });
+      applyDpos(writer, small.genesis, small.params);
+    });
+    return world.delegate(delegate.publicKey)?.voteWeight;
+  };
+  // More than the supply of a test network: the text of 2^54 + 8 ends in 90, its exact value in 92.
+  t.is(bookedOf(2n ** 54n + 8n), 18_014_398_509_481_990n);
+  t.is(bookedOf(-(2n ** 54n + 8n)), -18_014_398_509_481_990n);
+  t.is(bookedOf(2n ** 54n + 4n), 2n ** 54n + 4n);
 });
 
 test('ranks stand until the round ends; equal weights are ranked by key', (t) => {
