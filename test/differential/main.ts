@@ -1,17 +1,24 @@
 /**
- * `npm run differential -- [--cases N] [--seed S] [--generation 2|3] [--only NAME] [--framework] [--reasons]
- * [--http [--record DIR]]`: the published packages of the reference beside this node's rules. `--http` puts requests to a real node
- * and to two of ours on one chain instead (`http/lab.ts`), and `--record` keeps refusals of the real one for the short form. `--framework` fetches the whole releases and has their framework process
- * blocks, in place of a double of it. Prints each class of difference once with its smallest example; `--reasons` also where
- * both refuse with another first reason. Exit code 1 when a class is not among the known ones (`differences.ts`).
+ * `npm run differential -- [--cases N] [--seed S] [--generation 2|3] [--only NAME] [--framework] [--examples] [--reasons]
+ * [--replay FILE] [--http [--record DIR]]`: the published packages of the reference beside this node's rules. `--http` puts
+ * requests to a real node and to two of ours on one chain instead (`http/lab.ts`), and `--record` keeps refusals of the real one
+ * for the short form. `--framework` fetches the whole releases and has their framework process blocks, in place of a double of it.
+ * Prints each class of difference once: one that is not among the known ones (`differences.ts`) with its smallest example, and then
+ * the exit code is 1. `--examples` prints those of the known classes too, and `--reasons` where both refuse with another first
+ * reason. `--replay` puts the printed examples in a file, one in each line, to the targets that `--only` names and prints what
+ * either side makes of each.
  *
  * Cases are shared among the targets of a generation, and each generation gets so many.
  */
 
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Generation } from '../../src/protocol/params.ts';
+import { messageOf } from '../../src/primitives/errors.ts';
 import { defaultCacheFolder, installRelease } from '../interop/install.ts';
+import { differenceOf } from './comparison.ts';
+import { knownDifference } from './differences.ts';
 import { loadFramework } from './reference-framework.ts';
 import { doubleOf } from './reference-node.ts';
 import { referencePackage } from './reference.ts';
@@ -31,7 +38,9 @@ const { values } = parseArgs({
     generation: { type: 'string' },
     only: { type: 'string' },
     framework: { type: 'boolean', default: false },
+    examples: { type: 'boolean', default: false },
     reasons: { type: 'boolean', default: false },
+    replay: { type: 'string' },
     http: { type: 'boolean', default: false },
     record: { type: 'string' },
   },
@@ -56,7 +65,11 @@ async function main(cases: number, seed: number): Promise<number> {
 
 async function compareGeneration(generation: Generation, cases: number, seed: number): Promise<number> {
   if (!values.http) return compareTargets(targetsOf(await referenceOf(generation)), cases, seed);
-  const lab = await startHttpLab(generation, console.log);
+  const lab = await startHttpLab(generation, console.log).catch((error: unknown) => {
+    // Of a machine that is busy, or without a package: nothing of the comparison.
+    console.error(`the lab of generation ${generation} could not be made: ${messageOf(error)}`);
+    process.exit(2);
+  });
   closing = () => lab.close();
   try {
     const refusals = new Refusals();
@@ -71,6 +84,7 @@ async function compareGeneration(generation: Generation, cases: number, seed: nu
 
 async function compareTargets(all: readonly Target[], cases: number, seed: number): Promise<number> {
   const targets = all.filter(({ name }) => values.only === undefined || name.includes(values.only));
+  if (values.replay !== undefined) return replay(targets, readFileSync(values.replay, 'utf8'));
   const weights = targets.reduce((sum, { weight = 1 }) => sum + weight, 0);
   let unknown = 0;
   const sums = { cases: 0, equal: 0, listed: 0 };
@@ -89,6 +103,23 @@ async function compareTargets(all: readonly Target[], cases: number, seed: numbe
     if (values.reasons) for (const each of reasons) tell(each);
   }
   console.log(`all ${sums.cases} cases: ${sharesOf(sums)}`);
+  return unknown;
+}
+
+/** Puts printed examples to both sides again. @returns how many differ otherwise than it is listed */
+async function replay(targets: readonly Target[], text: string): Promise<number> {
+  let unknown = 0;
+  for (const input of text.split('\n').map((line) => line.trim())) {
+    if (input === '') continue;
+    for (const target of targets) {
+      const comparison = await target.compareText(input);
+      const difference = differenceOf(comparison);
+      const known = difference === undefined ? undefined : knownDifference(target.name, difference, input);
+      if (difference !== undefined && known === undefined) unknown += 1;
+      console.log(`${target.name}: ${difference ?? 'no difference'}${known === undefined ? '' : ' (known)'}`);
+      console.log(`  there: ${JSON.stringify(comparison.reference)}\n  here:  ${JSON.stringify(comparison.ours)}`);
+    }
+  }
   return unknown;
 }
 
@@ -113,7 +144,7 @@ async function referenceOf(generation: Generation): Promise<Reference> {
 
 function tell({ name, known, count, example }: DifferenceClass): void {
   console.log(`  ${known === undefined ? '' : 'known: '}${name} (${count})`);
-  console.log(`    ${example.slice(0, EXAMPLE_CHARACTERS_MAX)}`);
+  if (known === undefined || values.examples) console.log(`    ${example.slice(0, EXAMPLE_CHARACTERS_MAX)}`);
 }
 
 function countOf(name: string, text: string): number {
