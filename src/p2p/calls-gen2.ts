@@ -39,16 +39,16 @@ export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswer
 function* converse(request: PeerRequest): Conversation<unknown> {
   switch (request.kind) {
     case 'peers':
-      return readPeerList(fieldsOf(yield call('list')));
+      return unlessFailed('peers', yield call('list'), readPeerList);
     case 'blocksAfter':
-      return readBlocks(fieldsOf(yield call('blocks', { lastBlockId: request.blockId })));
+      return unlessFailed('blocks', yield call('blocks', { lastBlockId: request.blockId }), readBlocks);
     case 'highestCommonBlock':
       return yield* highestCommonBlock(request.blockIds);
     case 'transactions':
       if (request.ids !== undefined) throw unsupported(request.kind);
-      return readTransactions(fieldsOf(yield call('getTransactions')));
+      return unlessFailed('transactions', yield call('getTransactions'), readTransactions);
     case 'signatures':
-      return readPendingSignatures(fieldsOf(yield call('getSignatures')));
+      return unlessFailed('signatures', yield call('getSignatures'), readPendingSignatures);
     case 'tip':
       throw unsupported(request.kind);
   }
@@ -80,9 +80,36 @@ function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnsw
   return answered(known);
 }
 
-function readBlocks(result: Fields): AnswerVerdict<PeerAnswers['blocksAfter']> {
+/** Reads an answer, unless the peer could not give one. */
+function unlessFailed<A>(
+  member: string,
+  answer: unknown,
+  read: (result: Fields) => AnswerVerdict<A>,
+): AnswerVerdict<A> {
+  const result = fieldsOf(answer);
+  return isFailure(result, member) ? refused(result) : read(result);
+}
+
+/**
+ * Whether an answer is a failed call as data (`packFailure`): an honest peer that is busy or stops.
+ *
+ * @param member what an answer would have
+ */
+function isFailure(result: Fields, member: string): boolean {
   // Early releases misspell the member.
-  if (own(result, 'success') === false || own(result, 'sucess') === false) return refused(result);
+  if (own(result, 'success') === false || own(result, 'sucess') === false) return true;
+  return own(result, member) === undefined && typeof own(result, 'message') === 'string';
+}
+
+/** @throws ProtocolError `CALL_FAILED` for a peer that could not say */
+export function openInfoAnswer(answer: unknown): unknown {
+  const result = fieldsOf(answer);
+  if (!isFailure(result, 'version')) return resultOf(answer);
+  const { reason } = refused(result);
+  throw new ProtocolError('CALL_FAILED', { reason }, reason);
+}
+
+function readBlocks(result: Fields): AnswerVerdict<PeerAnswers['blocksAfter']> {
   const blocks = blocksOf(own(result, 'blocks'));
   if (blocks === undefined) return malformed('blocks are not a list of rows');
   if (blocks.length > BLOCKS_PER_ANSWER_MAX) return malformed(`${String(blocks.length)} blocks in one answer`);

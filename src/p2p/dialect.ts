@@ -45,7 +45,7 @@ export interface WireDialect {
   infoPush(packed: object): Outgoing;
   /** Question for the peer's info. */
   infoCall(): Outgoing;
-  /** The info inside the answer to `infoCall`. */
+  /** The info inside the answer to `infoCall`. @throws ProtocolError `CALL_FAILED` for an answer that says that there is none */
   openInfoAnswer(answer: unknown): unknown;
 
   /**

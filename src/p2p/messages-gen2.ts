@@ -1,11 +1,11 @@
 /** The words of generation 2 (release 2.3.8). Names, member orders and close texts are those seen on its wire. */
 
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
-import { ask, call, packAnswer, packFailure, readCall } from './calls-gen2.ts';
+import { ask, call, openInfoAnswer, packAnswer, packFailure, readCall } from './calls-gen2.ts';
 import { CLOSE, type IncomingEvent, type InfoVerdict, type QueryVerdict, type WireDialect } from './dialect.ts';
 import { INFO_MEMBERS, infoOf, isAtLeast, isVersion, STATE } from './info-gen2.ts';
 import { isProtocolCompatible, readSaid } from './info.ts';
-import { ITEMS_MAX, readMemberSignatures, resultOf } from './items.ts';
+import { ITEMS_MAX, readMemberSignatures } from './items.ts';
 import { INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './packets.ts';
 
 export interface Gen2DialectOptions {
@@ -95,7 +95,7 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
 
     infoPush: (packed) => call('updateMyself', packed),
     infoCall: () => call('status'),
-    openInfoAnswer: resultOf,
+    openInfoAnswer,
     ask,
     readCall,
     packAnswer,

@@ -239,7 +239,8 @@ function answers({ name, dialect, answers: seeds, questions, words }: Tongue): T
       't_signatures',
       'v_votes',
     ],
-    isDeclared: (error) => error instanceof ProtocolError && error.code === 'REQUEST_UNSUPPORTED',
+    isDeclared: (error) =>
+      error instanceof ProtocolError && ['REQUEST_UNSUPPORTED', 'CALL_FAILED'].includes(error.code),
     run(input) {
       const frame = new Gate('dialer', dialect, clock, { overused: () => undefined, flooded: () => undefined });
       const admitted = frame.admit(`{"rid":2,"data":${input.toString('utf8')}}`);

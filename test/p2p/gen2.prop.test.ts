@@ -51,6 +51,29 @@ test('nothing that is read from the wire throws', (t) => {
   );
 });
 
+test('what a node answers when it cannot is refused, and never counts as malformed', (t) => {
+  const failures = [
+    { message: 'Too many requests wait for an answer' },
+    { message: 'Internal error' },
+    { code: 'BLOCK_UNKNOWN', message: 'Invalid lastBlockId requested: 1' },
+  ];
+  for (const request of REQUESTS) {
+    for (const failure of failures) {
+      const conversation = dialect.ask(request);
+      const { value: asked } = conversation.next();
+      const call = dialect.readCall((asked as { data: unknown }).data);
+      if (call.kind === 'refused') return t.fail(call.error.message);
+      // To a node that dialled us an error would do; to one that we dialled the failure goes as data.
+      const { done, value } = conversation.next(overTheWire(dialect.packFailure(call, failure, 'outbound')));
+      t.true(done);
+      t.like(value, { kind: 'refused', reason: failure.message });
+    }
+  }
+  const busy = dialect.packFailure({ kind: 'info' }, { message: 'Internal error' }, 'outbound');
+  t.throws(() => dialect.openInfoAnswer(busy), { code: 'CALL_FAILED', message: 'Internal error' });
+  return undefined;
+});
+
 test('blocks that become rows and blocks again are the same blocks', (t) => {
   const network = makeNetwork({ generation: 2 });
   const maker = new ChainMaker(network);
