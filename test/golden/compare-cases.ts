@@ -7,7 +7,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import type { NodeApi, PeerEntry } from '../../src/ports/node-api.ts';
 import type { Generation } from '../../src/protocol/params.ts';
-import { CASE_ALLOWANCES } from './allowances.ts';
+import { CASE_ALLOWANCES, STRICT_CASE_ALLOWANCES } from './allowances.ts';
 import { recordedFacts, type Comparison, type RecordedAnswer } from './compare-answers.ts';
 import { differencesOf, isAllowed } from './differences.ts';
 import { linesOf, startRecordedNode } from './recorded-node.ts';
@@ -29,7 +29,8 @@ interface Answer {
   readonly body: unknown;
 }
 
-export async function compareCases(folder: string, generation: Generation): Promise<Comparison> {
+export async function compareCases(folder: string, generation: Generation, isStrict = false): Promise<Comparison> {
+  const allowances = isStrict ? STRICT_CASE_ALLOWANCES : CASE_ALLOWANCES;
   const cases = linesOf(join(folder, 'devnet-cases.ndjson')) as readonly RecordedCase[];
   const chainFile = join(folder, 'chain.ndjson.gz');
   const answers = linesOf(join(folder, 'answers.ndjson.gz')) as readonly RecordedAnswer[];
@@ -39,6 +40,7 @@ export async function compareCases(folder: string, generation: Generation): Prom
     chainFile,
     ...recordedFacts(answers),
     furnish: () => furniture(forging.data, generation),
+    http: { strictDialect: isStrict },
   });
   const complaints: string[] = [];
   try {
@@ -46,7 +48,7 @@ export async function compareCases(folder: string, generation: Generation): Prom
       const { method, url } = recorded;
       const ours = await ask(node.origin, recorded, confirmedInstead(recorded, chainFile));
       const found = differencesOf(comparable(recorded), comparable(ours)).filter(
-        (difference) => !isAllowed(CASE_ALLOWANCES, { method, url }, difference),
+        (difference) => !isAllowed(allowances, { method, url }, difference),
       );
       const [first] = found;
       if (first !== undefined) {

@@ -35,6 +35,7 @@ for (const folder of folders) {
     ['accounts', compareAccounts],
     ['answers', compareAnswers],
     ['cases', compareCases],
+    ['cases in the strict dialect', (from: string, of: Generation) => compareCases(from, of, true)],
     ['answers in the strict dialect', (from: string, of: Generation) => compareStrict(from, of, description)],
   ] as const) {
     const { compared, complaints } = await compare(folder, generation);
