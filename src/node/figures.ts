@@ -52,7 +52,8 @@ function tellChain({ api, engine, clock }: FigureSources, metrics: MetricsRegist
   metrics.gauge('chain_tip_age_seconds', Math.max(0, clock.nowMs() - tipMs) / 1000);
   metrics.gauge('chain_syncing', syncing ? 1 : 0);
   const offsetMs = engine.clockOffset.estimateMs();
-  if (offsetMs !== undefined) metrics.gauge('clock_offset_seconds', offsetMs / 1000);
+  if (offsetMs === undefined) metrics.forget('clock_offset_seconds');
+  else metrics.gauge('clock_offset_seconds', offsetMs / 1000);
   metrics.gauge('consensus_ratio', consensusPercent / 100);
   const peers = api.peers();
   metrics.gauge('peers_known', peers.length);

@@ -91,11 +91,13 @@ export class MetricsRegistry {
     this.#beforeReading.push(set);
   }
 
-  /** Forgets all series of a gauge: for labels whose values come and go. */
+  /** Forgets all series of a gauge, which is unknown then: for labels whose values come and go, and for what is known at times. */
   forget(name: string): void {
     const family = this.#families.get(name);
-    family?.metric.reset();
-    family?.series.clear();
+    if (family === undefined || family.series.size === 0) return;
+    family.metric.reset();
+    family.series.clear();
+    this.#registry.removeSingleMetric(PREFIX + name);
   }
 
   /** Every figure in the text format. */

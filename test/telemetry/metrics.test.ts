@@ -41,6 +41,17 @@ test('a gauge that nobody has set is not told, while a counter begins at 0', asy
   t.is(await valueOf(metrics, 'bloomery_starts_total'), 0);
 });
 
+test('a gauge that is forgotten is not told until it is set again', async (t) => {
+  const metrics = new MetricsRegistry({ declarations: { age: { kind: 'gauge', help: 'h' } } });
+  metrics.forget('age');
+  metrics.gauge('age', 7);
+  t.regex(await metrics.text(), /^bloomery_age 7$/m);
+  metrics.forget('age');
+  t.notRegex(await metrics.text(), /bloomery_age/);
+  metrics.gauge('age', 8);
+  t.regex(await metrics.text(), /^bloomery_age 8$/m);
+});
+
 test('what is not declared so is refused, counted, and changes nothing', async (t) => {
   const metrics = new MetricsRegistry({ declarations: OWN });
   metrics.count('blocks_total', 3, { source: 'sync' });
