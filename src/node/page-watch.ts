@@ -38,7 +38,7 @@ export interface PageWatchOptions {
   readonly clock: Clock;
   readonly observer: Observer;
   /** The open store: nothing else may check its state meanwhile. */
-  readonly state: Pick<StoredChain, 'checkState' | 'undoDamage'>;
+  readonly state: Pick<StoredChain, 'checkState' | 'recordDamage'>;
   /** For tests. */
   readonly statePagesPerLook?: number;
 }
@@ -81,7 +81,7 @@ export function watchPages(directory: string, { clock, observer, state, ...optio
   /** In one look. */
   const lookAtUndoRecords = (): PageCheck => {
     const found = checkPages(path, { from: TABLES.undo.all.gte, to: TABLES.undo.all.lt, pagesMax: UNDO_PAGES_MAX });
-    const damage = found.damage ?? state.undoDamage(UNDO_RECORDS_MAX);
+    const damage = found.damage ?? state.recordDamage(UNDO_RECORDS_MAX);
     return damage === undefined ? {} : { damage };
   };
 

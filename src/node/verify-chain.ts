@@ -45,7 +45,7 @@ export async function verifyChain(options: VerifyOptions): Promise<VerifyResult>
   const { difference, keys } = compareStores(examined.tables, scratch.store.tables, () =>
     finalizedHeightOf(examined, scratch.chain.rules),
   );
-  return { ...found, keys, deviation: difference && sentenceOf(difference) };
+  return { ...found, keys, deviation: difference === undefined ? examined.recordDamage() : sentenceOf(difference) };
 }
 
 /** Applies all blocks above genesis to the scratch chain. @returns what is wrong with the first that it refuses */

@@ -2,7 +2,8 @@
 
 /** What each note is, by its name; one that ends with a slash stands for all that begin with it. */
 export const NOTES = {
-  'chain/finalized': 'u32, little endian: height that is never taken back (`engine/commit.ts`)',
+  'chain/finalized':
+    'u32, little endian: height that is never reverted (`engine/commit.ts`); then its checksum, 8 bytes (`store/chain/sealed.ts`)',
   'chain-log-head':
     'JSON: numbers of the newest and the oldest record of the log, finalized height, id of the tip (`store/chain/chain-log.ts`)',
   'chain-log/': 'JSON: a record of the log, by its number of 15 digits (`store/chain/chain-log.ts`)',

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 
 const NO_CHECK = {
   checkState: () => ({ readTo: () => undefined, finish: () => true }),
-  undoDamage: () => undefined,
+  recordDamage: () => undefined,
 };
 
 /** A clock whose timers are run by hand. */
@@ -42,7 +42,7 @@ for (const [table, told] of [
     const clock = handClock();
     const rounds = { finished: 0 };
     const state = {
-      undoDamage: (recordsMax?: number) => store.undoDamage(recordsMax),
+      recordDamage: (recordsMax?: number) => store.recordDamage(recordsMax),
       checkState: () => {
         const check = store.checkState();
         return {

@@ -215,7 +215,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'undo records that outlive a commit are not written',
     file: 'store/chain/undo-records.js',
-    from: 'writer.put(key, sealedUndo(key, encodeUndo(overwritten)));',
+    from: 'writer.put(key, sealed(key, encodeUndo(overwritten)));',
     to: ';',
   },
   {

@@ -177,7 +177,7 @@ function delegating(
     postponeIndexes: () => inner.postponeIndexes(),
     catchUp: (limits) => inner.catchUp(limits),
     checkState: () => inner.checkState(),
-    undoDamage: (recordsMax) => inner.undoDamage(recordsMax),
+    recordDamage: (recordsMax) => inner.recordDamage(recordsMax),
     damaged: inner.damaged,
     account: (address) => inner.account(address),
     delegate: (publicKey) => inner.delegate(publicKey),

@@ -26,6 +26,7 @@ import type { CountedKeyValue } from '../index/counted.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import type { CatchUpLimits } from '../index/late-indexes.ts';
 import { STATE_TABLES, TABLES } from '../tables/layout.ts';
+import { FINALITY_CHANGED, FINALIZED_NOTE, finalizedIn, finalizedRecord } from './finalized-note.ts';
 import { KeptChecksum, type StateCheck, type StateKeys } from './kept-checksum.ts';
 import { storeDamaged } from '../disk/environment.ts';
 import { isU32 } from '../tables/ordered-bytes.ts';
@@ -61,12 +62,13 @@ export interface StoredChain extends ChainStore {
   /** Begins to compare the state with its checksum. One check at a time: who begins another leaves the one before. */
   checkState(): StateCheck;
   /**
-   * Why a block could not be reverted: an undo record that is not what was written.
+   * Why a block could not be reverted, or a final one would be: an undo record, or the note of what is final, that is not what
+   * was written.
    *
    * @param recordsMax so many are looked at, those of the highest blocks; all unless told
    */
-  undoDamage(recordsMax?: number): string | undefined;
-  /** Resolves when a block was to be reverted whose undo record is not what was written. */
+  recordDamage(recordsMax?: number): string | undefined;
+  /** Resolves when such a record was to be used. */
   readonly damaged: Promise<ProtocolError>;
 }
 
@@ -202,8 +204,13 @@ export class KeyValueChainStore implements StoredChain {
     }
   }
 
-  note(key: NoteName): Uint8Array | undefined {
-    return this.#keyValue.get(TABLES.notes.key(key));
+  /** @throws ProtocolError `STORE_DAMAGED` for the note of what is final that is not what was written */
+  note(name: NoteName): Uint8Array | undefined {
+    const note = this.#keyValue.get(TABLES.notes.key(name));
+    if (note === undefined || name !== FINALIZED_NOTE) return note;
+    const content = finalizedIn(note);
+    if (content === undefined) throw this.#damage(FINALITY_CHANGED);
+    return content;
   }
 
   noteKeys(prefix: string): readonly string[] {
@@ -250,9 +257,11 @@ export class KeyValueChainStore implements StoredChain {
     return this.#checksum.check();
   }
 
-  undoDamage(recordsMax = Infinity): string | undefined {
+  recordDamage(recordsMax = Infinity): string | undefined {
     const height = this.#undo.firstDamaged(recordsMax);
-    return height === undefined ? undefined : undoChanged(height);
+    if (height !== undefined) return undoChanged(height);
+    const note = this.#keyValue.get(TABLES.notes.key(FINALIZED_NOTE));
+    return note === undefined || finalizedIn(note) !== undefined ? undefined : FINALITY_CHANGED;
   }
 
   close(): Promise<void> {
@@ -290,8 +299,9 @@ export class KeyValueChainStore implements StoredChain {
       revert: () => this.#revert(keys),
       forgetUndo: (upToHeight) => this.#undo.forgetUpTo(keys, upToHeight),
       setNote: (key, value) => {
-        if (value === undefined) keys.remove(TABLES.notes.key(key));
-        else keys.put(TABLES.notes.key(key), value);
+        const at = TABLES.notes.key(key);
+        if (value === undefined) keys.remove(at);
+        else keys.put(at, key === FINALIZED_NOTE ? finalizedRecord(value) : value);
       },
     };
   }
@@ -342,9 +352,13 @@ export class KeyValueChainStore implements StoredChain {
   #overwrittenBy(height: number): readonly Overwritten[] | undefined {
     const undo = this.#undo.read(height);
     if (undo !== 'damaged') return undo;
-    const error = storeDamaged(this.#directory, undoChanged(height));
+    throw this.#damage(undoChanged(height));
+  }
+
+  #damage(why: string): ProtocolError {
+    const error = storeDamaged(this.#directory, why);
     this.#tellDamage(error);
-    throw error;
+    return error;
   }
 
   /** What the overlay of a block lies on: the tables themselves, whatever overlay is in use. */

@@ -4,7 +4,7 @@ import { CountedKeyValue } from '../index/counted.ts';
 import type { KeyValueEntry, KeyValueReader } from '../tables/key-value.ts';
 import { META_ACCOUNTS, META_STATE_CHECKSUM, TABLES, type TableName } from '../tables/layout.ts';
 import { decodeUndo } from './undo.ts';
-import { unsealedUndo } from './undo-records.ts';
+import { unsealed } from './sealed.ts';
 
 export interface Difference {
   readonly table: TableName | 'unknown';
@@ -41,7 +41,7 @@ export function compareStores(
       const kind = left === undefined ? 'missing' : right === undefined ? 'surplus' : 'wrong';
       if (left !== undefined && right !== undefined) {
         if (left.equals(right)) continue;
-        if (name === 'undo' && isSameUndo(unsealedUndo(key, left), unsealedUndo(key, right))) continue;
+        if (name === 'undo' && isSameUndo(unsealed(key, left), unsealed(key, right))) continue;
       }
       if (name === 'undo' && kind !== 'wrong' && TABLES.undo.read(key)[0] <= finalizedHeight()) continue;
       return { difference: { table: name, key: key.toString('hex', 1), kind }, keys };

@@ -118,7 +118,7 @@ export function readChainStore(
  * @throws ProtocolError `STORE_DAMAGED` for a state or an undo record that is not what was written
  */
 export function refuseChangedState(store: StoredChain, directory: string): void {
-  const damage = store.checkState().finish() ? store.undoDamage() : STATE_CHANGED;
+  const damage = store.checkState().finish() ? store.recordDamage() : STATE_CHANGED;
   if (damage !== undefined) throw storeDamaged(directory, damage);
 }
 

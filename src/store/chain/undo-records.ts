@@ -6,7 +6,7 @@
 
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import { TABLES } from '../tables/layout.ts';
-import { CHECKSUM_BYTES, checksumOfEntry } from './state-checksum.ts';
+import { sealed, unsealed } from './sealed.ts';
 import { decodeUndo, encodeUndo, type Overwritten, type OverwrittenValues } from './undo.ts';
 
 export class UndoRecords {
@@ -34,7 +34,7 @@ export class UndoRecords {
     const key = TABLES.undo.key(height);
     const record = this.#keys.get(key);
     if (record === undefined) return undefined;
-    const content = unsealedUndo(key, record);
+    const content = unsealed(key, record);
     return content === undefined ? 'damaged' : decodeUndo(content);
   }
 
@@ -54,7 +54,7 @@ export class UndoRecords {
   save(writer: KeyValueWriter): void {
     for (const [height, overwritten] of this.#unsaved) {
       const key = TABLES.undo.key(height);
-      writer.put(key, sealedUndo(key, encodeUndo(overwritten)));
+      writer.put(key, sealed(key, encodeUndo(overwritten)));
     }
     this.#unsaved.clear();
   }
@@ -73,7 +73,7 @@ export class UndoRecords {
   firstDamaged(recordsMax: number): number | undefined {
     const limit = Number.isFinite(recordsMax) ? { limit: recordsMax } : {};
     for (const { key, value } of this.#keys.entries({ ...TABLES.undo.all, ...limit, reverse: true })) {
-      if (unsealedUndo(key, value) === undefined) return TABLES.undo.read(key)[0];
+      if (unsealed(key, value) === undefined) return TABLES.undo.read(key)[0];
     }
     return undefined;
   }
@@ -82,16 +82,4 @@ export class UndoRecords {
 /** Why a store is damaged whose undo record of a height is not what was written. */
 export function undoChanged(height: number): string {
   return `what would revert the block at height ${height} is not what was written, as its checksum shows`;
-}
-
-/** A record as it is stored: its content, then the checksum. */
-export function sealedUndo(key: Uint8Array, content: Buffer): Buffer {
-  return Buffer.concat([content, checksumOfEntry(key, content)]);
-}
-
-/** Content of a record as it is stored; undefined when it does not fit its checksum. */
-export function unsealedUndo(key: Uint8Array, record: Buffer): Buffer | undefined {
-  if (record.length < CHECKSUM_BYTES) return undefined;
-  const content = record.subarray(0, -CHECKSUM_BYTES);
-  return checksumOfEntry(key, content).equals(record.subarray(-CHECKSUM_BYTES)) ? content : undefined;
 }

@@ -18,7 +18,7 @@ import {
   TABLES,
 } from '../tables/layout.ts';
 import { StateChecksum } from './state-checksum.ts';
-import { sealedUndo, unsealedUndo } from './undo-records.ts';
+import { sealed, unsealed } from './sealed.ts';
 
 /** Earlier layouts differ in more than is made here. */
 export const FIRST_LAYOUT_READ = 4;
@@ -70,7 +70,7 @@ function addStateChecksum(writer: KeyValueWriter): void {
 function sealUndoRecords(writer: KeyValueWriter): void {
   for (const key of Array.from(writer.keys(TABLES.undo.all))) {
     const value = writer.get(key);
-    if (value !== undefined && unsealedUndo(key, value) === undefined) writer.put(key, sealedUndo(key, value));
+    if (value !== undefined && unsealed(key, value) === undefined) writer.put(key, sealed(key, value));
   }
 }
 

@@ -1,4 +1,4 @@
-/** What a store does with undo records that a disk has changed. */
+/** What a store does with undo records, and with the note of what is final, that a disk has changed. */
 
 import test from 'ava';
 import type { KeyValueEntry } from '../../../src/store/tables/key-value.ts';
@@ -27,7 +27,7 @@ function scene() {
 
 test('no record with a flipped bit is applied, wherever the bit is: nothing is reverted, and the store is called damaged', async (t) => {
   const { store, write, tipKey, tipRecord } = scene();
-  t.is(store.undoDamage(), undefined);
+  t.is(store.recordDamage(), undefined);
   for (let at = 0; at < tipRecord.length; at += 1) {
     const record = Buffer.from(tipRecord);
     record[at] = (record[at] ?? 0) ^ (1 << (at % 8));
@@ -40,7 +40,7 @@ test('no record with a flipped bit is applied, wherever the bit is: nothing is r
     );
     t.deepEqual(dump(store), before);
     t.is(store.tip()?.height, HEIGHT);
-    t.regex(store.undoDamage() ?? '', /height 20/);
+    t.regex(store.recordDamage() ?? '', /height 20/);
   }
   t.is((await store.damaged).code, 'STORE_DAMAGED');
   write([{ key: tipKey, value: tipRecord }]);
@@ -57,4 +57,30 @@ test('a record that is cut off, empty, longer or of another block is not applied
     write([{ key: tipKey, value }]);
     t.throws(() => store.transact((writer) => writer.revert()), { code: 'STORE_DAMAGED' });
   }
+});
+
+test('a note of what is final with a flipped bit, cut off or empty is not read: the store is called damaged', async (t) => {
+  const { keys, store, open, write } = scene();
+  const key = TABLES.notes.key('chain/finalized');
+  const height = Buffer.from([7, 0, 0, 0]);
+  store.transact((writer) => writer.setNote('chain/finalized', height));
+  t.deepEqual(store.note('chain/finalized'), height);
+  t.deepEqual(open().note('chain/finalized'), height);
+  t.is(store.recordDamage(), undefined);
+  const record = Buffer.from(keys.get(key) ?? []);
+  const flipped = Array.from({ length: record.length * 8 }, (_, bit) => {
+    const changed = Buffer.from(record);
+    changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    return changed;
+  });
+  for (const value of [...flipped, record.subarray(0, -1), Buffer.alloc(0)]) {
+    write([{ key, value }]);
+    t.throws(() => store.note('chain/finalized'), { code: 'STORE_DAMAGED', message: /height that is final/ });
+    t.regex(store.recordDamage() ?? '', /height that is final/);
+  }
+  t.is((await store.damaged).code, 'STORE_DAMAGED');
+  // As it was written before it had a checksum.
+  write([{ key, value: height }]);
+  t.deepEqual(store.note('chain/finalized'), height);
+  t.is(store.recordDamage(), undefined);
 });

@@ -94,7 +94,7 @@ test('a store that the version before has written is read as it is, and brought 
       t.deepEqual(dump(store), dump(expected));
       t.deepEqual(compareStores(store.tables, expected.tables, () => 0).difference, undefined);
       t.true(store.checkState().finish());
-      t.is(store.undoDamage(), undefined);
+      t.is(store.recordDamage(), undefined);
       for (const name of COUNTED_TABLES) {
         const range = TABLES[name].all;
         const keys = Array.from(expected.tables.keys(range));
