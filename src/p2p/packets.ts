@@ -28,10 +28,10 @@ export const PEER_LIST_MAX = 1_000;
 /** Frames in one batch (a JSON array of frames). */
 export const BATCH_FRAMES_MAX = 100;
 /**
- * Levels of arrays and objects in a frame. Real frames need 10. Assets of generation 3 may hold anything, which the network
- * keeps down to 1,870 levels; code that follows them by recursion has stack for 4,000.
+ * Levels of arrays and objects in a frame. Real frames need 10. Assets of generation 3 may hold anything: real nodes store some
+ * 3,100 levels at most (`protocol/tx/written.ts`); code that follows them by recursion has stack for 4,000.
  */
-export const NESTING_MAX = 2_048;
+export const NESTING_MAX = 3_420;
 /** Longest text member of a node info that is kept, in characters. */
 const INFO_TEXT_MAX = 128;
 const ERROR_TEXT_MAX = 300;

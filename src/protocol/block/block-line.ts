@@ -79,27 +79,45 @@ interface Contradiction {
   readonly message: string;
 }
 
-/** The first one; undefined when there is none. */
+/** The first one; undefined when there is none. Without recursion: assets nest deeper than the stack is. */
 function contradiction(given: unknown, known: Json): Contradiction | undefined {
+  const open: Pair[] = [{ given, known, path: '' }];
+  for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
+    const inside = membersOf(pair);
+    if (typeof inside === 'string') return { path: pair.path, message: inside };
+    // The last one that is pushed is looked at first.
+    for (const each of inside.reverse()) open.push(each);
+  }
+  return undefined;
+}
+
+/** What a document says, beside what was read from it. */
+interface Pair {
+  readonly given: unknown;
+  readonly known: Json | undefined;
+  readonly path: string;
+}
+
+/** The members of both that may differ, or why the two contradict each other. */
+function membersOf({ given, known, path }: Pair): Pair[] | string {
+  if (known === undefined) return 'is unknown';
   if (Array.isArray(given) && Array.isArray(known)) {
-    if (given.length !== known.length) return { path: '', message: `should have ${known.length} items` };
-    for (const [index, each] of (known as readonly Json[]).entries()) {
-      const found = contradiction(given[index], each);
-      if (found !== undefined) return { ...found, path: `[${index}]${found.path}` };
-    }
-    return undefined;
+    if (given.length !== known.length) return `should have ${known.length} items`;
+    return (known as readonly Json[]).map((each, index) => ({
+      given: given[index] as unknown,
+      known: each,
+      path: `${path}[${index}]`,
+    }));
   }
   if (typeof given === 'object' && given !== null && typeof known === 'object' && known !== null) {
-    for (const name of Object.keys(given)) {
+    return Object.keys(given).flatMap((name) => {
       const value = (given as Readonly<Record<string, unknown>>)[name];
       const own = Object.hasOwn(known, name) ? (known as JsonObject)[name] : undefined;
       // Null says nothing: some writers have it where others leave the member out.
-      if (value === own || value === null || (own === undefined && REMARKS.has(name))) continue;
-      const found = own === undefined ? { path: '', message: 'is unknown' } : contradiction(value, own);
-      if (found !== undefined) return { ...found, path: `.${name}${found.path}` };
-    }
-    return undefined;
+      if (value === own || value === null || (own === undefined && REMARKS.has(name))) return [];
+      return [{ given: value, known: own, path: `${path}.${name}` }];
+    });
   }
   const isSame = given === known || (typeof known === 'number' && given === String(known));
-  return isSame ? undefined : { path: '', message: `should be ${JSON.stringify(known)}` };
+  return isSame ? [] : `should be ${JSON.stringify(known)}`;
 }

@@ -73,6 +73,23 @@ export function readTotal(json: unknown, name: string): bigint {
   return beddows;
 }
 
+/**
+ * As `readTotal`, of a total for which amounts count that nobody signed.
+ *
+ * @throws BlockRejected `BLOCK_UNSTORABLE` for a number that has a fraction or more than 64 bits: real nodes forge such a block
+ *   and pass it on before they fail to store it
+ */
+export function readOpenTotal(json: unknown, name: string): bigint {
+  const value = member(json, name);
+  const number = decimalIn(value);
+  const beddows = number && integerOf(number);
+  // What the reference's number library writes of a sum with a power beyond its own (`0e9999999999`).
+  const isEndless = value === 'Infinity' || value === 'NaN';
+  const isTooLarge = number !== undefined && !number.isNegative && (beddows === undefined || beddows > U64_MAX);
+  if (!isEndless && !isTooLarge) return readTotal(json, name);
+  throw new BlockRejected('BLOCK_UNSTORABLE', `'.${name}' should be a whole number of 64 bits`, { member: name });
+}
+
 /** Hexadecimal text of so many bytes in either letter case, as lower case. */
 export function readHex(json: unknown, name: string, byteLength: number): string {
   const value = member(json, name);

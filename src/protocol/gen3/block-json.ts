@@ -7,6 +7,7 @@ import {
   readHex,
   readLowerHex,
   readPreviousId,
+  readOpenTotal,
   readTotal,
   readTransactions,
 } from '../block/read-json.ts';
@@ -92,7 +93,7 @@ function readBlock(
     timestamp: readCount(json, 'timestamp'),
     ...(previousBlockId === undefined ? {} : { previousBlockId }),
     numberOfTransactions: transactions.length,
-    totalAmount: readTotal(json, 'totalAmount'),
+    totalAmount: readOpenTotal(json, 'totalAmount'),
     totalFee: readTotal(json, 'totalFee'),
     reward: readTotal(json, 'reward'),
     payloadLength: readCount(json, 'payloadLength', 0),

@@ -1,6 +1,6 @@
 /** Beddows that transactions move, and those that they count for: the network counts some that nobody signed. */
 
-import { decimalOf, decimalOfInteger, integerOf, sum, ZERO, type Decimal } from '../../primitives/decimal.ts';
+import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/decimal.ts';
 import type { Payload, Transaction } from '../types.ts';
 import { member } from './json.ts';
 
@@ -14,18 +14,13 @@ export function amountOf(payload: Payload): bigint {
 
 /** Total amount of a block of these transactions; undefined where their amounts give no whole number of beddows. */
 export function totalAmountOf(transactions: readonly Transaction[]): bigint | undefined {
-  let total = 0n;
-  let others: Decimal = ZERO;
+  const total = new DecimalSum();
   for (const transaction of transactions) {
-    if (transaction.written === undefined) {
-      total += amountOf(transaction.payload);
-      continue;
-    }
     const amount = countedAmount(transaction);
     if (amount === undefined) return undefined;
-    others = sum(others, amount);
+    addAmount(total, amount);
   }
-  return integerOf(sum(others, decimalOfInteger(total)));
+  return total.integer();
 }
 
 /**
@@ -35,9 +30,9 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
  *
  * @returns undefined for what is no number: no block can hold it
  */
-export function countedAmount(transaction: Transaction): Decimal | undefined {
+export function countedAmount(transaction: Transaction): bigint | Decimal | undefined {
   const { payload, written } = transaction;
-  if (written?.asset === undefined || 'amount' in payload) return decimalOfInteger(amountOf(payload));
+  if (written?.asset === undefined || 'amount' in payload) return amountOf(payload);
   if (!unsigned.has(transaction)) {
     unsigned.set(transaction, decimalIn(member(JSON.parse(written.asset), 'amount')));
   }
@@ -49,7 +44,13 @@ const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
 /** True for a transaction that counts for an amount which it does not move. */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
-  return transaction.written?.asset !== undefined && countedAmount(transaction) !== ZERO;
+  const amount = countedAmount(transaction);
+  return transaction.written?.asset !== undefined && typeof amount !== 'bigint' && amount?.digits !== '';
+}
+
+export function addAmount(to: DecimalSum, amount: bigint | Decimal): void {
+  if (typeof amount === 'bigint') to.addInteger(amount);
+  else to.add(amount);
 }
 
 /**

@@ -3,8 +3,8 @@
 import type { StateReader } from '../state.ts';
 import type { Address, Transaction } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
-import { decimalOfInteger, isLess, sum, textOfDecimal, ZERO, type Decimal } from '../../primitives/decimal.ts';
-import { countedAmount } from './amounts.ts';
+import { DecimalSum } from '../../primitives/decimal.ts';
+import { addAmount, countedAmount } from './amounts.ts';
 
 const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, TransactionError>();
 
@@ -19,7 +19,7 @@ export function spendingErrors(
   const counts = new Map<Address, number>();
   for (const { senderId } of transactions) counts.set(senderId, (counts.get(senderId) ?? 0) + 1);
   if (counts.size === transactions.length) return NONE;
-  const spent = new Map<Address, Decimal>();
+  const spent = new Map<Address, DecimalSum>();
   const errors = new Map<Transaction, TransactionError>();
   for (const transaction of transactions) {
     const { senderId } = transaction;
@@ -30,12 +30,19 @@ export function spendingErrors(
       errors.set(transaction, transactionError(transaction.id, 'Unknown member is no amount', '.asset.amount'));
       continue;
     }
-    const spending = sum(sum(spent.get(senderId) ?? ZERO, amount), decimalOfInteger(transaction.fee));
-    if (!isLess(decimalOfInteger(balance), spending)) {
+    const spending = spent.get(senderId) ?? new DecimalSum();
+    const before = spending.copy();
+    addAmount(spending, amount);
+    spending.addInteger(transaction.fee);
+    const lack = spending.copy();
+    lack.addInteger(-balance);
+    if (lack.sign() <= 0n) {
       spent.set(senderId, spending);
       continue;
     }
-    const message = `Account does not have enough LSK for total spending. balance: ${balance}, spending: ${textOfDecimal(spending)}`;
+    spent.set(senderId, before);
+    const told = spending.integer() ?? 'no whole number';
+    const message = `Account does not have enough LSK for total spending. balance: ${balance}, spending: ${told}`;
     errors.set(transaction, transactionError(transaction.id, message, '.amount'));
   }
   return errors;

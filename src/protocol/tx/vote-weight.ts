@@ -4,7 +4,7 @@
  */
 
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
-import { decimalOfInteger, integerOf, negated, sum, wholeOf, ZERO, type Decimal } from '../../primitives/decimal.ts';
+import { DecimalSum, integerOf } from '../../primitives/decimal.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Exceptions } from '../params.ts';
 import type { StateReader, StateWriter } from '../state.ts';
@@ -23,14 +23,14 @@ export type VoteWeightMode = 'live' | 'pending';
  * reference computes with numbers that have no bound. What it stores is a whole number of 64 bits with a sign.
  */
 export interface UnsettledWeights {
-  /** Beddows that could not be booked, by delegate. */
-  readonly fractions: Map<PublicKey, Decimal>;
+  /** Amounts with fractions or of forty digits and more, which could not be booked, by delegate. */
+  readonly unbooked: Map<PublicKey, DecimalSum>;
   /** Delegates whose weight was beyond what can be stored. */
   readonly extreme: Set<PublicKey>;
 }
 
 export function noUnsettledWeights(): UnsettledWeights {
-  return { fractions: new Map(), extreme: new Set() };
+  return { unbooked: new Map(), extreme: new Set() };
 }
 
 /**
@@ -40,11 +40,11 @@ export function noUnsettledWeights(): UnsettledWeights {
  */
 export function settleWeights(
   state: StateWriter,
-  { fractions, extreme }: UnsettledWeights,
+  { unbooked, extreme }: UnsettledWeights,
   mode: VoteWeightMode,
 ): PublicKey | undefined {
-  for (const [publicKey, rest] of fractions) {
-    const by = integerOf(rest);
+  for (const [publicKey, rest] of unbooked) {
+    const by = rest.integer();
     if (by === undefined) return publicKey;
     if (by !== 0n) addVoteWeight(state, publicKey, by, mode);
     extreme.add(publicKey);
@@ -79,19 +79,21 @@ export function bookVoteWeight(
   const add = (publicKey: PublicKey, by: bigint): void => {
     changes.set(publicKey, (changes.get(publicKey) ?? 0n) + by);
   };
-  const counted = countedAmount(transaction) ?? ZERO;
-  const amount = wholeOf(counted);
+  const counted = countedAmount(transaction) ?? 0n;
+  const whole = typeof counted === 'bigint' ? counted : integerOf(counted);
+  const amount = whole ?? 0n;
   for (const publicKey of recipientVotes) add(publicKey, amount);
   if (sender !== undefined) {
     const votes = payload.kind === 'vote' ? payload.votes : [];
     const upvotes = keysWithSign(votes, '+');
     const unvotes = keysWithSign(votes, '-');
     const own = exceptions.roundVotes.has(transaction.id) ? { upvotes: [], unvotes: [] } : { upvotes, unvotes };
-    const fraction = counted.scale === 0 ? undefined : sum(decimalOfInteger(amount), negated(counted));
     for (const publicKey of votesBefore(sender.votes, own)) {
       add(publicKey, -(amount + transaction.fee));
-      if (fraction === undefined) continue;
-      unsettled.fractions.set(publicKey, sum(unsettled.fractions.get(publicKey) ?? ZERO, fraction));
+      if (typeof counted === 'bigint' || whole !== undefined) continue;
+      const rest = unsettled.unbooked.get(publicKey) ?? new DecimalSum();
+      rest.subtract(counted);
+      unsettled.unbooked.set(publicKey, rest);
     }
     for (const publicKey of upvotes) add(publicKey, sender.balance);
     for (const publicKey of unvotes) add(publicKey, -sender.balance);

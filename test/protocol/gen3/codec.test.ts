@@ -1,4 +1,5 @@
 import test from 'ava';
+import { pointsOf } from '../../../src/engine/peers/penalties.ts';
 import { sha256 } from '../../../src/crypto/hash.ts';
 import { defaultEd25519 } from '../../../src/crypto/ed25519.ts';
 import { bytesOfHex, hexOf } from '../../../src/primitives/bytes.ts';
@@ -293,6 +294,18 @@ for (const [about, change, message] of [
     t.is(error.code, 'BLOCK_MALFORMED');
   });
 }
+
+test('a total that amounts which nobody signed can give, and no node can store, is no malformed one', (t) => {
+  for (const totalAmount of ['0.5', '18446744073709551616', '1e+25', '1e1001', '1e-1001', 'Infinity', 'NaN']) {
+    const error = t.throws(() => codec.blockFromJson(blockJson({ totalAmount })), { instanceOf: BlockRejected });
+    t.is(error.code, 'BLOCK_UNSTORABLE', totalAmount);
+    t.is(pointsOf(error.code), 0);
+  }
+  for (const totalAmount of ['-0.5', '-1e25', '-Infinity', 'seven', {}, ['7', '8']]) {
+    const error = t.throws(() => codec.blockFromJson(blockJson({ totalAmount })), { instanceOf: BlockRejected });
+    t.is(error.code, 'BLOCK_MALFORMED', String(totalAmount));
+  }
+});
 
 test('a block with a malformed transaction is refused with its errors', (t) => {
   const json = blockJson({ transactions: [WORKED, { ...WORKED, signature: 'ab' }] });

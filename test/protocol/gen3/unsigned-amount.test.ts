@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import { parseJson } from '../../../src/p2p/packets.ts';
 import { sha256 } from '../../../src/crypto/hash.ts';
 import { bytesOfHex, hexOf } from '../../../src/primitives/bytes.ts';
 import { blockOfLine, lineOfBlock } from '../../../src/protocol/block/block-line.ts';
@@ -165,10 +166,31 @@ test('a block whose assets the reference cannot store is refused, at no cost to 
     t.notThrows(() => apply(maker, blockWith(maker, 0n, transaction)));
   }
   const nested = (levels: number): Json => (levels === 0 ? 1 : [nested(levels - 1)]);
-  const deepest = registration(maker, alice, 'alice', { note: nested(1_869) });
-  t.notThrows(() => apply(maker, blockWith(maker, 0n, deepest)));
-  const deeper = registration(maker, alice, 'alice', { note: nested(1_870) });
+  // A real node that has run for long stores 3,141 levels.
+  const deepest = registration(maker, alice, 'alice', { note: nested(3_399) });
+  const block = blockWith(maker, 0n, deepest);
+  t.notThrows(() => apply(maker, block));
+  const { codec } = maker.rules;
+  t.deepEqual(blockOfLine(lineOfBlock(block, codec), codec).block, block);
+  const packet = { event: 'remote-message', data: { event: 'postBlock', data: { block: codec.blockToJson(block) } } };
+  t.deepEqual(codec.blockFromJson((parseJson(JSON.stringify(packet)) as typeof packet).data.data.block), block);
+  const deeper = registration(maker, alice, 'alice', { note: nested(3_400) });
   refused(t, maker, blockWith(maker, 0n, deeper), 'BLOCK_UNSTORABLE', /nest/);
+});
+
+test('amounts that nobody signed cancel out in a block, whatever their powers', (t) => {
+  const maker = scene();
+  for (const [amount, other, total] of [
+    ['1e1001', '-1e1001', 0n],
+    ['1e-1001', '-1e-1001', 0n],
+    ['1e999999999', '-1e999999999', 0n],
+    [`${'7'.repeat(100_000)}9`, `-${'7'.repeat(100_000)}0`, 9n],
+  ] as const) {
+    const first = registration(maker, alice, 'alice', { amount });
+    const second = registration(maker, bob, 'bob', { amount: other });
+    t.notThrows(() => apply(maker, blockWith(maker, total, first, second)), amount.slice(0, 20));
+    refused(t, maker, blockWith(maker, total + 1n, first, second), 'BLOCK_PAYLOAD_INVALID', /^Invalid total amount$/);
+  }
 });
 
 test('the pool takes what a block can hold and a message can carry, and no amount that cannot exist', (t) => {
@@ -178,6 +200,10 @@ test('the pool takes what a block can hold and a message can carry, and no amoun
     rules.poolFault(registration(maker, alice, 'alice', members))?.message;
   t.is(faultOf({ amount: '7', note: 'x'.repeat(8_000) }), undefined);
   t.regex(faultOf({ note: 'x'.repeat(8_200) }) ?? '', /longer than 8192 bytes/);
+  // A real node that has just started stores fewer levels than one that has run for long.
+  const nested = (levels: number): Json => (levels === 0 ? 1 : [nested(levels - 1)]);
+  t.is(faultOf({ note: nested(255) }), undefined);
+  t.regex(faultOf({ note: nested(256) }) ?? '', /nest deeper than 256 levels/);
   for (const amount of ['-1', '0.5', 'x', '1e30']) t.regex(faultOf({ amount }) ?? '', /no amount of beddows/);
   t.regex(faultOf({ note: '\u0000' }) ?? '', /Unicode/);
 });
