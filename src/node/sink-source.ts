@@ -22,49 +22,53 @@ export interface StoreSourceOptions {
 /** Blocks read at a time: while they are read the node cannot use again the pages that it frees. */
 const BLOCKS_AT_ONCE = 200;
 
+/** Calls `work` with the chain as of now; nothing of the store may be used after it. */
+export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
+
 /** @throws ProtocolError as `openChainSnapshot` */
 export function openStoreSource(place: ChainPlace, options: StoreSourceOptions): ChainSource {
   const rules = createRules(place.network.params);
   const directory = chainDirectory(place);
   const reader = openLmdbReader(directory, systemClock);
-  const chain = { codec: rules.codec, params: rules.params, directory };
-
-  /** Calls `work` with the chain as of now. */
-  const look = async <T>(work: (store: StoredChain) => T): Promise<T> => {
+  const look: LookAtStore = async (work) => {
     const keys = reader.snapshot();
     try {
-      return work(readChainStore(keys, chain));
+      return work(readChainStore(keys, { codec: rules.codec, params: rules.params, directory }));
     } finally {
       await keys.close();
       rules.codec.forgetTransactions();
     }
   };
+  return { ...storeSource(place.network.name, rules, look, options), close: () => reader.close() };
+}
 
-  async function* blocks(fromHeight: number, toHeight: number): AsyncIterable<Block> {
-    for (let from = fromHeight; from <= toHeight; from += BLOCKS_AT_ONCE)
-      yield* await look((store) => blocksOf(store, from, Math.min(toHeight, from + BLOCKS_AT_ONCE - 1)));
-  }
-
-  async function* changes(fromHeight: number, signal: AbortSignal): AsyncIterable<ChainChange> {
-    const view = new ChainView(fromHeight, rules, options.depth);
-    let hasCaughtUp = false;
-    while (!signal.aborted) {
-      const { found, isAtTip } = await look((store) => view.look(store));
-      yield* found;
-      if (!isAtTip) continue;
-      if (!hasCaughtUp) yield { kind: 'caughtUp' };
-      hasCaughtUp = true;
-      await sleep(options.pollMs, undefined, { signal }).catch(() => undefined);
-    }
-  }
-
+/** The same over any store. */
+export function storeSource(
+  networkName: string,
+  rules: Rules,
+  look: LookAtStore,
+  { depth, pollMs }: StoreSourceOptions,
+): Omit<ChainSource, 'close'> {
   return {
     rules,
-    networkName: place.network.name,
-    finalHeight: () => look((store) => finalHeightOf(store, rules, options.depth)),
-    blocks,
-    changes,
-    close: () => reader.close(),
+    networkName,
+    finalHeight: () => look((store) => finalHeightOf(store, rules, depth)),
+    async *blocks(fromHeight, toHeight) {
+      for (let from = fromHeight; from <= toHeight; from += BLOCKS_AT_ONCE)
+        yield* await look((store) => blocksOf(store, from, Math.min(toHeight, from + BLOCKS_AT_ONCE - 1)));
+    },
+    async *changes(fromHeight, signal): AsyncIterable<ChainChange> {
+      const view = new ChainView(fromHeight, rules, depth);
+      let hasCaughtUp = false;
+      while (!signal.aborted) {
+        const { found, isAtTip } = await look((store) => view.look(store));
+        yield* found;
+        if (!isAtTip) continue;
+        if (!hasCaughtUp) yield { kind: 'caughtUp' };
+        hasCaughtUp = true;
+        await sleep(pollMs, undefined, { signal }).catch(() => undefined);
+      }
+    },
   };
 }
 

@@ -65,6 +65,8 @@ class SinkWriter {
   /** Last height of the final part. */
   #finalHeight: number;
   readonly #finalBlockId: string | undefined;
+  /** Up to here no block can be reverted any more. */
+  #settledHeight = 0;
   /** What the sink has above. */
   #stored: readonly BlockPlace[];
   /** Blocks above the final part as the chain has them; as many as a range and what is not final. */
@@ -88,7 +90,7 @@ class SinkWriter {
       this.#maker.apply(block);
       if (block.height % REPLAY_REPORT_BLOCKS === 0) this.#report('replay', block.height);
     }
-    this.#maker.settle(this.#finalHeight);
+    this.#settleBlocks(this.#finalHeight);
     const tip = this.#maker.tip();
     if (tip?.height === this.#finalHeight && tip.id === this.#finalBlockId) return;
     throw new ProtocolError(
@@ -114,7 +116,7 @@ class SinkWriter {
       await sink.putRange(span, lastBlockId, this.#counted(joinedRows(parts)));
       this.#finalHeight = span.toHeight;
       this.#stored = this.#stored.filter(({ height }) => height > span.toHeight);
-      this.#maker.settle(span.toHeight);
+      this.#settleBlocks(span.toHeight);
       this.#report('backfill', span.toHeight);
     }
   }
@@ -158,10 +160,10 @@ class SinkWriter {
   }
 
   #revert(height: number): void {
-    if (height !== this.#tail.at(-1)?.height) {
+    if (height <= this.#settledHeight || height !== this.#tail.at(-1)?.height) {
       throw new ProtocolError(
         'SINK_REVERTED_BELOW',
-        { height, finalHeight: this.#finalHeight },
+        { height, settledHeight: this.#settledHeight },
         `block ${height} was reverted, which counted as final: make the sink anew with a larger --depth`,
       );
     }
@@ -188,7 +190,7 @@ class SinkWriter {
 
   async #settle(height: number): Promise<void> {
     const { sink, rangeBlocks } = this.#run;
-    this.#maker.settle(Math.min(height, this.#finalHeight + this.#tail.length));
+    this.#settleBlocks(Math.min(height, this.#finalHeight + this.#tail.length));
     for (;;) {
       const span = rangeAfter(this.#finalHeight, rangeBlocks);
       const last = this.#tail[rangeBlocks - 1];
@@ -199,6 +201,11 @@ class SinkWriter {
       this.#tail = this.#tail.slice(rangeBlocks);
       this.#stored = this.#stored.filter((block) => block.height > span.toHeight);
     }
+  }
+
+  #settleBlocks(height: number): void {
+    this.#settledHeight = Math.max(height, this.#settledHeight);
+    this.#maker.settle(this.#settledHeight);
   }
 
   #counted(rows: Rows): Rows {
