@@ -14,6 +14,8 @@ export async function query(sql: string, { from, format, json }: QueryFlags): Pr
   await readManifest(folder);
   const engine = await embeddedEngine();
   try {
+    // Numbers of 64 bits are text in JSON: most readers of JSON would round them.
+    engine.run('SET output_format_json_quote_64bit_integers = 1', 'CSV');
     for (const statement of await viewStatements(folder)) engine.run(statement, 'CSV');
     const answer = engine.run(sql, json === true ? 'JSON' : format);
     if (json !== true) return printText(answer.endsWith('\n') || answer === '' ? answer : `${answer}\n`);

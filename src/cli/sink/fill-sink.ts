@@ -48,7 +48,6 @@ async function sourceOf(flags: SinkFlags): Promise<ChainSource> {
 /** A line for each step as JSON, else one now and then. */
 function progressTeller(isJson: boolean): { tell(progress: SinkProgress): void; end(): void } {
   let last: SinkProgress | undefined;
-  let shown: SinkProgress | undefined;
   let shownMs = performance.now();
   const lineOf = ({ phase, height, finalHeight, rows }: SinkProgress): string =>
     `${phase}: height ${height}, ranges up to ${finalHeight}, ${rows} rows written`;
@@ -56,9 +55,8 @@ function progressTeller(isJson: boolean): { tell(progress: SinkProgress): void; 
     tell(progress) {
       last = progress;
       if (isJson) return printJson(progress);
-      if (performance.now() - shownMs < LINE_MS && progress.phase === shown?.phase) return;
+      if (performance.now() - shownMs < LINE_MS) return;
       shownMs = performance.now();
-      shown = progress;
       note(lineOf(progress));
     },
     end() {
