@@ -1,6 +1,6 @@
 /** What every sink must do: the suite that each of them passes. */
 
-import type { ExecutionContext, TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { codeOf } from '../../src/primitives/errors.ts';
 import { RowMaker } from '../../src/sinks/row-maker.ts';
 import { rangeAfter, type Sink, type SinkBlock, type SinkIdentity, type SinkPlace } from '../../src/sinks/sink.ts';
@@ -58,8 +58,10 @@ async function putRange(sink: Sink, number: number): Promise<void> {
   await sink.putRange(span, part.at(-1)?.blockId ?? '', joinedRows(part.map(({ rows }) => rows)));
 }
 
+type Tester = (title: string, work: (t: ExecutionContext) => Promise<void>) => void;
+
 /** @param open makes an empty place */
-export function sinkContract(test: TestFn, name: string, open: () => Promise<SinkSite> | SinkSite): void {
+export function sinkContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
   const using = (title: string, work: (t: ExecutionContext, site: SinkSite) => Promise<void>): void =>
     test(`${name}: ${title}`, async (t) => {
       const site = await open();

@@ -12,7 +12,7 @@ import { embeddedEngine } from '../sink/embedded-engine.ts';
 export async function query(sql: string, { from, format, json }: QueryFlags): Promise<void> {
   const folder = resolve(from);
   await readManifest(folder);
-  const engine = await embeddedEngine();
+  const engine = embeddedEngine();
   try {
     // Numbers of 64 bits are text in JSON: most readers of JSON would round them.
     engine.run('SET output_format_json_quote_64bit_integers = 1', 'CSV');

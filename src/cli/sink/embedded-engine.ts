@@ -18,19 +18,21 @@ interface Session {
 
 const PACKAGE = 'chdb';
 
-/** @throws ProtocolError `ENGINE_MISSING` when the package is neither beside this program nor in the working folder */
-export async function embeddedEngine(): Promise<EmbeddedEngine> {
-  const session = new (loadPackage().Session)();
-  return Promise.resolve({
+/**
+ * @param folder where the package is sought when it is not beside this program
+ * @throws ProtocolError `ENGINE_MISSING` when it is in neither place
+ */
+export function embeddedEngine(folder = process.cwd()): EmbeddedEngine {
+  const session = new (loadPackage(folder).Session)();
+  return {
     run: (sql, format) => session.query(sql, format),
     close: () => session.cleanup(),
-  });
+  };
 }
 
-function loadPackage(): { readonly Session: new () => Session } {
-  const places = [import.meta.url, join(process.cwd(), 'package.json')];
+function loadPackage(folder: string): { readonly Session: new () => Session } {
   let failure: unknown;
-  for (const place of places) {
+  for (const place of [import.meta.url, join(folder, 'package.json')]) {
     try {
       return createRequire(place)(PACKAGE) as { readonly Session: new () => Session };
     } catch (error) {

@@ -7,6 +7,7 @@
  */
 
 import { ENGINE_TYPES } from '../engine-types.ts';
+import { QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 
 /** Order of the rows of a table: by what its questions ask for. */
@@ -43,7 +44,9 @@ export function migrations(database: string, rangeBlocks: number): readonly (rea
       `CREATE TABLE IF NOT EXISTS ${database}.sink_tail (height UInt32, block_id UInt64, sign Int8) ENGINE = ` +
         `CollapsingMergeTree(sign) PARTITION BY intDiv(height - 1, ${rangeBlocks}) ORDER BY (height, block_id)`,
       ...SINK_TABLE_NAMES.map((table) => viewOf(database, table)),
-      ...QUESTION_VIEWS.map(([name, select]) => `CREATE VIEW IF NOT EXISTS ${database}.${name} AS ${select(database)}`),
+      ...Object.entries(QUESTION_VIEWS).map(
+        ([name, select]) => `CREATE VIEW IF NOT EXISTS ${database}.${name} AS ${select(`${database}.`)}`,
+      ),
     ],
   ];
 }
@@ -68,37 +71,3 @@ function viewOf(database: string, table: SinkTable): string {
     `WHERE height > ${finalHeight} AND block_id IN ${standing}`
   );
 }
-
-type QuestionView = readonly [name: string, select: (database: string) => string];
-
-/** Questions that are asked again and again. */
-const QUESTION_VIEWS: readonly QuestionView[] = [
-  [
-    'volume_per_day',
-    (database) =>
-      `SELECT toDate(time) AS day, count() AS transfers, sum(amount) AS amount, sum(fee) AS fees FROM ${database}.transactions ` +
-      "WHERE kind = 'transfer' GROUP BY day",
-  ],
-  [
-    'active_addresses_per_day',
-    (database) =>
-      `SELECT toDate(time) AS day, uniqExact(address) AS addresses FROM ${database}.balance_changes ` +
-      "WHERE cause = 'transfer' GROUP BY day",
-  ],
-  [
-    'balances',
-    (database) => `SELECT address, sum(amount) AS balance FROM ${database}.balance_changes GROUP BY address`,
-  ],
-  [
-    'flows',
-    (database) =>
-      'SELECT sender, recipient, count() AS transfers, sum(amount) AS total, max(time) AS latest ' +
-      `FROM ${database}.transactions WHERE kind = 'transfer' GROUP BY sender, recipient`,
-  ],
-  [
-    'delegate_productivity',
-    (database) =>
-      'SELECT delegate, toDate(time) AS day, sum(forged) AS blocks, sum(missed) AS missed_rounds, sum(rewards) AS reward, ' +
-      `sum(fees) AS fee FROM ${database}.rounds GROUP BY delegate, day`,
-  ],
-];

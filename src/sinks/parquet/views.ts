@@ -3,6 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ENGINE_TYPES } from '../engine-types.ts';
+import { QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 import { partsIn, RANGES, TAIL } from './parquet-folder.ts';
 
@@ -14,12 +15,13 @@ import { partsIn, RANGES, TAIL } from './parquet-folder.ts';
  */
 export async function viewStatements(folder: string): Promise<readonly string[]> {
   const finalHeight = (await partsIn(join(folder, RANGES))).at(-1)?.height ?? 0;
-  return SINK_TABLE_NAMES.map((table) => {
+  const tables = SINK_TABLE_NAMES.map((table) => {
     const final = filesOf(folder, RANGES, table) ? [selectOf(folder, RANGES, table, `height <= ${finalHeight}`)] : [];
     const tail = filesOf(folder, TAIL, table) ? [selectOf(folder, TAIL, table, `height > ${finalHeight}`)] : [];
     const parts = final.length + tail.length === 0 ? [emptySelect(table)] : [...final, ...tail];
     return `CREATE VIEW ${table} AS ${parts.join(' UNION ALL ')}`;
   });
+  return [...tables, ...Object.entries(QUESTION_VIEWS).map(([name, select]) => `CREATE VIEW ${name} AS ${select('')}`)];
 }
 
 /** Whether any part has rows of a table: the engine refuses a pattern that fits no file. */
