@@ -150,7 +150,6 @@ class SinkWriter {
         return this.#settle(change.height);
       case 'caughtUp':
         await this.#write();
-        return;
     }
   }
 

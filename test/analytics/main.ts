@@ -2,6 +2,7 @@
  * `npm run analytics`: the sinks with the engines that are on this machine. Every question of docs/guides/analytics.md is asked, of
  * chains of both generations, and engines must agree. Installs nothing; what is missing is named, and how to get it.
  *
+ * `--golden DIR` writes the chains that `npm run golden` replays, too, and compares every account with what the reference recorded.
  * `--kills N` kills the command of each sink N times in the midst of its work, and then compares what it wrote with what the node has.
  */
 
@@ -13,6 +14,8 @@ import { openStoreSource } from '../../src/node/sink-source.ts';
 import { runSink } from '../../src/sinks/run.ts';
 import { placeIn, storeChain } from '../support/chain-folder.ts';
 import { fullChain } from '../sinks/full-chain.ts';
+import { listSource } from '../sinks/list-source.ts';
+import { goldenChain, goldenDifferences } from './golden.ts';
 import { chdbFolder, clickHouseEngine, parquetEngine, type Engine } from './engines.ts';
 import { questionsOfGuide } from './questions.ts';
 import { sameTables } from './same-tables.ts';
@@ -20,8 +23,12 @@ import { killSink } from './kills.ts';
 
 const RANGE_BLOCKS = 20;
 const HEIGHT = 103;
+/** Blocks of the golden chains that are left in the tail. */
+const ROUND_BLOCKS = 101;
 
-const { values: flags } = parseArgs({ options: { kills: { type: 'string', default: '0' } } });
+const { values: flags } = parseArgs({
+  options: { kills: { type: 'string', default: '0' }, golden: { type: 'string' } },
+});
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-analytics-'));
 const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
 const chdb = chdbFolder();
@@ -46,21 +53,52 @@ if (url === undefined)
   );
 
 try {
-  for (const generation of [2, 3] as const) await tryGeneration(generation);
+  for (const generation of [2, 3] as const) {
+    await tryGeneration(generation);
+    if (flags.golden !== undefined) await tryGolden(generation, flags.golden);
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 say(faults === 0 ? 'all agreed' : `${faults} faults`);
 process.exitCode = faults === 0 ? 0 : 1;
 
+function enginesOf(name: string): readonly Engine[] {
+  return [
+    ...(chdb === undefined ? [] : [parquetEngine(join(folder, `${name}-files`), chdb)]),
+    ...(url === undefined ? [] : [clickHouseEngine(url, `bloomery_analytics_${process.pid}_${name}`)]),
+  ];
+}
+
+async function tryGolden(generation: 2 | 3, goldenFolder: string): Promise<void> {
+  const chain = goldenChain(generation, join(goldenFolder, `gen${generation}`));
+  const differences = goldenDifferences(chain);
+  for (const difference of differences) fault(`golden, generation ${generation}: ${difference}`);
+  say(
+    `golden, generation ${generation}: ${chain.accounts.length} accounts of the reference, ${differences.length} differ`,
+  );
+  for (const engine of enginesOf(`golden${generation}`)) {
+    try {
+      const { rules, blocks } = chain;
+      const source = listSource(rules, { blocks, finalHeight: blocks.length - ROUND_BLOCKS });
+      const sink = engine.open();
+      await runSink({ source, sink, rangeBlocks: 100, signal: new AbortController().signal, follows: false });
+      await sink.end();
+      const name = `golden, generation ${generation}, ${engine.name}`;
+      const found = await sameTables(engine, rules, blocks);
+      for (const difference of found) fault(`${name}: ${difference}`);
+      say(`${name}: ${blocks.length} blocks, ${found.length} tables differ`);
+    } finally {
+      await engine.remove();
+    }
+  }
+}
+
 async function tryGeneration(generation: 2 | 3): Promise<void> {
   const { network, blocks, maker } = fullChain(generation, HEIGHT);
   const place = placeIn(join(folder, `gen${generation}`), network);
   await storeChain(place, blocks);
-  const engines: Engine[] = [
-    ...(chdb === undefined ? [] : [parquetEngine(join(folder, `gen${generation}-files`), chdb)]),
-    ...(url === undefined ? [] : [clickHouseEngine(url, `bloomery_analytics_${process.pid}_${generation}`)]),
-  ];
+  const engines = enginesOf(`made${generation}`);
   const answers = new Map<string, string>();
   for (const engine of engines) {
     try {

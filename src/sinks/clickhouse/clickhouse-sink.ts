@@ -197,7 +197,6 @@ function* linesOf(table: SinkTable, rows: readonly object[]): Iterable<string> {
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r', '\0': '\\0' };
 
 function escaped(text: string): string {
-  // eslint-disable-next-line no-control-regex
   return text.replace(/[\\\t\n\r\0]/g, (character) => ESCAPES[character] ?? character);
 }
 

@@ -20,11 +20,20 @@ const TYPES: Readonly<Record<ColumnType, ElementType>> = {
 /** Rows of a part of a file that is read as one: engines skip parts by the least and largest values of a column. */
 const ROW_GROUP_ROWS = 100_000;
 
+/** Columns of texts that nothing makes shorter: to try takes five times as long as to write them. */
+const RANDOM_TEXTS: ReadonlySet<string> = new Set(['signature', 'payload_hash']);
+
 /** @param rows of the table, in the order in which they are written */
 export function parquetFile(table: SinkTable, rows: readonly object[]): Uint8Array {
   const columns = columnsOf(table);
   const file = parquetWriteBuffer({
-    columnData: columns.map(([name, type]) => ({ name, data: valuesOf(rows, name, type), nullable: false })),
+    columnData: columns.map(([name, type]) => ({
+      name,
+      data: valuesOf(rows, name, type),
+      nullable: false,
+      ...(type === 'u64' ? { encoding: 'PLAIN' as const } : {}),
+      ...(RANDOM_TEXTS.has(name) ? { codec: 'UNCOMPRESSED' as const } : {}),
+    })),
     schema: [
       { name: 'root', num_children: columns.length },
       ...columns.map(([name, type]) => ({ name, repetition_type: 'REQUIRED' as const, ...TYPES[type] })),
