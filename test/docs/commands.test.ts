@@ -167,7 +167,6 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery devnet add': control('one more node follows the others'),
   'bloomery devnet stop': control('stop ends the devnet with all its nodes'),
   'bloomery sink': SINK,
-  'bloomery sink parquet': SINK,
   'bloomery sink parquet DIR': SINK,
   'bloomery sink parquet chain-files --data-dir ~/.bloomery --network mainnet': SINK,
   'bloomery query': QUERY,
