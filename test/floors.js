@@ -13,7 +13,7 @@ const FLOORS = [
   ['protocol'],
   ['ports'],
   ['engine'],
-  ['store', 'p2p', 'http', 'workers', 'telemetry', 'config'],
+  ['store', 'p2p', 'http', 'workers', 'telemetry', 'config', 'sinks'],
   ['node'],
   ['cli'],
   ['testing'],

@@ -37,7 +37,7 @@ function eventOf(text: string): NodeEventJson | undefined {
   }
   const [id, event, data] = [fields.get('id'), fields.get('event'), fields.get('data')];
   if (event === undefined || data === undefined) return undefined;
-  if (id !== undefined && !/^[0-9]{1,15}\.[0-9]{1,9}$/.test(id))
+  if (id !== undefined && !/^[0-9]{1,15}(?::[0-9]{1,15})?\.[0-9]{1,9}$/.test(id))
     throw malformed(`no event has the id ${id.slice(0, 40)}`);
   try {
     return { ...(id === undefined ? {} : { id }), event, data: JSON.parse(data) as unknown };

@@ -276,3 +276,24 @@ export interface ConfigShowFlags {
   readonly config?: string;
   readonly json?: true;
 }
+
+export interface SinkFlags {
+  readonly dataDir?: string;
+  readonly network?: string;
+  readonly node?: string;
+  readonly rangeBlocks: number;
+  readonly depth: number;
+  readonly once?: true;
+  readonly json?: true;
+}
+
+export interface ClickHouseFlags extends SinkFlags {
+  readonly url: string;
+  readonly database: string;
+}
+
+export interface QueryFlags {
+  readonly from: string;
+  readonly format: string;
+  readonly json?: true;
+}

@@ -32,6 +32,7 @@ import { addExploreCommands } from './explore-program.ts';
 import { addForgingCommands } from './forging-program.ts';
 import { addOperatorCommands } from './operator-program.ts';
 import { printJson, printLine, printText } from './output.ts';
+import { addSinkCommands } from './sink-program.ts';
 import { addWalletCommands } from './wallet/program.ts';
 
 const PLACES = `
@@ -112,6 +113,7 @@ ${EXIT_CODES}`,
   addExploreCommands(program);
   addChainCommands(program);
   addOperatorCommands(program);
+  addSinkCommands(program);
 
   const genesis = command(program, 'genesis', 'make networks');
   onlyCommands(genesis);

@@ -89,7 +89,9 @@ test('the table of commands has a row for every command of the program', (t) => 
 /** Commands that ask a running devnet print by one and the same code: one of them stands for all. */
 const ASKS_DEVNET =
   /^devnet (list|stop|kill|pause|resume|restart|add|instant|on-demand|interval|warp|freeze|snapshots?|revert|fund|impersonate|partition|delay|loss|skew|heal)$/;
-const representatives = commandPaths().filter((path) => !ASKS_DEVNET.test(path));
+/** These need a server or an optional package; they print as `sink parquet` does. */
+const NEEDS_ENGINE = /^(sink clickhouse|query)$/;
+const representatives = commandPaths().filter((path) => !ASKS_DEVNET.test(path) && !NEEDS_ENGINE.test(path));
 
 for (const [sink, open] of Object.entries(SINKS)) {
   for (const path of representatives) {

@@ -121,6 +121,10 @@ const FORK: Runner = {
   title: 'generation 3: a fork goes on from the state of a chain under another identifier',
 };
 
+const SINK: Runner = { file: 'sinks/commands.test.ts', title: 'bloomery sink parquet writes the chain' };
+const QUERY: Runner = { file: 'sinks/commands.test.ts', title: 'bloomery query answers over the files' };
+const CLICKHOUSE: Runner = { file: 'analytics/main.ts', title: 'clickHouseEngine' };
+
 /** Commands that another test runs in a form of its own. */
 const RUN_THERE: Readonly<Record<string, Runner>> = {
   'node bin/bloomery.js transfer --from account_1 14938407111099202722L 10 --wait': {
@@ -162,6 +166,14 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery devnet pause 1': control('a node that is paused answers nobody'),
   'bloomery devnet add': control('one more node follows the others'),
   'bloomery devnet stop': control('stop ends the devnet with all its nodes'),
+  'bloomery sink': SINK,
+  'bloomery sink parquet DIR': SINK,
+  'bloomery sink parquet chain-files --data-dir ~/.bloomery --network mainnet': SINK,
+  'bloomery query': QUERY,
+  'bloomery query "SELECT * FROM volume_per_day ORDER BY day" --from chain-files': QUERY,
+  'bloomery sink clickhouse --url URL --database NAME': CLICKHOUSE,
+  'bloomery sink clickhouse --url http://user:password@127.0.0.1:8123 --database chain --node http://node.example:4000 --network mainnet':
+    CLICKHOUSE,
   'npm ci && npm run devnet': NPM_RUNNERS['devnet']!,
   'npm ci && npm test': NPM_RUNNERS['test']!,
 };

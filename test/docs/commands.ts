@@ -64,6 +64,7 @@ const BENCH: Runner = { file: 'bench/bench.test.ts', title: 'the stage of the be
 
 /** Of commands of npm: the test of the short form, or the proof that the command itself is. */
 export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
+  analytics: { file: 'analytics/main.ts', title: 'questionsOfGuide' },
   attacks: ATTACKS,
   bench: BENCH,
   browse: { file: 'browse/main.ts', title: 'browse(' },

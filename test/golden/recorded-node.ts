@@ -68,7 +68,7 @@ export async function startRecordedNode(options: RecordedNodeOptions): Promise<R
 }
 
 /** The parameters of the public devnet, with slots as the recordings have them. */
-function devnetParams(generation: Generation, genesisBlockId: string, nethash: string): ChainParams {
+export function devnetParams(generation: Generation, genesisBlockId: string, nethash: string): ChainParams {
   return {
     generation,
     epochMs: Date.parse('2016-05-24T17:00:00.000Z'),

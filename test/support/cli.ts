@@ -21,6 +21,8 @@ export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Comes over its standard input, which is empty unless given. */
   readonly input?: string;
+  /** Working folder of the process; that of the tests unless given. */
+  readonly cwd?: string;
   /** The process is ended after this time. */
   readonly timeoutMs?: number;
 }
@@ -34,6 +36,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
   const child = spawn(process.execPath, [CLI_ENTRY, ...args], {
     env: { PATH: process.env['PATH'], HOME: home, BLOOMERY_HOME: home, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
   // A command that does not read it has ended before.
   child.stdin.on('error', () => undefined);

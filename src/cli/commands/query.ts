@@ -1,0 +1,31 @@
+/** `bloomery query`: SQL over the files of a Parquet sink, by an engine within this process. */
+
+import { resolve } from 'node:path';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { readManifest } from '../../sinks/parquet/parquet-sink.ts';
+import { viewStatements } from '../../sinks/parquet/views.ts';
+import type { QueryFlags } from '../flags.ts';
+import { printJson, printText } from '../output.ts';
+import { embeddedEngine } from '../sink/embedded-engine.ts';
+
+/** @throws ProtocolError as `embeddedEngine` and `readManifest`; `QUERY_REFUSED` with what the engine says */
+export async function query(sql: string, { from, format, json }: QueryFlags): Promise<void> {
+  const folder = resolve(from);
+  await readManifest(folder);
+  const engine = embeddedEngine();
+  try {
+    // Numbers of 64 bits are text in JSON: most readers of JSON would round them.
+    engine.run('SET output_format_json_quote_64bit_integers = 1', 'CSV');
+    for (const statement of await viewStatements(folder)) engine.run(statement, 'CSV');
+    const answer = engine.run(sql, json === true ? 'JSON' : format);
+    if (json !== true) return printText(answer.endsWith('\n') || answer === '' ? answer : `${answer}\n`);
+    const { meta, data, rows } = JSON.parse(answer) as Readonly<Record<string, unknown>>;
+    printJson({ meta, data, rows });
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
+    const said = error instanceof Error ? error.message : String(error);
+    throw new ProtocolError('QUERY_REFUSED', {}, `the engine refuses: ${said}`, { cause: error });
+  } finally {
+    engine.close();
+  }
+}

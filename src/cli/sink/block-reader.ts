@@ -1,0 +1,103 @@
+/** Blocks from the events of a node: one event for the block, then one for each of its transactions. */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { Codec } from '../../protocol/rules.ts';
+import type { Block, BlockHeader, Transaction } from '../../protocol/types.ts';
+import type { NodeEventJson } from '../event-stream.ts';
+
+type BlockJson = Omit<BlockHeader, 'totalAmount' | 'totalFee' | 'reward'> & {
+  readonly totalAmount: string;
+  readonly totalFee: string;
+  readonly reward: string;
+  readonly maxHeightPreviouslyForged?: number;
+  readonly maxHeightPrevoted?: number;
+};
+
+interface TransactionJson {
+  readonly id: string;
+  readonly blockId: string;
+  readonly type: number;
+  readonly asset: Readonly<Record<string, unknown>>;
+}
+
+/** Types of registrations of delegates, by generation. */
+const DELEGATE_TYPES: ReadonlySet<number> = new Set([2, 10]);
+
+export class BlockReader {
+  readonly #codec: Codec;
+  readonly #genesis: Block;
+  #header: BlockHeader | undefined;
+  #transactions: Transaction[] = [];
+
+  /** @param genesis is the network's own: some of its transactions are read by no other rule */
+  constructor(codec: Codec, genesis: Block) {
+    this.#codec = codec;
+    this.#genesis = genesis;
+  }
+
+  /**
+   * @returns the block whose last event this is
+   * @throws ProtocolError `NODE_ANSWER_MALFORMED` for what no node tells
+   */
+  read({ event, data }: NodeEventJson): Block | undefined {
+    if (event === 'blocks/new') {
+      this.#header = headerOf(data as BlockJson);
+      this.#transactions = [];
+      if (this.#header.height === 1) return this.#whole(this.#genesis);
+    } else if (event === 'transactions/included') {
+      if (this.#header === undefined) return undefined;
+      const json = data as TransactionJson;
+      if (json.blockId !== this.#header.id)
+        throw malformed(`transaction ${json.id} is not of block ${this.#header.id}`);
+      this.#transactions.push(this.#transactionOf(json));
+    } else return undefined;
+    const header = this.#header;
+    if (this.#transactions.length < header.numberOfTransactions) return undefined;
+    return this.#whole({ ...header, transactions: this.#transactions });
+  }
+
+  #whole(block: Block): Block {
+    this.#header = undefined;
+    this.#transactions = [];
+    return block;
+  }
+
+  #transactionOf(json: TransactionJson): Transaction {
+    // Nodes add what follows from the rest.
+    const { publicKey: _publicKey, address: _address, ...asset } = delegateOf(json) ?? {};
+    const own = delegateOf(json) === undefined ? json.asset : 'delegate' in json.asset ? { delegate: asset } : asset;
+    const transaction = this.#codec.transactionFromJson({ ...json, asset: own });
+    if (transaction.id === json.id) return transaction;
+    throw malformed(`transaction ${json.id} has the id ${transaction.id}`);
+  }
+}
+
+function delegateOf({ type, asset }: TransactionJson): Readonly<Record<string, unknown>> | undefined {
+  if (!DELEGATE_TYPES.has(type)) return undefined;
+  return (asset['delegate'] ?? asset) as Readonly<Record<string, unknown>>;
+}
+
+function headerOf(json: BlockJson): BlockHeader {
+  const { previousBlockId, maxHeightPreviouslyForged = 0, maxHeightPrevoted = 0 } = json;
+  return {
+    id: json.id,
+    version: json.version,
+    height: json.height,
+    timestamp: json.timestamp,
+    ...(previousBlockId ? { previousBlockId } : {}),
+    numberOfTransactions: json.numberOfTransactions,
+    totalAmount: BigInt(json.totalAmount),
+    totalFee: BigInt(json.totalFee),
+    reward: BigInt(json.reward),
+    payloadLength: json.payloadLength,
+    payloadHash: json.payloadHash,
+    generatorPublicKey: json.generatorPublicKey,
+    blockSignature: json.blockSignature,
+    maxHeightPreviouslyForged,
+    maxHeightPrevoted,
+  };
+}
+
+function malformed(what: string): ProtocolError {
+  return new ProtocolError('NODE_ANSWER_MALFORMED', {}, `the node told what no node does: ${what}`);
+}

@@ -1,0 +1,66 @@
+/** What the commands of all sinks do: open the source that the flags name, fill the sink, end in order. */
+
+import { openStoreSource } from '../../node/sink-source.ts';
+import type { Sink } from '../../sinks/sink.ts';
+import { runSink, type SinkProgress } from '../../sinks/run.ts';
+import type { ChainSource } from '../../sinks/source.ts';
+import { placeOfData, placeOfNetwork } from '../chain-place.ts';
+import type { SinkFlags } from '../flags.ts';
+import { note, printJson, printLine } from '../output.ts';
+import { usageError } from '../problems.ts';
+import { stopRequest } from '../stop-request.ts';
+import { openNodeSource } from './node-source.ts';
+
+/** Between two looks at a data folder: a block comes every ten seconds. */
+const POLL_MS = 250;
+/** Between two lines about a long work. */
+const LINE_MS = 5_000;
+
+/** @throws ProtocolError as `runSink` */
+export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
+  const source = await sourceOf(flags);
+  const abort = new AbortController();
+  const stop = stopRequest(() => undefined);
+  void stop.then(() => abort.abort());
+  const teller = progressTeller(flags.json === true);
+  try {
+    const { rangeBlocks, once } = flags;
+    const onProgress = teller.tell;
+    await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
+    teller.end();
+  } finally {
+    await sink.end();
+    await source.close();
+  }
+  if (abort.signal.aborted) process.exitCode = (await stop).exitCode;
+}
+
+async function sourceOf(flags: SinkFlags): Promise<ChainSource> {
+  const { node, network, dataDir, depth } = flags;
+  if (node === undefined) {
+    const given = { ...(network === undefined ? {} : { network }), ...(dataDir === undefined ? {} : { dataDir }) };
+    return openStoreSource(placeOfData(given), { depth, pollMs: POLL_MS });
+  }
+  if (network === undefined) throw usageError('--node needs --network: blocks are read by the rules of a network');
+  return openNodeSource(node, placeOfNetwork({ network }).network, { depth });
+}
+
+/** A line for each step as JSON, else one now and then. */
+function progressTeller(isJson: boolean): { tell(progress: SinkProgress): void; end(): void } {
+  let last: SinkProgress | undefined;
+  let shownMs = performance.now();
+  const lineOf = ({ phase, height, finalHeight, rows }: SinkProgress): string =>
+    `${phase}: height ${height}, ranges up to ${finalHeight}, ${rows} rows written`;
+  return {
+    tell(progress) {
+      last = progress;
+      if (isJson) return printJson(progress);
+      if (performance.now() - shownMs < LINE_MS) return;
+      shownMs = performance.now();
+      note(lineOf(progress));
+    },
+    end() {
+      if (!isJson && last !== undefined) printLine(lineOf(last));
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** What a reader of a node's events was told of the chain, so that what it is told again is told once. */
+
+import type { Block } from '../../protocol/types.ts';
+import type { ChainChange } from '../../sinks/source.ts';
+
+export class ToldChain {
+  /** Ids of the blocks that may still be reverted, and of the newest that may not. */
+  readonly #ids = new Map<number, string>();
+  readonly #depth: number | undefined;
+  #next: number;
+  #finalHeight = 0;
+
+  /** @param depth blocks below the tip from where on a block counts as final, where no event tells */
+  constructor(fromHeight: number, depth: number | undefined) {
+    this.#next = fromHeight;
+    this.#depth = depth;
+  }
+
+  /** Height of the newest block. */
+  height(): number {
+    return this.#next - 1;
+  }
+
+  /** Lowest height that has to be told again when a connection was lost. */
+  firstOpen(): number {
+    return Math.min(
+      this.#next,
+      Math.max(1, ...(this.#ids.size === 0 ? [this.#next] : [Math.min(...this.#ids.keys())])),
+    );
+  }
+
+  *applied(block: Block): Iterable<ChainChange> {
+    if (this.#ids.get(block.height) === block.id) return;
+    yield* this.#revertTo(block.height - 1);
+    // Of a block below what is remembered nothing is new.
+    if (block.height !== this.#next) return;
+    this.#ids.set(block.height, block.id);
+    this.#next += 1;
+    yield { kind: 'applied', block };
+    if (this.#depth !== undefined) yield* this.finalized(block.height - this.#depth);
+  }
+
+  *reverted({ id, height }: { readonly id: string; readonly height: number }): Iterable<ChainChange> {
+    if (this.#ids.get(height) === id) yield* this.#revertTo(height - 1);
+  }
+
+  *finalized(height: number): Iterable<ChainChange> {
+    const finalHeight = Math.min(height, this.#next - 1);
+    if (finalHeight <= this.#finalHeight) return;
+    this.#finalHeight = finalHeight;
+    yield { kind: 'final', height: finalHeight };
+    for (const known of this.#ids.keys()) if (known < finalHeight) this.#ids.delete(known);
+  }
+
+  *#revertTo(height: number): Iterable<ChainChange> {
+    for (let top = this.#next - 1; top > height && this.#ids.has(top); top -= 1) {
+      const blockId = this.#ids.get(top) ?? '';
+      this.#ids.delete(top);
+      this.#next = top;
+      yield { kind: 'reverted', height: top, blockId };
+    }
+  }
+}

@@ -1,0 +1,131 @@
+/** The chain of a data folder as a source of a sink: read beside the node that writes it, or while none runs. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { finalizedHeightOf } from '../engine/commit.ts';
+import { createRules } from '../protocol/generations.ts';
+import type { Rules } from '../protocol/rules.ts';
+import type { Block } from '../protocol/types.ts';
+import type { ChainChange, ChainSource } from '../sinks/source.ts';
+import type { StoredChain } from '../store/chain/chain-store.ts';
+import { readChainStore } from '../store/chain/open.ts';
+import { openLmdbReader } from '../store/disk/lmdb.ts';
+import { chainDirectory, type ChainPlace } from './chain-tool.ts';
+import { systemClock } from './system.ts';
+
+export interface StoreSourceOptions {
+  /** Blocks below the tip that count as final where a generation has no finality. */
+  readonly depth: number;
+  /** Pause between two looks at the folder, in milliseconds. */
+  readonly pollMs: number;
+}
+
+/** Blocks read at a time: while they are read the node cannot use again the pages that it frees. */
+const BLOCKS_AT_ONCE = 200;
+
+/** Calls `work` with the chain as of now; nothing of the store may be used after it. */
+export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
+
+/** @throws ProtocolError as `openChainSnapshot` */
+export function openStoreSource(place: ChainPlace, options: StoreSourceOptions): ChainSource {
+  const rules = createRules(place.network.params);
+  const directory = chainDirectory(place);
+  const reader = openLmdbReader(directory, systemClock);
+  const look: LookAtStore = async (work) => {
+    const keys = reader.snapshot();
+    try {
+      return work(readChainStore(keys, { codec: rules.codec, params: rules.params, directory }));
+    } finally {
+      await keys.close();
+      rules.codec.forgetTransactions();
+    }
+  };
+  return { ...storeSource(place.network.name, rules, look, options), close: () => reader.close() };
+}
+
+/** The same over any store. */
+export function storeSource(
+  networkName: string,
+  rules: Rules,
+  look: LookAtStore,
+  { depth, pollMs }: StoreSourceOptions,
+): Omit<ChainSource, 'close'> {
+  return {
+    rules,
+    networkName,
+    finalHeight: () => look((store) => finalHeightOf(store, rules, depth)),
+    async *blocks(fromHeight, toHeight) {
+      for (let from = fromHeight; from <= toHeight; from += BLOCKS_AT_ONCE)
+        yield* await look((store) => blocksOf(store, from, Math.min(toHeight, from + BLOCKS_AT_ONCE - 1)));
+    },
+    async *changes(fromHeight, signal): AsyncIterable<ChainChange> {
+      const view = new ChainView(fromHeight, rules, depth);
+      let hasCaughtUp = false;
+      while (!signal.aborted) {
+        const { found, isAtTip } = await look((store) => view.look(store));
+        yield* found;
+        if (!isAtTip) continue;
+        if (!hasCaughtUp) yield { kind: 'caughtUp' };
+        hasCaughtUp = true;
+        await sleep(pollMs, undefined, { signal }).catch(() => undefined);
+      }
+    },
+  };
+}
+
+/** What one who follows a store knows of it, and what is new at each look. */
+class ChainView {
+  readonly #rules: Rules;
+  readonly #depth: number;
+  /** Ids of the blocks that were told, those that are final long ago apart. */
+  readonly #told = new Map<number, string>();
+  #next: number;
+  #finalHeight = 0;
+
+  constructor(fromHeight: number, rules: Rules, depth: number) {
+    this.#next = fromHeight;
+    this.#rules = rules;
+    this.#depth = depth;
+  }
+
+  look(store: StoredChain): { readonly found: readonly ChainChange[]; readonly isAtTip: boolean } {
+    const found: ChainChange[] = [];
+    for (let height = this.#next - 1; this.#told.has(height); height -= 1) {
+      const blockId = this.#told.get(height) ?? '';
+      if (store.header(height)?.id === blockId) break;
+      found.push({ kind: 'reverted', height, blockId });
+      this.#told.delete(height);
+      this.#next = height;
+    }
+    const tipHeight = store.tip()?.height ?? 0;
+    const last = Math.min(tipHeight, this.#next + BLOCKS_AT_ONCE - 1);
+    for (const block of blocksOf(store, this.#next, last)) {
+      found.push({ kind: 'applied', block });
+      this.#told.set(block.height, block.id);
+    }
+    this.#next = Math.max(this.#next, last + 1);
+    const finalHeight = Math.min(finalHeightOf(store, this.#rules, this.#depth), this.#next - 1);
+    if (finalHeight > this.#finalHeight) {
+      this.#finalHeight = finalHeight;
+      found.push({ kind: 'final', height: finalHeight });
+      // The newest final one stays: should it go after all, that is noticed.
+      for (const height of this.#told.keys()) if (height < finalHeight) this.#told.delete(height);
+    }
+    return { found, isAtTip: last >= tipHeight };
+  }
+}
+
+function finalHeightOf(store: StoredChain, rules: Rules, depth: number): number {
+  if (rules.params.generation !== 2) return finalizedHeightOf(store, rules);
+  return Math.max(0, (store.tip()?.height ?? 0) - depth);
+}
+
+function blocksOf(store: StoredChain, fromHeight: number, toHeight: number): readonly Block[] {
+  const blocks: Block[] = [];
+  for (let height = fromHeight; height <= toHeight; height += 1) {
+    const block = store.block(height);
+    // A chain that became shorter meanwhile has no more.
+    if (block === undefined) break;
+    blocks.push(block);
+  }
+  return blocks;
+}

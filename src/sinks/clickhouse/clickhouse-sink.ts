@@ -1,0 +1,206 @@
+/**
+ * The tables of a chain in a ClickHouse database. What an insert brings is seen when its marker stands (`schema.ts`), so a crash
+ * at any moment leaves rows that nobody sees; they go when the sink is opened again.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { BlockId } from '../../protocol/types.ts';
+import { identityFault } from '../identity.ts';
+import type { BlockPlace, HeightSpan, Sink, SinkBlock, SinkIdentity, SinkPlace } from '../sink.ts';
+import { columnsOf, SINK_TABLE_NAMES, valueIn, type Rows, type SinkTable } from '../tables.ts';
+import { FINAL_SUFFIX, migrations, TAIL_SUFFIX } from './schema.ts';
+import type { ClickHouseServer } from './server.ts';
+
+/** Between two looks whether the server has done what it does on its own. */
+const POLL_MS = 100;
+
+interface ManifestRow {
+  readonly version: number;
+  readonly network: string;
+  readonly generation: number;
+  readonly genesis_block_id: string;
+  readonly range_blocks: number;
+}
+
+interface PlaceRow {
+  readonly height: number;
+  readonly id: string;
+}
+
+export class ClickHouseSink implements Sink {
+  readonly #server: ClickHouseServer;
+  #rangeBlocks = 0;
+  #finalHeight = 0;
+  #tail: readonly BlockPlace[] = [];
+
+  constructor(server: ClickHouseServer) {
+    this.#server = server;
+  }
+
+  async begin(identity: SinkIdentity): Promise<SinkPlace> {
+    const { database } = this.#server;
+    this.#rangeBlocks = identity.rangeBlocks;
+    await this.#claim(identity);
+    await this.#endInserts();
+    const [final] = await this.#server.rows<PlaceRow>(
+      `SELECT to_height AS height, toString(last_block_id) AS id FROM ${database}.sink_ranges ORDER BY to_height DESC LIMIT 1`,
+    );
+    this.#finalHeight = final?.height ?? 0;
+    await this.#dropUnmarked();
+    await this.#dropOldTail();
+    const standing = await this.#server.rows<PlaceRow>(
+      `SELECT height, toString(block_id) AS id FROM ${database}.sink_tail WHERE height > ${this.#finalHeight} ` +
+        'GROUP BY height, block_id HAVING sum(sign) > 0 ORDER BY height',
+    );
+    this.#tail = standing.map(({ height, id }) => ({ height, blockId: id }));
+    return {
+      final: final && { height: final.height, blockId: final.id },
+      tail: this.#tail,
+    };
+  }
+
+  async putRange({ fromHeight, toHeight }: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
+    if (toHeight > this.#finalHeight) {
+      for (const table of SINK_TABLE_NAMES) {
+        if (rows[table].length === 0) continue;
+        await this.#server.insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]));
+      }
+      const written = Math.floor(Date.now() / 1000);
+      const marker = `${fromHeight}\t${toHeight}\t${lastBlockId}\t${written}\n`;
+      await this.#server.insert('sink_ranges', ['from_height', 'to_height', 'last_block_id', 'written'], [marker]);
+      this.#finalHeight = toHeight;
+    }
+    this.#tail = this.#tail.filter(({ height }) => height > this.#finalHeight);
+    await this.#dropOldTail();
+  }
+
+  async putTail(blocks: readonly SinkBlock[]): Promise<void> {
+    const top = this.#tail.at(-1)?.height ?? this.#finalHeight;
+    const added = blocks.filter(({ height }) => height > top);
+    if (added.length === 0) return;
+    for (const table of SINK_TABLE_NAMES) {
+      const lines = added.flatMap(({ blockId, rows }) =>
+        Array.from(linesOf(table, rows[table]), (line) => `${blockId}\t${line}`),
+      );
+      if (lines.length > 0) await this.#server.insert(`${table}${TAIL_SUFFIX}`, ['block_id', ...namesOf(table)], lines);
+    }
+    await this.#mark(added, 1);
+    this.#tail = [...this.#tail, ...added.map(({ height, blockId }) => ({ height, blockId }))];
+  }
+
+  async revertTail(toHeight: number): Promise<void> {
+    const reverted = this.#tail.filter(({ height }) => height > toHeight);
+    if (reverted.length > 0) await this.#mark(reverted, -1);
+    this.#tail = this.#tail.filter(({ height }) => height <= toHeight);
+  }
+
+  end(): Promise<void> {
+    return this.#server.close();
+  }
+
+  async #mark(blocks: readonly BlockPlace[], sign: 1 | -1): Promise<void> {
+    const lines = blocks.map(({ height, blockId }) => `${height}\t${blockId}\t${sign}\n`);
+    await this.#server.insert('sink_tail', ['height', 'block_id', 'sign'], lines);
+  }
+
+  /** Makes the tables where there are none, and refuses those of another chain. */
+  async #claim(identity: SinkIdentity): Promise<void> {
+    const { database } = this.#server;
+    await this.#server.run(`CREATE DATABASE IF NOT EXISTS ${database}`);
+    await this.#server.run(
+      `CREATE TABLE IF NOT EXISTS ${database}.sink (version UInt32, network String, generation UInt8, ` +
+        'genesis_block_id UInt64, range_blocks UInt32) ENGINE = MergeTree ORDER BY version',
+    );
+    const [made] = await this.#server.rows<ManifestRow>(
+      'SELECT version, network, generation, toString(genesis_block_id) AS genesis_block_id, range_blocks ' +
+        `FROM ${database}.sink ORDER BY version DESC LIMIT 1`,
+    );
+    const fault = made === undefined ? undefined : identityFault(identityOf(made), identity);
+    if (fault !== undefined) throw fault;
+    const steps = migrations(database, identity.rangeBlocks);
+    if ((made?.version ?? 0) > steps.length) throw tooNew(database, made?.version ?? 0, steps.length);
+    for (const [index, statements] of steps.entries()) {
+      const version = index + 1;
+      if (version <= (made?.version ?? 0)) continue;
+      for (const statement of statements) await this.#server.run(statement);
+      const { network, generation, genesisBlockId, rangeBlocks } = identity;
+      const line = `${version}\t${escaped(network)}\t${generation}\t${genesisBlockId}\t${rangeBlocks}\n`;
+      const columns = ['version', 'network', 'generation', 'genesis_block_id', 'range_blocks'];
+      await this.#server.insert('sink', columns, [line]);
+    }
+  }
+
+  /** An insert of a sink that was killed may still be under way: what it brings late would be there twice. */
+  async #endInserts(): Promise<void> {
+    const own = `query_id LIKE 'bloomery-${this.#server.database}-%'`;
+    const running = async (): Promise<boolean> =>
+      (await this.#server.rows(`SELECT query_id FROM system.processes WHERE ${own}`)).length > 0;
+    if (!(await running())) return;
+    await this.#server.run(`KILL QUERY WHERE ${own} ASYNC`);
+    while (await running()) await sleep(POLL_MS);
+  }
+
+  /** Removes rows of a range whose marker was never written. */
+  async #dropUnmarked(): Promise<void> {
+    const { database } = this.#server;
+    for (const table of SINK_TABLE_NAMES) {
+      const name = `${table}${FINAL_SUFFIX}`;
+      const above = `height > ${this.#finalHeight}`;
+      const [found] = await this.#server.rows(`SELECT height FROM ${database}.${name} WHERE ${above} LIMIT 1`);
+      if (found === undefined) continue;
+      await this.#server.run(`ALTER TABLE ${database}.${name} DELETE WHERE ${above}`);
+      const open = `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND table = '${name}' AND NOT is_done`;
+      while ((await this.#server.rows(open)).length > 0) await sleep(POLL_MS);
+    }
+  }
+
+  /** The tail is kept by ranges of heights: those that are final go whole. */
+  async #dropOldTail(): Promise<void> {
+    const { database } = this.#server;
+    const tables = [...SINK_TABLE_NAMES.map((table) => `${table}${TAIL_SUFFIX}`), 'sink_tail'];
+    const old = await this.#server.rows<{ readonly table: string; readonly partition: string }>(
+      `SELECT DISTINCT table, partition FROM system.parts WHERE active AND database = '${database}' ` +
+        `AND table IN (${tables.map((table) => `'${table}'`).join(', ')}) ` +
+        `AND toUInt32(partition) < ${Math.floor(this.#finalHeight / this.#rangeBlocks)}`,
+    );
+    for (const { table, partition } of old)
+      await this.#server.run(`ALTER TABLE ${database}.${table} DROP PARTITION ${partition}`);
+  }
+}
+
+function identityOf(row: ManifestRow): SinkIdentity {
+  return {
+    network: row.network,
+    generation: row.generation,
+    genesisBlockId: row.genesis_block_id,
+    rangeBlocks: row.range_blocks,
+  };
+}
+
+function namesOf(table: SinkTable): readonly string[] {
+  return columnsOf(table).map(([name]) => name);
+}
+
+/** Rows as lines of the format TabSeparated. */
+function* linesOf(table: SinkTable, rows: readonly object[]): Iterable<string> {
+  const columns = columnsOf(table);
+  for (const row of rows) {
+    const values = columns.map(([name, type]) => {
+      const value = valueIn(row, name);
+      return type === 'text' ? escaped(String(value)) : String(value);
+    });
+    yield `${values.join('\t')}\n`;
+  }
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r', '\0': '\\0' };
+
+function escaped(text: string): string {
+  return text.replace(/[\\\t\n\r\0]/g, (character) => ESCAPES[character] ?? character);
+}
+
+function tooNew(database: string, version: number, known: number): ProtocolError {
+  const message = `the tables in ${database} have version ${version}, this program knows ${known}: use a newer one`;
+  return new ProtocolError('SINK_VERSION', { database, version }, message);
+}

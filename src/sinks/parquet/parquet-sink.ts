@@ -1,0 +1,144 @@
+/** A folder of Parquet files: a sink that needs no server. */
+
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import type { BlockId } from '../../protocol/types.ts';
+import { identityFault } from '../identity.ts';
+import type { HeightSpan, Sink, SinkBlock, SinkIdentity, SinkPlace } from '../sink.ts';
+import { SCHEMA_VERSION, type Rows } from '../tables.ts';
+import {
+  blockName,
+  partsIn,
+  rangeName,
+  RANGES,
+  removeDrafts,
+  removePart,
+  TAIL,
+  writePart,
+  writeWhole,
+  type Part,
+} from './parquet-folder.ts';
+
+const IDENTITY_FILE = 'sink.json';
+
+export interface SinkManifest {
+  readonly version: number;
+  readonly identity: SinkIdentity;
+}
+
+export class ParquetSink implements Sink {
+  readonly #folder: string;
+  readonly #ranges: string;
+  readonly #tail: string;
+
+  /** @param folder is made where there is none; the one above it must be there */
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#ranges = join(folder, RANGES);
+    this.#tail = join(folder, TAIL);
+  }
+
+  async begin(identity: SinkIdentity): Promise<SinkPlace> {
+    await this.#claim(identity);
+    for (const folder of [this.#ranges, this.#tail]) {
+      await mkdir(folder, { recursive: true });
+      await removeDrafts(folder);
+    }
+    const ranges = await partsIn(this.#ranges);
+    const gap = firstGap(ranges, 0);
+    if (gap !== undefined) throw damaged(this.#ranges, gap);
+    const last = ranges.at(-1);
+    const finalHeight = last?.height ?? 0;
+    await this.#removeTail(({ height }) => height <= finalHeight);
+    const gapInTail = firstGap(await partsIn(this.#tail), finalHeight);
+    // Whatever was done to the folder: blocks of the tail can be had again.
+    if (gapInTail !== undefined) await this.#removeTail(({ height }) => height >= gapInTail);
+    const tail = await partsIn(this.#tail);
+    return {
+      final: last && { height: last.height, blockId: last.blockId },
+      tail: tail.map(({ height, blockId }) => ({ height, blockId })),
+    };
+  }
+
+  async putRange({ fromHeight, toHeight }: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
+    await writePart(this.#ranges, rangeName(fromHeight, { height: toHeight, blockId: lastBlockId }), rows);
+    await this.#removeTail(({ height }) => height <= toHeight);
+  }
+
+  async putTail(blocks: readonly SinkBlock[]): Promise<void> {
+    for (const block of blocks) await writePart(this.#tail, blockName(block), block.rows);
+  }
+
+  revertTail(toHeight: number): Promise<void> {
+    return this.#removeTail(({ height }) => height > toHeight);
+  }
+
+  end(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** From the top, so that a crash leaves no gap. */
+  async #removeTail(isToGo: (part: Part) => boolean): Promise<void> {
+    for (const part of [...(await partsIn(this.#tail))].reverse())
+      if (isToGo(part)) await removePart(this.#tail, part.name);
+  }
+
+  async #claim(identity: SinkIdentity): Promise<void> {
+    await mkdir(this.#folder, { recursive: true });
+    if (!existsSync(join(this.#folder, IDENTITY_FILE))) {
+      const others = (await readdir(this.#folder)).filter((name) => !name.startsWith('draft-'));
+      if (others.length > 0) throw notASink(this.#folder, `it holds other files, such as ${others[0] ?? ''}`);
+      const manifest: SinkManifest = { version: SCHEMA_VERSION, identity };
+      await writeWhole(this.#folder, IDENTITY_FILE, `${JSON.stringify(manifest, null, 2)}\n`);
+      return;
+    }
+    const made = await readManifest(this.#folder);
+    const fault = identityFault(made.identity, identity);
+    if (fault !== undefined) throw fault;
+  }
+}
+
+/**
+ * What a folder says of itself.
+ *
+ * @throws ProtocolError `SINK_MISSING` where no sink was made, `SINK_VERSION` for a schema of another version
+ */
+export async function readManifest(folder: string): Promise<SinkManifest> {
+  let manifest: SinkManifest;
+  try {
+    manifest = JSON.parse(await readFile(join(folder, IDENTITY_FILE), 'utf8')) as SinkManifest;
+  } catch (error) {
+    throw notASink(folder, messageOf(error), error);
+  }
+  if (manifest.version === SCHEMA_VERSION) return manifest;
+  throw new ProtocolError(
+    'SINK_VERSION',
+    { folder, version: manifest.version },
+    `the files in ${folder} have version ${manifest.version} of the tables, this program writes ${SCHEMA_VERSION}: name a new folder`,
+  );
+}
+
+/** @returns the height above which the parts do not follow one another; undefined when all do */
+function firstGap(parts: readonly Part[], below: number): number | undefined {
+  let next = below + 1;
+  for (const { fromHeight, height } of parts) {
+    if (fromHeight !== next) return next;
+    next = height + 1;
+  }
+  return undefined;
+}
+
+function notASink(folder: string, why: string, cause?: unknown): ProtocolError {
+  const message = `${folder} is no folder of a Parquet sink: ${why}`;
+  return new ProtocolError('SINK_MISSING', { folder }, message, { cause });
+}
+
+function damaged(folder: string, height: number): ProtocolError {
+  return new ProtocolError(
+    'SINK_DAMAGED',
+    { folder, height },
+    `the range that begins at height ${height} is missing in ${folder}: remove the folder and let the sink write it again`,
+  );
+}

@@ -1,0 +1,61 @@
+/** The tables of a Parquet sink as an embedded engine of ClickHouse reads them: views over the files of a folder. */
+
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ENGINE_TYPES } from '../engine-types.ts';
+import { QUESTION_VIEWS } from '../question-views.ts';
+import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
+import { partsIn, RANGES, TAIL } from './parquet-folder.ts';
+
+/**
+ * Statements that make the tables, in their order. What the sink writes meanwhile may or may not be in an answer, but a block is
+ * never there twice: those of the tail count above the ranges alone.
+ *
+ * @param folder of a Parquet sink
+ */
+export async function viewStatements(folder: string): Promise<readonly string[]> {
+  const finalHeight = (await partsIn(join(folder, RANGES))).at(-1)?.height ?? 0;
+  const tables = SINK_TABLE_NAMES.map((table) => {
+    const final = filesOf(folder, RANGES, table) ? [selectOf(folder, RANGES, table, `height <= ${finalHeight}`)] : [];
+    const tail = filesOf(folder, TAIL, table) ? [selectOf(folder, TAIL, table, `height > ${finalHeight}`)] : [];
+    const parts = final.length + tail.length === 0 ? [emptySelect(table)] : [...final, ...tail];
+    return `CREATE VIEW ${table} AS ${parts.join(' UNION ALL ')}`;
+  });
+  return [...tables, ...Object.entries(QUESTION_VIEWS).map(([name, select]) => `CREATE VIEW ${name} AS ${select('')}`)];
+}
+
+/** Whether any part has rows of a table: the engine refuses a pattern that fits no file. */
+function filesOf(folder: string, kind: string, table: SinkTable): boolean {
+  const parts = join(folder, kind);
+  return readdirSync(parts).some(
+    (name) => !name.startsWith('draft-') && existsSync(join(parts, name, `${table}.parquet`)),
+  );
+}
+
+function selectOf(folder: string, kind: string, table: SinkTable, condition: string): string {
+  const columns = columnsOf(table).map(([name, type]) =>
+    type === 'time' ? `toDateTime(${name}, 'UTC') AS ${name}` : name,
+  );
+  // Names of whole parts begin with a digit; those that are being written do not.
+  const pattern = `${escapedPattern(join(folder, kind))}/{0,1,2,3,4,5,6,7,8,9}*/${table}.parquet`;
+  const structure = columnsOf(table).map(
+    ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,
+  );
+  return `SELECT ${columns.join(', ')} FROM file(${text(pattern)}, Parquet, ${text(structure.join(', '))}) WHERE ${condition}`;
+}
+
+function emptySelect(table: SinkTable): string {
+  const columns = columnsOf(table).map(
+    ([name, type]) => `CAST(${type === 'text' ? "''" : '0'}, ${text(ENGINE_TYPES[type])}) AS ${name}`,
+  );
+  return `SELECT ${columns.join(', ')} WHERE 0`;
+}
+
+function text(value: string): string {
+  return `'${value.replace(/[\\']/g, (character) => `\\${character}`)}'`;
+}
+
+/** A path in which the engine sees no pattern; it has no way to escape these. */
+function escapedPattern(path: string): string {
+  return path.replace(/[*?{}[\]]/g, '?');
+}

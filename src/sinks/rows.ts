@@ -1,0 +1,95 @@
+/** Rows that follow from a block alone. */
+
+import { amountOf } from '../protocol/tx/amounts.ts';
+import { addressOf } from '../crypto/keys.ts';
+import type { Address, Block, Payload, PublicKey, Transaction } from '../protocol/types.ts';
+import type { Row } from './tables.ts';
+
+/** Where a row stands: height, position in its table within the block, Unix time of the block in seconds. */
+export interface RowPlace {
+  readonly height: number;
+  readonly position: number;
+  readonly time: number;
+}
+
+export function blockRow(block: Block, time: number, round: number): Row<'blocks'> {
+  return {
+    height: block.height,
+    id: BigInt(block.id),
+    time,
+    timestamp: block.timestamp,
+    version: block.version,
+    previous_id: BigInt(block.previousBlockId ?? 0),
+    round,
+    generator: addressOf(block.generatorPublicKey),
+    generator_key: block.generatorPublicKey,
+    transactions: block.transactions.length,
+    amount: block.totalAmount,
+    fee: block.totalFee,
+    reward: block.reward,
+    payload_bytes: block.payloadLength,
+    payload_hash: block.payloadHash,
+    max_height_prevoted: block.maxHeightPrevoted,
+    max_height_previously_forged: block.maxHeightPreviouslyForged,
+  };
+}
+
+export function transactionRow(transaction: Transaction, place: RowPlace): Row<'transactions'> {
+  const { id, type, payload, timestamp, senderId, senderPublicKey, fee } = transaction;
+  return {
+    ...place,
+    id: BigInt(id),
+    type,
+    kind: payload.kind,
+    timestamp,
+    sender: senderId,
+    sender_key: senderPublicKey,
+    recipient: recipientOf(payload),
+    amount: amountOf(payload),
+    fee,
+    data: payload.kind === 'transfer' ? (payload.data ?? '') : '',
+    username: payload.kind === 'delegate' ? payload.username : '',
+  };
+}
+
+/** @param addressOfDelegate the account of a delegate's key */
+export function voteRows(
+  { height, transactions }: Block,
+  time: number,
+  addressOfDelegate: (publicKey: PublicKey) => Address,
+): readonly Row<'votes'>[] {
+  const votes = transactions.flatMap(({ id, senderId, payload }) =>
+    payload.kind === 'vote' ? payload.votes.map((vote) => ({ id, senderId, vote })) : [],
+  );
+  return votes.map(({ id, senderId, vote }, position) => {
+    const key = vote.slice(1).toLowerCase();
+    const change = vote.startsWith('+') ? 1 : -1;
+    const common = { height, position, time, transaction_id: BigInt(id), voter: senderId };
+    return { ...common, delegate: addressOfDelegate(key), delegate_key: key, change };
+  });
+}
+
+/** @param secondKeyOf second public key of an account, empty for none */
+export function signatureRows(
+  block: Block,
+  time: number,
+  secondKeyOf: (address: Address) => PublicKey,
+): readonly Row<'signatures'>[] {
+  const of = (transactionId: string, kind: string, signerKey: string, signature: string) => ({
+    transaction_id: BigInt(transactionId),
+    kind,
+    signer_key: signerKey,
+    signature,
+  });
+  const rows = [of('0', 'block', block.generatorPublicKey, block.blockSignature)];
+  for (const { id, senderId, senderPublicKey, signature, signSignature, signatures } of block.transactions) {
+    rows.push(of(id, 'sender', senderPublicKey, signature));
+    if (signSignature !== undefined) rows.push(of(id, 'second', secondKeyOf(senderId), signSignature));
+    for (const member of signatures) rows.push(of(id, 'member', '', member));
+  }
+  return rows.map((row, position) => ({ height: block.height, position, time, ...row }));
+}
+
+function recipientOf(payload: Payload): string {
+  return payload.kind === 'transfer' || payload.kind === 'outTransfer' ? payload.recipientId : '';
+}

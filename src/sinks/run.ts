@@ -1,0 +1,218 @@
+/**
+ * Brings a sink up to a chain and keeps it there. Where the sink stands is read back from the sink alone, so this may be ended
+ * anywhere: what was under way is done again.
+ */
+
+import { ProtocolError } from '../primitives/errors.ts';
+import type { Block } from '../protocol/types.ts';
+import { RowMaker } from './row-maker.ts';
+import { rangeAfter, type BlockPlace, type Sink, type SinkBlock, type SinkIdentity, type SinkPlace } from './sink.ts';
+import type { ChainChange, ChainSource } from './source.ts';
+import { joinedRows, rowCount, type Rows } from './tables.ts';
+
+export interface SinkRun {
+  readonly source: ChainSource;
+  readonly sink: Sink;
+  /** Heights of a range. */
+  readonly rangeBlocks: number;
+  /** Ends the run between two steps. */
+  readonly signal: AbortSignal;
+  /** False ends the run when the sink holds the chain as it stands. */
+  readonly follows: boolean;
+  readonly onProgress?: (progress: SinkProgress) => void;
+}
+
+export interface SinkProgress {
+  /** `replay`: blocks that the sink has are applied again; `backfill`: ranges are written; `live`: the tail follows the chain. */
+  readonly phase: 'replay' | 'backfill' | 'live';
+  readonly height: number;
+  readonly finalHeight: number;
+  /** Rows written since the beginning of the run. */
+  readonly rows: number;
+}
+
+/** Blocks of the tail that are written at once while the chain is caught up with; an insert costs about as much as 100 blocks. */
+const TAIL_BLOCKS_AT_ONCE = 100;
+/** Blocks between two reports of a replay. */
+const REPLAY_REPORT_BLOCKS = 10_000;
+
+/**
+ * Runs until the signal, or until the sink has caught up.
+ *
+ * @throws ProtocolError `SINK_OF_OTHER_CHAIN`, `SINK_REVERTED_BELOW` when a block that counted as final was reverted,
+ *   `SINK_BLOCK_REFUSED` and what source and sink throw
+ */
+export async function runSink(run: SinkRun): Promise<void> {
+  const { source, sink } = run;
+  const { params } = source.rules;
+  const identity: SinkIdentity = {
+    network: source.networkName,
+    generation: params.generation,
+    genesisBlockId: params.genesisBlockId,
+    rangeBlocks: run.rangeBlocks,
+  };
+  const place = await sink.begin(identity);
+  const maker = new RowMaker(source.rules);
+  const writer = new SinkWriter(run, maker, place);
+  await writer.replay();
+  await writer.backfill();
+  await writer.follow();
+}
+
+class SinkWriter {
+  readonly #run: SinkRun;
+  readonly #maker: RowMaker;
+  /** Last height of the final part. */
+  #finalHeight: number;
+  readonly #finalBlockId: string | undefined;
+  /** Up to here no block can be reverted any more. */
+  #settledHeight = 0;
+  /** What the sink has above. */
+  #stored: readonly BlockPlace[];
+  /** Blocks above the final part as the chain has them; as many as a range and what is not final. */
+  #tail: SinkBlock[] = [];
+  #rows = 0;
+
+  constructor(run: SinkRun, maker: RowMaker, { final, tail }: SinkPlace) {
+    this.#run = run;
+    this.#maker = maker;
+    this.#finalHeight = final?.height ?? 0;
+    this.#finalBlockId = final?.blockId;
+    this.#stored = tail;
+  }
+
+  /** Applies the blocks again that the final part has. */
+  async replay(): Promise<void> {
+    const { source, signal } = this.#run;
+    if (this.#finalHeight === 0) return;
+    for await (const block of source.blocks(1, this.#finalHeight)) {
+      if (signal.aborted) return;
+      this.#maker.apply(block);
+      if (block.height % REPLAY_REPORT_BLOCKS === 0) this.#report('replay', block.height);
+    }
+    this.#settleBlocks(this.#finalHeight);
+    const tip = this.#maker.tip();
+    if (tip?.height === this.#finalHeight && tip.id === this.#finalBlockId) return;
+    throw new ProtocolError(
+      'SINK_OF_OTHER_CHAIN',
+      { height: this.#finalHeight, blockId: this.#finalBlockId },
+      `the sink ends with block ${this.#finalBlockId ?? '0'} at height ${this.#finalHeight}, the chain ` +
+        (tip === undefined || tip.height < this.#finalHeight
+          ? `is at height ${tip?.height ?? 0}`
+          : `has ${tip.id} there`) +
+        ': name another sink, or wait until the chain has come that far',
+    );
+  }
+
+  /** Writes whole ranges of blocks that are final already. */
+  async backfill(): Promise<void> {
+    const { source, sink, rangeBlocks, signal } = this.#run;
+    for (;;) {
+      const span = rangeAfter(this.#finalHeight, rangeBlocks);
+      if (signal.aborted || (await source.finalHeight()) < span.toHeight) return;
+      const parts: Rows[] = [];
+      for await (const block of source.blocks(span.fromHeight, span.toHeight)) parts.push(this.#maker.rowsOf(block));
+      const lastBlockId = this.#maker.tip()?.id ?? '0';
+      await sink.putRange(span, lastBlockId, this.#counted(joinedRows(parts)));
+      this.#finalHeight = span.toHeight;
+      this.#stored = this.#stored.filter(({ height }) => height > span.toHeight);
+      this.#settleBlocks(span.toHeight);
+      this.#report('backfill', span.toHeight);
+    }
+  }
+
+  /** Follows the chain with the tail, and writes a range when its last block is final. */
+  async follow(): Promise<void> {
+    const { source, signal, follows } = this.#run;
+    if (signal.aborted) return;
+    let isCatchingUp = true;
+    for await (const change of source.changes(this.#finalHeight + 1, signal)) {
+      await this.#take(change, isCatchingUp);
+      if (change.kind === 'caughtUp') {
+        isCatchingUp = false;
+        if (!follows) return;
+      }
+      if (signal.aborted) return;
+    }
+  }
+
+  async #take(change: ChainChange, isCatchingUp: boolean): Promise<void> {
+    switch (change.kind) {
+      case 'applied':
+        this.#append(change.block);
+        if (!isCatchingUp || this.#tail.length - this.#stored.length >= TAIL_BLOCKS_AT_ONCE) await this.#write();
+        return;
+      case 'reverted':
+        this.#revert(change.height);
+        if (!isCatchingUp) await this.#write();
+        return;
+      case 'final':
+        return this.#settle(change.height);
+      case 'caughtUp':
+        await this.#write();
+    }
+  }
+
+  #append(block: Block): void {
+    const rows = this.#maker.rowsOf(block);
+    this.#tail.push({ height: block.height, blockId: block.id, rows });
+  }
+
+  #revert(height: number): void {
+    if (height <= this.#settledHeight || height !== this.#tail.at(-1)?.height) {
+      throw new ProtocolError(
+        'SINK_REVERTED_BELOW',
+        { height, settledHeight: this.#settledHeight },
+        `block ${height} was reverted, which counted as final: make the sink anew with a larger --depth`,
+      );
+    }
+    this.#maker.revert();
+    this.#tail.pop();
+  }
+
+  /** Brings the tail of the sink to what the chain has. */
+  async #write(): Promise<void> {
+    const { sink } = this.#run;
+    const different = this.#stored.findIndex(({ blockId }, index) => this.#tail[index]?.blockId !== blockId);
+    if (different >= 0) {
+      await sink.revertTail(this.#finalHeight + different);
+      this.#stored = this.#stored.slice(0, different);
+    }
+    const blocks = this.#tail.slice(this.#stored.length);
+    if (blocks.length > 0) {
+      await sink.putTail(blocks);
+      for (const { rows } of blocks) this.#counted(rows);
+      this.#stored = [...this.#stored, ...blocks.map(({ height, blockId }) => ({ height, blockId }))];
+    }
+    this.#report('live', this.#finalHeight + this.#tail.length);
+  }
+
+  async #settle(height: number): Promise<void> {
+    const { sink, rangeBlocks } = this.#run;
+    this.#settleBlocks(Math.min(height, this.#finalHeight + this.#tail.length));
+    for (;;) {
+      const span = rangeAfter(this.#finalHeight, rangeBlocks);
+      const last = this.#tail[rangeBlocks - 1];
+      if (height < span.toHeight || last === undefined) return;
+      const rows = joinedRows(this.#tail.slice(0, rangeBlocks).map((block) => block.rows));
+      await sink.putRange(span, last.blockId, this.#counted(rows));
+      this.#finalHeight = span.toHeight;
+      this.#tail = this.#tail.slice(rangeBlocks);
+      this.#stored = this.#stored.filter((block) => block.height > span.toHeight);
+    }
+  }
+
+  #settleBlocks(height: number): void {
+    this.#settledHeight = Math.max(height, this.#settledHeight);
+    this.#maker.settle(this.#settledHeight);
+  }
+
+  #counted(rows: Rows): Rows {
+    this.#rows += rowCount(rows);
+    return rows;
+  }
+
+  #report(phase: SinkProgress['phase'], height: number): void {
+    this.#run.onProgress?.({ phase, height, finalHeight: this.#finalHeight, rows: this.#rows });
+  }
+}

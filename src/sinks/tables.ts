@@ -1,0 +1,148 @@
+/**
+ * The tables that every sink holds, column by column. A sink maps the types to its own; a new column is a new version of the
+ * schema (`SCHEMA_VERSION`).
+ */
+
+/** `u64` and `i64` are bigint in a row, `time` is Unix time in whole seconds, `text` is any text, the others are numbers. */
+export type ColumnType = 'u8' | 'i8' | 'u32' | 'i32' | 'u64' | 'i64' | 'time' | 'text';
+
+/** Version of the tables. A sink of an older version migrates or refuses. */
+export const SCHEMA_VERSION = 1;
+
+/** Amounts are beddows. Ids are the unsigned integers that the network writes as decimal text. */
+export const SINK_TABLES = {
+  blocks: {
+    height: 'u32',
+    id: 'u64',
+    time: 'time',
+    /** Seconds since the epoch of the network. */
+    timestamp: 'u32',
+    version: 'u8',
+    /** 0 for the genesis block. */
+    previous_id: 'u64',
+    round: 'u32',
+    generator: 'text',
+    generator_key: 'text',
+    transactions: 'u32',
+    amount: 'i64',
+    fee: 'i64',
+    reward: 'i64',
+    payload_bytes: 'u32',
+    payload_hash: 'text',
+    max_height_prevoted: 'u32',
+    max_height_previously_forged: 'u32',
+  },
+  transactions: {
+    height: 'u32',
+    /** Position in the block, from 0. */
+    position: 'u32',
+    /** Time of the block. */
+    time: 'time',
+    id: 'u64',
+    type: 'u8',
+    kind: 'text',
+    /** Seconds since the epoch of the network, as the sender wrote it. */
+    timestamp: 'i32',
+    sender: 'text',
+    sender_key: 'text',
+    /** Empty for none. */
+    recipient: 'text',
+    amount: 'i64',
+    fee: 'i64',
+    /** Data field of a transfer. */
+    data: 'text',
+    /** Username of a registration of a delegate. */
+    username: 'text',
+  },
+  balance_changes: {
+    height: 'u32',
+    /** Position among the changes of the block, from 0. */
+    position: 'u32',
+    time: 'time',
+    address: 'text',
+    amount: 'i64',
+    /** `transfer`, `fee`, `reward` or `genesis`. */
+    cause: 'text',
+    /** 0 for the payout of a round. */
+    transaction_id: 'u64',
+  },
+  votes: {
+    height: 'u32',
+    /** Position among the votes of the block, from 0. */
+    position: 'u32',
+    time: 'time',
+    transaction_id: 'u64',
+    voter: 'text',
+    delegate: 'text',
+    delegate_key: 'text',
+    /** 1 for a vote, -1 for a vote that is withdrawn. */
+    change: 'i8',
+  },
+  rounds: {
+    /** Height of the last block of the round. */
+    height: 'u32',
+    /** Position among the delegates of the round, from 0. */
+    position: 'u32',
+    time: 'time',
+    round: 'u32',
+    delegate: 'text',
+    delegate_key: 'text',
+    /** Blocks in the round. */
+    forged: 'u32',
+    /** 1 for a delegate that was to forge in the round and did not. */
+    missed: 'u32',
+    rewards: 'i64',
+    fees: 'i64',
+  },
+  signatures: {
+    height: 'u32',
+    /** Position among the signatures of the block, from 0. */
+    position: 'u32',
+    time: 'time',
+    /** 0 for the signature of the block itself. */
+    transaction_id: 'u64',
+    /** `block`, `sender`, `second` or `member`. */
+    kind: 'text',
+    /** Public key that signed; empty for members of a group, whose signatures do not say whose they are. */
+    signer_key: 'text',
+    signature: 'text',
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, ColumnType>>>>;
+
+export type SinkTable = keyof typeof SINK_TABLES;
+
+export const SINK_TABLE_NAMES = Object.keys(SINK_TABLES) as readonly SinkTable[];
+
+type ValueOf<T extends ColumnType> = T extends 'u64' | 'i64' ? bigint : T extends 'text' ? string : number;
+
+/** A row of a table, by the names of its columns. */
+export type Row<T extends SinkTable> = {
+  readonly [C in keyof (typeof SINK_TABLES)[T]]: (typeof SINK_TABLES)[T][C] extends infer K extends ColumnType
+    ? ValueOf<K>
+    : never;
+};
+
+/** Rows of all tables, of one block or of many. */
+export type Rows = { readonly [T in SinkTable]: readonly Row<T>[] };
+
+/** Columns of a table in their order. */
+export function columnsOf(table: SinkTable): readonly (readonly [name: string, type: ColumnType])[] {
+  return Object.entries(SINK_TABLES[table]);
+}
+
+/** Value of a column; the names come from `columnsOf`. */
+export function valueIn(row: object, column: string): bigint | number | string {
+  return (row as Readonly<Record<string, bigint | number | string>>)[column] as bigint | number | string;
+}
+
+/** Rows of blocks that follow one another, in one list for each table. */
+export function joinedRows(parts: readonly Rows[]): Rows {
+  return Object.fromEntries(
+    SINK_TABLE_NAMES.map((table) => [table, parts.flatMap((rows): readonly object[] => rows[table])]),
+  ) as unknown as Rows;
+}
+
+/** Rows of all tables together. */
+export function rowCount(rows: Rows): number {
+  return SINK_TABLE_NAMES.reduce((sum, table) => sum + rows[table].length, 0);
+}

@@ -1,0 +1,82 @@
+/** Engines that answer the questions of the guide, each over a sink that a test has filled. */
+
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { embeddedEngine } from '../../src/cli/sink/embedded-engine.ts';
+import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
+import { openServer } from '../../src/sinks/clickhouse/server.ts';
+import { ParquetSink } from '../../src/sinks/parquet/parquet-sink.ts';
+import { viewStatements } from '../../src/sinks/parquet/views.ts';
+import type { Sink } from '../../src/sinks/sink.ts';
+
+export interface Engine {
+  readonly name: string;
+  /** A sink over the same place each time. */
+  open(): Sink;
+  /** Opens what was filled for questions. */
+  ask(): Promise<Answers>;
+  /** Removes what was filled. */
+  remove(): Promise<void>;
+}
+
+export interface Answers {
+  /** Rows as JSON of ClickHouse, integers of 64 bits as text. */
+  rows(sql: string): Promise<readonly object[]>;
+  close(): Promise<void>;
+}
+
+/** Where the package chdb is: beside this program, or in the folder that a variable names; undefined where it is not. */
+export function chdbFolder(): string | undefined {
+  for (const folder of [process.cwd(), process.env['BLOOMERY_TEST_CHDB']]) {
+    if (folder === undefined) continue;
+    try {
+      createRequire(join(folder, 'package.json')).resolve('chdb');
+      return folder;
+    } catch {
+      // Not there.
+    }
+  }
+  return undefined;
+}
+
+/** @param folder for the files, made by the sink */
+export function parquetEngine(folder: string, chdb: string): Engine {
+  return {
+    name: 'parquet',
+    open: () => new ParquetSink(folder),
+    async ask() {
+      const engine = embeddedEngine(chdb);
+      engine.run('SET output_format_json_quote_64bit_integers = 1', 'CSV');
+      for (const statement of await viewStatements(folder)) engine.run(statement, 'CSV');
+      return {
+        rows: (sql) => Promise.resolve((JSON.parse(engine.run(sql, 'JSON')) as { data: object[] }).data),
+        close: () => Promise.resolve(engine.close()),
+      };
+    },
+    remove: () => Promise.resolve(),
+  };
+}
+
+export function clickHouseEngine(url: string, database: string): Engine {
+  return {
+    name: 'clickhouse',
+    open: () => new ClickHouseSink(openServer(url, database)),
+    ask: () => {
+      const server = openServer(url, database);
+      // Questions of the guide name no database.
+      const tables = /\b(FROM|IN) (blocks|transactions|balance_changes|votes|rounds|signatures|balances|flows)\b/g;
+      const views = /\b(FROM) ((?:volume|active_addresses|delegate_productivity)_per_day)\b/g;
+      const within = (sql: string): string =>
+        sql.replace(tables, `$1 ${database}.$2`).replace(views, `$1 ${database}.$2`);
+      return Promise.resolve({
+        rows: (sql) => server.rows<object>(within(sql)),
+        close: () => server.close(),
+      });
+    },
+    async remove() {
+      const server = openServer(url, database);
+      await server.run(`DROP DATABASE IF EXISTS ${database}`);
+      await server.close();
+    },
+  };
+}

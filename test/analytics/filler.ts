@@ -1,0 +1,24 @@
+/** The process of a sink that is killed: fills it as it is told. */
+
+import { openStoreSource } from '../../src/node/sink-source.ts';
+import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
+import { openServer } from '../../src/sinks/clickhouse/server.ts';
+import { ParquetSink } from '../../src/sinks/parquet/parquet-sink.ts';
+import { runSink } from '../../src/sinks/run.ts';
+import type { FillerTask } from './kills.ts';
+
+process.once('message', (task) => {
+  void fill(task as FillerTask).then(() => process.disconnect());
+});
+
+async function fill({ place, rangeBlocks, target, killAfterMs }: FillerTask): Promise<void> {
+  if (killAfterMs !== undefined) setTimeout(() => process.kill(process.pid, 'SIGKILL'), killAfterMs).unref();
+  const source = openStoreSource(place, { depth: 20, pollMs: 10 });
+  const sink =
+    target.kind === 'parquet'
+      ? new ParquetSink(target.folder)
+      : new ClickHouseSink(openServer(target.url, target.database));
+  await runSink({ source, sink, rangeBlocks, signal: new AbortController().signal, follows: false });
+  await sink.end();
+  await source.close();
+}

@@ -1,0 +1,77 @@
+/** A sink whose process is killed again and again. */
+
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ChainPlace } from '../../src/node/chain-tool.ts';
+import { clickHouseEngine, parquetEngine, type Engine } from './engines.ts';
+
+export interface KillsOptions {
+  readonly engine: Engine;
+  readonly place: ChainPlace;
+  readonly kills: number;
+  readonly rangeBlocks: number;
+  /** For files. */
+  readonly folder: string;
+}
+
+/** What the process of a sink is told. */
+export interface FillerTask {
+  readonly place: ChainPlace;
+  readonly rangeBlocks: number;
+  readonly target: FillerTarget;
+  /** Ends itself as by SIGKILL after so many milliseconds; undefined to go on to the end. */
+  readonly killAfterMs: number | undefined;
+}
+
+export type FillerTarget =
+  | { readonly kind: 'parquet'; readonly folder: string }
+  | { readonly kind: 'clickhouse'; readonly url: string; readonly database: string };
+
+const FILLER = fileURLToPath(new URL('./filler.js', import.meta.url));
+/** A run to the end takes a second or two; kills are spread over it. */
+const KILL_SPAN_MS = 1500;
+
+/** Kills the process `kills` times at moments spread over its work, begins anew when it came to the end, then lets it end. */
+export async function killSink(options: KillsOptions): Promise<{ readonly engine: Engine; readonly count: number }> {
+  const { place, rangeBlocks, kills } = options;
+  const { engine, target, clear } = targetOf(options);
+  let count = 0;
+  for (let run = 0; run < kills; run += 1) {
+    const killAfterMs = Math.round((KILL_SPAN_MS * (((run * 7) % kills) + 1)) / kills);
+    const ended = await fill({ place, rangeBlocks, target, killAfterMs });
+    if (ended === 'killed') count += 1;
+    // What is whole gives nothing to kill: it is begun anew.
+    else await clear();
+  }
+  await fill({ place, rangeBlocks, target, killAfterMs: undefined });
+  return { engine, count };
+}
+
+function targetOf({ engine, folder }: KillsOptions): {
+  readonly engine: Engine;
+  readonly target: FillerTarget;
+  clear(): Promise<void>;
+} {
+  if (engine.name === 'parquet') {
+    const files = join(folder, 'killed');
+    const clear = (): Promise<void> => rm(files, { recursive: true, force: true });
+    const remade = { ...parquetEngine(files, process.env['BLOOMERY_TEST_CHDB'] ?? process.cwd()), remove: clear };
+    return { engine: remade, target: { kind: 'parquet', folder: files }, clear };
+  }
+  const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'] ?? '';
+  const database = `bloomery_killed_${process.pid}`;
+  const remade = clickHouseEngine(url, database);
+  return { engine: remade, target: { kind: 'clickhouse', url, database }, clear: () => remade.remove() };
+}
+
+async function fill(task: FillerTask): Promise<'ended' | 'killed'> {
+  const child = fork(FILLER, { serialization: 'advanced' });
+  child.send(task);
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  if (signal === 'SIGKILL') return 'killed';
+  if (code === 0) return 'ended';
+  throw new Error(`the process of the sink ended with ${code ?? signal ?? 'nothing'}`);
+}

@@ -1,0 +1,146 @@
+/**
+ * `npm run analytics`: the sinks with the engines that are on this machine. Every question of docs/guides/analytics.md is asked, of
+ * chains of both generations, and engines must agree. Installs nothing; what is missing is named, and how to get it.
+ *
+ * `--golden DIR` writes the chains that `npm run golden` replays, too, and compares every account with what the reference recorded.
+ * `--kills N` kills the command of each sink N times in the midst of its work, and then compares what it wrote with what the node has.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openStoreSource } from '../../src/node/sink-source.ts';
+import { runSink } from '../../src/sinks/run.ts';
+import { placeIn, storeChain } from '../support/chain-folder.ts';
+import { fullChain } from '../sinks/full-chain.ts';
+import { listSource } from '../sinks/list-source.ts';
+import { goldenChain, goldenDifferences } from './golden.ts';
+import { chdbFolder, clickHouseEngine, parquetEngine, type Engine } from './engines.ts';
+import { questionsOfGuide } from './questions.ts';
+import { sameTables } from './same-tables.ts';
+import { killSink } from './kills.ts';
+
+const RANGE_BLOCKS = 20;
+const HEIGHT = 103;
+/** Blocks of the golden chains that are left in the tail. */
+const ROUND_BLOCKS = 101;
+
+const { values: flags } = parseArgs({
+  options: { kills: { type: 'string', default: '0' }, golden: { type: 'string' } },
+});
+const folder = mkdtempSync(join(tmpdir(), 'bloomery-analytics-'));
+const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
+const chdb = chdbFolder();
+let faults = 0;
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function fault(line: string): void {
+  faults += 1;
+  say(`FAULT ${line}`);
+}
+
+if (chdb === undefined)
+  say(
+    'skipped: parquet with chdb; install it with `npm install --no-save chdb`, or name its folder in BLOOMERY_TEST_CHDB',
+  );
+if (url === undefined)
+  say(
+    'skipped: clickhouse; start a server and name it in BLOOMERY_TEST_CLICKHOUSE_URL, for example http://127.0.0.1:8123',
+  );
+
+try {
+  for (const generation of [2, 3] as const) {
+    await tryGeneration(generation);
+    if (flags.golden !== undefined) await tryGolden(generation, flags.golden);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+say(faults === 0 ? 'all agreed' : `${faults} faults`);
+process.exitCode = faults === 0 ? 0 : 1;
+
+function enginesOf(name: string): readonly Engine[] {
+  return [
+    ...(chdb === undefined ? [] : [parquetEngine(join(folder, `${name}-files`), chdb)]),
+    ...(url === undefined ? [] : [clickHouseEngine(url, `bloomery_analytics_${process.pid}_${name}`)]),
+  ];
+}
+
+async function tryGolden(generation: 2 | 3, goldenFolder: string): Promise<void> {
+  const chain = goldenChain(generation, join(goldenFolder, `gen${generation}`));
+  const differences = goldenDifferences(chain);
+  for (const difference of differences) fault(`golden, generation ${generation}: ${difference}`);
+  say(
+    `golden, generation ${generation}: ${chain.accounts.length} accounts of the reference, ${differences.length} differ`,
+  );
+  for (const engine of enginesOf(`golden${generation}`)) {
+    try {
+      const { rules, blocks } = chain;
+      const source = listSource(rules, { blocks, finalHeight: blocks.length - ROUND_BLOCKS });
+      const sink = engine.open();
+      await runSink({ source, sink, rangeBlocks: 100, signal: new AbortController().signal, follows: false });
+      await sink.end();
+      const name = `golden, generation ${generation}, ${engine.name}`;
+      const found = await sameTables(engine, rules, blocks);
+      for (const difference of found) fault(`${name}: ${difference}`);
+      say(`${name}: ${blocks.length} blocks, ${found.length} tables differ`);
+    } finally {
+      await engine.remove();
+    }
+  }
+}
+
+async function tryGeneration(generation: 2 | 3): Promise<void> {
+  const { network, blocks, maker } = fullChain(generation, HEIGHT);
+  const place = placeIn(join(folder, `gen${generation}`), network);
+  await storeChain(place, blocks);
+  const engines = enginesOf(`made${generation}`);
+  const answers = new Map<string, string>();
+  for (const engine of engines) {
+    try {
+      const source = openStoreSource(place, { depth: 20, pollMs: 10 });
+      const sink = engine.open();
+      const { signal } = new AbortController();
+      await runSink({ source, sink, rangeBlocks: RANGE_BLOCKS, signal, follows: false });
+      await sink.end();
+      await source.close();
+      const name = `generation ${generation}, ${engine.name}`;
+      await askAll(engine, name, answers);
+      for (const difference of await sameTables(engine, maker.rules, blocks)) fault(`${name}: ${difference}`);
+      const kills = Number(flags.kills);
+      if (kills === 0) continue;
+      await engine.remove();
+      const killed = await killSink({ engine, place, kills, rangeBlocks: RANGE_BLOCKS, folder });
+      for (const difference of await sameTables(killed.engine, maker.rules, blocks))
+        fault(`${name}, killed: ${difference}`);
+      say(`${name}: killed ${killed.count} times, all rows there once`);
+      await killed.engine.remove();
+    } finally {
+      await engine.remove();
+    }
+  }
+}
+
+async function askAll(engine: Engine, name: string, answers: Map<string, string>): Promise<void> {
+  const questions = questionsOfGuide();
+  const asked = await engine.ask();
+  for (const { title, sql } of questions) {
+    const startMs = performance.now();
+    try {
+      const rows = await asked.rows(sql);
+      const text = JSON.stringify(rows);
+      const known = answers.get(title);
+      if (known !== undefined && known !== text) fault(`${name}: ${title}: ${text} instead of ${known}`);
+      answers.set(title, text);
+      say(`${name}: ${title} ${rows.length} rows, ${Math.round(performance.now() - startMs)} ms`);
+      if (rows.length === 0) fault(`${name}: ${title}: no rows`);
+    } catch (error) {
+      fault(`${name}: ${title}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  await asked.close();
+}

@@ -1,0 +1,37 @@
+/** Whether the tables of an engine hold exactly the rows of a chain. */
+
+import type { Rules } from '../../src/protocol/rules.ts';
+import type { Block } from '../../src/protocol/types.ts';
+import { RowMaker } from '../../src/sinks/row-maker.ts';
+import { columnsOf, joinedRows, SINK_TABLE_NAMES, type Rows, type SinkTable, valueIn } from '../../src/sinks/tables.ts';
+import type { Engine } from './engines.ts';
+
+/** Rows named of each kind. */
+const ROWS_NAMED = 3;
+
+/** @returns a sentence for each table that differs */
+export async function sameTables(engine: Engine, rules: Rules, blocks: readonly Block[]): Promise<readonly string[]> {
+  const maker = new RowMaker(rules);
+  const expected: Rows = joinedRows(blocks.map((block) => maker.rowsOf(block)));
+  const asked = await engine.ask();
+  const differences: string[] = [];
+  for (const table of SINK_TABLE_NAMES) {
+    const columns = columnsOf(table).map(([name, type]) => (type === 'time' ? `toUInt32(${name}) AS ${name}` : name));
+    const rows = await asked.rows(`SELECT ${columns.join(', ')} FROM ${table}`);
+    const [found, wanted] = [rows, expected[table]].map((list) => list.map((row) => lineOf(table, row)).sort());
+    if (found === undefined || wanted === undefined || found.join('\n') === wanted.join('\n')) continue;
+    const surplus = found.filter((line) => !wanted.includes(line)).slice(0, ROWS_NAMED);
+    const missing = wanted.filter((line) => !found.includes(line)).slice(0, ROWS_NAMED);
+    differences.push(
+      `${table} has ${found.length} rows instead of ${wanted.length}; too much: ${surplus.join(' / ')}; missing: ${missing.join(' / ')}`,
+    );
+  }
+  await asked.close();
+  return differences;
+}
+
+function lineOf(table: SinkTable, row: object): string {
+  return columnsOf(table)
+    .map(([name]) => String(valueIn(row, name)))
+    .join('|');
+}

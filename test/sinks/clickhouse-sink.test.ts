@@ -1,0 +1,69 @@
+/** Run where a server is given: `npm run analytics`. */
+
+import test from 'ava';
+import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
+import { openServer } from '../../src/sinks/clickhouse/server.ts';
+import { codeOf } from '../../src/primitives/errors.ts';
+import { columnsOf, joinedRows, SINK_TABLE_NAMES, type Rows } from '../../src/sinks/tables.ts';
+import { IDENTITY, sinkContract } from './contract.ts';
+
+const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
+
+async function rowsIn(database: string): Promise<Rows> {
+  const server = openServer(url ?? '', database);
+  const tables = SINK_TABLE_NAMES.map(async (table) => {
+    const columns = columnsOf(table);
+    const selected = columns.map(([name, type]) => (type === 'time' ? `toUInt32(${name}) AS ${name}` : name));
+    const rows = await server.rows<Record<string, string | number>>(
+      `SELECT ${selected.join(', ')} FROM ${database}.${table}`,
+    );
+    const asWritten = (row: Record<string, string | number>) =>
+      Object.fromEntries(
+        columns.map(([name, type]) => [name, type === 'u64' || type === 'i64' ? BigInt(row[name] ?? 0) : row[name]]),
+      );
+    return [table, rows.map(asWritten)] as const;
+  });
+  const rows = Object.fromEntries(await Promise.all(tables)) as unknown as Rows;
+  await server.close();
+  return joinedRows([rows]);
+}
+
+let databases = 0;
+
+if (url === undefined) {
+  test('without BLOOMERY_TEST_CLICKHOUSE_URL no server is tried: what is asked of the name of a database', (t) => {
+    t.is(codeOf(t.throws(() => openServer('http://127.0.0.1:1', "a'b"))), 'USAGE');
+  });
+} else {
+  sinkContract(test.serial, 'clickhouse', () => {
+    databases += 1;
+    const database = `bloomery_test_${process.pid}_${databases}`;
+    return {
+      open: () => new ClickHouseSink(openServer(url, database)),
+      rows: () => rowsIn(database),
+      close: async () => {
+        const server = openServer(url, database);
+        await server.run(`DROP DATABASE IF EXISTS ${database}`);
+        await server.close();
+      },
+    };
+  });
+
+  test.serial('rows of a range whose marker was never written go when the sink is opened again', async (t) => {
+    const database = `bloomery_test_${process.pid}_crash`;
+    const server = openServer(url, database);
+    t.teardown(async () => {
+      await server.run(`DROP DATABASE IF EXISTS ${database}`);
+      await server.close();
+    });
+    const sink = new ClickHouseSink(openServer(url, database));
+    await sink.begin(IDENTITY);
+    await sink.end();
+    await server.insert('votes_final', ['height', 'position', 'voter'], ['3\t0\tsome\\tbody\n', '4\t0\tL\n']);
+    t.deepEqual(await server.rows(`SELECT count() AS count FROM ${database}.votes`), [{ count: '0' }]);
+    const again = new ClickHouseSink(openServer(url, database));
+    t.deepEqual(await again.begin(IDENTITY), { final: undefined, tail: [] });
+    t.deepEqual(await server.rows(`SELECT count() AS count FROM ${database}.votes_final`), [{ count: '0' }]);
+    await again.end();
+  });
+}

@@ -1,0 +1,169 @@
+/** What every sink must do: the suite that each of them passes. */
+
+import type { ExecutionContext } from 'ava';
+import { codeOf } from '../../src/primitives/errors.ts';
+import { RowMaker } from '../../src/sinks/row-maker.ts';
+import { rangeAfter, type Sink, type SinkBlock, type SinkIdentity, type SinkPlace } from '../../src/sinks/sink.ts';
+import { joinedRows, SINK_TABLE_NAMES, type Rows } from '../../src/sinks/tables.ts';
+import type { Block } from '../../src/protocol/types.ts';
+import { fullChain, type FullChain } from './full-chain.ts';
+
+/** One place where a kind of sink keeps what it holds. */
+export interface SinkSite {
+  /** A sink over it, as a new process would make it. */
+  open(): Sink;
+  /** All rows, as a reader sees them. */
+  rows(): Promise<Rows>;
+  close(): Promise<void>;
+}
+
+const RANGE = 10;
+
+const chain = fullChain(3, 34);
+const branch = fullChain(3, 36, 1, 31);
+const blocks = sinkBlocks(chain);
+const otherBlocks = sinkBlocks(branch);
+
+export const IDENTITY: SinkIdentity = {
+  network: 'made',
+  generation: 3,
+  genesisBlockId: chain.network.params.genesisBlockId,
+  rangeBlocks: RANGE,
+};
+
+function sinkBlocks({ maker, blocks: all }: FullChain): readonly SinkBlock[] {
+  const rows = new RowMaker(maker.rules);
+  return all.map((block: Block) => ({ height: block.height, blockId: block.id, rows: rows.rowsOf(block) }));
+}
+
+/** Rows in an order of their own, so that two lists can be compared. */
+export function sorted(rows: Rows): unknown {
+  const textOf = (row: object): string =>
+    JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value));
+  return Object.fromEntries(SINK_TABLE_NAMES.map((table) => [table, rows[table].map(textOf).sort()]));
+}
+
+function rowsTo(height: number, of = blocks): unknown {
+  return sorted(joinedRows(of.slice(0, height).map(({ rows }) => rows)));
+}
+
+function placeAt(finalHeight: number, tailHeight: number, of = blocks): SinkPlace {
+  const places = of.map(({ height, blockId }) => ({ height, blockId }));
+  return { final: places[finalHeight - 1], tail: places.slice(finalHeight, tailHeight) };
+}
+
+async function putRange(sink: Sink, number: number): Promise<void> {
+  const span = rangeAfter((number - 1) * RANGE, RANGE);
+  const part = blocks.slice(span.fromHeight - 1, span.toHeight);
+  await sink.putRange(span, part.at(-1)?.blockId ?? '', joinedRows(part.map(({ rows }) => rows)));
+}
+
+type Tester = (title: string, work: (t: ExecutionContext) => Promise<void>) => void;
+
+/** @param open makes an empty place */
+export function sinkContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
+  const using = (title: string, work: (t: ExecutionContext, site: SinkSite) => Promise<void>): void =>
+    test(`${name}: ${title}`, async (t) => {
+      const site = await open();
+      try {
+        await work(t, site);
+      } finally {
+        await site.close();
+      }
+    });
+
+  using('a new sink is empty, and tells where it stands when it is opened again', async (t, site) => {
+    const sink = site.open();
+    t.deepEqual(await sink.begin(IDENTITY), { final: undefined, tail: [] });
+    t.deepEqual(sorted(await site.rows()), rowsTo(0));
+    await putRange(sink, 1);
+    await putRange(sink, 2);
+    await sink.putTail(blocks.slice(20, 25));
+    await sink.putTail(blocks.slice(25, 34));
+    await sink.end();
+    const again = site.open();
+    t.deepEqual(await again.begin(IDENTITY), placeAt(20, 34));
+    t.deepEqual(sorted(await site.rows()), rowsTo(34));
+    await again.end();
+  });
+
+  using('a range that is stored again, as after a crash, changes nothing', async (t, site) => {
+    const sink = site.open();
+    await sink.begin(IDENTITY);
+    await putRange(sink, 1);
+    await putRange(sink, 1);
+    await sink.end();
+    const again = site.open();
+    await again.begin(IDENTITY);
+    await putRange(again, 1);
+    t.deepEqual(sorted(await site.rows()), rowsTo(10));
+    await putRange(again, 2);
+    t.deepEqual(sorted(await site.rows()), rowsTo(20));
+    await again.end();
+  });
+
+  using('a range takes the place of the blocks of the tail that are in it', async (t, site) => {
+    const sink = site.open();
+    await sink.begin(IDENTITY);
+    await sink.putTail(blocks.slice(0, 13));
+    t.deepEqual(sorted(await site.rows()), rowsTo(13));
+    await putRange(sink, 1);
+    t.deepEqual(sorted(await site.rows()), rowsTo(13));
+    await sink.end();
+    t.deepEqual(await site.open().begin(IDENTITY), placeAt(10, 13));
+  });
+
+  using('blocks of the tail that are stored again change nothing', async (t, site) => {
+    const sink = site.open();
+    await sink.begin(IDENTITY);
+    await putRange(sink, 1);
+    await sink.putTail(blocks.slice(10, 15));
+    await sink.putTail(blocks.slice(10, 17));
+    t.deepEqual(sorted(await site.rows()), rowsTo(17));
+    await sink.end();
+    t.deepEqual(await site.open().begin(IDENTITY), placeAt(10, 17));
+  });
+
+  using('reverted blocks go, and others of their heights come', async (t, site) => {
+    const sink = site.open();
+    await sink.begin(IDENTITY);
+    await putRange(sink, 1);
+    await putRange(sink, 2);
+    await putRange(sink, 3);
+    await sink.putTail(blocks.slice(30, 34));
+    await sink.revertTail(30);
+    t.deepEqual(sorted(await site.rows()), rowsTo(30));
+    await sink.putTail(otherBlocks.slice(30, 36));
+    t.deepEqual(sorted(await site.rows()), rowsTo(36, otherBlocks));
+    await sink.revertTail(33);
+    await sink.end();
+    t.deepEqual(sorted(await site.rows()), rowsTo(33, otherBlocks));
+    t.deepEqual(await site.open().begin(IDENTITY), placeAt(30, 33, otherBlocks));
+  });
+
+  using('a branch that comes back after another is there once', async (t, site) => {
+    const sink = site.open();
+    await sink.begin(IDENTITY);
+    await putRange(sink, 1);
+    await putRange(sink, 2);
+    await putRange(sink, 3);
+    for (const part of [blocks, otherBlocks, blocks, otherBlocks]) {
+      await sink.revertTail(30);
+      await sink.putTail(part.slice(30, 34));
+      t.deepEqual(sorted(await site.rows()), rowsTo(34, part));
+    }
+    await sink.end();
+  });
+
+  using('a sink is refused for another chain, and for ranges of another size', async (t, site) => {
+    const sink = site.open();
+    await sink.begin(IDENTITY);
+    await putRange(sink, 1);
+    await sink.end();
+    for (const change of [{ genesisBlockId: '17' }, { rangeBlocks: 20 }, { generation: 2 }, { network: 'other' }]) {
+      const error = await t.throwsAsync(site.open().begin({ ...IDENTITY, ...change }));
+      t.is(codeOf(error), 'SINK_OF_OTHER_CHAIN', JSON.stringify(change));
+    }
+    t.deepEqual(sorted(await site.rows()), rowsTo(10));
+  });
+}

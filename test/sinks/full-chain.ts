@@ -1,0 +1,94 @@
+/** Chains of both generations with every type of transaction, votes, groups, missed slots and many rounds. */
+
+import { codeOf } from '../../src/primitives/errors.ts';
+import type { Block, Transaction } from '../../src/protocol/types.ts';
+import {
+  ChainMaker,
+  keyPairOf,
+  LSK,
+  makeNetwork,
+  publicKeyOf,
+  type NetworkOptions,
+  type TestNetwork,
+} from '../support/chain-maker.ts';
+
+export interface FullChain {
+  readonly maker: ChainMaker;
+  readonly network: TestNetwork;
+  /** Genesis first. */
+  readonly blocks: readonly Block[];
+}
+
+/** Delegates of a round. */
+export const ROUND = 5;
+
+/** Another chain on the same network from `from` on when `branch` is not 0. */
+export function fullChain(generation: 2 | 3, height: number, branch = 0, from = Infinity): FullChain {
+  const rewards = { milestones: [5n * LSK, 4n * LSK], offset: 7, distance: 40 };
+  const options: NetworkOptions = { generation, activeDelegates: ROUND, delegates: 8, accounts: 8, rewards };
+  const network = makeNetwork(
+    generation === 2 ? { ...options, delegateListRoundOffset: 0 } : { ...options, delegateListRoundOffset: 1 },
+  );
+  const maker = new ChainMaker(network);
+  const blocks: Block[] = [network.genesis];
+  while (blocks.length < height) {
+    const next = blocks.length + 1;
+    const turn = next < from ? 0 : branch;
+    blocks.push(forged(maker, transactionsAt(maker, next, turn), next % 7 === turn ? 3 : 0));
+  }
+  return { maker, network, blocks };
+}
+
+/** Generation 3 refuses the last block of a round by a delegate that leaves: its slot is missed then. */
+function forged(maker: ChainMaker, transactions: readonly Transaction[], missedSlots: number): Block {
+  try {
+    return maker.forge({ transactions, missedSlots });
+  } catch (error) {
+    if (codeOf(error) !== 'FORGER_LEAVES' || missedSlots > 3 * ROUND) throw error;
+    return forged(maker, transactions, missedSlots + 1);
+  }
+}
+
+function transactionsAt(maker: ChainMaker, height: number, branch: number): readonly Transaction[] {
+  const { accounts, delegates } = maker.network;
+  const [alice, bob, carol, dora, erin] = accounts;
+  if (!alice || !bob || !carol || !dora || !erin) throw new Error('there are eight accounts');
+  const second = keyPairOf('second');
+  const key = (index: number): string => publicKeyOf(delegates[index] ?? alice);
+  switch (height) {
+    case 4:
+      return [
+        maker.transaction(alice, { kind: 'secondSignature', publicKey: publicKeyOf(second) }),
+        maker.transaction(bob, { kind: 'delegate', username: 'bob' }),
+        maker.transaction(carol, { kind: 'vote', votes: [`+${key(6)}`, `+${key(7)}`], amount: 0n }),
+      ];
+    case 6: {
+      const keysgroup = [`+${publicKeyOf(bob)}`, `+${publicKeyOf(carol)}`];
+      const payload = { kind: 'multisignature', min: 2, lifetime: 24, keysgroup } as const;
+      return [
+        maker.transaction(dora, payload, { members: [bob, carol] }),
+        maker.transfer(alice, bob, 3n * LSK, { second }),
+        maker.transfer(erin, erin, 7n),
+      ];
+    }
+    case 9:
+      return [maker.transfer(dora, erin, 2n * LSK, { members: [bob, carol] })];
+    case 11:
+      return [maker.transaction(carol, { kind: 'vote', votes: [`-${key(6)}`, `+${publicKeyOf(bob)}`], amount: 0n })];
+    default: {
+      if (height < 12) return [];
+      const recipient = keyPairOf(`new ${height % 9} ${branch}`);
+      const payload = {
+        kind: 'transfer',
+        amount: BigInt(height) * 1000n,
+        recipientId: '',
+        data: `at ${height}`,
+      } as const;
+      return [
+        maker.transfer(erin, bob, BigInt(height + branch)),
+        maker.transfer(carol, recipient, BigInt(height)),
+        maker.transaction(bob, { ...payload, recipientId: maker.transfer(bob, alice, 1n).senderId }),
+      ];
+    }
+  }
+}

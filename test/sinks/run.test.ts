@@ -1,0 +1,166 @@
+import test from 'ava';
+import { codeOf } from '../../src/primitives/errors.ts';
+import type { Block } from '../../src/protocol/types.ts';
+import { openStoreSource, storeSource } from '../../src/node/sink-source.ts';
+import { openMemoryChainStore } from '../../src/store/chain/open.ts';
+import { openChain } from '../../src/node/chain-tool.ts';
+import { emptyMemorySink, MemorySink } from '../../src/sinks/memory-sink.ts';
+import { RowMaker } from '../../src/sinks/row-maker.ts';
+import { runSink } from '../../src/sinks/run.ts';
+import type { ChainChange } from '../../src/sinks/source.ts';
+import { joinedRows } from '../../src/sinks/tables.ts';
+import { placeIn, storeChain } from '../support/chain-folder.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+import { sorted } from './contract.ts';
+import { fullChain, type FullChain } from './full-chain.ts';
+import { Crash, crashingSink, listSource } from './list-source.ts';
+
+const RANGE = 10;
+const FORK = 41;
+/** Above what is final when the chain is whole. */
+const LATE_FORK = 54;
+const chain = fullChain(3, 58);
+const branch = fullChain(3, 61, 1, FORK);
+const whole = { rangeBlocks: RANGE, signal: new AbortController().signal };
+
+function rowsOf({ maker }: FullChain, blocks: readonly Block[]): unknown {
+  const rows = new RowMaker(maker.rules);
+  return sorted(joinedRows(blocks.map((block) => rows.rowsOf(block))));
+}
+
+/** From the chain to the branch, and on with it. */
+const REORGANISATION: readonly ChainChange[] = [
+  ...chain.blocks
+    .slice(FORK - 1)
+    .reverse()
+    .map(({ height, id }) => ({ kind: 'reverted', height, blockId: id }) as const),
+  ...branch.blocks.slice(FORK - 1).map((block) => ({ kind: 'applied', block }) as const),
+  { kind: 'final', height: 55 },
+];
+
+test('a sink holds the final ranges and the tail above them', async (t) => {
+  const content = emptyMemorySink();
+  const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33 });
+  await runSink({ ...whole, source, sink: new MemorySink(content), follows: false });
+  t.deepEqual(
+    content.ranges.map(({ span }) => span.toHeight),
+    [10, 20, 30],
+  );
+  t.deepEqual(
+    content.tail.map(({ height }) => height),
+    chain.blocks.slice(30).map(({ height }) => height),
+  );
+  t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(chain, chain.blocks));
+});
+
+test('a reorganisation reverts the tail, and ranges follow as blocks become final', async (t) => {
+  const content = emptyMemorySink();
+  const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33, changes: REORGANISATION });
+  await runSink({ ...whole, source, sink: new MemorySink(content), follows: true });
+  t.is(content.ranges.length, 5);
+  t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(branch, branch.blocks));
+});
+
+test('a sink that crashes at any step goes on without a gap or a double', async (t) => {
+  const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33, changes: REORGANISATION });
+  const after = listSource(branch.maker.rules, { blocks: branch.blocks, finalHeight: 55 });
+  const expected = rowsOf(branch, branch.blocks);
+  let crashes = 0;
+  for (const isBefore of [true, false]) {
+    for (let call = 1; ; call += 1) {
+      const content = emptyMemorySink();
+      const sink = crashingSink(new MemorySink(content), call, isBefore);
+      const error = await runSink({ ...whole, source, sink, follows: true }).catch((thrown: unknown) => thrown);
+      if (error === undefined) break;
+      if (!(error instanceof Crash)) throw error;
+      crashes += 1;
+      await runSink({ ...whole, source: after, sink: new MemorySink(content), follows: false });
+      t.deepEqual(sorted(new MemorySink(content).rows()), expected, `crash at call ${call}`);
+      t.is(content.ranges.length, 5);
+    }
+  }
+  t.true(crashes > 40, `${crashes} crashes`);
+});
+
+test('a block that counted as final and is reverted ends the run with what to do', async (t) => {
+  const changes: readonly ChainChange[] = [{ kind: 'final', height: 50 }, ...REORGANISATION];
+  const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33, changes });
+  const error = await t.throwsAsync(runSink({ ...whole, source, sink: new MemorySink(), follows: true }));
+  t.is(codeOf(error), 'SINK_REVERTED_BELOW');
+  t.regex(error?.message ?? '', /--depth/);
+});
+
+test('a sink that was made for another branch of final blocks is refused', async (t) => {
+  const content = emptyMemorySink();
+  const run = { ...whole, sink: new MemorySink(content), follows: false };
+  await runSink({ ...run, source: listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 50 }) });
+  const other = listSource(branch.maker.rules, { blocks: branch.blocks, finalHeight: 55 });
+  t.is(codeOf(await t.throwsAsync(runSink({ ...run, source: other }))), 'SINK_OF_OTHER_CHAIN');
+  const short = listSource(chain.maker.rules, { blocks: chain.blocks.slice(0, 30), finalHeight: 25 });
+  t.is(codeOf(await t.throwsAsync(runSink({ ...run, source: short }))), 'SINK_OF_OTHER_CHAIN');
+});
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: a sink of a data folder agrees with every account of the store`, async (t) => {
+    const { network, blocks } = fullChain(generation, 103);
+    const place = placeIn(temporaryFolder(t), network);
+    await storeChain(place, blocks);
+    const source = openStoreSource(place, { depth: 20, pollMs: 1 });
+    const sink = new MemorySink();
+    await runSink({ ...whole, source, sink, follows: false });
+    await source.close();
+    const { store, close } = await openChain(place, false);
+    t.teardown(close);
+    const sums = new Map<string, bigint>();
+    for (const { address, amount } of sink.rows().balance_changes)
+      sums.set(address, (sums.get(address) ?? 0n) + amount);
+    t.true(sums.size > 20);
+    for (const [address, sum] of sums) t.is(store.account(address)?.balance, sum, address);
+    t.is(sink.rows().blocks.length, 103);
+  });
+}
+
+test('a sink follows a store whose chain grows and is reorganised', async (t) => {
+  const { rules } = chain.maker;
+  const lateBranch = fullChain(3, 61, 1, LATE_FORK);
+  const store = openMemoryChainStore({ codec: rules.codec, params: rules.params });
+  const append = (blocks: readonly Block[]): void =>
+    blocks.forEach((block) =>
+      store.transact((writer) =>
+        writer.append(block, (state) => {
+          if (block.height === 1) rules.applyGenesis(state, block);
+          else rules.applyBlock(state, block, { nowS: block.timestamp, verify: () => true });
+        }),
+      ),
+    );
+  append(chain.blocks.slice(0, 50));
+  const content = emptyMemorySink();
+  const abort = new AbortController();
+  const source = {
+    ...storeSource('made', rules, (work) => Promise.resolve(work(store)), { depth: 20, pollMs: 1 }),
+    close: () => Promise.resolve(),
+  };
+  let wake: () => void = () => undefined;
+  const onProgress = (): void => wake();
+  const run = runSink({
+    ...whole,
+    source,
+    sink: new MemorySink(content),
+    follows: true,
+    signal: abort.signal,
+    onProgress,
+  });
+  const reached = async (tipId: string | undefined): Promise<void> => {
+    while (content.tail.at(-1)?.blockId !== tipId) await new Promise<void>((resolve) => (wake = resolve));
+  };
+  await Promise.race([run, reached(chain.blocks[49]?.id)]);
+  append(chain.blocks.slice(50));
+  await Promise.race([run, reached(chain.blocks.at(-1)?.id)]);
+  t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(chain, chain.blocks));
+  while ((store.tip()?.height ?? 0) >= LATE_FORK) store.transact((writer) => writer.revert());
+  append(lateBranch.blocks.slice(LATE_FORK - 1));
+  await Promise.race([run, reached(lateBranch.blocks.at(-1)?.id)]);
+  t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(lateBranch, lateBranch.blocks));
+  abort.abort();
+  await run;
+});
