@@ -4,19 +4,21 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { NodeApi } from '../ports/node-api.ts';
 import { SILENT } from '../ports/observer.ts';
 import { clientAddresses, createTrust, readAddressList } from './access.ts';
+import type { Allowance } from './admission/allowance.ts';
 import { Admission } from './admission/admission.ts';
 import { clientKey } from './admission/client-address.ts';
-import { HTTP_BUFFER_BYTES_MAX, WINDOW_MS } from './admission/limits.ts';
+import { admissionLimitsOf } from './admission/limits.ts';
 import { createAnswerMemory } from './answer-memory.ts';
 import { isDashboardPath, serveDashboard } from './dashboard.ts';
 import type { Dialect } from './dialect.ts';
 import { createEventHub } from './events/hub.ts';
 import { createListeners } from './listeners.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
-import { HTTP_DEFAULTS, type HttpLimits, type HttpOptions } from './options.ts';
+import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 import { createApp } from './pipeline.ts';
-import { invalidRequest, parameterError, Problem } from './problems.ts';
-import { createRateLimit, type Allowance } from './rate-limit.ts';
+import { internalError, invalidRequest, parameterError, Problem, problemOf } from './problems.ts';
+import { createRateLimit } from './rate-limit.ts';
+import { createSharedRateLimit } from './shared-rate-limit.ts';
 import { createRequestChecks, type Expectation } from './request-checks.ts';
 import { HeightWaiters, MIN_HEIGHT_PARAMETER, RETRY_AFTER_S, wantedHeight } from './read-place.ts';
 import { createShortWay } from './short-way.ts';
@@ -45,12 +47,16 @@ export function createHttpServer(
   const isTrusted = createTrust(settings);
   const admission = new Admission({
     clock,
-    limits: admissionLimits(limits),
+    limits: admissionLimitsOf(limits),
     observer,
     isTrusted,
     workShare: settings.workShare,
+    shared: settings.shared,
   });
-  const limit = createRateLimit(limits, { clock, isTrusted });
+  const limit =
+    settings.shared === undefined
+      ? createRateLimit(limits, { clock, isTrusted })
+      : createSharedRateLimit(limits, settings.shared, clock);
   const dashboard = settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
   const isOtherPath = (path: string): boolean => dashboard !== undefined && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
@@ -87,8 +93,29 @@ export function createHttpServer(
     } else work(request, response, expectation);
   };
   const work = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
-    const allowance = checks.admitClient(request, response, expectation);
-    if (allowance === undefined) return;
+    const admitted = checks.admitClient(request, response, expectation);
+    if (!(admitted instanceof Promise)) return workOn(request, response, admitted, expectation);
+    admitted.then(
+      (allowance) => inTurn(request, () => workOn(request, response, allowance, expectation)),
+      (error: unknown) => {
+        if (!response.destroyed) answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
+      },
+    );
+  };
+  /** Goes on with what waited: work for strangers takes turns, however it comes back. */
+  const inTurn = (request: IncomingMessage, go: () => void): void => {
+    const connection = admission.of(request.socket);
+    const contained = (): void => (connection === undefined ? go() : connection.contain(go));
+    if (connection === undefined || connection.isTrusted) contained();
+    else admission.turns.take(connection.key, contained);
+  };
+  const workOn = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    allowance: Allowance | undefined,
+    expectation?: Expectation,
+  ): void => {
+    if (allowance === undefined || response.destroyed) return;
     const start = (): void => route(request, response, allowance, expectation);
     if (request.method !== 'GET' && request.method !== 'HEAD') return start();
     const { height, target } = wantedHeight(request, !dialect.strict);
@@ -172,21 +199,4 @@ function createParser(
     answer(request, response, 'unknown'),
   );
   return parser;
-}
-
-/** Clients that open a connection for each request, twice as many as the rate limit has room for, and some more. */
-const ARRIVALS_MIN = 400;
-
-function admissionLimits(limits: HttpLimits) {
-  const { connectionsMax, connectionsPerAddressMax, headersTimeoutMs, max, strangerMax, windowMs } = limits;
-  const requestsMax = max === 0 ? strangerMax : max;
-  const arrivalsMax =
-    requestsMax === 0 ? Number.POSITIVE_INFINITY : Math.ceil((2 * requestsMax * WINDOW_MS) / windowMs);
-  return {
-    connectionsMax,
-    connectionsPerAddressMax,
-    arrivalsPerAddressMax: Math.max(ARRIVALS_MIN, arrivalsMax),
-    bufferBytesMax: HTTP_BUFFER_BYTES_MAX,
-    headersTimeoutMs,
-  };
 }

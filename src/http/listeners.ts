@@ -62,8 +62,7 @@ export function createListeners(
   });
 
   const plain = listenerFor((socket) => {
-    const connection = admission.accept(socket, true);
-    if (connection !== undefined) serve(socket, connection);
+    admission.accept(socket, true, (connection) => serve(socket, connection));
   });
   const { tls } = options;
   const secure = tls && createSecureListener(tls, admission, serve);
@@ -118,9 +117,7 @@ function createSecureListener(
     serve(secured, connection);
   });
   handshakes.on('tlsClientError', (_error, secured) => secured.destroy());
-  return listenerFor((socket) => {
-    const connection = admission.accept(socket, false);
-    if (connection === undefined) return;
+  const admitted = (socket: Socket, connection: ClientConnection): void => {
     const name = nameOf(socket);
     handshaking.set(name, connection);
     socket.on('close', () => {
@@ -134,7 +131,8 @@ function createSecureListener(
       admission.turns.spend(TLS_HANDSHAKE_MS);
       begin();
     });
-  });
+  };
+  return listenerFor((socket) => admission.accept(socket, false, (connection) => admitted(socket, connection)));
 }
 
 /** @throws ProtocolError `TLS_INVALID` */

@@ -13,6 +13,7 @@ import type { Observer } from '../../ports/observer.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { programBeside } from '../../workers/job-threads.ts';
 import { errorOf, type FromReader, type ReaderSettings, type ToReader } from './messages.ts';
+import { LimitEnd } from './limit-end.ts';
 import { NodeEnd } from './node-end.ts';
 import { ReaderGauges } from './reader-observer.ts';
 
@@ -43,6 +44,7 @@ export interface ReaderPoolOptions {
 interface Reader {
   readonly worker: Worker;
   readonly end: NodeEnd;
+  readonly tell: (message: ToReader) => void;
   readonly beganMs: number;
   /** Since it was heard last. */
   silentPings: number;
@@ -56,6 +58,9 @@ type Ports = Awaited<ReturnType<HttpServer['start']>>;
 export function createReaderPool({ processes, settings, api, clock, observer }: ReaderPoolOptions): HttpServer {
   const readers = new Map<number, Reader>();
   const gauges = new ReaderGauges(observer);
+  const limits = new LimitEnd(settings.http, (key) => {
+    for (const { tell } of readers.values()) tell({ kind: 'shutOut', key });
+  });
   let ports: Ports | undefined;
   let isClosed = false;
   let shortLives = 0;
@@ -70,6 +75,7 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
     const reader: Reader = {
       worker,
       end: new NodeEnd(api, send),
+      tell: send,
       ...{ beganMs: clock.nowMs(), silentPings: 0, isReady: false, isReplaced: false },
     };
     readers.set(worker.id, reader);
@@ -98,6 +104,8 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
             return void reader.end.reads(message.calls);
           case 'write':
             return void reader.end.write(message.id, message.call);
+          case 'limits':
+            return send({ kind: 'limits', answers: limits.heard(worker.id, message.telling) });
           case 'taken':
             return reader.end.taken();
           case 'tells':
@@ -111,6 +119,7 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
       worker.on('exit', (code, signal) => {
         readers.delete(worker.id);
         gauges.forget(worker.id);
+        limits.forget(worker.id);
         reject(notStarted(`it ended (${signal ?? `exit code ${code}`})`));
         lost(reader, signal ?? String(code));
       });

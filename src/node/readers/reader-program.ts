@@ -8,6 +8,7 @@ import { ChainReader } from '../../store/chain/reader.ts';
 import { createRules } from '../../protocol/generations.ts';
 import { systemClock } from '../system.ts';
 import { failedOutcome, type FromReader, type ReaderSettings, type ToReader } from './messages.ts';
+import { LimitChannel } from './limit-channel.ts';
 import { NodeChannel } from './node-channel.ts';
 import { createReaderApi, type ReaderApi } from './reader-api.ts';
 import { ReaderObserver } from './reader-observer.ts';
@@ -23,6 +24,7 @@ const send = (message: FromReader): void => {
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 };
 const channel = new NodeChannel(send, systemClock);
+const shared = new LimitChannel(send, systemClock);
 const observer = new ReaderObserver();
 let reader: ChainReader | undefined;
 let http: HttpServer | undefined;
@@ -34,7 +36,7 @@ const open = async ({ directory, params, identity, http: options }: ReaderSettin
     const rules = createRules(params);
     reader = new ChainReader({ directory, codec: rules.codec, params }, systemClock);
     node = createReaderApi({ rules, identity, reader, channel });
-    http = createHttpServer(node.api, { ...options, observer });
+    http = createHttpServer(node.api, { ...options, observer, shared });
     const ports = await http.start();
     // Blocks may have come while it opened.
     node.news(true, []);
@@ -69,6 +71,10 @@ process.on('message', (message: ToReader) => {
       return channel.answered(message.outcomes);
     case 'done':
       return channel.done(message.id, message.outcome);
+    case 'limits':
+      return shared.answered(message.answers);
+    case 'shutOut':
+      return shared.shutOutElsewhere(message.key);
     case 'ping':
       return send({ kind: 'pong' });
     case 'heard':

@@ -1,6 +1,7 @@
 /** Processes that answer HTTP beside a node: they are replaced when they end or hang, and end with their node. */
 
 import { execFileSync } from 'node:child_process';
+import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import test from 'ava';
 import { open } from 'lmdb';
@@ -29,13 +30,44 @@ async function heightOf(node: OneNode): Promise<number> {
   return Number((await fetch(`${node.url}/api/blocks?limit=1`)).headers.get('x-height'));
 }
 
+/** Statuses of requests from an address that nobody trusts, on as many connections. */
+async function strangersStatuses(node: OneNode, connections: number, each: number): Promise<readonly number[]> {
+  const ask = (agent: Agent): Promise<number> =>
+    new Promise((resolve) => {
+      const request = get(`${node.url}/api/node/constants`, { agent, localAddress: '127.0.0.2' }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode ?? 0));
+      });
+      request.on('error', () => resolve(0));
+    });
+  const all = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const statuses: number[] = [];
+      for (let count = 0; count < each; count += 1) statuses.push(await ask(agent));
+      agent.destroy();
+      return statuses;
+    }),
+  );
+  return all.flat();
+}
+
+const STRANGERS_MAX = 60;
+
 test('readers follow the chain; one that is killed or hangs is replaced, leaves no place in the store, and all end with the node', async (t) => {
   t.timeout(600_000);
   const node = await startOneNode(t, {
     network: packagedNetworkDirectory('devnet'),
     fixedPeers: [],
     flags: ['--no-peers'],
-    config: { forging: { force: true }, http: { processes: 2 } },
+    config: {
+      forging: { force: true },
+      http: {
+        processes: 2,
+        accessPublic: true,
+        rateLimitStrangersMax: STRANGERS_MAX,
+        rateLimitWindowMs: 86_400_000,
+      },
+    },
   });
   const first = readersOf(node);
   t.is(first.length, 2);
@@ -49,6 +81,10 @@ test('readers follow the chain; one that is killed or hangs is replaced, leaves 
     },
     WITHIN_MS,
   );
+
+  // Each by itself would let it have as many.
+  const statuses = await strangersStatuses(node, 30, 3);
+  t.is(statuses.filter((status) => status === 200).length, STRANGERS_MAX, statuses.join());
 
   const others = (gone: number) => async (): Promise<boolean> => {
     const now = readersOf(node);
@@ -67,6 +103,8 @@ test('readers follow the chain; one that is killed or hangs is replaced, leaves 
   const places = database.readerList();
   await database.close();
   for (const pid of [killed, hanging]) t.notRegex(places, new RegExp(`^\\s*${pid}\\s`, 'm'));
+
+  t.deepEqual(await strangersStatuses(node, 3, 1), [429, 429, 429], 'those that came later know of it');
 
   const last = readersOf(node);
   const lived = await heightOf(node);
