@@ -33,6 +33,8 @@ export interface HttpServer {
   start(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
   /** Refuses new connections, lets answers under way finish for a moment, then cuts what is left. */
   close(): Promise<void>;
+  /** Requests that were read up to their body, refused ones included, since the start. */
+  requestCount(): number;
 }
 
 /** @param options what differs from `HTTP_DEFAULTS` */
@@ -81,7 +83,9 @@ export function createHttpServer(
     },
   });
 
+  let requests = 0;
   const answer = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
+    requests += 1;
     const connection = admission.of(request.socket);
     connection?.begin(request, response);
     const [client = ''] = clientAddresses(request, settings.trustProxy);
@@ -161,6 +165,7 @@ export function createHttpServer(
   const mayAsk = (address: string): boolean => !enabled || trustProxy || access.public || listed.includes(address);
   const listeners = createListeners(parser, admission, mayAsk, settings);
   return {
+    requestCount: () => requests,
     start: () => listeners.open(),
     close: () => {
       waiters.close();

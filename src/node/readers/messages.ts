@@ -107,7 +107,8 @@ export type FromReader =
   | { readonly kind: 'write'; readonly id: number; readonly call: Call<string> }
   | { readonly kind: 'limits'; readonly telling: LimitTelling }
   | { readonly kind: 'taken' }
-  | { readonly kind: 'pong' }
+  /** @see ReaderStatus */
+  | { readonly kind: 'pong'; readonly memoryBytes: number; readonly requests: number }
   | { readonly kind: 'tells'; readonly telling: Telling };
 
 /** Log lines and figures since the reader told last. */

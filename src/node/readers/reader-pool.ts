@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 import type { HttpServer } from '../../http/app.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
-import type { LocalNodeApi } from '../../ports/node-api.ts';
+import type { LocalNodeApi, ReadersStatus } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { programBeside } from '../../workers/job-threads.ts';
@@ -46,6 +46,10 @@ interface Reader {
   readonly end: NodeEnd;
   readonly tell: (message: ToReader) => void;
   readonly beganMs: number;
+  /** As `ReaderStatus`. */
+  readonly number: number;
+  memoryBytes: number;
+  requests: number;
   /** Since it was heard last. */
   silentPings: number;
   isReady: boolean;
@@ -53,9 +57,13 @@ interface Reader {
   isReplaced: boolean;
 }
 
+export interface ReaderPool extends Omit<HttpServer, 'requestCount'> {
+  status(): ReadersStatus;
+}
+
 type Ports = Awaited<ReturnType<HttpServer['start']>>;
 
-export function createReaderPool({ processes, settings, api, clock, observer }: ReaderPoolOptions): HttpServer {
+export function createReaderPool({ processes, settings, api, clock, observer }: ReaderPoolOptions): ReaderPool {
   const readers = new Map<number, Reader>();
   const gauges = new ReaderGauges(observer);
   const limits = new LimitEnd(settings.http, (key) => {
@@ -64,6 +72,7 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
   let ports: Ports | undefined;
   let isClosed = false;
   let shortLives = 0;
+  let restarts = 0;
   let pinging: Timer | undefined;
   const timers = new Set<Timer>();
 
@@ -76,7 +85,8 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
       worker,
       end: new NodeEnd(api, send),
       tell: send,
-      ...{ beganMs: clock.nowMs(), silentPings: 0, isReady: false, isReplaced: false },
+      ...{ beganMs: clock.nowMs(), number: freeNumber([...readers.values()]), memoryBytes: 0, requests: 0 },
+      ...{ silentPings: 0, isReady: false, isReplaced: false },
     };
     readers.set(worker.id, reader);
     return new Promise((resolve, reject) => {
@@ -112,7 +122,7 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
             gauges.tell(worker.id, message.telling);
             return send({ kind: 'heard' });
           case 'pong':
-            return undefined;
+            return told(reader, message);
         }
       });
       worker.on('error', () => undefined);
@@ -147,8 +157,21 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
   };
 
   const replace = (): void => {
+    if (isClosed) return;
+    restarts += 1;
+    observer.count('http_reader_restarts_total');
+    beginBeside();
+  };
+
+  const beginBeside = (): void => {
     // Its end is told by `exit`, which tries again.
-    if (!isClosed) begin().catch(() => undefined);
+    begin().catch(() => undefined);
+  };
+
+  const told = (reader: Reader, { memoryBytes, requests }: Extract<FromReader, { kind: 'pong' }>): void => {
+    observer.count('http_reader_requests_total', requests - reader.requests, { reader: String(reader.number) });
+    reader.memoryBytes = memoryBytes;
+    reader.requests = requests;
   };
 
   const ping = (): void => {
@@ -220,7 +243,7 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
         // The first alone: where port 0 is asked for, all others listen where it does.
         const first = await Promise.race([begin(), tooLate]);
         ports = first;
-        for (let others = 1; others < processes; others += 1) replace();
+        for (let others = 1; others < processes; others += 1) beginBeside();
         for (const timer of timers) timer.cancel();
         timers.clear();
         pinging = clock.after(PING_MS, ping);
@@ -231,7 +254,23 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
       }
     },
     close,
+    status: () => ({
+      wanted: processes,
+      restarts,
+      each: [...readers.values()]
+        .map(({ number, beganMs, memoryBytes, requests, isReady, isReplaced }) => {
+          const state = isReplaced ? ('silent' as const) : isReady ? ('up' as const) : ('starting' as const);
+          return { reader: number, state, sinceMs: beganMs, memoryBytes, requests };
+        })
+        .toSorted((a, b) => a.reader - b.reader),
+    }),
   };
+}
+
+/** The lowest that no reader has: as many as there may be at once. */
+function freeNumber(readers: readonly Reader[]): number {
+  const taken = new Set(readers.map(({ number }) => number));
+  for (let number = 1; ; number += 1) if (!taken.has(number)) return number;
 }
 
 function notStarted(why: string): ProtocolError {

@@ -7,6 +7,7 @@ import { createHttpServer, type HttpServer } from '../../http/app.ts';
 import { ChainReader } from '../../store/chain/reader.ts';
 import { createRules } from '../../protocol/generations.ts';
 import { systemClock } from '../system.ts';
+import { ownMemoryBytes } from '../watchdog/process-memory.ts';
 import { failedOutcome, type FromReader, type ReaderSettings, type ToReader } from './messages.ts';
 import { LimitChannel } from './limit-channel.ts';
 import { NodeChannel } from './node-channel.ts';
@@ -76,7 +77,7 @@ process.on('message', (message: ToReader) => {
     case 'shutOut':
       return shared.shutOutElsewhere(message.key);
     case 'ping':
-      return send({ kind: 'pong' });
+      return send({ kind: 'pong', memoryBytes: ownMemoryBytes(), requests: http?.requestCount() ?? 0 });
     case 'heard':
       isHeard = true;
       return undefined;

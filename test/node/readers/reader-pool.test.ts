@@ -7,7 +7,9 @@ import test from 'ava';
 import { open } from 'lmdb';
 import { packagedNetworkDirectory } from '../../../src/config/network.ts';
 import { waitFor } from '../../support/devnet.ts';
+import { runCli } from '../../support/cli.ts';
 import { startOneNode, type OneNode } from '../../support/one-node.ts';
+import type { Untyped } from '../../support/untyped.ts';
 
 const WITHIN_MS = 60_000;
 
@@ -24,6 +26,10 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+async function statusOf(node: OneNode): Promise<Untyped> {
+  return ((await (await fetch(`${node.url}/api/node/status`)).json()) as Untyped).data;
 }
 
 async function heightOf(node: OneNode): Promise<number> {
@@ -82,6 +88,13 @@ test('readers follow the chain; one that is killed or hangs is replaced, leaves 
     WITHIN_MS,
   );
 
+  const began = (await statusOf(node)).readers;
+  t.is(began.wanted, 2);
+  t.is(began.restarts, 0);
+  t.deepEqual(
+    began.each.map(({ reader }: Untyped) => reader),
+    [1, 2],
+  );
   // Each by itself would let it have as many.
   const statuses = await strangersStatuses(node, 30, 3);
   t.is(statuses.filter((status) => status === 200).length, STRANGERS_MAX, statuses.join());
@@ -105,6 +118,26 @@ test('readers follow the chain; one that is killed or hangs is replaced, leaves 
   for (const pid of [killed, hanging]) t.notRegex(places, new RegExp(`^\\s*${pid}\\s`, 'm'));
 
   t.deepEqual(await strangersStatuses(node, 3, 1), [429, 429, 429], 'those that came later know of it');
+
+  await waitFor(
+    'a status that tells of two replaced readers',
+    async () => {
+      const { readers } = await statusOf(node);
+      const up = readers.each.filter(({ state, memoryBytes }: Untyped) => state === 'up' && memoryBytes > 10_000_000);
+      if (readers.restarts !== 2 || up.length !== 2) throw new Error(JSON.stringify(readers));
+      return true;
+    },
+    WITHIN_MS,
+  );
+  const { stdout } = await runCli(['status', '--node', node.url]);
+  t.regex(stdout, /^readers +2 of 2 up, 2 replaced, [0-9]+ \+ [0-9]+ MB, [0-9]+ requests$/m);
+  const { stdout: json } = await runCli(['status', '--node', node.url, '--json']);
+  t.is((JSON.parse(json) as Untyped).readers.each.length, 2);
+  const figures = await (await fetch(`${node.url}/metrics`)).text();
+  t.regex(figures, /^bloomery_http_readers{state="up"} 2$/m);
+  t.regex(figures, /^bloomery_http_reader_restarts_total 2$/m);
+  t.regex(figures, /^bloomery_http_reader_memory_bytes{reader="1"} [1-9]/m);
+  t.regex(figures, /^bloomery_http_reader_requests_total{reader="[12]"} [1-9]/m);
 
   const last = readersOf(node);
   const lived = await heightOf(node);
