@@ -31,6 +31,11 @@ export interface HttpServer {
    * @throws ProtocolError `PORT_IN_USE` with `port`, or `LISTEN_FAILED` with `address`, `port` and `reason`
    */
   start(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
+  /**
+   * Takes no new connections, and ends those that stand behind their next answer, or when they wait for none for long: no request
+   * is lost. Resolves when all are gone, or after `DRAIN_MS_MAX`.
+   */
+  drain(): Promise<void>;
   /** Refuses new connections, lets answers under way finish for a moment, then cuts what is left. */
   close(): Promise<void>;
   /** Requests that were read up to their body, refused ones included, since the start. */
@@ -84,8 +89,10 @@ export function createHttpServer(
   });
 
   let requests = 0;
+  let isDraining = false;
   const answer = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
     requests += 1;
+    if (isDraining) response.shouldKeepAlive = false;
     const connection = admission.of(request.socket);
     connection?.begin(request, response);
     const [client = ''] = clientAddresses(request, settings.trustProxy);
@@ -166,6 +173,10 @@ export function createHttpServer(
   const listeners = createListeners(parser, admission, mayAsk, settings);
   return {
     requestCount: () => requests,
+    drain: () => {
+      isDraining = true;
+      return listeners.drain();
+    },
     start: () => listeners.open(),
     close: () => {
       waiters.close();

@@ -13,6 +13,8 @@ import type { HttpOptions, TlsOptions } from './options.ts';
 export interface Listeners {
   /** @throws ProtocolError as `HttpServer.start` */
   open(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
+  /** As that of `HttpServer`. */
+  drain(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -21,6 +23,8 @@ export interface Listeners {
  * again after a second: a burst of strangers must not delay the operator by that.
  */
 const BACKLOG = 4_096;
+/** Twice the time after which node:http closes a connection that waits for a request. */
+const DRAIN_MS_MAX = 10_000;
 /** Time for answers under way when the listeners close, in milliseconds. */
 const CLOSE_GRACE_MS = 500;
 
@@ -67,6 +71,8 @@ export function createListeners(
   const { tls } = options;
   const secure = tls && createSecureListener(tls, admission, serve);
 
+  const closedAll = () => Promise.all([closed(plain), ...(secure === undefined ? [] : [closed(secure)])]);
+
   return {
     async open() {
       const { port } = await listen(plain, options.port, options);
@@ -78,8 +84,12 @@ export function createListeners(
         throw error;
       }
     },
+    async drain() {
+      const tooLong = new Promise<void>((resolve) => setTimeout(resolve, DRAIN_MS_MAX).unref());
+      await Promise.race([closedAll(), tooLong]);
+    },
     async close() {
-      const done = Promise.all([closed(plain), ...(secure === undefined ? [] : [closed(secure)])]);
+      const done = closedAll();
       admission.closeIdle();
       const cut = setTimeout(() => admission.close(), CLOSE_GRACE_MS);
       await done;

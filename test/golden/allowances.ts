@@ -49,6 +49,12 @@ export const ALLOWANCES: readonly Allowance[] = [
     path: /^(answer|errors|message|meta|data|links)/,
   },
   {
+    reason: 'The name of the network is told besides.',
+    url: /\/node\/constants/,
+    path: /^data\.networkName$/,
+    kind: 'added',
+  },
+  {
     reason: 'Build and commit are always told, empty when unknown.',
     url: /\/node\/constants/,
     path: /^data\.(build|commit)$/,
@@ -77,6 +83,11 @@ export const CASE_ALLOWANCES: readonly Allowance[] = [
     ...allowance,
     path: new RegExp(allowance.path.source.replace('^', '^body\\.')),
   })),
+  {
+    reason: 'Without a limit none is told: 0 of 0 reads as if nothing were left.',
+    path: /^headers\.x-ratelimit-(limit|remaining)$/,
+    kind: 'missing',
+  },
   {
     reason: "Each generation takes the other's names of sorts as well.",
     url: /\/delegates\?sort=(rank|voteWeight):/,

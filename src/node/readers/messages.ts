@@ -97,6 +97,8 @@ export type ToReader =
   | { readonly kind: 'heard' }
   /** A reader is gone: free its place in the store. */
   | { readonly kind: 'sweep' }
+  /** Another one answers in its place: end when the connections that stand have their answers. */
+  | { readonly kind: 'drain' }
   | { readonly kind: 'close' };
 
 export type FromReader =

@@ -28,6 +28,8 @@ const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
 /** Time for answers under way when the pool closes; `HttpServer.close` cuts them after half a second. */
 const CLOSE_MS_MAX = 3_000;
+/** Time for a reader that another one replaced to end by itself: longer than `HttpServer.drain` takes. */
+const DRAIN_MS_MAX = 20_000;
 /** Time for the first start of a reader. */
 const START_MS_MAX = 60_000;
 /** Ceiling of a reader's heap: it ends above that, and is replaced. */
@@ -39,6 +41,8 @@ export interface ReaderPoolOptions {
   readonly api: LocalNodeApi;
   readonly clock: Clock;
   readonly observer: Observer;
+  /** File of the program that readers run; the product's unless given. */
+  readonly program?: string;
 }
 
 interface Reader {
@@ -57,13 +61,20 @@ interface Reader {
   isReplaced: boolean;
 }
 
-export interface ReaderPool extends Omit<HttpServer, 'requestCount'> {
+export interface ReaderPool extends Pick<HttpServer, 'start' | 'close'> {
   status(): ReadersStatus;
 }
 
 type Ports = Awaited<ReturnType<HttpServer['start']>>;
 
-export function createReaderPool({ processes, settings, api, clock, observer }: ReaderPoolOptions): ReaderPool {
+export function createReaderPool({
+  processes,
+  settings,
+  api,
+  clock,
+  observer,
+  program,
+}: ReaderPoolOptions): ReaderPool {
   const readers = new Map<number, Reader>();
   const gauges = new ReaderGauges(observer);
   const limits = new LimitEnd(settings.http, (key) => {
@@ -190,17 +201,23 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
         });
         replace();
       }
-      if (silentPings === 0 && reader.isReplaced) closeOne(reader);
+      if (silentPings === 0 && reader.isReplaced) drainOne(reader);
       reader.worker.send({ kind: 'ping' } satisfies ToReader, undefined, () => undefined);
     }
     pinging = clock.after(PING_MS, ping);
   };
 
   /** It came back after another was begun for it. */
-  const closeOne = (reader: Reader): void => {
+  const drainOne = (reader: Reader): void => {
     if (!reader.worker.isConnected()) return;
     reader.isReady = false;
-    reader.worker.send({ kind: 'close' } satisfies ToReader, undefined, () => undefined);
+    reader.worker.send({ kind: 'drain' } satisfies ToReader, undefined, () => undefined);
+    const timer = clock.after(DRAIN_MS_MAX, () => reader.worker.process.kill('SIGKILL'));
+    timers.add(timer);
+    reader.worker.on('exit', () => {
+      timer.cancel();
+      timers.delete(timer);
+    });
   };
 
   const stopListening = api.listen({
@@ -226,7 +243,7 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
     async start() {
       cluster.schedulingPolicy = cluster.SCHED_NONE;
       cluster.setupPrimary({
-        exec: fileURLToPath(programBeside(import.meta.url, 'reader-program')),
+        exec: program ?? fileURLToPath(programBeside(import.meta.url, 'reader-program')),
         args: [],
         execArgv: [...process.execArgv, `--max-old-space-size=${HEAP_MB_MAX}`],
         serialization: 'advanced',
