@@ -185,6 +185,9 @@ export function createReaderPool({
     reader.requests = requests;
   };
 
+  const answering = (): number =>
+    [...readers.values()].filter(({ isReady, isReplaced }) => isReady && !isReplaced).length;
+
   const ping = (): void => {
     for (const reader of readers.values()) {
       if (!reader.isReady) continue;
@@ -201,7 +204,8 @@ export function createReaderPool({
         });
         replace();
       }
-      if (silentPings === 0 && reader.isReplaced) drainOne(reader);
+      // Until those in its place answer, it is all that does.
+      if (silentPings === 0 && reader.isReplaced && answering() >= processes) drainOne(reader);
       reader.worker.send({ kind: 'ping' } satisfies ToReader, undefined, () => undefined);
     }
     pinging = clock.after(PING_MS, ping);
