@@ -161,7 +161,15 @@ export async function rebuildChain(
   scene.append(1);
   const tip = scene.blocks.at(-1);
   const expected = scene.blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id)).sort();
-  await until(() => readers.every(({ blocks }) => blocks.get(tip?.height ?? 0) === tip?.id), 'all readers');
+  // As clients do when their stream ends: a process that does not react for long is replaced.
+  const comeBack = (): void => {
+    for (const [index, reader] of readers.entries())
+      if (!reader.isConnected) connect(reader, index).catch(() => undefined);
+  };
+  await until(() => {
+    comeBack();
+    return readers.every(({ blocks }) => blocks.get(tip?.height ?? 0) === tip?.id);
+  }, 'all readers');
   await until(
     () => readers.every(({ transactions }, index) => isOfBlocks(index) || transactions.size === expected.length),
     'all transactions',
