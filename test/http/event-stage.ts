@@ -169,7 +169,16 @@ export async function rebuildChain(
   await until(() => {
     comeBack();
     return readers.every(({ blocks }) => blocks.get(tip?.height ?? 0) === tip?.id);
-  }, 'all readers');
+  }, 'all readers').catch((error: unknown) => {
+    const late = readers.flatMap((reader, index) => {
+      const { blocks, isConnected, lastEventId, complaints } = reader;
+      if (blocks.get(tip?.height ?? 0) === tip?.id) return [];
+      return [
+        `${index}: ${isConnected ? 'connected' : 'gone'}, ${blocks.size} blocks, at ${lastEventId}, ${complaints.join()}`,
+      ];
+    });
+    throw new Error(`log at ${scene.fake.api.log.last()}, ${tip?.height}: ${late.join('; ')}`, { cause: error });
+  });
   await until(
     () => readers.every(({ transactions }, index) => isOfBlocks(index) || transactions.size === expected.length),
     'all transactions',

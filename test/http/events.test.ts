@@ -47,6 +47,25 @@ test('a reader that begins without a place gets what comes next, and nothing of 
   reader.disconnect();
 });
 
+test('a reader that comes from a process that has seen more goes on from where it was', async (t) => {
+  const scene = await stage(t, { processes: 0 });
+  scene.append(5);
+  const { log } = scene.fake.api;
+  // This process was not told of the last two yet.
+  let seen: number | undefined = 3;
+  const refresh = (): void => {
+    seen = undefined;
+  };
+  Object.assign(scene.fake.api, { refresh, log: { ...log, last: () => seen ?? log.last() } });
+  const reader = new EventReader('finality=any&types=blocks/new');
+  await reader.connect(await scene.serve(), '5.0');
+  scene.append(1);
+  await until(() => reader.blocks.size > 0, 'a block');
+  t.deepEqual([...reader.blocks.keys()], [6]);
+  t.deepEqual(reader.complaints, []);
+  reader.disconnect();
+});
+
 test('final readers are told of blocks once they are final, and of no reverts', async (t) => {
   const scene = await stage(t);
   const reader = new EventReader('finality=final');
