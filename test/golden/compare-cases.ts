@@ -85,10 +85,7 @@ const PEER: PeerEntry = {
   },
 };
 
-function furniture(
-  delegates: readonly ForgingDelegate[],
-  generation: Generation,
-): Partial<LocalNodeApi> {
+function furniture(delegates: readonly ForgingDelegate[], generation: Generation): Partial<LocalNodeApi> {
   return {
     forgingDelegates: () => delegates,
     setForging: (publicKey, _password, forging) => Promise.resolve({ publicKey, forging }),
