@@ -95,6 +95,11 @@ const closeSlots = that('slots that follow one another', (value) => {
 });
 
 const syncProgress = members({ targetHeight: uint32, blocksPerS: number, secondsLeft: optional(number) });
+const readers = members({
+  wanted: uint32,
+  restarts: uint32,
+  each: listOf(members({ reader: uint32, state: text, since: moment, memoryBytes: number, requests: number })),
+});
 const totals = members({ confirmed: number, total: number });
 
 const recorded = members({
@@ -120,6 +125,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
     clockOffsetMs: optional(number),
     clocksDiffer: optional(members({ peer: text, offsetMs: number })),
     isAlone: optional(flag),
+    readers: optional(readers),
     syncProgress: optional(syncProgress),
   }),
   'node/constants': members({

@@ -17,6 +17,19 @@ export interface NodeState {
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Told when the node has no peers and is short of none. */
   readonly isAlone?: true;
+  /** Processes that answer HTTP beside the node; absent where it answers itself. */
+  readonly readers?: {
+    readonly wanted: number;
+    readonly restarts: number;
+    readonly each: readonly {
+      readonly reader: number;
+      readonly state: string;
+      /** ISO 8601. */
+      readonly since: string;
+      readonly memoryBytes: number;
+      readonly requests: number;
+    }[];
+  };
   /** While blocks are downloaded. */
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
 }

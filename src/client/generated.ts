@@ -189,6 +189,17 @@ export interface Components2 {
       }[];
     };
     readonly isAlone?: boolean;
+    readonly readers?: {
+      readonly wanted: number;
+      readonly restarts: number;
+      readonly each: readonly {
+        readonly reader: number;
+        readonly state: 'starting' | 'up' | 'silent';
+        readonly since: string;
+        readonly memoryBytes: number;
+        readonly requests: number;
+      }[];
+    };
   };
   Decision: {
     readonly number: number;
@@ -990,6 +1001,17 @@ export interface Components3 {
       }[];
     };
     readonly isAlone?: boolean;
+    readonly readers?: {
+      readonly wanted: number;
+      readonly restarts: number;
+      readonly each: readonly {
+        readonly reader: number;
+        readonly state: 'starting' | 'up' | 'silent';
+        readonly since: string;
+        readonly memoryBytes: number;
+        readonly requests: number;
+      }[];
+    };
   };
   Decision: {
     readonly number: number;

@@ -19,9 +19,25 @@ export interface Status {
   };
   /** Told when the node has no peers and is short of none. */
   readonly isAlone?: true;
+  /** Processes that answer HTTP beside the node; absent where it answers itself. */
+  readonly readers?: {
+    readonly wanted: number;
+    readonly restarts: number;
+    readonly each: readonly Reader[];
+  };
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
   /** Absent while there were none since the node started. */
   readonly branchChanges?: { readonly count: number; readonly latest: readonly BranchChange[] };
+}
+
+/** A process that answers HTTP beside the node. */
+export interface Reader {
+  readonly reader: number;
+  readonly state: 'starting' | 'up' | 'silent';
+  /** ISO 8601. */
+  readonly since: string;
+  readonly memoryBytes: number;
+  readonly requests: number;
 }
 
 /** Blocks that were taken back as one unit. */

@@ -4,19 +4,21 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { NodeApi } from '../ports/node-api.ts';
 import { SILENT } from '../ports/observer.ts';
 import { clientAddresses, createTrust, readAddressList } from './access.ts';
+import type { Allowance } from './admission/allowance.ts';
 import { Admission } from './admission/admission.ts';
 import { clientKey } from './admission/client-address.ts';
-import { HTTP_BUFFER_BYTES_MAX, WINDOW_MS } from './admission/limits.ts';
+import { admissionLimitsOf } from './admission/limits.ts';
 import { createAnswerMemory } from './answer-memory.ts';
 import { isDashboardPath, serveDashboard } from './dashboard.ts';
 import type { Dialect } from './dialect.ts';
 import { createEventHub } from './events/hub.ts';
 import { createListeners } from './listeners.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
-import { HTTP_DEFAULTS, type HttpLimits, type HttpOptions } from './options.ts';
+import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 import { createApp } from './pipeline.ts';
-import { invalidRequest, parameterError, Problem } from './problems.ts';
-import { createRateLimit, type Allowance } from './rate-limit.ts';
+import { internalError, invalidRequest, parameterError, Problem, problemOf } from './problems.ts';
+import { createRateLimit } from './rate-limit.ts';
+import { createSharedRateLimit } from './shared-rate-limit.ts';
 import { createRequestChecks, type Expectation } from './request-checks.ts';
 import { HeightWaiters, MIN_HEIGHT_PARAMETER, RETRY_AFTER_S, wantedHeight } from './read-place.ts';
 import { createShortWay } from './short-way.ts';
@@ -29,8 +31,15 @@ export interface HttpServer {
    * @throws ProtocolError `PORT_IN_USE` with `port`, or `LISTEN_FAILED` with `address`, `port` and `reason`
    */
   start(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
+  /**
+   * Takes no new connections, and ends those that stand behind their next answer, or when they wait for none for long: no request
+   * is lost. Resolves when all are gone, or after `DRAIN_MS_MAX`.
+   */
+  drain(): Promise<void>;
   /** Refuses new connections, lets answers under way finish for a moment, then cuts what is left. */
   close(): Promise<void>;
+  /** Requests that were read up to their body, refused ones included, since the start. */
+  requestCount(): number;
 }
 
 /** @param options what differs from `HTTP_DEFAULTS` */
@@ -45,12 +54,16 @@ export function createHttpServer(
   const isTrusted = createTrust(settings);
   const admission = new Admission({
     clock,
-    limits: admissionLimits(limits),
+    limits: admissionLimitsOf(limits),
     observer,
     isTrusted,
     workShare: settings.workShare,
+    shared: settings.shared,
   });
-  const limit = createRateLimit(limits, { clock, isTrusted });
+  const limit =
+    settings.shared === undefined
+      ? createRateLimit(limits, { clock, isTrusted })
+      : createSharedRateLimit(limits, settings.shared, clock);
   const dashboard = settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
   const isOtherPath = (path: string): boolean => dashboard !== undefined && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
@@ -75,7 +88,11 @@ export function createHttpServer(
     },
   });
 
+  let requests = 0;
+  let isDraining = false;
   const answer = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
+    requests += 1;
+    if (isDraining) response.shouldKeepAlive = false;
     const connection = admission.of(request.socket);
     connection?.begin(request, response);
     const [client = ''] = clientAddresses(request, settings.trustProxy);
@@ -87,8 +104,29 @@ export function createHttpServer(
     } else work(request, response, expectation);
   };
   const work = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
-    const allowance = checks.admitClient(request, response, expectation);
-    if (allowance === undefined) return;
+    const admitted = checks.admitClient(request, response, expectation);
+    if (!(admitted instanceof Promise)) return workOn(request, response, admitted, expectation);
+    admitted.then(
+      (allowance) => inTurn(request, () => workOn(request, response, allowance, expectation)),
+      (error: unknown) => {
+        if (!response.destroyed) answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
+      },
+    );
+  };
+  /** Goes on with what waited: work for strangers takes turns, however it comes back. */
+  const inTurn = (request: IncomingMessage, go: () => void): void => {
+    const connection = admission.of(request.socket);
+    const contained = (): void => (connection === undefined ? go() : connection.contain(go));
+    if (connection === undefined || connection.isTrusted) contained();
+    else admission.turns.take(connection.key, contained);
+  };
+  const workOn = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    allowance: Allowance | undefined,
+    expectation?: Expectation,
+  ): void => {
+    if (allowance === undefined || response.destroyed) return;
     const start = (): void => route(request, response, allowance, expectation);
     if (request.method !== 'GET' && request.method !== 'HEAD') return start();
     const { height, target } = wantedHeight(request, !dialect.strict);
@@ -134,6 +172,11 @@ export function createHttpServer(
   const mayAsk = (address: string): boolean => !enabled || trustProxy || access.public || listed.includes(address);
   const listeners = createListeners(parser, admission, mayAsk, settings);
   return {
+    requestCount: () => requests,
+    drain: () => {
+      isDraining = true;
+      return listeners.drain();
+    },
     start: () => listeners.open(),
     close: () => {
       waiters.close();
@@ -172,21 +215,4 @@ function createParser(
     answer(request, response, 'unknown'),
   );
   return parser;
-}
-
-/** Clients that open a connection for each request, twice as many as the rate limit has room for, and some more. */
-const ARRIVALS_MIN = 400;
-
-function admissionLimits(limits: HttpLimits) {
-  const { connectionsMax, connectionsPerAddressMax, headersTimeoutMs, max, strangerMax, windowMs } = limits;
-  const requestsMax = max === 0 ? strangerMax : max;
-  const arrivalsMax =
-    requestsMax === 0 ? Number.POSITIVE_INFINITY : Math.ceil((2 * requestsMax * WINDOW_MS) / windowMs);
-  return {
-    connectionsMax,
-    connectionsPerAddressMax,
-    arrivalsPerAddressMax: Math.max(ARRIVALS_MIN, arrivalsMax),
-    bufferBytesMax: HTTP_BUFFER_BYTES_MAX,
-    headersTimeoutMs,
-  };
 }

@@ -13,6 +13,8 @@ import type { HttpOptions, TlsOptions } from './options.ts';
 export interface Listeners {
   /** @throws ProtocolError as `HttpServer.start` */
   open(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
+  /** As that of `HttpServer`. */
+  drain(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -21,6 +23,8 @@ export interface Listeners {
  * again after a second: a burst of strangers must not delay the operator by that.
  */
 const BACKLOG = 4_096;
+/** Twice the time after which node:http closes a connection that waits for a request. */
+const DRAIN_MS_MAX = 10_000;
 /** Time for answers under way when the listeners close, in milliseconds. */
 const CLOSE_GRACE_MS = 500;
 
@@ -62,11 +66,12 @@ export function createListeners(
   });
 
   const plain = listenerFor((socket) => {
-    const connection = admission.accept(socket, true);
-    if (connection !== undefined) serve(socket, connection);
+    admission.accept(socket, true, (connection) => serve(socket, connection));
   });
   const { tls } = options;
   const secure = tls && createSecureListener(tls, admission, serve);
+
+  const closedAll = () => Promise.all([closed(plain), ...(secure === undefined ? [] : [closed(secure)])]);
 
   return {
     async open() {
@@ -79,8 +84,12 @@ export function createListeners(
         throw error;
       }
     },
+    async drain() {
+      const tooLong = new Promise<void>((resolve) => setTimeout(resolve, DRAIN_MS_MAX).unref());
+      await Promise.race([closedAll(), tooLong]);
+    },
     async close() {
-      const done = Promise.all([closed(plain), ...(secure === undefined ? [] : [closed(secure)])]);
+      const done = closedAll();
       admission.closeIdle();
       const cut = setTimeout(() => admission.close(), CLOSE_GRACE_MS);
       await done;
@@ -118,9 +127,7 @@ function createSecureListener(
     serve(secured, connection);
   });
   handshakes.on('tlsClientError', (_error, secured) => secured.destroy());
-  return listenerFor((socket) => {
-    const connection = admission.accept(socket, false);
-    if (connection === undefined) return;
+  const admitted = (socket: Socket, connection: ClientConnection): void => {
     const name = nameOf(socket);
     handshaking.set(name, connection);
     socket.on('close', () => {
@@ -134,7 +141,8 @@ function createSecureListener(
       admission.turns.spend(TLS_HANDSHAKE_MS);
       begin();
     });
-  });
+  };
+  return listenerFor((socket) => admission.accept(socket, false, (connection) => admitted(socket, connection)));
 }
 
 /** @throws ProtocolError `TLS_INVALID` */

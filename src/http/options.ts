@@ -2,6 +2,7 @@
 
 import type { WorkShare } from '../primitives/work-share.ts';
 import { SILENT, type Observer } from '../ports/observer.ts';
+import type { SharedLimits } from './admission/shared-limits.ts';
 
 export interface HttpOptions {
   /** False answers every request with 403. */
@@ -38,6 +39,8 @@ export interface HttpOptions {
   readonly observer: Observer;
   /** Time of the main thread that work for strangers may take, shared with other parts of the node; one of its own unless told. */
   readonly workShare?: WorkShare;
+  /** Counts for several processes together; absent for one that serves alone. */
+  readonly shared?: SharedLimits;
 }
 
 export interface EventOptions {

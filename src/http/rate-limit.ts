@@ -7,22 +7,13 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { LruMap } from '../primitives/bounded.ts';
 import { clientKey, isThisMachine } from './admission/client-address.ts';
+import type { Allowance } from './admission/allowance.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import type { HttpLimits } from './options.ts';
 
 export interface RateLimit {
   /** Counts a request. @param cost how many it counts for; 1 unless given */
   take(client: string | undefined, cost?: number): Allowance;
-}
-
-export interface Allowance {
-  /** Requests that the client may make in a window; 0 for any number. */
-  readonly max: number;
-  readonly remaining: number;
-  readonly isRefused: boolean;
-  readonly delayMs: number;
-  /** Until the window ends; undefined without a limit. */
-  readonly resetMs: number | undefined;
 }
 
 /** Addresses counted at once: the least recent is forgotten beyond, so a flood of addresses cannot fill the memory. */
@@ -73,7 +64,7 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
   };
 }
 
-const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, delayMs: 0, resetMs: undefined };
+export const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, delayMs: 0, resetMs: undefined };
 
 /** What was allowed to the requests that are at work. */
 export type Allowances = WeakMap<IncomingMessage, Allowance>;

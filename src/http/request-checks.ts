@@ -5,15 +5,18 @@
 
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
 import { clientAddresses, createAccessRule } from './access.ts';
+import type { Allowance } from './admission/allowance.ts';
 import type { Admission } from './admission/admission.ts';
 import { BODY_BYTES_MAX, BODY_BYTES_PER_REQUEST } from './admission/limits.ts';
 import type { RefusalReason } from './admission/refusals.ts';
 import type { Dialect } from './dialect.ts';
 import type { HttpOptions } from './options.ts';
+import type { Live } from '../ports/node-api.ts';
 import { pageNotFound, type Problem } from './problems.ts';
-import type { Allowance, RateLimit } from './rate-limit.ts';
+import type { LiveRateLimit } from './shared-rate-limit.ts';
 import { createRouteTable } from './route-table.ts';
 import { allRoutes } from './routes/all.ts';
+import { withLive } from './with-live.ts';
 
 export interface RequestChecks {
   /**
@@ -22,7 +25,11 @@ export interface RequestChecks {
    * @param expectation what the client waits for before it sends a body
    * @returns undefined when the request was refused and answered
    */
-  admitClient(request: IncomingMessage, response: ServerResponse, expectation?: Expectation): Allowance | undefined;
+  admitClient(
+    request: IncomingMessage,
+    response: ServerResponse,
+    expectation?: Expectation,
+  ): Live<Allowance | undefined>;
   /** Whether there is such a path, and it takes the body if one comes. @returns undefined when it was refused and answered */
   admitTarget(request: IncomingMessage, response: ServerResponse): { readonly takesBody: boolean } | undefined;
 }
@@ -33,7 +40,7 @@ export type Expectation = 'continue' | 'unknown';
 export interface RequestCheckParts {
   readonly admission: Admission;
   readonly dialect: Dialect;
-  readonly limit: RateLimit;
+  readonly limit: LiveRateLimit;
   /** Whether a path is served besides the routes. */
   readonly isOtherPath: (path: string) => boolean;
 }
@@ -50,6 +57,27 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
     admission.refuse(request, refusal.reason);
   };
 
+  const admitCounted = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    allowance: Allowance,
+    expectation: Expectation | undefined,
+  ): Allowance | undefined => {
+    // The client may have gone while the count was asked for.
+    if (response.destroyed) return undefined;
+    if (!allowance.isRefused) {
+      const refusal = malformedHead(request, expectation);
+      if (refusal === undefined) return allowance;
+      refuse(request, response, refusal);
+      return undefined;
+    }
+    const { max, remaining, resetMs = 0 } = allowance;
+    const told = ['X-RateLimit-Limit', String(max), 'X-RateLimit-Remaining', String(remaining)];
+    told.push('Retry-After', String(Math.max(1, Math.ceil(resetMs / 1000))));
+    refuse(request, response, wantsJson(request) ? TOO_MANY_JSON : TOO_MANY_HTML, told);
+    return undefined;
+  };
+
   return {
     admitClient(request, response, expectation) {
       const denied = accessRule(request);
@@ -57,18 +85,8 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
         refuse(request, response, refusalOf(denied, 'access'));
         return undefined;
       }
-      const allowance = limit.take(clientAddresses(request, options.trustProxy)[0], costOf(request));
-      if (!allowance.isRefused) {
-        const refusal = malformedHead(request, expectation);
-        if (refusal === undefined) return allowance;
-        refuse(request, response, refusal);
-        return undefined;
-      }
-      const { max, remaining, resetMs = 0 } = allowance;
-      const told = ['X-RateLimit-Limit', String(max), 'X-RateLimit-Remaining', String(remaining)];
-      told.push('Retry-After', String(Math.max(1, Math.ceil(resetMs / 1000))));
-      refuse(request, response, wantsJson(request) ? TOO_MANY_JSON : TOO_MANY_HTML, told);
-      return undefined;
+      const counted = limit.take(clientAddresses(request, options.trustProxy)[0], costOf(request));
+      return withLive(counted, (allowance) => admitCounted(request, response, allowance, expectation));
     },
     admitTarget(request, response) {
       const { url = '', headers } = request;

@@ -6,11 +6,12 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NodeApi } from '../ports/node-api.ts';
+import type { Allowance } from './admission/allowance.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import type { Dialect } from './dialect.ts';
 import type { HttpOptions } from './options.ts';
 import { parseQuery, queryTextOf } from './query.ts';
-import { rateHeaders, type Allowance } from './rate-limit.ts';
+import { rateHeaders } from './rate-limit.ts';
 import {
   BLOCK_ID_HEADER,
   etagOf,

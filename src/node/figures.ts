@@ -38,6 +38,7 @@ export function tellFiguresOf(sources: FigureSources, metrics: MetricsRegistry):
     tellChain(sources, metrics);
     tellDelegates(sources, metrics);
     tellDisk(sources, metrics);
+    tellReaders(sources, metrics);
     metrics.gauge('memory_own_bytes', ownMemoryBytes());
   });
 }
@@ -59,6 +60,21 @@ function tellChain({ api, engine, clock }: FigureSources, metrics: MetricsRegist
   metrics.gauge('peers_known', peers.length);
   metrics.gauge('peers_connected', peers.filter(({ state }) => state === 'connected').length);
   for (const [state, size] of Object.entries(pool)) metrics.gauge('pool_transactions', size, { state });
+}
+
+const READER_STATES = ['starting', 'up', 'silent'] as const;
+
+function tellReaders({ api }: FigureSources, metrics: MetricsRegistry): void {
+  const { readers } = api.status();
+  if (readers === undefined) return;
+  for (const state of READER_STATES) {
+    metrics.gauge('http_readers', readers.each.filter((each) => each.state === state).length, { state });
+  }
+  // Those that are gone have no memory.
+  for (let reader = 1; reader <= 2 * readers.wanted; reader += 1) {
+    const { memoryBytes = 0 } = readers.each.find((each) => each.reader === reader) ?? {};
+    metrics.gauge('http_reader_memory_bytes', memoryBytes, { reader: String(reader) });
+  }
 }
 
 function tellDelegates({ store, delegates }: FigureSources, metrics: MetricsRegistry): void {

@@ -6,7 +6,7 @@ import { SlotTurns } from '../engine/slot-turns.ts';
 import type { Payer } from '../engine/pool/verification-budget.ts';
 import type { ForgingDelegates } from '../engine/forge/delegates.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { LocalNodeApi, NodeIdentity, NodeListener, SlotForger } from '../ports/node-api.ts';
+import type { LocalNodeApi, NodeIdentity, NodeListener, ReadersStatus, SlotForger } from '../ports/node-api.ts';
 import type { ChainLog } from '../ports/chain-log.ts';
 import type { ChainQueries } from '../ports/queries.ts';
 import type { ChainStore } from '../ports/store.ts';
@@ -31,6 +31,8 @@ export interface NodeApiDependencies {
   /** `any` unless given. */
   readonly wantedPeers?: WantedPeers;
   readonly metrics?: { text(): Promise<string> } | undefined;
+  /** How the processes beside the node do. */
+  readonly readers?: () => ReadersStatus | undefined;
 }
 
 export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
@@ -60,6 +62,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
       const sync = engine.synchronizer.progress;
       const clockOffsetMs = engine.clockOffset.estimateMs();
       const clocks = engine.clockOffset.verdict();
+      const readers = dependencies.readers?.();
       return {
         height: engine.chain.tip.header.height,
         finalizedHeight: engine.chain.finalizedHeight,
@@ -75,6 +78,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
         ...(clocks?.kind === 'unclear' ? { clocksDiffer: { peer: clocks.peerId, offsetMs: clocks.offsetMs } } : {}),
         ...(sync === undefined ? {} : { sync }),
         ...(isAlone() ? { isAlone: true } : {}),
+        ...(readers === undefined ? {} : { readers }),
       };
     },
     transactionJson: (transaction) => rules.codec.transactionToJson(transaction),

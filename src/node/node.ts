@@ -2,13 +2,11 @@
 
 import { platform, release } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Ed25519 } from '../crypto/ed25519.ts';
 import { decryptPassphrase, addressOf, keyPairOfPassphrase } from '../crypto/keys.ts';
-import { readBounded } from '../config/bounded-file.ts';
 import { buildIdentity } from '../config/build.ts';
 import type { Network } from '../config/network.ts';
-import type { Config, HttpConfig, P2pConfig } from '../config/schema.ts';
+import type { Config, P2pConfig } from '../config/schema.ts';
 import { isOwnAddress } from '../engine/peers/dialler.ts';
 import { Engine } from '../engine/engine.ts';
 import { ForgingDelegates } from '../engine/forge/delegates.ts';
@@ -17,7 +15,7 @@ import { MONOTONIC_CLOCK } from '../http/monotonic-clock.ts';
 import { WorkShare } from '../primitives/work-share.ts';
 import { hexOf } from '../primitives/bytes.ts';
 import { Closers } from '../engine/closers.ts';
-import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import { messageOf, type ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { FolderJournal, SigningWatermarks } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
@@ -37,9 +35,10 @@ import { createRules } from '../protocol/generations.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
 import { partsOf } from './generations.ts';
 import { startHousekeeping } from './housekeeping.ts';
+import { httpOptionsOf } from './http-options.ts';
 import { journalFileOf, openJournal } from './journal-file.ts';
 import { createLoneTransport } from './lone-transport.ts';
-import { createReaderPool } from './readers/reader-pool.ts';
+import { createReaderPool, type ReaderPool } from './readers/reader-pool.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
 import { startNotifier } from './notify/start.ts';
 import { tellFiguresOf } from './figures.ts';
@@ -113,14 +112,9 @@ export interface RunningNode {
   readonly damaged: Promise<ProtocolError>;
 }
 
-/** Written by the build. */
-const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
-
 /** Signature answers remembered: full queues of the pool, so that what the pool verified costs nothing in a block. */
 export const SIGNATURE_ANSWERS_MAX = 8_000;
 const MEGABYTE = 1_000_000;
-/** Many times a key, or a certificate with all that it rests on. */
-const TLS_FILE_BYTES_MAX = 1024 * 1024;
 
 /**
  * Starts a node.
@@ -242,9 +236,10 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const queries = createQueries(store, params, { pause: nextTurn });
     const clock = systemClock;
     const chainClock = control?.chainClock ?? clock;
+    let readers: ReaderPool | undefined;
     const api = createNodeApi({
       ...{ engine, store, queries, log, delegates, identity, clock: chainClock },
-      ...{ wantedPeers, metrics },
+      ...{ wantedPeers, metrics, readers: () => readers?.status() },
     });
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');
@@ -256,15 +251,14 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     }
     let httpPort = 0;
     if (config.http.enabled) {
-      const httpOptions = httpOptionsOf(options);
+      const httpOptions = httpOptionsOf(config, observer, control?.keepsConnections === true);
       const { observer: httpObserver, ...plain } = httpOptions;
-      const http =
-        config.http.processes > 0 && memory === undefined
-          ? createReaderPool({
-              ...{ processes: config.http.processes, api, clock: systemClock, observer: httpObserver },
-              settings: { directory: join(dataDirectory, 'chain'), params, identity, http: plain },
-            })
-          : createHttpServer(api, { ...httpOptions, workShare });
+      const { processes } = config.http;
+      if (processes > 0 && memory === undefined) {
+        const settings = { directory: join(dataDirectory, 'chain'), params, identity, http: plain };
+        readers = createReaderPool({ processes, api, settings, clock: systemClock, observer: httpObserver });
+      }
+      const http = readers ?? createHttpServer(api, { ...httpOptions, workShare });
       closers.add(() => http.close());
       httpPort = (await http.start()).port;
     }
@@ -355,55 +349,4 @@ function transportOf({ network, config, observer }: NodeOptions, identity: NodeI
       advertiseAddress: config.p2p.advertiseAddress,
     },
   });
-}
-
-function httpOptionsOf({ config, observer, control }: NodeOptions) {
-  const { http } = config;
-  return {
-    port: http.port,
-    address: http.host,
-    trustProxy: http.trustProxy,
-    access: { public: http.accessPublic, whiteList: http.accessWhitelist },
-    hostNames: http.hostNames,
-    forgingWhiteList: http.forgingWhitelist,
-    legacySignatures: { enabled: http.legacySignatures, whiteList: http.legacySignaturesWhitelist },
-    readOnly: http.readOnly,
-    strictDialect: http.strictDialect,
-    ...(http.tlsPort === 0 ? {} : { tls: tlsOptionsOf(http) }),
-    cors: { origin: http.corsOrigin, methods: ['GET', 'POST', 'PUT'] },
-    limits: {
-      connectionsMax: http.connectionsMax,
-      connectionsPerAddressMax: http.connectionsPerAddressMax,
-      max: http.rateLimitMax,
-      strangerMax: http.rateLimitStrangersMax,
-      strangersTotalMax: http.rateLimitStrangersTotalMax,
-      delayAfter: 0,
-      delayMs: 0,
-      windowMs: http.rateLimitWindowMs,
-      headersTimeoutMs: http.headersTimeoutMs,
-      idleTimeoutMs: http.socketTimeoutMs,
-      ...(control?.keepsConnections === true ? { keepAliveTimeoutMs: 0 } : {}),
-    },
-    metrics: http.metrics,
-    ...(http.dashboard ? { dashboardDirectory: DASHBOARD } : {}),
-    observer: observer.room('http'),
-  };
-}
-
-/** @throws ProtocolError `TLS_FILE_UNREADABLE` with the file and the reason */
-function tlsOptionsOf(http: HttpConfig) {
-  const read = (option: 'tlsKeyFile' | 'tlsCertificateFile'): Buffer => {
-    const file = http[option];
-    try {
-      return readBounded(file, { bytesMax: TLS_FILE_BYTES_MAX });
-    } catch (error) {
-      throw new ProtocolError(
-        'TLS_FILE_UNREADABLE',
-        { file, option },
-        `http.${option} \`${file}\` cannot be read: ${messageOf(error)}`,
-        { cause: error },
-      );
-    }
-  };
-  return { port: http.tlsPort, key: read('tlsKeyFile'), certificate: read('tlsCertificateFile') };
 }

@@ -47,6 +47,29 @@ export interface NodeStatus {
   readonly isAlone?: true;
   /** How often blocks were taken back since the start, and the latest times, newest first. */
   readonly branchChanges: { readonly count: number; readonly latest: readonly BranchChange[] };
+  /** Processes that answer HTTP beside the node; undefined where it answers itself. */
+  readonly readers?: ReadersStatus;
+}
+
+export interface ReadersStatus {
+  /** Of `http.processes`. */
+  readonly wanted: number;
+  /** How often one was begun in the place of another since the node started. */
+  readonly restarts: number;
+  readonly each: readonly ReaderStatus[];
+}
+
+export interface ReaderStatus {
+  /** From 1, the lowest that is free when it begins: one that replaces another mostly has its number. */
+  readonly reader: number;
+  /** `silent`: it does not react, and another one is begun beside it. */
+  readonly state: 'starting' | 'up' | 'silent';
+  /** When it began; Unix time in milliseconds. */
+  readonly sinceMs: number;
+  /** Of its own, without pages of the store; 0 before it told. */
+  readonly memoryBytes: number;
+  /** Requests that came to it since it began, refused ones included. */
+  readonly requests: number;
 }
 
 /** Blocks that were taken back as one unit, mostly for those of a better branch. */
@@ -250,6 +273,8 @@ export interface NodeApi {
   readonly log: ChainLog;
   /** @returns what ends the listening */
   listen(listener: NodeListener): () => void;
+  /** Where `chain` and `log` are of a moment that stands still: goes on to the newest one, before the node told of it. */
+  refresh?(): void;
   status(): Live<NodeStatus>;
   /** The transaction in its generation's own JSON members. */
   transactionJson(transaction: Transaction): JsonObject;

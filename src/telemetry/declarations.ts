@@ -77,6 +77,10 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   ]),
   http_buffered_bytes: gauge('Bytes of HTTP requests and answers that clients who are not trusted make the node hold.'),
   http_refused_total: counter('Connections and requests that the HTTP interface refused, by reason.', ['reason']),
+  http_readers: gauge('Processes that answer HTTP beside the node, by what they do.', ['state']),
+  http_reader_restarts_total: counter('Times that such a process was begun in the place of another.'),
+  http_reader_memory_bytes: gauge('Memory of such a process of its own, without pages of the store.', ['reader']),
+  http_reader_requests_total: counter('Requests that came to such a process.', ['reader']),
   http_event_readers: gauge('Readers of the stream of events.'),
 };
 

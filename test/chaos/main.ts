@@ -1,6 +1,6 @@
 /**
  * `npm run chaos -- [--kills 20] [--late-blocks 100] [--cut-blocks 60] [--forger-kills 100] [--kept 30]
- * [--notify-kills 30] [--doctor-looks 100] [--hosts 5] [--minutes 5] [--load-seconds 600] [--generation 3] [--seed N]`: the long forms of the tests in which nodes are
+ * [--notify-kills 30] [--reader-kills 50] [--doctor-looks 100] [--hosts 5] [--minutes 5] [--load-seconds 600] [--generation 3] [--seed N]`: the long forms of the tests in which nodes are
  * killed, cut off and put under load. 0 kills, blocks, looks, hosts or seconds leave that form out.
  */
 
@@ -16,6 +16,7 @@ import { runCutOff } from './cut-off.ts';
 import { runDoctorLooks } from './doctor-looks.ts';
 import { runKept } from './kept.ts';
 import { runNotified } from './notified.ts';
+import { runReaderKills } from './reader-kills.ts';
 import { runLoad } from './steady-load.ts';
 import { RESTART_MS_MAX, chanceOf, runChaos } from './scenario.ts';
 
@@ -27,6 +28,7 @@ const { values } = parseArgs({
     'forger-kills': { type: 'string', default: '100' },
     kept: { type: 'string', default: '30' },
     'notify-kills': { type: 'string', default: '30' },
+    'reader-kills': { type: 'string', default: '50' },
     'doctor-looks': { type: 'string', default: '100' },
     hosts: { type: 'string', default: '5' },
     minutes: { type: 'string', default: '5' },
@@ -43,6 +45,7 @@ try {
   if (values['cut-blocks'] !== '0') await cutNodeOff();
   if (values.kept !== '0') await killAfterAccepting();
   if (values['notify-kills'] !== '0') await killWhileTelling();
+  if (values['reader-kills'] !== '0') await killReaders();
   if (values['doctor-looks'] !== '0') await lookAtHealthy();
   if (values.hosts !== '0') await runOnHosts();
   if (values['load-seconds'] !== '0') await putUnderLoad();
@@ -103,6 +106,26 @@ async function killWhileTelling(): Promise<void> {
   for (const slot of lost) say(`slot ${slot} was missed, and nobody was told`);
   for (const line of twice) say(line);
   if (missed.length === 0 || lost.length > 0 || twice.length > 0) process.exitCode = 1;
+}
+
+async function killReaders(): Promise<void> {
+  const kills = Number(values['reader-kills']);
+  say(`${kills} kills of processes that read beside a node, and ${kills} of the node, seed ${values.seed}`);
+  const chance = chanceOf(Number(values.seed));
+  const { load, replacedMs, answeredMs, stale, wrong, grown } = await runReaderKills({
+    ...{ kills, nodeKills: kills, chance, say },
+  });
+  say(`${load.answered} requests answered, ${load.ofKilled} ended with their reader, ${load.lost.length} lost`);
+  say(`replaced within ${figuresOf(replacedMs)}, the node answered within ${figuresOf(answeredMs)}`);
+  say(`the store grew by ${grown.bytes} bytes in ${grown.blocks} blocks`);
+  for (const line of [...load.lost, ...stale, ...wrong]) say(line);
+  if (load.lost.length + stale.length + wrong.length > 0) process.exitCode = 1;
+}
+
+function figuresOf(timesMs: readonly number[]): string {
+  const sorted = timesMs.toSorted((a, b) => a - b);
+  const [half = 0, most = 0] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
+  return `${Math.round(half)} ms in half of the cases, ${Math.round(most)} ms in all`;
 }
 
 async function lookAtHealthy(): Promise<void> {

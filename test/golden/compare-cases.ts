@@ -5,7 +5,7 @@
 
 import { request } from 'node:http';
 import { join } from 'node:path';
-import type { NodeApi, PeerEntry } from '../../src/ports/node-api.ts';
+import type { ForgingDelegate, LocalNodeApi, PeerEntry } from '../../src/ports/node-api.ts';
 import type { Generation } from '../../src/protocol/params.ts';
 import { CASE_ALLOWANCES, STRICT_CASE_ALLOWANCES } from './allowances.ts';
 import { recordedFacts, type Comparison, type RecordedAnswer } from './compare-answers.ts';
@@ -87,10 +87,7 @@ const PEER: PeerEntry = {
   },
 };
 
-function furniture(
-  delegates: NodeApi extends { forgingDelegates(): infer D } ? D : never,
-  generation: Generation,
-): Partial<NodeApi> {
+function furniture(delegates: readonly ForgingDelegate[], generation: Generation): Partial<LocalNodeApi> {
   return {
     forgingDelegates: () => delegates,
     setForging: (publicKey, _password, forging) => Promise.resolve({ publicKey, forging }),

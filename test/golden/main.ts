@@ -1,5 +1,5 @@
 /**
- * `npm run golden -- --dir DIR [--all] [--write-members FILE]`: compares our answers with those of a recorded node, and those in
+ * `npm run golden -- --dir DIR [--all] [--processes N] [--write-members FILE]`: compares our answers with those of a recorded node, and those in
  * the strict dialect with the description in the package of its release too. DIR holds `gen2` and `gen3`, or is one
  * of them: `chain.ndjson.gz`, `accounts.ndjson.gz` and `answers.ndjson.gz`, and `devnet-cases.ndjson` where there are cases of a live devnet.
  */
@@ -13,15 +13,22 @@ import { compareAnswers } from './compare-answers.ts';
 import { compareCases } from './compare-cases.ts';
 import { compareStrict } from './compare-strict.ts';
 import { loadDescription } from './description.ts';
+import { answerFromProcesses } from './recorded-node.ts';
 import { defaultCacheFolder, installRelease } from '../interop/install.ts';
 
 const { values } = parseArgs({
-  options: { dir: { type: 'string' }, all: { type: 'boolean' }, 'write-members': { type: 'string' } },
+  options: {
+    dir: { type: 'string' },
+    all: { type: 'boolean' },
+    processes: { type: 'string' },
+    'write-members': { type: 'string' },
+  },
 });
 if (values.dir === undefined) {
-  console.error('usage: npm run golden -- --dir DIR [--all]');
+  console.error('usage: npm run golden -- --dir DIR [--all] [--processes N]');
   process.exit(2);
 }
+answerFromProcesses(Number(values.processes ?? 0));
 const root = values.dir;
 const folders = existsSync(join(root, 'chain.ndjson.gz')) ? [root] : [join(root, 'gen2'), join(root, 'gen3')];
 let failures = 0;

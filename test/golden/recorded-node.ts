@@ -1,17 +1,20 @@
 /** A node that holds the chain of a recording and whose clock stands still, behind its real HTTP interface. */
 
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
-import { createHttpServer } from '../../src/http/app.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
-import type { NodeApi } from '../../src/ports/node-api.ts';
+import { systemClock } from '../../src/node/system.ts';
+import type { LocalNodeApi, NodeApi } from '../../src/ports/node-api.ts';
 import { createGen2Rules } from '../../src/protocol/gen2/rules.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
 import { networkIdentifierOf } from '../../src/protocol/genesis.ts';
 import { NO_EXCEPTIONS, type ChainParams, type Generation } from '../../src/protocol/params.ts';
 import type { StateReader } from '../../src/protocol/state.ts';
-import { openMemoryChainStore } from '../../src/store/chain/open.ts';
+import { openChainStore, openMemoryChainStore } from '../../src/store/chain/open.ts';
+import { openFront } from '../support/http-front.ts';
 import { restingNode, type RestingNodeOptions } from '../support/resting-node.ts';
 
 export interface RecordedNode {
@@ -29,9 +32,11 @@ export interface RecordedNodeOptions {
   readonly nowMs: number;
   readonly identity: RestingNodeOptions['identity'];
   /** What the node of the recording had besides its chain. */
-  readonly furnish?: (api: NodeApi) => Partial<NodeApi>;
+  readonly furnish?: (api: NodeApi) => Partial<LocalNodeApi>;
   /** What differs from the defaults of the interface. */
   readonly http?: Partial<HttpOptions>;
+  /** Processes that answer beside it; 0 unless given. */
+  readonly processes?: number;
 }
 
 export function linesOf(file: string): readonly unknown[] {
@@ -44,13 +49,18 @@ export function linesOf(file: string): readonly unknown[] {
 }
 
 export async function startRecordedNode(options: RecordedNodeOptions): Promise<RecordedNode> {
-  const { generation, chainFile, nowMs, identity } = options;
+  const { generation, chainFile, nowMs, identity, processes = recordedProcesses } = options;
   const [genesisJson, ...rest] = linesOf(chainFile);
   const { id, payloadHash } = genesisJson as { readonly id: string; readonly payloadHash: string };
   const params = devnetParams(generation, id, payloadHash);
   const rules = generation === 2 ? createGen2Rules(params) : createGen3Rules(params);
   const genesis = rules.codec.genesisFromJson(genesisJson);
-  const chain = openMemoryChainStore({ codec: rules.codec, params });
+  const { codec } = rules;
+  const directory = processes === 0 ? undefined : mkdtempSync(join(tmpdir(), 'bloomery-recorded-'));
+  const chain =
+    directory === undefined
+      ? openMemoryChainStore({ codec, params })
+      : await openChainStore({ directory, codec, params, clock: systemClock });
   const ed25519 = selectEd25519();
   const context = { nowS: Math.floor((nowMs - params.epochMs) / 1000), verify: ed25519.verify.bind(ed25519) };
   chain.transact((writer) => {
@@ -61,10 +71,21 @@ export async function startRecordedNode(options: RecordedNodeOptions): Promise<R
     }
   });
   const real = restingNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
-  const api: NodeApi = { ...real, ...options.furnish?.(real) };
-  const http = createHttpServer(api, { port: 0, address: '127.0.0.1', ...options.http });
-  const { port } = await http.start();
-  return { origin: `http://127.0.0.1:${port}`, api, state: chain, close: () => http.close() };
+  const api: LocalNodeApi = { ...real, ...options.furnish?.(real) };
+  const front = await openFront({ api, processes, directory, ...(options.http && { http: options.http }) });
+  const close = async (): Promise<void> => {
+    await front.close();
+    await chain.close();
+    if (directory !== undefined) rmSync(directory, { recursive: true });
+  };
+  return { origin: front.origin, api, state: chain, close };
+}
+
+let recordedProcesses = 0;
+
+/** Has the nodes that are started from now on answer from so many processes. */
+export function answerFromProcesses(processes: number): void {
+  recordedProcesses = processes;
 }
 
 /** The parameters of the public devnet, with slots as the recordings have them. */

@@ -1,109 +1,18 @@
 import { createConnection } from 'node:net';
-import test, { type ExecutionContext } from 'ava';
-import { createHttpServer } from '../../src/http/app.ts';
+import test from 'ava';
 import { keptEvents, refusalOf } from '../../src/http/events/kept.ts';
-import type { HttpOptions } from '../../src/http/options.ts';
-import type { LocalNodeApi, NodeApi, NodeListener } from '../../src/ports/node-api.ts';
-import type { Block } from '../../src/protocol/types.ts';
-import { createChainLog } from '../../src/store/chain/chain-log.ts';
-import { openMemoryChainStore } from '../../src/store/chain/open.ts';
-import { createQueries } from '../../src/store/query/queries.ts';
-import { FAKE_CODEC } from '../support/fake-codec.ts';
-import { paramsWith } from '../support/fixtures.ts';
-import { Dice, nextStep } from '../store/world.ts';
+import type { NodeApi } from '../../src/ports/node-api.ts';
+import { rebuildChain, stage } from './event-stage.ts';
 import { EventReader, until, type Told } from './event-readers.ts';
-import { ALICE_KEY, fakeNode, transactionOf, TRANSFER, type Fake } from './fake-node.ts';
+import { ALICE_KEY, transactionOf, TRANSFER } from './fake-node.ts';
 
 /** Changes of the chain in the test of many readers. */
 const STEPS = Number(process.env['EVENT_STEPS'] ?? 80);
 const READERS = 100;
-/** What its readers ask for in turn; the last ones begin in the chain instead of its log. */
-const QUERIES = [
-  ...['', '', '', 'finality=any&types=blocks/new,blocks/delete'],
-  ...['fromHeight=1', 'fromHeight=1&types=blocks/new,blocks/delete'],
-];
-const isOfBlocks = (index: number): boolean => QUERIES[index % QUERIES.length]?.includes('types') === true;
-
-interface Stage {
-  readonly fake: Fake;
-  readonly blocks: readonly Block[];
-  readonly listeners: Set<NodeListener>;
-  /** Appends random blocks and takes some back, in one transaction of the store. */
-  step(): void;
-  append(count: number): void;
-  revert(): void;
-  finalize(height: number): void;
-  serve(options?: Partial<HttpOptions>): Promise<string>;
-  stop(): Promise<void>;
-}
-
-/** A node with a real store and log, whose chain moves when a test says so. */
-function stage(t: ExecutionContext, seed = 1, recordsMax = 100_000): Stage {
-  const params = paramsWith();
-  const chain = openMemoryChainStore({ codec: FAKE_CODEC, params });
-  let finalized = 0;
-  const { store, log } = createChainLog(chain, { finalizedHeight: () => finalized, recordsMax });
-  const fake = fakeNode(3);
-  const listeners = new Set<NodeListener>();
-  const queries = createQueries(store, params);
-  const api: LocalNodeApi = {
-    ...fake.api,
-    chain: queries,
-    log,
-    listen: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
-  const dice = new Dice(seed);
-  const blocks: Block[] = [];
-  let server: ReturnType<typeof createHttpServer> | undefined;
-  const changed = () => {
-    for (const listener of listeners) listener.chainChanged?.();
-  };
-  const change = (appended: number, reverted: number) => {
-    store.transact((writer) => {
-      for (let i = 0; i < reverted; i += 1) {
-        writer.revert();
-        blocks.pop();
-      }
-      for (let i = 0; i < appended; i += 1) {
-        const { block, apply } = nextStep(dice, writer.tip());
-        writer.append(block, apply);
-        blocks.push(block);
-      }
-    });
-    changed();
-  };
-  t.teardown(() => server?.close());
-  return {
-    fake: { ...fake, api },
-    blocks,
-    listeners,
-    append: (count) => change(count, 0),
-    revert: () => change(0, 1),
-    step: () => {
-      const reverted = dice.chance(30)
-        ? Math.min(dice.below(4), Math.max(0, blocks.length - Math.max(finalized, 1)))
-        : 0;
-      change(reverted + dice.below(3), reverted);
-      if (dice.chance(20)) finalized = Math.max(finalized, blocks.length - 4);
-    },
-    finalize: (height) => (finalized = height),
-    serve: async (options = {}) => {
-      server = createHttpServer(api, { port: 0, address: '127.0.0.1', ...options });
-      return `http://127.0.0.1:${(await server.start()).port}`;
-    },
-    stop: async () => {
-      await server?.close();
-    },
-  };
-}
-
 const namesOf = (reader: EventReader) => reader.told.map(({ name }) => name);
 
 test('a block brings itself, its transactions and the round that it ends; a revert takes them back', async (t) => {
-  const scene = stage(t);
+  const scene = await stage(t);
   const reader = new EventReader();
   await reader.connect(await scene.serve());
   scene.append(101);
@@ -128,7 +37,7 @@ test('a block brings itself, its transactions and the round that it ends; a reve
 });
 
 test('a reader that begins without a place gets what comes next, and nothing of before', async (t) => {
-  const scene = stage(t);
+  const scene = await stage(t);
   scene.append(5);
   const reader = new EventReader();
   await reader.connect(await scene.serve());
@@ -138,8 +47,27 @@ test('a reader that begins without a place gets what comes next, and nothing of 
   reader.disconnect();
 });
 
+test('a reader that comes from a process that has seen more goes on from where it was', async (t) => {
+  const scene = await stage(t, { processes: 0 });
+  scene.append(5);
+  const { log } = scene.fake.api;
+  // This process was not told of the last two yet.
+  let seen: number | undefined = 3;
+  const refresh = (): void => {
+    seen = undefined;
+  };
+  Object.assign(scene.fake.api, { refresh, log: { ...log, last: () => seen ?? log.last() } });
+  const reader = new EventReader('finality=any&types=blocks/new');
+  await reader.connect(await scene.serve(), '5.0');
+  scene.append(1);
+  await until(() => reader.blocks.size > 0, 'a block');
+  t.deepEqual([...reader.blocks.keys()], [6]);
+  t.deepEqual(reader.complaints, []);
+  reader.disconnect();
+});
+
 test('final readers are told of blocks once they are final, and of no reverts', async (t) => {
-  const scene = stage(t);
+  const scene = await stage(t);
   const reader = new EventReader('finality=final');
   await reader.connect(await scene.serve());
   scene.append(6);
@@ -154,7 +82,7 @@ test('final readers are told of blocks once they are final, and of no reverts', 
 });
 
 test('types, addresses and delegates choose what a reader is told', async (t) => {
-  const scene = stage(t);
+  const scene = await stage(t);
   const origin = await scene.serve();
   const generator = ALICE_KEY;
   const readers = {
@@ -175,7 +103,7 @@ test('types, addresses and delegates choose what a reader is told', async (t) =>
 });
 
 test('peers and forging are told of when they change; forging only to those who may know', async (t) => {
-  const scene = stage(t);
+  const scene = await stage(t);
   const events = { readersMax: 5, stallMs: 1000, heartbeatMs: 20, lookMs: 10 };
   const origin = await scene.serve({ events });
   const reader = new EventReader();
@@ -203,7 +131,7 @@ test('peers and forging are told of when they change; forging only to those who 
 });
 
 test('what is no longer kept is told as a gap, and a place of another log likewise', async (t) => {
-  const scene = stage(t, 1, 10);
+  const scene = await stage(t, { recordsMax: 10 });
   scene.append(30);
   const origin = await scene.serve();
   for (const place of ['3.0', '4000.2']) {
@@ -218,7 +146,7 @@ test('what is no longer kept is told as a gap, and a place of another log likewi
 });
 
 test('a reader that takes nothing is cut, and what it missed waits in the log', async (t) => {
-  const scene = stage(t);
+  const scene = await stage(t, { processes: 0 });
   const origin = await scene.serve({ events: { readersMax: 5, stallMs: 100, heartbeatMs: 1000, lookMs: 20 } });
   const { port } = new URL(origin);
   const socket = createConnection(Number(port), '127.0.0.1');
@@ -245,7 +173,7 @@ test('a reader that takes nothing is cut, and what it missed waits in the log', 
 });
 
 test('a stream is refused for wrong names and places, and when there are too many', async (t) => {
-  const scene = stage(t);
+  const scene = await stage(t, { processes: 0 });
   const origin = await scene.serve({ events: { readersMax: 1, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 } });
   const statusOf = async (query: string) => (await fetch(`${origin}/api/events?${query}`)).status;
   t.is(await statusOf('types=blocks/new,nothing'), 400);
@@ -260,7 +188,7 @@ test('a stream is refused for wrong names and places, and when there are too man
 });
 
 test('a stream that begins at a height tells of all blocks since, also of those that the log has forgotten, then of what happens', async (t) => {
-  const scene = stage(t, 1, 10);
+  const scene = await stage(t, { recordsMax: 10 });
   scene.append(120);
   const reader = new EventReader('fromHeight=7');
   const origin = await scene.serve();
@@ -299,7 +227,7 @@ test('a stream that begins at a height tells of all blocks since, also of those 
 });
 
 test('what is read of a log that nobody adds to is what a stream tells', async (t) => {
-  const scene = stage(t, 1, 10);
+  const scene = await stage(t, { recordsMax: 10 });
   scene.append(120);
   scene.revert();
   scene.append(2);
@@ -327,7 +255,7 @@ test('what is read of a log that nobody adds to is what a stream tells', async (
 });
 
 test('a final stream that begins at a height tells of final blocks alone, and up to where they are final', async (t) => {
-  const scene = stage(t);
+  const scene = await stage(t);
   scene.append(20);
   scene.finalize(12);
   scene.append(1);
@@ -358,45 +286,5 @@ test('a final stream that begins at a height tells of final blocks alone, and up
 // Alone: the others would wait for it in vain, as all tests of a file share one thread.
 test.serial(
   `${READERS} readers with disconnects, restarts and reverts rebuild the chain without gap or duplicate`,
-  async (t) => {
-    const scene = stage(t, 7);
-    scene.append(1);
-    let origin = await scene.serve();
-    const dice = new Dice(8);
-    const readers = Array.from({ length: READERS }, (_, index) => new EventReader(QUERIES[index % QUERIES.length]));
-    // All begin in front of the first block, in the log or in the chain.
-    const connect = (reader: EventReader, index: number): Promise<void> =>
-      reader.connect(origin, reader.lastEventId ?? (index % QUERIES.length < 4 ? '0.0' : undefined));
-    for (const [index, reader] of readers.entries()) if (index % 2 === 0) await connect(reader, index);
-    for (let step = 0; step < STEPS; step += 1) {
-      scene.step();
-      for (const [index, reader] of readers.entries()) {
-        if (reader.isConnected && dice.chance(5)) reader.disconnect();
-        else if (!reader.isConnected && dice.chance(30)) await connect(reader, index);
-      }
-      if (dice.chance(6)) {
-        await scene.stop();
-        origin = await scene.serve();
-      }
-    }
-    const lastId = scene.fake.api.log.last();
-    for (const [index, reader] of readers.entries()) if (!reader.isConnected) await connect(reader, index);
-    scene.append(1);
-    const tip = scene.blocks.at(-1);
-    const expected = scene.blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id)).sort();
-    await until(() => readers.every(({ blocks }) => blocks.get(tip?.height ?? 0) === tip?.id), 'all readers');
-    await until(
-      () => readers.every(({ transactions }, index) => isOfBlocks(index) || transactions.size === expected.length),
-      'all transactions',
-    );
-    t.true(lastId > STEPS / 2);
-    for (const [index, reader] of readers.entries()) {
-      t.deepEqual(reader.complaints, []);
-      t.deepEqual([...reader.blocks.values()].length, scene.blocks.length);
-      for (const { height, id } of scene.blocks)
-        if (reader.blocks.get(height) !== id) t.fail(`reader ${index} at ${height}`);
-      if (!isOfBlocks(index)) t.deepEqual([...reader.transactions].sort(), expected);
-      reader.disconnect();
-    }
-  },
+  (t) => rebuildChain(t, { count: READERS, steps: STEPS }),
 );

@@ -148,3 +148,19 @@ test('the description names every route, and the page for people needs nothing f
     t.notRegex(page.text, /<script|<link|<img|https?:\/\//);
   }
 });
+
+test('the status tells how the processes beside the node do, where there are some, and nothing of them to strict clients', async (t) => {
+  const fake = fakeNode(3);
+  const ask = await serve(t, fake);
+  const status = fake.api.status();
+  const each = [{ reader: 1, state: 'silent' as const, sinceMs: 1_000, memoryBytes: 5, requests: 7 }];
+  fake.api.status = () => ({ ...status, readers: { wanted: 2, restarts: 3, each } });
+  const { data } = (await ask('/api/node/status')).body as { data: { readers?: unknown } };
+  t.deepEqual(data.readers, {
+    wanted: 2,
+    restarts: 3,
+    each: [{ reader: 1, state: 'silent', since: '1970-01-01T00:00:01.000Z', memoryBytes: 5, requests: 7 }],
+  });
+  const strict = await serve(t, fake, { strictDialect: true });
+  t.false('readers' in ((await strict('/api/node/status')).body as { data: object }).data);
+});

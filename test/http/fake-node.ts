@@ -337,9 +337,19 @@ export async function serve(t: ExecutionContext, fake: Fake, options: Partial<Ht
   const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', keepAnswers: false, ...options });
   const { port } = await server.start();
   t.teardown(() => server.close());
-  const contract = contractOf(fake.api.params.generation, options);
+  return askAt(t, `http://127.0.0.1:${port}`, fake.api.params.generation, options);
+}
+
+/** Asks at an origin; every answer must keep the declared contract. */
+export function askAt(
+  t: ExecutionContext,
+  origin: string,
+  generation: Generation,
+  options: Partial<HttpOptions> = {},
+): Ask {
+  const contract = contractOf(generation, options);
   return async (target, init) => {
-    const response = await fetch(`http://127.0.0.1:${port}${target}`, { redirect: 'manual', ...init });
+    const response = await fetch(`${origin}${target}`, { redirect: 'manual', ...init });
     const text = await response.text();
     const { status, headers } = response;
     const body = parsed(text);

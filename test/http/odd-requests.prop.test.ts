@@ -1,71 +1,17 @@
 import test from 'ava';
-import { fc } from '../support/fast-check.ts';
-import { allRoutes } from '../../src/http/routes/all.ts';
+import { PROCESSES } from '../support/http-front.ts';
+import { serveFolder } from './folder-node.ts';
 import { fakeNode, serve } from './fake-node.ts';
+import { askOddly, NO_STREAMS } from './odd-requests.ts';
 
 const RUNS = Number(process.env['ODD_REQUESTS'] ?? 300);
 
-const oddValue = fc.oneof(
-  fc.constantFrom(
-    '',
-    '0',
-    '-1',
-    '1.5',
-    '1e400',
-    'NaN',
-    '0x10',
-    'null',
-    'true',
-    '1L',
-    '18446744073709551616L',
-    '%',
-    '\\',
-  ),
-  fc.constantFrom('9'.repeat(30), 'a'.repeat(64), 'height:asc', 'connected', '1'.repeat(64), '\u0000', '٣', '💣'),
-  fc.integer().map(String),
-  fc.string({ unit: 'binary', maxLength: 40 }),
-);
-const oddBody = fc.oneof(
-  fc.json(),
-  fc.string(),
-  fc.constantFrom('', '{', '[]', '{"__proto__":{"id":1}}', '{"id":1e999}'),
-);
-
-/** A stream would keep its request open: the node is full from the start. */
-const NO_STREAMS = { readersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
-
-/** Without lone surrogates, which no request can carry. */
-const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8');
-
 for (const generation of [2, 3] as const) {
   test(`no odd request makes a node of generation ${generation} fail or leave the shapes of its answers`, async (t) => {
-    const ask = await serve(t, fakeNode(generation), { events: NO_STREAMS });
-    const routes = allRoutes({ generation, strict: false });
-    const names = [
-      ...new Set(routes.flatMap(({ parameters }) => parameters.map(({ name }) => name))),
-      'foo',
-      '__proto__',
-    ];
-    const pair = fc.tuple(fc.constantFrom(...names), fc.constantFrom('', '[]', '[x]'), oddValue);
-    const request = fc.record({
-      route: fc.constantFrom(...routes),
-      method: fc.constantFrom('GET', 'GET', 'GET', 'POST', 'PUT', 'DELETE'),
-      pathValue: oddValue,
-      pairs: fc.array(pair, { maxLength: 4 }),
-      body: oddBody,
-    });
-    await fc.assert(
-      fc.asyncProperty(request, async ({ route, method, pathValue, pairs, body }) => {
-        const path = route.path.replace(/\{\w+\}/, encodeURIComponent(wellFormed(pathValue)));
-        const query = pairs.map(([name, suffix, value]) => `${name}${suffix}=${encodeURIComponent(wellFormed(value))}`);
-        const headers = { 'content-type': 'application/json' };
-        const init = method === 'GET' ? {} : { method, headers, body: wellFormed(body) };
-        const answer = await ask(`/api${path}?${query.join('&')}`, init);
-        // That the answer keeps the contract is checked where it arrives.
-        return answer.status < 500 || (route.kind === 'stream' && answer.status === 503);
-      }),
-      { numRuns: RUNS },
-    );
-    t.pass();
+    const ask =
+      PROCESSES === 0
+        ? await serve(t, fakeNode(generation), { events: NO_STREAMS })
+        : await serveFolder(t, generation, PROCESSES, { events: NO_STREAMS });
+    await askOddly(t, ask, generation, RUNS);
   });
 }

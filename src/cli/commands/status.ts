@@ -36,6 +36,7 @@ export async function status(flags: StatusFlags): Promise<void> {
     ...standing(state, peers),
     ['transactions', `${state.transactions.confirmed} confirmed, ${state.transactions.total} in all`],
   ];
+  if (state.readers !== undefined) rows.push(['readers', readersText(state.readers)]);
   if (state.clockOffsetMs !== undefined) rows.push(['clock', clockText(state.clockOffsetMs)]);
   if (state.clocksDiffer !== undefined) rows.push(['clock', clocksText(state.clocksDiffer)]);
   if (digest !== undefined)
@@ -57,6 +58,17 @@ function standing({ isAlone, networkHeight, consensus }: NodeState, peers: numbe
     ['peers', `${peers}`],
     ['consensus', `${consensus} %`],
   ];
+}
+
+const MEGABYTE = 1_000_000;
+
+/** How the processes that answer HTTP do. */
+function readersText({ wanted, restarts, each }: NonNullable<NodeState['readers']>): string {
+  const up = each.filter(({ state }) => state === 'up').length;
+  const rest = each.flatMap(({ reader, state }) => (state === 'up' ? [] : [`${reader} ${state}`]));
+  const memory = each.map(({ memoryBytes }) => Math.round(memoryBytes / MEGABYTE)).join(' + ');
+  const requests = each.reduce((sum, one) => sum + one.requests, 0);
+  return [`${up} of ${wanted} up`, ...rest, `${restarts} replaced`, `${memory} MB`, `${requests} requests`].join(', ');
 }
 
 function clockText(offsetMs: number): string {

@@ -1,8 +1,8 @@
 /** The nodes of this machine side by side, as a devnet runs them. */
 
-import { hasFinality } from '../answers.ts';
-import { countText } from '../format.ts';
-import { useLive } from './hooks.ts';
+import { hasFinality, type Reader } from '../answers.ts';
+import { countText, sinceText } from '../format.ts';
+import { useLive, useNow } from './hooks.ts';
 import type { NodeRow } from './live.ts';
 import { BlockLink, Table, type Column } from './parts.tsx';
 
@@ -70,6 +70,42 @@ export function NodesTable() {
   );
 }
 
+const READER_BADGES = { up: 'good', starting: '', silent: 'bad' } as const;
+const MEGABYTE = 1_000_000;
+
+/** The processes that answer HTTP beside this node, where it has some. */
+function Readers() {
+  const { status } = useLive();
+  const now = useNow();
+  if (status?.readers === undefined) return null;
+  const { wanted, restarts, each } = status.readers;
+  return (
+    <section aria-labelledby="readers-title">
+      <h2 id="readers-title">Processes that answer HTTP</h2>
+      <p class="quiet">
+        {wanted} wanted, {restarts} replaced since the node started.
+      </p>
+      <Table
+        caption="Processes that answer HTTP"
+        rows={each}
+        keyOf={({ reader }: Reader) => String(reader)}
+        empty="None runs: the next one is begun."
+        columns={[
+          { name: 'Process', cell: ({ reader }) => String(reader) },
+          { name: 'State', cell: ({ state }) => <span class={`badge ${READER_BADGES[state]}`}>{state}</span> },
+          { name: 'Up since', cell: ({ since }) => sinceText(Date.parse(since), now) },
+          {
+            name: 'Memory',
+            isFigure: true,
+            cell: ({ memoryBytes }) => `${countText(Math.round(memoryBytes / MEGABYTE))} MB`,
+          },
+          { name: 'Requests', isFigure: true, cell: ({ requests }) => countText(requests) },
+        ]}
+      />
+    </section>
+  );
+}
+
 export function Nodes() {
   const { nodes } = useLive();
   return (
@@ -81,6 +117,7 @@ export function Nodes() {
           : 'This node has no peers on the same machine, or the page was opened from another one.'}
       </p>
       <NodesTable />
+      <Readers />
     </>
   );
 }

@@ -19,6 +19,7 @@ import { ACCEPT_MS, LINGERING_MAX, SWEEP_MS, type AdmissionLimits } from './limi
 import { Penalties } from './penalties.ts';
 import { Refusals, type RefusalReason } from './refusals.ts';
 import { tooManyConnectionsAnswer } from './refused-answers.ts';
+import type { SharedLimits, SharedObstacle } from './shared-limits.ts';
 import { Turns } from './turns.ts';
 
 /** Between two looks at the time limits: more says that the process could do nothing meanwhile. */
@@ -30,6 +31,8 @@ export interface AdmissionOptions {
   readonly observer: Observer;
   /** Time of the main thread for strangers; one of its own unless told. */
   readonly workShare?: WorkShare | undefined;
+  /** Limits that hold for several processes together; none where there is one. */
+  readonly shared?: SharedLimits | undefined;
   /** Clients of the reserve: this machine, and those that the operator named. */
   isTrusted(address: string): boolean;
 }
@@ -67,6 +70,10 @@ export class Admission implements ConnectionHost {
       address_connections: tooManyConnectionsAnswer(`Too many connections: ${ofAddress}.`),
       connections: tooManyConnectionsAnswer('Too many connections: the node serves no more at once.'),
     };
+    options.shared?.listen((key) => {
+      this.#penalties.shutOut(key);
+      this.#closeAll(key);
+    });
     this.#sweepLater();
   }
 
@@ -74,27 +81,18 @@ export class Admission implements ConnectionHost {
    * A connection was accepted.
    *
    * @param canTell whether the client reads HTTP as it comes, without TLS
-   * @returns undefined when it was closed at once
+   * @param admitted what comes next for a connection that may stay: at once, unless other processes have to be asked
    */
-  accept(socket: Socket, canTell: boolean): ClientConnection | undefined {
+  accept(socket: Socket, canTell: boolean, admitted: (connection: ClientConnection) => void): void {
     const address = socket.remoteAddress;
-    if (address === undefined || this.#isClosed) {
-      socket.destroy();
-      return undefined;
-    }
+    if (address === undefined || this.#isClosed) return void socket.destroy();
     const isTrusted = this.#options.isTrusted(address);
     this.turns.accepted();
     if (!isTrusted) this.turns.spend(ACCEPT_MS);
     const key = isTrusted ? `trusted ${address}` : clientKey(address);
     const obstacle =
       (isTrusted ? undefined : this.#penalties.arrive(key)) ?? this.#connections.obstacle(key, isTrusted);
-    if (obstacle !== undefined) {
-      this.#refusals.count(obstacle);
-      const answer = canTell && !this.turns.isPressed ? this.#fullAnswers[obstacle] : undefined;
-      if (answer === undefined) socket.destroy();
-      else closeWith(socket, answer);
-      return undefined;
-    }
+    if (obstacle !== undefined) return this.#turnAway(socket, obstacle, canTell);
     const connection = new ClientConnection(socket, key, isTrusted, this);
     this.#connections.add(connection);
     this.#bySocket.set(socket, connection);
@@ -103,7 +101,39 @@ export class Admission implements ConnectionHost {
       this.#lingering.delete(connection);
       connection.closed();
     });
-    return connection;
+    const { shared } = this.#options;
+    if (shared === undefined || isTrusted) admitted(connection);
+    else void this.#acceptTogether(shared, socket, connection, { canTell, admitted });
+  }
+
+  /** Asks whether the connection may stay beside those that other processes have. It waits unread meanwhile. */
+  async #acceptTogether(
+    shared: SharedLimits,
+    socket: Socket,
+    connection: ClientConnection,
+    { canTell, admitted }: { canTell: boolean; admitted: (connection: ClientConnection) => void },
+  ): Promise<void> {
+    const { key } = connection;
+    const ask = async (): Promise<SharedObstacle | undefined> => {
+      // Where the count cannot be asked for, nobody can tell whether there is room.
+      const found = await shared.arrive(key).catch(() => 'connections' as const);
+      if (found === undefined && socket.destroyed) shared.left(key);
+      else if (found === undefined) socket.once('close', () => shared.left(key));
+      return found;
+    };
+    let obstacle = await ask();
+    if (obstacle === 'connections' && !socket.destroyed && this.#connections.makeRoom(key)) obstacle = await ask();
+    if (socket.destroyed) return;
+    if (obstacle === undefined) return connection.contain(() => admitted(connection));
+    if (obstacle === 'shut_out') this.#penalties.shutOut(key);
+    this.#turnAway(socket, obstacle, canTell);
+  }
+
+  #turnAway(socket: Socket, obstacle: SharedObstacle, canTell: boolean): void {
+    this.#refusals.count(obstacle);
+    const answer = canTell && !this.turns.isPressed ? this.#fullAnswers[obstacle] : undefined;
+    if (answer === undefined) socket.destroy();
+    else closeWith(socket, answer);
   }
 
   /** Has a connection answer for another socket too: the TLS above it. */
@@ -132,13 +162,15 @@ export class Admission implements ConnectionHost {
 
   refused(connection: ClientConnection, reason: RefusalReason): void {
     this.#refusals.count(reason);
-    if (connection.isTrusted || !this.#penalties.refuse(connection.key)) return;
-    this.#closeAll(connection.key);
+    if (connection.isTrusted) return;
+    this.#options.shared?.refused(connection.key);
+    if (this.#penalties.refuse(connection.key)) this.#closeAll(connection.key);
   }
 
   offended(connection: ClientConnection, reason: RefusalReason): void {
     this.#refusals.count(reason);
     if (connection.isTrusted) return;
+    this.#options.shared?.shutOut(connection.key);
     this.#penalties.shutOut(connection.key);
     this.#closeAll(connection.key);
   }

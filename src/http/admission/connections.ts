@@ -13,6 +13,11 @@ export interface Place {
   cutForNewcomer(): void;
 }
 
+/** Connections of strangers that may be open. */
+export function strangersMaxOf(connectionsMax: number): number {
+  return connectionsMax - Math.ceil(connectionsMax * RESERVED_SHARE);
+}
+
 type Limits = Pick<AdmissionLimits, 'connectionsMax' | 'connectionsPerAddressMax'>;
 
 export class Connections<T extends Place> {
@@ -25,7 +30,7 @@ export class Connections<T extends Place> {
 
   constructor(limits: Limits) {
     this.#limits = limits;
-    this.#strangersMax = limits.connectionsMax - Math.ceil(limits.connectionsMax * RESERVED_SHARE);
+    this.#strangersMax = strangersMaxOf(limits.connectionsMax);
   }
 
   get size(): number {
@@ -49,7 +54,7 @@ export class Connections<T extends Place> {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits;
     if (isTrusted) return this.#open.size >= connectionsMax ? 'connections' : undefined;
     if ((this.#byKey.get(key)?.size ?? 0) >= connectionsPerAddressMax) return 'address_connections';
-    if (this.#strangers < this.#strangersMax || this.#makeRoom(key)) return undefined;
+    if (this.#strangers < this.#strangersMax || this.makeRoom(key)) return undefined;
     return 'connections';
   }
 
@@ -70,7 +75,7 @@ export class Connections<T extends Place> {
   }
 
   /** The stranger with the most connections gives up its oldest idle one, unless the newcomer's address has as many. */
-  #makeRoom(key: string): boolean {
+  makeRoom(key: string): boolean {
     let most: Iterable<T> = [];
     let mostCount = (this.#byKey.get(key)?.size ?? 0) + 1;
     for (const own of this.#byKey.values()) {

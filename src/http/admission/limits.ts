@@ -1,5 +1,7 @@
 /** What the admission bounds. Those that an operator may want to change are options; the others have their reason here. */
 
+import type { HttpLimits } from '../options.ts';
+
 export interface AdmissionLimits {
   /** Connections open at once, those of trusted clients and streams of events included. */
   readonly connectionsMax: number;
@@ -79,3 +81,20 @@ export const ACCEPT_MS = 0.1;
  * connections, above all a part of a collection of garbage.
  */
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
+
+/** Clients that open a connection for each request, twice as many as the rate limit has room for, and some more. */
+const ARRIVALS_MIN = 400;
+
+export function admissionLimitsOf(limits: HttpLimits): AdmissionLimits {
+  const { connectionsMax, connectionsPerAddressMax, headersTimeoutMs, max, strangerMax, windowMs } = limits;
+  const requestsMax = max === 0 ? strangerMax : max;
+  const arrivalsMax =
+    requestsMax === 0 ? Number.POSITIVE_INFINITY : Math.ceil((2 * requestsMax * WINDOW_MS) / windowMs);
+  return {
+    connectionsMax,
+    connectionsPerAddressMax,
+    arrivalsPerAddressMax: Math.max(ARRIVALS_MIN, arrivalsMax),
+    bufferBytesMax: HTTP_BUFFER_BYTES_MAX,
+    headersTimeoutMs,
+  };
+}

@@ -311,6 +311,8 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
     after: EventPlace | undefined,
     client: EventClient,
   ): Reader | undefined => {
+    // Another process may have told of more than this one has seen.
+    if (after !== undefined && after.sequence > api.log.last()) api.refresh?.();
     // Nothing of a record that was told before: all of the last one has passed.
     const last = endOfLog(api);
     const isAstray = after !== undefined && after.sequence > last.sequence;
@@ -340,7 +342,12 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
       wake(reader);
       return true;
     },
-    placeAt: (height, finality) => placeAtHeight(api, height, finality),
+    placeAt(height, finality) {
+      const known = placeAtHeight(api, height, finality);
+      if (known !== undefined || api.refresh === undefined) return known;
+      api.refresh();
+      return placeAtHeight(api, height, finality);
+    },
     close() {
       for (const reader of [...readers]) {
         drop(reader);

@@ -1,6 +1,6 @@
 /** The node's own status and constants: the generation's own members first. */
 
-import type { BranchChange, Decision, NodeApi, NodeStatus, SlotReport } from '../../ports/node-api.ts';
+import type { BranchChange, Decision, NodeApi, NodeStatus, ReadersStatus, SlotReport } from '../../ports/node-api.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
 import { joined, joinedShape, type Dialect } from '../dialect.ts';
@@ -37,7 +37,17 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: Dialect): 
   const { count, latest } = status.branchChanges;
   const branches = count === 0 ? {} : { branchChanges: { count, latest: latest.map(branchChangeView) } };
   const alone = status.isAlone === true ? { isAlone: true } : {};
-  return joined(dialect, own, { ...other, ...progress, ...clock, ...clocks, ...branches, ...alone });
+  const readers = status.readers === undefined ? {} : { readers: readersView(status.readers) };
+  return joined(dialect, own, { ...other, ...progress, ...clock, ...clocks, ...branches, ...alone, ...readers });
+}
+
+function readersView({ wanted, restarts, each }: ReadersStatus): View {
+  return {
+    ...{ wanted, restarts },
+    each: each.map(({ reader, state, sinceMs, memoryBytes, requests }) => {
+      return { reader, state, since: new Date(sinceMs).toISOString(), memoryBytes, requests };
+    }),
+  };
 }
 
 function branchChangeView({ timeMs, commonHeight, revertedBlocks }: BranchChange): View {
@@ -241,6 +251,27 @@ const ALONE_SHAPE: Schema = {
     '`--no-peers`), or no peer is named to it and all delegates of the round forge here, as in a devnet of one node.',
 };
 
+const READERS_SHAPE: Schema = {
+  ...shape.objectOf({
+    wanted: { type: 'integer', minimum: 1, description: 'Of `http.processes`.' },
+    restarts: { ...shape.COUNT, description: 'Times that one was begun in the place of another.' },
+    each: shape.listOf(
+      shape.objectOf({
+        reader: { type: 'integer', minimum: 1 },
+        state: {
+          type: 'string',
+          enum: ['starting', 'up', 'silent'],
+          description: '`silent`: it does not react, and another one is begun beside it.',
+        },
+        since: shape.INSTANT,
+        memoryBytes: { ...shape.COUNT, description: 'Of its own, without pages of the store.' },
+        requests: { ...shape.COUNT, description: 'That came to it since it began.' },
+      }),
+    ),
+  }),
+  description: 'Processes that answer HTTP beside the node; absent where it answers itself.',
+};
+
 const STATUS_SHAPES_3: Readonly<Record<string, Schema>> = { chainMaxHeightFinalized: shape.COUNT };
 
 /** Members that are told only while they have something to say. */
@@ -250,6 +281,7 @@ const RARE_STATUS_SHAPES: Readonly<Record<string, Schema>> = {
   clocksDiffer: CLOCKS_SHAPE,
   branchChanges: BRANCH_CHANGES_SHAPE,
   isAlone: ALONE_SHAPE,
+  readers: READERS_SHAPE,
 };
 
 export function statusShape(dialect: Dialect): Schema {

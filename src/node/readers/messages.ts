@@ -5,6 +5,8 @@
 
 import type { ErrorData } from '../../primitives/errors.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
+import type { SharedObstacle } from '../../http/admission/shared-limits.ts';
+import type { Allowance } from '../../http/admission/allowance.ts';
 import type { HttpOptions } from '../../http/options.ts';
 import type { LogFields, LogLevel } from '../../ports/observer.ts';
 import type { NodeIdentity } from '../../ports/node-api.ts';
@@ -38,6 +40,26 @@ export const WRITES_AT_ONCE = 100;
 /** Transactions of which a reader has not been told yet; the oldest are dropped. */
 export const NEWS_WAITING_MAX = 10_000;
 
+/** Questions about shared limits in a message, of which a reader has one unanswered. */
+export const LIMIT_ASKS_AT_ONCE = 500;
+/** Such questions that wait at a reader: more than the connections that it may have by default, each with one. */
+export const LIMIT_ASKS_WAITING_MAX = 20_000;
+/** Addresses in a message that were refused something, or are shut out: more than are answered between two messages. */
+export const LIMIT_TOLD_MAX = 1_000;
+
+/** A request of a client, or a connection under its key. */
+export type LimitAsk = { readonly client: string; readonly cost: number } | { readonly key: string };
+/** As the question: what the client may ask, or why the connection must go. */
+export type LimitAnswer = Allowance | SharedObstacle | null;
+
+export interface LimitTelling {
+  readonly asks: readonly LimitAsk[];
+  /** Numbers by key: connections that are gone, and refusals. */
+  readonly left: readonly (readonly [string, number])[];
+  readonly refused: readonly (readonly [string, number])[];
+  readonly shutOut: readonly string[];
+}
+
 export interface Call<Method> {
   readonly method: Method;
   readonly args: readonly unknown[];
@@ -59,7 +81,7 @@ export interface ReaderSettings {
   readonly directory: string;
   readonly params: ChainParams;
   readonly identity: NodeIdentity;
-  readonly http: Partial<Omit<HttpOptions, 'observer' | 'workShare'>>;
+  readonly http: Partial<Omit<HttpOptions, 'observer' | 'workShare' | 'shared'>>;
 }
 
 export type ToReader =
@@ -68,11 +90,15 @@ export type ToReader =
   | { readonly kind: 'news'; readonly chain: boolean; readonly received: readonly Received[] }
   | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
   | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome }
+  | { readonly kind: 'limits'; readonly answers: readonly LimitAnswer[] }
+  | { readonly kind: 'shutOut'; readonly key: string }
   | { readonly kind: 'ping' }
   /** What the reader told was taken. */
   | { readonly kind: 'heard' }
   /** A reader is gone: free its place in the store. */
   | { readonly kind: 'sweep' }
+  /** Another one answers in its place: end when the connections that stand have their answers. */
+  | { readonly kind: 'drain' }
   | { readonly kind: 'close' };
 
 export type FromReader =
@@ -81,8 +107,10 @@ export type FromReader =
   | { readonly kind: 'failed'; readonly outcome: Outcome }
   | { readonly kind: 'reads'; readonly calls: readonly Call<string>[] }
   | { readonly kind: 'write'; readonly id: number; readonly call: Call<string> }
+  | { readonly kind: 'limits'; readonly telling: LimitTelling }
   | { readonly kind: 'taken' }
-  | { readonly kind: 'pong' }
+  /** @see ReaderStatus */
+  | { readonly kind: 'pong'; readonly memoryBytes: number; readonly requests: number }
   | { readonly kind: 'tells'; readonly telling: Telling };
 
 /** Log lines and figures since the reader told last. */

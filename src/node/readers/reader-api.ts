@@ -56,6 +56,11 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   });
   let view = viewOf(reader.current);
 
+  const move = (): void => {
+    reader.move();
+    view = viewOf(reader.current);
+    for (const listener of listeners) listener.chainChanged?.();
+  };
   const read = async <T>(...call: Parameters<NodeChannel['read']>): Promise<T> => (await channel.read(...call)) as T;
   const write = async <T>(...call: Parameters<NodeChannel['write']>): Promise<T> => (await channel.write(...call)) as T;
   const api: NodeApi = {
@@ -79,6 +84,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
       const tip = store.tip();
       return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
     },
+    refresh: move,
     status: () => read<NodeStatus>('status'),
     poolEntries: (state) => read<readonly PoolEntry[]>('poolEntries', state),
     peers: () => read<readonly PeerEntry[]>('peers'),
@@ -100,10 +106,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
         if (timeMs !== undefined) receivedAtMs.set(transaction.id, timeMs);
         for (const listener of listeners) listener.transactionReceived?.(transaction);
       }
-      if (!chainChanged) return;
-      reader.move();
-      view = viewOf(reader.current);
-      for (const listener of listeners) listener.chainChanged?.();
+      if (chainChanged) move();
     },
   };
 }

@@ -8,11 +8,12 @@ import { fileURLToPath } from 'node:url';
 
 import type { HttpServer } from '../../http/app.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
-import type { LocalNodeApi } from '../../ports/node-api.ts';
+import type { LocalNodeApi, ReadersStatus } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { programBeside } from '../../workers/job-threads.ts';
 import { errorOf, type FromReader, type ReaderSettings, type ToReader } from './messages.ts';
+import { LimitEnd } from './limit-end.ts';
 import { NodeEnd } from './node-end.ts';
 import { ReaderGauges } from './reader-observer.ts';
 
@@ -27,6 +28,8 @@ const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
 /** Time for answers under way when the pool closes; `HttpServer.close` cuts them after half a second. */
 const CLOSE_MS_MAX = 3_000;
+/** Time for a reader that another one replaced to end by itself: longer than `HttpServer.drain` takes. */
+const DRAIN_MS_MAX = 20_000;
 /** Time for the first start of a reader. */
 const START_MS_MAX = 60_000;
 /** Ceiling of a reader's heap: it ends above that, and is replaced. */
@@ -38,12 +41,19 @@ export interface ReaderPoolOptions {
   readonly api: LocalNodeApi;
   readonly clock: Clock;
   readonly observer: Observer;
+  /** File of the program that readers run; the product's unless given. */
+  readonly program?: string;
 }
 
 interface Reader {
   readonly worker: Worker;
   readonly end: NodeEnd;
+  readonly tell: (message: ToReader) => void;
   readonly beganMs: number;
+  /** As `ReaderStatus`. */
+  readonly number: number;
+  memoryBytes: number;
+  requests: number;
   /** Since it was heard last. */
   silentPings: number;
   isReady: boolean;
@@ -51,14 +61,29 @@ interface Reader {
   isReplaced: boolean;
 }
 
+export interface ReaderPool extends Pick<HttpServer, 'start' | 'close'> {
+  status(): ReadersStatus;
+}
+
 type Ports = Awaited<ReturnType<HttpServer['start']>>;
 
-export function createReaderPool({ processes, settings, api, clock, observer }: ReaderPoolOptions): HttpServer {
+export function createReaderPool({
+  processes,
+  settings,
+  api,
+  clock,
+  observer,
+  program,
+}: ReaderPoolOptions): ReaderPool {
   const readers = new Map<number, Reader>();
   const gauges = new ReaderGauges(observer);
+  const limits = new LimitEnd(settings.http, (key) => {
+    for (const { tell } of readers.values()) tell({ kind: 'shutOut', key });
+  });
   let ports: Ports | undefined;
   let isClosed = false;
   let shortLives = 0;
+  let restarts = 0;
   let pinging: Timer | undefined;
   const timers = new Set<Timer>();
 
@@ -70,7 +95,9 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
     const reader: Reader = {
       worker,
       end: new NodeEnd(api, send),
-      ...{ beganMs: clock.nowMs(), silentPings: 0, isReady: false, isReplaced: false },
+      tell: send,
+      ...{ beganMs: clock.nowMs(), number: freeNumber([...readers.values()]), memoryBytes: 0, requests: 0 },
+      ...{ silentPings: 0, isReady: false, isReplaced: false },
     };
     readers.set(worker.id, reader);
     return new Promise((resolve, reject) => {
@@ -98,19 +125,22 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
             return void reader.end.reads(message.calls);
           case 'write':
             return void reader.end.write(message.id, message.call);
+          case 'limits':
+            return send({ kind: 'limits', answers: limits.heard(worker.id, message.telling) });
           case 'taken':
             return reader.end.taken();
           case 'tells':
             gauges.tell(worker.id, message.telling);
             return send({ kind: 'heard' });
           case 'pong':
-            return undefined;
+            return told(reader, message);
         }
       });
       worker.on('error', () => undefined);
       worker.on('exit', (code, signal) => {
         readers.delete(worker.id);
         gauges.forget(worker.id);
+        limits.forget(worker.id);
         reject(notStarted(`it ended (${signal ?? `exit code ${code}`})`));
         lost(reader, signal ?? String(code));
       });
@@ -138,9 +168,25 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
   };
 
   const replace = (): void => {
-    // Its end is told by `exit`, which tries again.
-    if (!isClosed) begin().catch(() => undefined);
+    if (isClosed) return;
+    restarts += 1;
+    observer.count('http_reader_restarts_total');
+    beginBeside();
   };
+
+  const beginBeside = (): void => {
+    // Its end is told by `exit`, which tries again.
+    begin().catch(() => undefined);
+  };
+
+  const told = (reader: Reader, { memoryBytes, requests }: Extract<FromReader, { kind: 'pong' }>): void => {
+    observer.count('http_reader_requests_total', requests - reader.requests, { reader: String(reader.number) });
+    reader.memoryBytes = memoryBytes;
+    reader.requests = requests;
+  };
+
+  const answering = (): number =>
+    [...readers.values()].filter(({ isReady, isReplaced }) => isReady && !isReplaced).length;
 
   const ping = (): void => {
     for (const reader of readers.values()) {
@@ -158,17 +204,24 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
         });
         replace();
       }
-      if (silentPings === 0 && reader.isReplaced) closeOne(reader);
+      // Until those in its place answer, it is all that does.
+      if (silentPings === 0 && reader.isReplaced && answering() >= processes) drainOne(reader);
       reader.worker.send({ kind: 'ping' } satisfies ToReader, undefined, () => undefined);
     }
     pinging = clock.after(PING_MS, ping);
   };
 
   /** It came back after another was begun for it. */
-  const closeOne = (reader: Reader): void => {
+  const drainOne = (reader: Reader): void => {
     if (!reader.worker.isConnected()) return;
     reader.isReady = false;
-    reader.worker.send({ kind: 'close' } satisfies ToReader, undefined, () => undefined);
+    reader.worker.send({ kind: 'drain' } satisfies ToReader, undefined, () => undefined);
+    const timer = clock.after(DRAIN_MS_MAX, () => reader.worker.process.kill('SIGKILL'));
+    timers.add(timer);
+    reader.worker.on('exit', () => {
+      timer.cancel();
+      timers.delete(timer);
+    });
   };
 
   const stopListening = api.listen({
@@ -194,7 +247,7 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
     async start() {
       cluster.schedulingPolicy = cluster.SCHED_NONE;
       cluster.setupPrimary({
-        exec: fileURLToPath(programBeside(import.meta.url, 'reader-program')),
+        exec: program ?? fileURLToPath(programBeside(import.meta.url, 'reader-program')),
         args: [],
         execArgv: [...process.execArgv, `--max-old-space-size=${HEAP_MB_MAX}`],
         serialization: 'advanced',
@@ -211,7 +264,7 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
         // The first alone: where port 0 is asked for, all others listen where it does.
         const first = await Promise.race([begin(), tooLate]);
         ports = first;
-        for (let others = 1; others < processes; others += 1) replace();
+        for (let others = 1; others < processes; others += 1) beginBeside();
         for (const timer of timers) timer.cancel();
         timers.clear();
         pinging = clock.after(PING_MS, ping);
@@ -222,7 +275,23 @@ export function createReaderPool({ processes, settings, api, clock, observer }: 
       }
     },
     close,
+    status: () => ({
+      wanted: processes,
+      restarts,
+      each: [...readers.values()]
+        .map(({ number, beganMs, memoryBytes, requests, isReady, isReplaced }) => {
+          const state = isReplaced ? ('silent' as const) : isReady ? ('up' as const) : ('starting' as const);
+          return { reader: number, state, sinceMs: beganMs, memoryBytes, requests };
+        })
+        .toSorted((a, b) => a.reader - b.reader),
+    }),
   };
+}
+
+/** The lowest that no reader has: as many as there may be at once. */
+function freeNumber(readers: readonly Reader[]): number {
+  const taken = new Set(readers.map(({ number }) => number));
+  for (let number = 1; ; number += 1) if (!taken.has(number)) return number;
 }
 
 function notStarted(why: string): ProtocolError {

@@ -1,12 +1,15 @@
 /** Processes that answer HTTP beside a node: they are replaced when they end or hang, and end with their node. */
 
 import { execFileSync } from 'node:child_process';
+import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import test from 'ava';
 import { open } from 'lmdb';
 import { packagedNetworkDirectory } from '../../../src/config/network.ts';
 import { waitFor } from '../../support/devnet.ts';
+import { runCli } from '../../support/cli.ts';
 import { startOneNode, type OneNode } from '../../support/one-node.ts';
+import type { Untyped } from '../../support/untyped.ts';
 
 const WITHIN_MS = 60_000;
 
@@ -25,9 +28,36 @@ function isAlive(pid: number): boolean {
   }
 }
 
+async function statusOf(node: OneNode): Promise<Untyped> {
+  return ((await (await fetch(`${node.url}/api/node/status`)).json()) as Untyped).data;
+}
+
 async function heightOf(node: OneNode): Promise<number> {
   return Number((await fetch(`${node.url}/api/blocks?limit=1`)).headers.get('x-height'));
 }
+
+/** Statuses of requests from an address that nobody trusts, on as many connections. */
+async function strangersStatuses(node: OneNode, connections: number, each: number): Promise<readonly number[]> {
+  const ask = (agent: Agent): Promise<number> =>
+    new Promise((resolve) => {
+      const request = get(`${node.url}/api/node/constants`, { agent, localAddress: '127.0.0.2' }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode ?? 0));
+      });
+      request.on('error', () => resolve(0));
+    });
+  const all = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const statuses: number[] = [];
+      for (let count = 0; count < each; count += 1) statuses.push(await ask(agent));
+      agent.destroy();
+      return statuses;
+    }),
+  );
+  return all.flat();
+}
+
+const STRANGERS_MAX = 60;
 
 test('readers follow the chain; one that is killed or hangs is replaced, leaves no place in the store, and all end with the node', async (t) => {
   t.timeout(600_000);
@@ -35,7 +65,15 @@ test('readers follow the chain; one that is killed or hangs is replaced, leaves 
     network: packagedNetworkDirectory('devnet'),
     fixedPeers: [],
     flags: ['--no-peers'],
-    config: { forging: { force: true }, http: { processes: 2 } },
+    config: {
+      forging: { force: true },
+      http: {
+        processes: 2,
+        accessPublic: true,
+        rateLimitStrangersMax: STRANGERS_MAX,
+        rateLimitWindowMs: 86_400_000,
+      },
+    },
   });
   const first = readersOf(node);
   t.is(first.length, 2);
@@ -49,6 +87,17 @@ test('readers follow the chain; one that is killed or hangs is replaced, leaves 
     },
     WITHIN_MS,
   );
+
+  const began = (await statusOf(node)).readers;
+  t.is(began.wanted, 2);
+  t.is(began.restarts, 0);
+  t.deepEqual(
+    began.each.map(({ reader }: Untyped) => reader),
+    [1, 2],
+  );
+  // Each by itself would let it have as many.
+  const statuses = await strangersStatuses(node, 30, 3);
+  t.is(statuses.filter((status) => status === 200).length, STRANGERS_MAX, statuses.join());
 
   const others = (gone: number) => async (): Promise<boolean> => {
     const now = readersOf(node);
@@ -67,6 +116,28 @@ test('readers follow the chain; one that is killed or hangs is replaced, leaves 
   const places = database.readerList();
   await database.close();
   for (const pid of [killed, hanging]) t.notRegex(places, new RegExp(`^\\s*${pid}\\s`, 'm'));
+
+  t.deepEqual(await strangersStatuses(node, 3, 1), [429, 429, 429], 'those that came later know of it');
+
+  await waitFor(
+    'a status that tells of two replaced readers',
+    async () => {
+      const { readers } = await statusOf(node);
+      const up = readers.each.filter(({ state, memoryBytes }: Untyped) => state === 'up' && memoryBytes > 10_000_000);
+      if (readers.restarts !== 2 || up.length !== 2) throw new Error(JSON.stringify(readers));
+      return true;
+    },
+    WITHIN_MS,
+  );
+  const { stdout } = await runCli(['status', '--node', node.url]);
+  t.regex(stdout, /^readers +2 of 2 up, 2 replaced, [0-9]+ \+ [0-9]+ MB, [0-9]+ requests$/m);
+  const { stdout: json } = await runCli(['status', '--node', node.url, '--json']);
+  t.is((JSON.parse(json) as Untyped).readers.each.length, 2);
+  const figures = await (await fetch(`${node.url}/metrics`)).text();
+  t.regex(figures, /^bloomery_http_readers{state="up"} 2$/m);
+  t.regex(figures, /^bloomery_http_reader_restarts_total 2$/m);
+  t.regex(figures, /^bloomery_http_reader_memory_bytes{reader="1"} [1-9]/m);
+  t.regex(figures, /^bloomery_http_reader_requests_total{reader="[12]"} [1-9]/m);
 
   const last = readersOf(node);
   const lived = await heightOf(node);

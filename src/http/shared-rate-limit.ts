@@ -1,0 +1,45 @@
+/** The rate limit of a process that shares it with others. */
+
+import { LruMap } from '../primitives/bounded.ts';
+import type { Live } from '../ports/node-api.ts';
+import type { Allowance } from './admission/allowance.ts';
+import { clientKey, isThisMachine } from './admission/client-address.ts';
+import type { SharedLimits } from './admission/shared-limits.ts';
+import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
+import type { HttpLimits } from './options.ts';
+import { CLIENTS_MAX, UNLIMITED } from './rate-limit.ts';
+
+/** One that may have to ask elsewhere. */
+export interface LiveRateLimit {
+  take(client: string | undefined, cost?: number): Live<Allowance>;
+}
+
+/**
+ * Asks for each request that is counted. A client that was refused is refused until the end of the window without
+ * asking again: no count goes down within one.
+ */
+export function createSharedRateLimit(
+  limits: HttpLimits,
+  shared: SharedLimits,
+  clock: Pick<MonotonicClock, 'nowMs'> = MONOTONIC_CLOCK,
+): LiveRateLimit {
+  const { max, strangerMax, strangersTotalMax, delayAfter } = limits;
+  const hasNoLimits = max === 0 && delayAfter === 0;
+  const hasNoneForStrangers = hasNoLimits && strangerMax === 0 && strangersTotalMax === 0;
+  const refused = new LruMap<string, { readonly allowance: Allowance; readonly untilMs: number }>(CLIENTS_MAX);
+  const ask = async (client: string, key: string, cost: number): Promise<Allowance> => {
+    const allowance = await shared.take(client, cost);
+    if (allowance.isRefused) refused.set(key, { allowance, untilMs: clock.nowMs() + (allowance.resetMs ?? 0) });
+    return allowance;
+  };
+  return {
+    take(client = '', cost = 1) {
+      if (isThisMachine(client) ? hasNoLimits : hasNoneForStrangers) return UNLIMITED;
+      const key = clientKey(client);
+      const known = refused.get(key);
+      const leftMs = (known?.untilMs ?? 0) - clock.nowMs();
+      if (known === undefined || leftMs <= 0) return ask(client, key, cost);
+      return { ...known.allowance, resetMs: leftMs };
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** The options of the HTTP interface, from the configuration of the node. */
+
+import { fileURLToPath } from 'node:url';
+import { readBounded } from '../config/bounded-file.ts';
+import type { Config, HttpConfig } from '../config/schema.ts';
+import type { Observer } from '../ports/observer.ts';
+import { messageOf, ProtocolError } from '../primitives/errors.ts';
+
+/** Written by the build. */
+const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
+/** Many times a key, or a certificate with all that it rests on. */
+const TLS_FILE_BYTES_MAX = 1024 * 1024;
+
+/**
+ * @param keepsConnections whether connections wait for their next request for ever
+ * @throws ProtocolError `TLS_FILE_UNREADABLE` with the file and the reason
+ */
+export function httpOptionsOf({ http }: Pick<Config, 'http'>, observer: Observer, keepsConnections: boolean) {
+  return {
+    port: http.port,
+    address: http.host,
+    trustProxy: http.trustProxy,
+    access: { public: http.accessPublic, whiteList: http.accessWhitelist },
+    hostNames: http.hostNames,
+    forgingWhiteList: http.forgingWhitelist,
+    legacySignatures: { enabled: http.legacySignatures, whiteList: http.legacySignaturesWhitelist },
+    readOnly: http.readOnly,
+    strictDialect: http.strictDialect,
+    ...(http.tlsPort === 0 ? {} : { tls: tlsOptionsOf(http) }),
+    cors: { origin: http.corsOrigin, methods: ['GET', 'POST', 'PUT'] },
+    limits: {
+      connectionsMax: http.connectionsMax,
+      connectionsPerAddressMax: http.connectionsPerAddressMax,
+      max: http.rateLimitMax,
+      strangerMax: http.rateLimitStrangersMax,
+      strangersTotalMax: http.rateLimitStrangersTotalMax,
+      delayAfter: 0,
+      delayMs: 0,
+      windowMs: http.rateLimitWindowMs,
+      headersTimeoutMs: http.headersTimeoutMs,
+      idleTimeoutMs: http.socketTimeoutMs,
+      ...(keepsConnections ? { keepAliveTimeoutMs: 0 } : {}),
+    },
+    metrics: http.metrics,
+    ...(http.dashboard ? { dashboardDirectory: DASHBOARD } : {}),
+    observer: observer.room('http'),
+  };
+}
+
+/** @throws ProtocolError `TLS_FILE_UNREADABLE` with the file and the reason */
+function tlsOptionsOf(http: HttpConfig) {
+  const read = (option: 'tlsKeyFile' | 'tlsCertificateFile'): Buffer => {
+    const file = http[option];
+    try {
+      return readBounded(file, { bytesMax: TLS_FILE_BYTES_MAX });
+    } catch (error) {
+      throw new ProtocolError(
+        'TLS_FILE_UNREADABLE',
+        { file, option },
+        `http.${option} \`${file}\` cannot be read: ${messageOf(error)}`,
+        { cause: error },
+      );
+    }
+  };
+  return { port: http.tlsPort, key: read('tlsKeyFile'), certificate: read('tlsCertificateFile') };
+}

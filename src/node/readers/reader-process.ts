@@ -1,0 +1,98 @@
+/**
+ * A process that answers HTTP beside the node. It has no key and no journal, writes to nothing, and ends with its node. What it
+ * lacks it asks for over the channel of its process.
+ */
+
+import { createHttpServer, type HttpServer } from '../../http/app.ts';
+import { ChainReader } from '../../store/chain/reader.ts';
+import type { ChainParams } from '../../protocol/params.ts';
+import type { Rules } from '../../protocol/rules.ts';
+import { systemClock } from '../system.ts';
+import { ownMemoryBytes } from '../watchdog/process-memory.ts';
+import { failedOutcome, type FromReader, type ReaderSettings, type ToReader } from './messages.ts';
+import { LimitChannel } from './limit-channel.ts';
+import { NodeChannel } from './node-channel.ts';
+import { createReaderApi, type ReaderApi } from './reader-api.ts';
+import { ReaderObserver } from './reader-observer.ts';
+
+/** How often lines and figures are told. */
+const TELL_MS = 200;
+
+/** Answers until the process ends. @param rulesOf the rules of a network */
+export function runReader(rulesOf: (params: ChainParams) => Rules): void {
+  // The node ends its readers: a signal to the group of processes is for it.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
+  process.on('disconnect', () => process.exit(0));
+
+  const send = (message: FromReader): void => {
+    if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
+  };
+  const channel = new NodeChannel(send, systemClock);
+  const shared = new LimitChannel(send, systemClock);
+  const observer = new ReaderObserver();
+  let reader: ChainReader | undefined;
+  let http: HttpServer | undefined;
+  let node: ReaderApi | undefined;
+  let isHeard = true;
+
+  const open = async ({ directory, params, identity, http: options }: ReaderSettings): Promise<void> => {
+    try {
+      const rules = rulesOf(params);
+      reader = new ChainReader({ directory, codec: rules.codec, params }, systemClock);
+      node = createReaderApi({ rules, identity, reader, channel });
+      http = createHttpServer(node.api, { ...options, observer, shared });
+      const ports = await http.start();
+      // Blocks may have come while it opened.
+      node.news(true, []);
+      send({ kind: 'ready', ...ports });
+    } catch (error) {
+      send({ kind: 'failed', outcome: failedOutcome(error) });
+    }
+  };
+
+  const tell = (): void => {
+    const telling = isHeard ? observer.take() : undefined;
+    if (telling === undefined) return;
+    isHeard = false;
+    send({ kind: 'tells', telling });
+  };
+
+  const close = async (): Promise<void> => {
+    await http?.close();
+    tell();
+    await reader?.close();
+    process.exit(0);
+  };
+
+  process.on('message', (message: ToReader) => {
+    switch (message.kind) {
+      case 'open':
+        return void open(message.settings);
+      case 'news':
+        node?.news(message.chain, message.received);
+        return send({ kind: 'taken' });
+      case 'answers':
+        return channel.answered(message.outcomes);
+      case 'done':
+        return channel.done(message.id, message.outcome);
+      case 'limits':
+        return shared.answered(message.answers);
+      case 'shutOut':
+        return shared.shutOutElsewhere(message.key);
+      case 'ping':
+        return send({ kind: 'pong', memoryBytes: ownMemoryBytes(), requests: http?.requestCount() ?? 0 });
+      case 'heard':
+        isHeard = true;
+        return undefined;
+      case 'sweep':
+        reader?.clearStale();
+        return undefined;
+      case 'drain':
+        return void http?.drain().then(close);
+      case 'close':
+        return void close();
+    }
+  });
+  setInterval(tell, TELL_MS);
+  send({ kind: 'loaded' });
+}

@@ -1,0 +1,15 @@
+import test from 'ava';
+import { runReaderKills } from './reader-kills.ts';
+import { chanceOf } from './scenario.ts';
+
+test('killed readers, and a killed node under readers, lose no request of a living one and leave nothing in the store', async (t) => {
+  t.timeout(600_000);
+  const report = await runReaderKills({ kills: 4, nodeKills: 2, chance: chanceOf(16), say: (line) => t.log(line) });
+  t.log(`${report.load.answered} answered, ${report.load.ofKilled} ended with a killed reader`);
+  t.true(report.load.answered > 20);
+  t.deepEqual(report.load.lost, []);
+  t.deepEqual(report.stale, []);
+  t.deepEqual(report.wrong, []);
+  // Far more than the blocks of so short a time take.
+  t.true(report.grown.bytes < 4_000_000 + 100_000 * report.grown.blocks, JSON.stringify(report.grown));
+});

@@ -1,0 +1,189 @@
+/**
+ * A forging node whose interface is answered by two processes under load. First these are killed again and again, then the node
+ * itself. No request of a process that lives may be lost, no place in the table of readers of the store may stay behind or pin old
+ * pages, and the node must go on from the block that it had.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { open } from 'lmdb';
+import { messageOf } from '../../src/primitives/errors.ts';
+import {
+  lastWords,
+  startTestDevnet,
+  waitFor,
+  waitForAnswer,
+  type TestDevnet,
+  type TestNode,
+} from '../support/devnet.ts';
+import { ReaderLoad, type LoadReport } from './reader-load.ts';
+
+export interface ReaderKillsOptions {
+  /** Of readers, and of the node under them. */
+  readonly kills: number;
+  readonly nodeKills: number;
+  /** Uniform in [0, 1): which one is killed, and when. */
+  readonly chance: () => number;
+  readonly say: (line: string) => void;
+}
+
+export interface ReaderKillsReport {
+  readonly load: LoadReport;
+  /** Time from the kill of a reader until two were up again, in milliseconds. */
+  readonly replacedMs: readonly number[];
+  /** Time from the start of a killed node to its first answer, in milliseconds. */
+  readonly answeredMs: readonly number[];
+  /** Places in the table of readers of the store that no living process has, or that are not at its newest transaction for long. */
+  readonly stale: readonly string[];
+  readonly wrong: readonly string[];
+  /** Bytes by which the file of the store grew, and blocks by which the chain did. */
+  readonly grown: { readonly bytes: number; readonly blocks: number };
+}
+
+const READERS = 2;
+const CLIENTS = 8;
+const LIFE_MS_MAX = 300;
+const NODE_LIFE_MS_MAX = 2_000;
+const START_MS_MAX = 150_000;
+/** A reader is at the newest moment when no block comes; a few transactions of the store lie between one look and the next. */
+const BEHIND_MAX = 50;
+
+export async function runReaderKills(options: ReaderKillsOptions): Promise<ReaderKillsReport> {
+  const devnet = await startTestDevnet({ network: 'devnet', nodes: 1, http: { processes: READERS } });
+  try {
+    return await killsOf(devnet, options);
+  } catch (error) {
+    throw new Error(`${messageOf(error)}\n${lastWords(devnet)}`, { cause: error });
+  } finally {
+    await devnet.close();
+  }
+}
+
+async function killsOf(
+  devnet: TestDevnet,
+  { kills, nodeKills, chance, say }: ReaderKillsOptions,
+): Promise<ReaderKillsReport> {
+  const [node] = devnet.nodes;
+  if (node === undefined) throw new Error('the devnet has no node');
+  const folder = join(node.plan.directory, devnet.network.name, 'chain');
+  const wrong: string[] = [];
+  await bothUp(node);
+  const before = { bytes: sizeOf(folder), height: (await node.client.status()).height };
+
+  const replacedMs: number[] = [];
+  const load = new ReaderLoad(node.plan.httpPort, CLIENTS, () => readersOf(node));
+  for (let kill = 1; kill <= kills; kill += 1) {
+    await sleep(chance() * LIFE_MS_MAX);
+    const readers = readersOf(node);
+    const victim = readers[Math.floor(chance() * readers.length)];
+    if (victim === undefined) throw new Error('there is no reader');
+    const killedMs = performance.now();
+    load.killing(victim);
+    process.kill(victim, 'SIGKILL');
+    await waitFor('its end', () => allGone([victim]), START_MS_MAX);
+    load.gone();
+    await bothUp(node, victim);
+    replacedMs.push(performance.now() - killedMs);
+    if (kill % 20 === 0) say(`${kill} kills of readers`);
+  }
+  const report = await load.end();
+  const stale = [...(await staleOf(node, folder))];
+
+  const answeredMs: number[] = [];
+  let height = (await node.client.status()).height;
+  for (let kill = 1; kill <= nodeKills; kill += 1) {
+    const under = new ReaderLoad(node.plan.httpPort, CLIENTS, () => []);
+    await sleep(chance() * NODE_LIFE_MS_MAX);
+    const readers = readersOf(node);
+    height = (await node.client.status()).height;
+    await node.kill();
+    await under.end();
+    await waitFor('the end of the readers', () => allGone(readers), START_MS_MAX);
+    const startedMs = performance.now();
+    node.start();
+    await waitForAnswer(node, START_MS_MAX);
+    answeredMs.push(performance.now() - startedMs);
+    const now = (await node.client.status()).height;
+    if (now < height) wrong.push(`after kill ${kill} the node has height ${now}, and had ${height}`);
+    if (kill % 20 === 0) say(`${kill} kills of the node`);
+  }
+  if (nodeKills > 0) {
+    await bothUp(node);
+    stale.push(...(await staleOf(node, folder)));
+  }
+  const grown = {
+    bytes: sizeOf(folder) - before.bytes,
+    blocks: (await node.client.status()).height - before.height,
+  };
+  return { load: report, replacedMs, answeredMs, stale, wrong, grown };
+}
+
+function readersOf(node: TestNode): readonly number[] {
+  const pid = node.pid();
+  if (pid === undefined) return [];
+  const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' });
+  return children.split('\n').flatMap((line) => (line.includes('reader-program') ? [Number.parseInt(line, 10)] : []));
+}
+
+/** Resolves when as many readers answer as should, the killed one not among them. */
+async function bothUp(node: TestNode, killed = 0): Promise<void> {
+  await waitFor(
+    'two readers',
+    async () => {
+      const { readers } = await node.client.status();
+      const up = readers?.each.filter(({ state }) => state === 'up') ?? [];
+      if (up.length < READERS || readersOf(node).includes(killed)) throw new Error(JSON.stringify(readers));
+      return true;
+    },
+    START_MS_MAX,
+  );
+}
+
+function allGone(pids: readonly number[]): Promise<boolean> {
+  const alive = pids.filter((pid) => {
+    try {
+      process.kill(pid, 0);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  if (alive.length > 0) return Promise.reject(new Error(`${alive.join()} live`));
+  return Promise.resolve(true);
+}
+
+/** Places in the table of readers that should not be there: a line has process, thread and transaction. */
+async function staleOf(node: TestNode, folder: string): Promise<readonly string[]> {
+  // A place is freed when the next reader opens the store, or by another one at once.
+  const isFree = async (): Promise<boolean> => {
+    const found = await oddPlaces(node, folder);
+    if (found.length > 0) throw new Error(found.join());
+    return true;
+  };
+  try {
+    await waitFor('no stale place', isFree, START_MS_MAX / 10);
+    return [];
+  } catch {
+    return oddPlaces(node, folder);
+  }
+}
+
+async function oddPlaces(node: TestNode, folder: string): Promise<readonly string[]> {
+  const living = new Set([node.pid(), process.pid, ...readersOf(node)]);
+  const database = open({ path: folder, noSubdir: false, readOnly: true });
+  const lines = database.readerList().split('\n');
+  const newest = Number((database.getStats() as { readonly lastTxnId?: number }).lastTxnId ?? 0);
+  await database.close();
+  return lines.flatMap((line) => {
+    const [, pid, at] = /^\s*(\d+)\s+\S+\s+(\d+|-)/.exec(line) ?? [];
+    if (pid === undefined) return [];
+    if (!living.has(Number(pid))) return [`a place of ${pid}, which is gone`];
+    return at !== '-' && newest - Number(at) > BEHIND_MAX ? [`${pid} stands at ${at} of ${newest}`] : [];
+  });
+}
+
+function sizeOf(folder: string): number {
+  return statSync(join(folder, 'data.mdb')).size;
+}

@@ -1,0 +1,124 @@
+/** Clients that ask a node without pause, each on a connection of its own, and say whose connection it was that failed. */
+
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { Agent, get } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const TARGETS = [
+  '/api/blocks?limit=20',
+  '/api/transactions?limit=20&sort=amount:desc',
+  '/api/accounts?limit=20&offset=7',
+  '/api/delegates?limit=50&offset=3',
+  '/api/node/status',
+];
+/** Between two requests of a client: the machine has others to serve. */
+const REST_MS = 5;
+
+export interface LoadReport {
+  readonly answered: number;
+  /** Requests that ended with the process that had them. */
+  readonly ofKilled: number;
+  /** Requests of living processes without an answer, or with one that is no 200. */
+  readonly lost: readonly string[];
+}
+
+export class ReaderLoad {
+  readonly #port: number;
+  readonly #killed = new Set<number>();
+  readonly #clients: readonly Promise<void>[];
+  #isOver = false;
+  #kills = 0;
+  #isDying = false;
+  #answered = 0;
+  #ofKilled = 0;
+  readonly #lost: string[] = [];
+
+  /** @param readers numbers of the processes that answer now */
+  constructor(port: number, clients: number, readers: () => readonly number[]) {
+    this.#port = port;
+    this.#clients = Array.from({ length: clients }, (_, index) => this.#run(index, readers));
+  }
+
+  /** Told before a process is killed. */
+  killing(pid: number): void {
+    this.#killed.add(pid);
+    this.#kills += 1;
+    this.#isDying = true;
+  }
+
+  /** Told when it is gone: until then it may still take connections. */
+  gone(): void {
+    this.#isDying = false;
+  }
+
+  async end(): Promise<LoadReport> {
+    this.#isOver = true;
+    await Promise.all(this.#clients);
+    return { answered: this.#answered, ofKilled: this.#ofKilled, lost: this.#lost };
+  }
+
+  async #run(index: number, readers: () => readonly number[]): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const owners = new WeakMap<Socket, number>();
+    for (let turn = index; !this.#isOver; turn += 1) {
+      const target = TARGETS[turn % TARGETS.length] ?? '';
+      const killsBefore = this.#isDying ? this.#kills - 1 : this.#kills;
+      const { status, socket, error } = await ask(agent, this.#port, target);
+      const known = socket && owners.get(socket);
+      if (status === 200) {
+        this.#answered += 1;
+        if (socket !== undefined && known === undefined) {
+          const owner = ownerOf(socket.localPort ?? 0, this.#port, readers());
+          if (owner !== undefined) owners.set(socket, owner);
+        }
+      } else if (known === undefined ? this.#kills > killsBefore : this.#killed.has(known)) this.#ofKilled += 1;
+      else this.#lost.push(`${target} of ${known ?? 'a new connection'}: ${status ?? String(error)}`);
+      await sleep(REST_MS);
+    }
+    agent.destroy();
+  }
+}
+
+interface Asked {
+  readonly status?: number;
+  readonly error?: Error;
+  readonly socket?: Socket;
+}
+
+function ask(agent: Agent, port: number, path: string): Promise<Asked> {
+  return new Promise((resolve) => {
+    const request = get({ agent, port, path, host: '127.0.0.1' }, (response) => {
+      const { socket } = response;
+      response.on('error', (error) => resolve({ error, socket }));
+      response.resume().on('end', () => resolve({ status: response.statusCode ?? 0, socket }));
+    });
+    request.on('error', (error) => resolve({ error, ...(request.socket === null ? {} : { socket: request.socket }) }));
+  });
+}
+
+/** The process that has the other end of a connection of this machine. */
+function ownerOf(clientPort: number, serverPort: number, pids: readonly number[]): number | undefined {
+  const portText = (port: number): string => port.toString(16).toUpperCase().padStart(4, '0');
+  const ends = `0100007F:${portText(serverPort)} 0100007F:${portText(clientPort)}`;
+  const line = readFileSync('/proc/net/tcp', 'latin1')
+    .split('\n')
+    .find((each) => each.includes(ends));
+  const inode = line?.trim().split(/\s+/)[9];
+  if (inode === undefined) return undefined;
+  return pids.find((pid) => {
+    try {
+      return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}

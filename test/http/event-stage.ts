@@ -1,0 +1,195 @@
+/** A node with a real store and log whose stream of events is read, in its own process or in processes beside it. */
+
+import { fileURLToPath } from 'node:url';
+import type { ExecutionContext } from 'ava';
+import type { HttpOptions } from '../../src/http/options.ts';
+import type { LocalNodeApi, NodeListener } from '../../src/ports/node-api.ts';
+import type { Block } from '../../src/protocol/types.ts';
+import { createChainLog } from '../../src/store/chain/chain-log.ts';
+import { openChainStore, openMemoryChainStore } from '../../src/store/chain/open.ts';
+import { createQueries } from '../../src/store/query/queries.ts';
+import { readyOf } from '../../src/node/node-api.ts';
+import { systemClock } from '../../src/node/system.ts';
+import { FAKE_CODEC } from '../support/fake-codec.ts';
+import { openFront, PROCESSES, type Front } from '../support/http-front.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+import { Dice, nextStep } from '../store/world.ts';
+import { EventReader, until } from './event-readers.ts';
+import { fakeNode, type Fake } from './fake-node.ts';
+
+const FAKE_READER = fileURLToPath(new URL('../support/fake-reader-program.js', import.meta.url));
+
+/** What its readers ask for in turn; the last ones begin in the chain instead of its log. */
+const QUERIES = [
+  ...['', '', '', 'finality=any&types=blocks/new,blocks/delete'],
+  ...['fromHeight=1', 'fromHeight=1&types=blocks/new,blocks/delete'],
+];
+const isOfBlocks = (index: number): boolean => QUERIES[index % QUERIES.length]?.includes('types') === true;
+
+export interface Stage {
+  readonly fake: Fake;
+  readonly blocks: readonly Block[];
+  readonly listeners: Set<NodeListener>;
+  /** Appends random blocks and takes some back, in one transaction of the store. */
+  step(): void;
+  append(count: number): void;
+  revert(): void;
+  finalize(height: number): void;
+  serve(options?: Partial<HttpOptions>): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export interface StageOptions {
+  readonly seed?: number;
+  /** Of the log. */
+  readonly recordsMax?: number;
+  /** That answer beside it: 0 where the test looks at what happens inside one. */
+  readonly processes?: number;
+}
+
+/** A node with a real store and log, whose chain moves when a test says so. */
+export async function stage(
+  t: ExecutionContext,
+  { seed = 1, recordsMax = 100_000, processes = PROCESSES }: StageOptions = {},
+): Promise<Stage> {
+  const fake = fakeNode(3);
+  const { params } = fake.api;
+  const directory = processes === 0 ? undefined : temporaryFolder(t);
+  const chain =
+    directory === undefined
+      ? openMemoryChainStore({ codec: FAKE_CODEC, params })
+      : await openChainStore({ directory, codec: FAKE_CODEC, params, clock: systemClock });
+  let finalized = 0;
+  const { store, log } = createChainLog(chain, { finalizedHeight: () => finalized, recordsMax });
+  const listeners = new Set<NodeListener>();
+  const queries = createQueries(store, params);
+  const api: LocalNodeApi = {
+    ...fake.api,
+    // As processes beside it answer.
+    readyOf,
+    chain: queries,
+    log,
+    listen: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  const dice = new Dice(seed);
+  const blocks: Block[] = [];
+  const fronts: Front[] = [];
+  const changed = () => {
+    for (const listener of listeners) listener.chainChanged?.();
+  };
+  const change = (appended: number, reverted: number) => {
+    store.transact((writer) => {
+      for (let i = 0; i < reverted; i += 1) {
+        writer.revert();
+        blocks.pop();
+      }
+      for (let i = 0; i < appended; i += 1) {
+        const { block, apply } = nextStep(dice, writer.tip());
+        writer.append(block, apply);
+        blocks.push(block);
+      }
+    });
+    changed();
+  };
+  const stop = async (): Promise<void> => {
+    for (const front of fronts.splice(0)) await front.close();
+  };
+  t.teardown(async () => {
+    await stop();
+    await chain.close();
+  });
+  return {
+    fake: { ...fake, api },
+    blocks,
+    listeners,
+    append: (count) => change(count, 0),
+    revert: () => change(0, 1),
+    step: () => {
+      const reverted = dice.chance(30)
+        ? Math.min(dice.below(4), Math.max(0, blocks.length - Math.max(finalized, 1)))
+        : 0;
+      change(reverted + dice.below(3), reverted);
+      if (dice.chance(20)) finalized = Math.max(finalized, blocks.length - 4);
+    },
+    finalize: (height) => (finalized = height),
+    serve: async (options = {}) => {
+      const front = await openFront({ api, processes, directory, http: options, program: FAKE_READER });
+      fronts.push(front);
+      return front.origin;
+    },
+    stop,
+  };
+}
+
+export interface RebuildOptions {
+  /** Readers, and changes of the chain. */
+  readonly count: number;
+  readonly steps: number;
+  readonly processes?: number;
+}
+
+/** Readers that come and go among reverts and restarts rebuild the chain without a gap or a double. */
+export async function rebuildChain(
+  t: ExecutionContext,
+  { count, steps, processes = PROCESSES }: RebuildOptions,
+): Promise<void> {
+  const scene = await stage(t, { seed: 7, processes });
+  scene.append(1);
+  let origin = await scene.serve();
+  const dice = new Dice(8);
+  const readers = Array.from({ length: count }, (_, index) => new EventReader(QUERIES[index % QUERIES.length]));
+  // All begin in front of the first block, in the log or in the chain.
+  const connect = (reader: EventReader, index: number): Promise<void> =>
+    reader.connect(origin, reader.lastEventId ?? (index % QUERIES.length < 4 ? '0.0' : undefined));
+  for (const [index, reader] of readers.entries()) if (index % 2 === 0) await connect(reader, index);
+  for (let step = 0; step < steps; step += 1) {
+    scene.step();
+    for (const [index, reader] of readers.entries()) {
+      if (reader.isConnected && dice.chance(5)) reader.disconnect();
+      else if (!reader.isConnected && dice.chance(30)) await connect(reader, index);
+    }
+    if (dice.chance(6)) {
+      await scene.stop();
+      origin = await scene.serve();
+    }
+  }
+  const lastId = scene.fake.api.log.last();
+  for (const [index, reader] of readers.entries()) if (!reader.isConnected) await connect(reader, index);
+  scene.append(1);
+  const tip = scene.blocks.at(-1);
+  const expected = scene.blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id)).sort();
+  // As clients do when their stream ends: a process that does not react for long is replaced.
+  const comeBack = (): void => {
+    for (const [index, reader] of readers.entries())
+      if (!reader.isConnected) connect(reader, index).catch(() => undefined);
+  };
+  await until(() => {
+    comeBack();
+    return readers.every(({ blocks }) => blocks.get(tip?.height ?? 0) === tip?.id);
+  }, 'all readers').catch((error: unknown) => {
+    const late = readers.flatMap((reader, index) => {
+      const { blocks, isConnected, lastEventId, complaints } = reader;
+      if (blocks.get(tip?.height ?? 0) === tip?.id) return [];
+      return [
+        `${index}: ${isConnected ? 'connected' : 'gone'}, ${blocks.size} blocks, at ${lastEventId}, ${complaints.join()}`,
+      ];
+    });
+    throw new Error(`log at ${scene.fake.api.log.last()}, ${tip?.height}: ${late.join('; ')}`, { cause: error });
+  });
+  await until(
+    () => readers.every(({ transactions }, index) => isOfBlocks(index) || transactions.size === expected.length),
+    'all transactions',
+  );
+  t.true(lastId > steps / 2);
+  for (const [index, reader] of readers.entries()) {
+    t.deepEqual(reader.complaints, []);
+    t.deepEqual([...reader.blocks.values()].length, scene.blocks.length);
+    for (const { height, id } of scene.blocks)
+      if (reader.blocks.get(height) !== id) t.fail(`reader ${index} at ${height}`);
+    if (!isOfBlocks(index)) t.deepEqual([...reader.transactions].sort(), expected);
+    reader.disconnect();
+  }
+}

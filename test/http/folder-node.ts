@@ -1,0 +1,37 @@
+/** A node at rest over a chain in a folder, whose interface is answered by processes beside it. */
+
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import type { HttpOptions } from '../../src/http/options.ts';
+import { chainDirectory, openChain } from '../../src/node/chain-tool.ts';
+import type { Generation } from '../../src/protocol/params.ts';
+import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
+import { openFront } from '../support/http-front.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+import { restingNode } from '../support/resting-node.ts';
+import { askAt, type Ask } from './fake-node.ts';
+
+const HEIGHT = 30;
+
+/** Serves until the test ends; every answer must keep the declared contract. */
+export async function serveFolder(
+  t: ExecutionContext,
+  generation: Generation,
+  processes: number,
+  http: Partial<HttpOptions> = {},
+): Promise<Ask> {
+  const { network, blocks } = madeChain(HEIGHT, { generation });
+  const place = placeIn(join(temporaryFolder(t), 'data'), network);
+  await storeChain(place, blocks);
+  const { store: chain, rules, genesis, close } = await openChain(place, false);
+  const nowMs = network.params.epochMs + (blocks[HEIGHT - 1]?.timestamp ?? 0) * 1000 + 3000;
+  const identity = { version: '3.0.0', protocolVersion: generation === 2 ? '1.1' : '2.0' };
+  const resting = restingNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
+  const api = { ...resting, figures: () => Promise.resolve('# none\n') };
+  const front = await openFront({ api, processes, directory: chainDirectory(place), http });
+  t.teardown(async () => {
+    await front.close();
+    await close();
+  });
+  return askAt(t, front.origin, generation, http);
+}

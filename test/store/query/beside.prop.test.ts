@@ -1,0 +1,138 @@
+/** What processes see that look at a store while another one writes it. */
+
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+
+import { TRANSACTION_SORTS, type TransactionQuery } from '../../../src/ports/queries.ts';
+import { openChainStore } from '../../../src/store/chain/open.ts';
+import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
+import { FAKE_CODEC } from '../../support/fake-codec.ts';
+import { fc } from '../../support/fast-check.ts';
+import { paramsWith } from '../../support/fixtures.ts';
+import { temporaryFolder } from '../backends.ts';
+import { build, direction, page, request, type World } from '../model.ts';
+import { ADDRESSES } from '../model.ts';
+import { Dice, nextStep } from '../world.ts';
+import type { Question, Sight } from './looking-reader.ts';
+import { filters, fitsTransaction, SORTED_BY } from './plain-transactions.ts';
+
+const PROGRAM = fileURLToPath(new URL('./looking-reader.js', import.meta.url));
+/** Chains that are drawn; each is asked so many questions by each of two readers. */
+const CHAINS = Number(process.env['CHAINS_LOOKED_AT'] ?? 2);
+const QUESTIONS = 25;
+const READERS = 2;
+
+const query = fc
+  .record({ ...request, filters, sort: fc.record({ field: fc.constantFrom(...TRANSACTION_SORTS), direction }) })
+  .map(({ filters: wanted, ...rest }) => ({ ...wanted, ...rest }) as TransactionQuery);
+
+/** The chain of each tip that there was, as a plain list. */
+type Worlds = Map<string, Pick<World, 'blocks' | 'accounts'>>;
+
+/** Appends random blocks and takes some back, in one transaction of the store. */
+function step(store: StoredChain, dice: Dice, worlds: Worlds): void {
+  const blocks = [...(worlds.get(store.tip()?.id ?? '')?.blocks ?? [])];
+  store.transact((writer) => {
+    const reverted = dice.chance(40) ? dice.below(Math.min(5, blocks.length)) : 0;
+    for (let count = 0; count < reverted; count += 1) {
+      writer.revert();
+      blocks.pop();
+    }
+    for (let count = dice.below(3); count > 0; count -= 1) {
+      const { block, apply } = nextStep(dice, writer.tip());
+      writer.append(block, apply);
+      blocks.push(block);
+    }
+  });
+  keep(store, blocks, worlds);
+}
+
+function keep(store: StoredChain, blocks: World['blocks'], worlds: Worlds): void {
+  const accounts = ADDRESSES.map((address) => store.account(address)).filter((account) => account !== undefined);
+  worlds.set(blocks.at(-1)?.id ?? '', { blocks, accounts });
+}
+
+/** Asks a reader one question after the other. */
+async function askAll(reader: ChildProcess, queries: readonly TransactionQuery[]): Promise<readonly Sight[]> {
+  const sights: Sight[] = [];
+  for (const [at, each] of queries.entries()) {
+    reader.send({ at, query: each } satisfies Question);
+    const [sight] = (await once(reader, 'message')) as [Sight];
+    sights.push(sight);
+  }
+  return sights;
+}
+
+function compare(t: ExecutionContext, sight: Sight, asked: TransactionQuery, worlds: Worlds): void {
+  const world = worlds.get(sight.tipId);
+  if (world === undefined) return t.fail(`no chain had the tip ${sight.tipId}`);
+  const all = world.blocks.flatMap((block) =>
+    block.transactions.map((transaction, index) => ({ transaction, block, order: block.height * 100 + index })),
+  );
+  const matches = all.filter(({ transaction, block }) => fitsTransaction(asked, world, transaction, block));
+  const { field, direction: towards } = asked.sort;
+  const cut = (limit: number, offset: number): readonly string[] =>
+    page(
+      matches,
+      ({ transaction }) => SORTED_BY[field](transaction),
+      towards,
+      (a, b) => a.order - b.order,
+      { limit, offset },
+    ).items.map(({ transaction }) => transaction.id);
+  const { page: found, total, walk, count } = sight;
+  t.deepEqual(
+    { found, total, walk, count },
+    {
+      found: cut(asked.limit, asked.offset),
+      total: matches.length,
+      walk: cut(matches.length, 0),
+      count: all.length,
+    },
+    `${JSON.stringify(asked, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))} at ${sight.tipId}`,
+  );
+}
+
+test('every answer of two processes is that of one height, whatever is appended and reverted meanwhile', async (t) => {
+  let moments = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(),
+      fc.constantFrom(1, 4, 256),
+      fc.array(query, { minLength: QUESTIONS, maxLength: QUESTIONS }),
+      async (seed, shortListMax, queries) => {
+        const directory = temporaryFolder();
+        const store = await openChainStore({ directory, codec: FAKE_CODEC, params: paramsWith(), shortListMax });
+        const worlds: Worlds = new Map();
+        const dice = new Dice(seed);
+        keep(store, build(store, dice, 20).blocks, worlds);
+        const readers = Array.from({ length: READERS }, () =>
+          fork(PROGRAM, [directory, String(shortListMax)], { serialization: 'advanced' }),
+        );
+        try {
+          const progress = { isOver: false };
+          const asking = Promise.all(readers.map((reader) => askAll(reader, queries))).finally(
+            () => (progress.isOver = true),
+          );
+          while (!progress.isOver) {
+            step(store, dice, worlds);
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+          for (const sights of await asking) {
+            for (const sight of sights) compare(t, sight, queries[sight.at] as TransactionQuery, worlds);
+            moments += new Set(sights.map(({ tipId }) => tipId)).size;
+          }
+        } finally {
+          for (const reader of readers) reader.kill('SIGKILL');
+          await store.close();
+          rmSync(directory, { recursive: true });
+        }
+      },
+    ),
+    { numRuns: CHAINS },
+  );
+  // Else nothing would have happened while they looked.
+  t.true(moments > CHAINS * READERS * 3, `${moments} moments`);
+});

@@ -1,0 +1,63 @@
+/** A process that looks at the store of a folder while another one writes it, and says what it saw and of which block. */
+
+import type { Cursor, TransactionQuery } from '../../../src/ports/queries.ts';
+import { systemClock } from '../../../src/node/system.ts';
+import { ChainReader } from '../../../src/store/chain/reader.ts';
+import { createQueries } from '../../../src/store/query/queries.ts';
+import { FAKE_CODEC } from '../../support/fake-codec.ts';
+import { paramsWith } from '../../support/fixtures.ts';
+
+/** What a reader saw in one moment. */
+export interface Sight {
+  /** Number of the question. */
+  readonly at: number;
+  readonly tipId: string;
+  /** Ids of the page that was asked for, and the total that came with it. */
+  readonly page: readonly string[];
+  readonly total: number;
+  /** Ids of all pages from the first on, one cursor after the other. */
+  readonly walk: readonly string[];
+  readonly count: number;
+}
+
+export interface Question {
+  readonly at: number;
+  readonly query: TransactionQuery;
+}
+
+const [directory, shortListMax] = process.argv.slice(2);
+if (directory === undefined) throw new Error('usage: looking-reader DIRECTORY SHORT_LIST_MAX');
+const params = paramsWith();
+const reader = new ChainReader(
+  { directory, codec: FAKE_CODEC, params, shortListMax: Number(shortListMax) },
+  systemClock,
+);
+
+async function look({ at, query }: Question): Promise<Sight> {
+  reader.move();
+  const moment = reader.current;
+  return moment.hold(async () => {
+    const chain = createQueries(moment.store, params);
+    const { items, total } = await chain.transactions(query);
+    // The writer goes on between any two questions of the moment.
+    await new Promise((resolve) => setImmediate(resolve));
+    const walk: string[] = [];
+    let after: Cursor | undefined;
+    do {
+      const next = await chain.transactions({ ...query, offset: 0, ...(after === undefined ? {} : { after }) });
+      walk.push(...next.items.map(({ transaction }) => transaction.id));
+      after = next.items.length === 0 ? undefined : next.next;
+      await new Promise((resolve) => setImmediate(resolve));
+    } while (after !== undefined);
+    return {
+      ...{ at, total, walk, tipId: moment.store.tip()?.id ?? '' },
+      page: items.map(({ transaction }) => transaction.id),
+      count: chain.transactionCount(),
+    };
+  });
+}
+
+process.on('disconnect', () => process.exit(0));
+process.on('message', (question: Question) => {
+  void look(question).then((sight) => process.send?.(sight));
+});

@@ -1,0 +1,12 @@
+/** A reader of stores that hold the readable bytes of `FAKE_CODEC`. */
+
+import { runReader } from '../../src/node/readers/reader-process.ts';
+import { createRules } from '../../src/protocol/generations.ts';
+import { FAKE_CODEC } from './fake-codec.ts';
+
+runReader((params) => ({
+  ...createRules(params),
+  // What is final stands in the log.
+  finalizedHeight: () => 0,
+  codec: { ...FAKE_CODEC, transactionToJson: ({ id }) => ({ id, asset: { submitted: true } }) },
+}));

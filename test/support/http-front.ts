@@ -1,0 +1,44 @@
+/** The HTTP interface of a node under test, in its own process or in processes beside it: `HTTP_PROCESSES=2 npm run events`. */
+
+import { createHttpServer, type HttpServer } from '../../src/http/app.ts';
+import type { HttpOptions } from '../../src/http/options.ts';
+import { createReaderPool } from '../../src/node/readers/reader-pool.ts';
+import { systemClock } from '../../src/node/system.ts';
+import type { LocalNodeApi } from '../../src/ports/node-api.ts';
+import { SILENT } from '../../src/ports/observer.ts';
+import { freePort } from './ports.ts';
+
+/** Processes that answer in a run of the tests that take the number from outside; 0 unless told. */
+export const PROCESSES = Number(process.env['HTTP_PROCESSES'] ?? 0);
+
+export interface FrontOptions {
+  readonly api: LocalNodeApi;
+  readonly processes: number;
+  /** Folder of the node's store, which processes read. */
+  readonly directory: string | undefined;
+  readonly http?: Partial<HttpOptions>;
+  /** File of the program that they run; the product's unless given. */
+  readonly program?: string;
+}
+
+export interface Front extends Pick<HttpServer, 'close'> {
+  readonly origin: string;
+}
+
+export async function openFront({ api, processes, directory, http = {}, program }: FrontOptions): Promise<Front> {
+  // Pools of one process that ask for any port would share it.
+  const options = { port: processes === 0 ? 0 : await freePort(), address: '127.0.0.1', ...http };
+  const server = processes === 0 ? createHttpServer(api, options) : poolOf();
+  const { port } = await server.start();
+  return { origin: `http://127.0.0.1:${port}`, close: () => server.close() };
+
+  function poolOf() {
+    if (directory === undefined) throw new Error('processes read a store on the disk');
+    const { observer = SILENT, workShare: _share, shared: _shared, ...plain } = options;
+    const settings = { directory, params: api.params, identity: api.identity, http: plain };
+    return createReaderPool({
+      ...{ processes, settings, api, observer, clock: systemClock },
+      ...(program === undefined ? {} : { program }),
+    });
+  }
+}
