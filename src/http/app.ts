@@ -18,6 +18,7 @@ import { createApp } from './pipeline.ts';
 import { invalidRequest, parameterError, Problem } from './problems.ts';
 import { createRateLimit, type Allowance } from './rate-limit.ts';
 import { createRequestChecks, type Expectation } from './request-checks.ts';
+import { openReference } from './reference.ts';
 import { HeightWaiters, MIN_HEIGHT_PARAMETER, RETRY_AFTER_S, wantedHeight } from './read-place.ts';
 import { createShortWay } from './short-way.ts';
 
@@ -52,7 +53,9 @@ export function createHttpServer(
   });
   const limit = createRateLimit(limits, { clock, isTrusted });
   const dashboard = settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
-  const isOtherPath = (path: string): boolean => dashboard !== undefined && isDashboardPath(path);
+  const reference = settings.referenceDirectory === undefined ? undefined : openReference(settings.referenceDirectory);
+  const hasPages = dashboard !== undefined || reference !== undefined;
+  const isOtherPath = (path: string): boolean => hasPages && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
   // No node of the family has such a stream.
@@ -68,6 +71,7 @@ export function createHttpServer(
     allowances,
     memory,
     dashboard,
+    reference,
     clientOf: (request) => {
       const [client = ''] = clientAddresses(request, settings.trustProxy);
       const isOfReserve = admission.of(request.socket)?.isTrusted === true;

@@ -59,9 +59,23 @@ export function withComponents(document: OpenApiDocument, dialect: Dialect): Nam
     if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, referring(each)]));
   };
-  const schemas = [...names.values()].map((name) => [name, referring(shapes[name], true)] as const);
-  return {
-    ...(referring(document) as OpenApiDocument),
-    components: { schemas: Object.fromEntries(schemas) as Record<string, Schema> },
+  const named = referring(document) as OpenApiDocument;
+  const schemas: Record<string, Schema> = {};
+  for (const name of namesIn(named, (found) => shapes[found] && referring(shapes[found], true)))
+    schemas[name] = referring(shapes[name], true) as Schema;
+  return { ...named, components: { schemas } };
+}
+
+/** Names that a document refers to, itself or by what it refers to, in the order of the alphabet. */
+function namesIn(document: unknown, shapeOf: (name: string) => unknown): readonly string[] {
+  const found = new Set<string>();
+  const seek = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value ?? '').matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (found.has(name)) continue;
+      found.add(name);
+      seek(shapeOf(name));
+    }
   };
+  seek(document);
+  return [...found].sort();
 }

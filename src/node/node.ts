@@ -115,6 +115,7 @@ export interface RunningNode {
 
 /** Written by the build. */
 const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
+const REFERENCE = fileURLToPath(new URL('../dashboard/reference/', import.meta.url));
 
 /** Signature answers remembered: full queues of the pool, so that what the pool verified costs nothing in a block. */
 export const SIGNATURE_ANSWERS_MAX = 8_000;
@@ -385,7 +386,7 @@ function httpOptionsOf({ config, observer, control }: NodeOptions) {
       ...(control?.keepsConnections === true ? { keepAliveTimeoutMs: 0 } : {}),
     },
     metrics: http.metrics,
-    ...(http.dashboard ? { dashboardDirectory: DASHBOARD } : {}),
+    ...(http.dashboard ? { dashboardDirectory: DASHBOARD, referenceDirectory: REFERENCE } : {}),
     observer: observer.room('http'),
   };
 }

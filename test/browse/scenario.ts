@@ -9,6 +9,7 @@ import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
+import { visitReference } from './reference-page.ts';
 import { visitRareStates } from './rare-states.ts';
 
 export interface BrowseOptions {
@@ -46,6 +47,8 @@ export async function browse(options: BrowseOptions): Promise<number> {
     let screenshots = 0;
     for (const [name, look] of Object.entries(LOOKS)) {
       screenshots += await visit(browser, { devnet, address, name, look, options });
+      const url = devnet.nodes[0]?.url ?? '';
+      screenshots += await visitReference(browser, { url, name, look, directory: options.directory });
       options.say(`${name}: everything was there`);
     }
     for (const look of ['desktop-light', 'phone-dark']) {

@@ -8,7 +8,9 @@ export interface Example {
   /** Below the prefix. */
   readonly path: string;
   readonly target: string;
+  /** As the page shows it, for both generations. */
   readonly body: unknown;
+  readonly sent: Readonly<Record<'2' | '3', unknown>>;
   readonly answers: Readonly<Record<'2' | '3', { readonly status: number; readonly text: string }>>;
 }
 

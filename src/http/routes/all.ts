@@ -1,6 +1,7 @@
 /** Every route of the interface. */
 
 import type { Dialect } from '../dialect.ts';
+import type { ReferencePage } from '../reference.ts';
 import type { Route } from '../route.ts';
 import { accountRoutes } from './accounts.ts';
 import { blockRoutes } from './blocks.ts';
@@ -23,6 +24,8 @@ import { voterRoutes } from './voters.ts';
 export interface RouteOptions {
   readonly legacySignatures?: { readonly enabled: boolean };
   readonly metrics?: boolean;
+  /** The interactive reference; the plain page stands in for it. */
+  readonly referencePage?: ReferencePage;
 }
 
 export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonly Route[] {
@@ -44,5 +47,5 @@ export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonl
     READINESS_ROUTE,
     ...(options.metrics === false ? [] : [METRICS_ROUTE]),
   ];
-  return [...routes, ...specRoutes(routes, dialect)];
+  return [...routes, ...specRoutes(routes, dialect, options.referencePage)];
 }
