@@ -1,43 +1,23 @@
 /** Made by `test/client/client.test.ts` (UPDATE_DOCS=1) out of the OpenAPI documents of both generations: not written by hand. */
 
 export interface Components2 {
-  Transaction: {
-    readonly id: string;
-    readonly type: number;
-    readonly timestamp: number;
-    readonly senderPublicKey: string;
-    readonly senderId: string;
-    readonly fee: bigint;
-    readonly signature: string;
-    readonly signatures: readonly string[];
+  Account: {
+    readonly address: string;
+    readonly publicKey: string;
+    readonly secondPublicKey: string;
+    readonly balance: bigint;
     readonly asset: Readonly<Record<string, unknown>>;
-    readonly signSignature?: string;
-    readonly height: number;
-    readonly blockId: string;
-    readonly confirmations: number;
-    readonly recipientPublicKey: string;
-    readonly recipientId: string;
-    readonly amount: bigint;
-    readonly senderSecondPublicKey?: string;
-    readonly ready?: boolean;
-    readonly receivedAt?: string;
-  };
-  PooledTransaction: {
-    readonly id: string;
-    readonly type: number;
-    readonly timestamp: number;
-    readonly senderPublicKey: string;
-    readonly senderId: string;
-    readonly fee: bigint;
-    readonly signature: string;
-    readonly signatures: readonly string[];
-    readonly asset: Readonly<Record<string, unknown>>;
-    readonly recipientPublicKey: string;
-    readonly recipientId: string;
-    readonly amount: bigint;
-    readonly signSignature?: string;
-    readonly receivedAt: string;
-    readonly ready?: boolean;
+    readonly delegate?: {
+      readonly username: string;
+      readonly rewards: bigint;
+      readonly producedBlocks: number;
+      readonly missedBlocks: number;
+      readonly productivity: number;
+      readonly approval: number;
+      readonly vote: bigint;
+      readonly rank: number | null;
+      readonly voteWeight: bigint;
+    };
   };
   Block: {
     readonly id: string;
@@ -57,23 +37,45 @@ export interface Components2 {
     readonly confirmations: number;
     readonly totalForged: bigint;
   };
-  Account: {
-    readonly address: string;
-    readonly publicKey: string;
-    readonly secondPublicKey: string;
-    readonly balance: bigint;
-    readonly asset: Readonly<Record<string, unknown>>;
-    readonly delegate?: {
-      readonly username: string;
-      readonly rewards: bigint;
-      readonly producedBlocks: number;
-      readonly missedBlocks: number;
-      readonly productivity: number;
-      readonly approval: number;
+  Constants: {
+    readonly build: string;
+    readonly commit: string;
+    readonly epoch: string;
+    readonly fees: {
+      readonly send: bigint;
       readonly vote: bigint;
-      readonly rank: number | null;
-      readonly voteWeight: bigint;
+      readonly secondSignature: bigint;
+      readonly delegate: bigint;
+      readonly multisignature: bigint;
+      readonly dappRegistration: bigint;
+      readonly dappWithdrawal: bigint;
+      readonly dappDeposit: bigint;
     };
+    readonly milestone: string;
+    readonly reward: bigint;
+    readonly supply: bigint;
+    readonly version: string;
+    readonly protocolVersion: string;
+    readonly nethash: string;
+    readonly nonce: string;
+    readonly networkId: string;
+    readonly networkName: string;
+    readonly activeDelegates?: number;
+  };
+  CountedListMeta: {
+    readonly offset: number;
+    readonly limit: number;
+    readonly count: number;
+    readonly next?: string | null;
+  };
+  CountedPageMeta: { readonly offset: number; readonly limit: number; readonly count: number };
+  Decision: {
+    readonly number: number;
+    readonly time: string;
+    readonly room: string;
+    readonly code: string;
+    readonly message: string;
+    readonly fields: Readonly<Record<string, unknown>>;
   };
   Delegate: {
     readonly username: string;
@@ -100,6 +102,21 @@ export interface Components2 {
       readonly secondPublicKey: string;
     }[];
   };
+  InvalidRequest: {
+    readonly message: 'Validation errors' | 'Parse errors';
+    readonly errors: readonly {
+      readonly code: string;
+      readonly message: string;
+      readonly in?: 'query' | 'path' | 'body';
+      readonly name?: string;
+      readonly errors?: readonly {
+        readonly code: string;
+        readonly message: string;
+        readonly path: readonly string[];
+      }[];
+    }[];
+  };
+  ListMeta: { readonly offset: number; readonly limit: number; readonly next?: string | null };
   Peer: {
     readonly ip: string;
     readonly wsPort: number;
@@ -129,30 +146,78 @@ export interface Components2 {
     readonly version?: string;
     readonly latencyMs?: number;
   };
-  Constants: {
-    readonly build: string;
-    readonly commit: string;
-    readonly epoch: string;
-    readonly fees: {
-      readonly send: bigint;
-      readonly vote: bigint;
-      readonly secondSignature: bigint;
-      readonly delegate: bigint;
-      readonly multisignature: bigint;
-      readonly dappRegistration: bigint;
-      readonly dappWithdrawal: bigint;
-      readonly dappDeposit: bigint;
-    };
-    readonly milestone: string;
-    readonly reward: bigint;
-    readonly supply: bigint;
-    readonly version: string;
-    readonly protocolVersion: string;
-    readonly nethash: string;
-    readonly nonce: string;
-    readonly networkId: string;
-    readonly networkName: string;
-    readonly activeDelegates?: number;
+  PooledTransaction: {
+    readonly id: string;
+    readonly type: number;
+    readonly timestamp: number;
+    readonly senderPublicKey: string;
+    readonly senderId: string;
+    readonly fee: bigint;
+    readonly signature: string;
+    readonly signatures: readonly string[];
+    readonly asset: Readonly<Record<string, unknown>>;
+    readonly recipientPublicKey: string;
+    readonly recipientId: string;
+    readonly amount: bigint;
+    readonly signSignature?: string;
+    readonly receivedAt: string;
+    readonly ready?: boolean;
+  };
+  Rejected: {
+    readonly message: string;
+    readonly code: number;
+    readonly errors: readonly {
+      readonly message: string;
+      readonly name: string;
+      readonly id: string;
+      readonly dataPath: string;
+      readonly actual?: string | number;
+      readonly expected?: string | number;
+    }[];
+  };
+  SecondSignatureRegistration: {
+    readonly type: number;
+    readonly amount: number;
+    readonly senderPublicKey: string;
+    readonly requesterPublicKey: string;
+    readonly timestamp: number;
+    readonly asset: { readonly signature: { readonly publicKey: string }; readonly publicKey?: string };
+    readonly recipientId: string;
+    readonly signature: string;
+    readonly id: string;
+    readonly fee: number;
+    readonly senderId: string;
+    readonly relays: number;
+    readonly receivedAt: string;
+  };
+  SlotReport: {
+    readonly since: string;
+    readonly slots: readonly {
+      readonly slot: number;
+      readonly forger?: {
+        readonly publicKey: string;
+        readonly username: string;
+        readonly height: number;
+        readonly isCertain: boolean;
+      };
+      readonly facts: readonly {
+        readonly time: string;
+        readonly room: string;
+        readonly code: string;
+        readonly message: string;
+        readonly fields: Readonly<Record<string, unknown>>;
+      }[];
+    }[];
+    readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
+    readonly branches: readonly {
+      readonly time: string;
+      readonly fromSlot: number;
+      readonly toSlot: number;
+      readonly forHeight?: number;
+      readonly forBlockId?: string;
+    }[];
+    readonly looks: readonly { readonly fromSlot: number; readonly toSlot: number }[];
+    readonly oldOrders: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
   };
   Status: {
     readonly currentTime: number;
@@ -190,92 +255,26 @@ export interface Components2 {
     };
     readonly isAlone?: boolean;
   };
-  Decision: {
-    readonly number: number;
-    readonly time: string;
-    readonly room: string;
-    readonly code: string;
-    readonly message: string;
-    readonly fields: Readonly<Record<string, unknown>>;
-  };
-  SlotReport: {
-    readonly since: string;
-    readonly slots: readonly {
-      readonly slot: number;
-      readonly forger?: {
-        readonly publicKey: string;
-        readonly username: string;
-        readonly height: number;
-        readonly isCertain: boolean;
-      };
-      readonly facts: readonly {
-        readonly time: string;
-        readonly room: string;
-        readonly code: string;
-        readonly message: string;
-        readonly fields: Readonly<Record<string, unknown>>;
-      }[];
-    }[];
-    readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
-    readonly branches: readonly {
-      readonly time: string;
-      readonly fromSlot: number;
-      readonly toSlot: number;
-      readonly forHeight?: number;
-      readonly forBlockId?: string;
-    }[];
-    readonly looks: readonly { readonly fromSlot: number; readonly toSlot: number }[];
-    readonly oldOrders: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
-  };
-  SecondSignatureRegistration: {
-    readonly type: number;
-    readonly amount: number;
-    readonly senderPublicKey: string;
-    readonly requesterPublicKey: string;
-    readonly timestamp: number;
-    readonly asset: { readonly signature: { readonly publicKey: string }; readonly publicKey?: string };
-    readonly recipientId: string;
-    readonly signature: string;
+  Transaction: {
     readonly id: string;
-    readonly fee: number;
+    readonly type: number;
+    readonly timestamp: number;
+    readonly senderPublicKey: string;
     readonly senderId: string;
-    readonly relays: number;
-    readonly receivedAt: string;
-  };
-  ListMeta: { readonly offset: number; readonly limit: number; readonly next?: string | null };
-  CountedListMeta: {
-    readonly offset: number;
-    readonly limit: number;
-    readonly count: number;
-    readonly next?: string | null;
-  };
-  PageMeta: { readonly offset: number; readonly limit: number };
-  CountedPageMeta: { readonly offset: number; readonly limit: number; readonly count: number };
-  InvalidRequest: {
-    readonly message: 'Validation errors' | 'Parse errors';
-    readonly errors: readonly {
-      readonly code: string;
-      readonly message: string;
-      readonly in?: 'query' | 'path' | 'body';
-      readonly name?: string;
-      readonly errors?: readonly {
-        readonly code: string;
-        readonly message: string;
-        readonly path: readonly string[];
-      }[];
-    }[];
-  };
-  Rejected: {
-    readonly message: string;
-    readonly code: number;
-    readonly errors: readonly {
-      readonly message: string;
-      readonly name: string;
-      readonly id: string;
-      readonly dataPath: string;
-      readonly actual?: string | number;
-      readonly expected?: string | number;
-    }[];
+    readonly fee: bigint;
+    readonly signature: string;
+    readonly signatures: readonly string[];
+    readonly asset: Readonly<Record<string, unknown>>;
+    readonly signSignature?: string;
+    readonly height: number;
+    readonly blockId: string;
+    readonly confirmations: number;
+    readonly recipientPublicKey: string;
+    readonly recipientId: string;
+    readonly amount: bigint;
+    readonly senderSecondPublicKey?: string;
+    readonly ready?: boolean;
+    readonly receivedAt?: string;
   };
 }
 
@@ -514,6 +513,24 @@ export interface Operations2 {
     answer: {
       readonly meta: Components2['CountedPageMeta'];
       readonly data: readonly Components2['PeerVerdict'][];
+      readonly links: Readonly<Record<string, unknown>>;
+    };
+  };
+  /** Tells who of a group has signed a transaction that waits, who has not, and how many must. */
+  'GET /node/transactions/{id}/signers': {
+    parameters: { id: string };
+    answer: {
+      readonly meta: Record<never, never>;
+      readonly data: {
+        readonly id: string;
+        readonly min: number;
+        readonly signed: number;
+        readonly members: readonly {
+          readonly address: string;
+          readonly publicKey: string;
+          readonly hasSigned: boolean;
+        }[];
+      };
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
@@ -758,14 +775,30 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: string;
   };
+  /** Names the node, its pages, and the paths of the interface. */
+  'GET /': {
+    parameters: Record<never, never>;
+    answer: {
+      readonly meta: Record<never, never>;
+      readonly data: {
+        readonly software: string;
+        readonly version: string;
+        readonly networkName: string;
+        readonly generation: number;
+        readonly pages: { readonly dashboard?: string; readonly docs: string; readonly spec: string };
+        readonly paths: readonly { readonly path: string; readonly summary: string }[];
+      };
+      readonly links: Readonly<Record<string, unknown>>;
+    };
+  };
   /** Describes the interface as OpenAPI 3.1. */
   'GET /spec': {
     parameters: Record<never, never>;
     answer: Readonly<Record<string, unknown>>;
   };
-  /** Shows the description to people, without anything from elsewhere. */
+  /** Shows the description to people, without anything from elsewhere; requests can be tried on the page. */
   'GET /docs': {
-    parameters: Record<never, never>;
+    parameters: { plain?: boolean | undefined };
     answer: string;
   };
 }
@@ -800,43 +833,23 @@ export interface Events2 {
 }
 
 export interface Components3 {
-  Transaction: {
-    readonly id: string;
-    readonly type: number;
-    readonly timestamp: number;
-    readonly senderPublicKey: string;
-    readonly senderId: string;
-    readonly fee: bigint;
-    readonly signature: string;
-    readonly signatures: readonly string[];
+  Account: {
+    readonly address: string;
+    readonly publicKey: string;
+    readonly secondPublicKey: string;
+    readonly balance: bigint;
     readonly asset: Readonly<Record<string, unknown>>;
-    readonly signSignature?: string;
-    readonly height: number;
-    readonly blockId: string;
-    readonly confirmations: number;
-    readonly recipientPublicKey: string;
-    readonly recipientId: string;
-    readonly amount: bigint;
-    readonly senderSecondPublicKey?: string;
-    readonly ready?: boolean;
-    readonly receivedAt?: string;
-  };
-  PooledTransaction: {
-    readonly id: string;
-    readonly type: number;
-    readonly timestamp: number;
-    readonly senderPublicKey: string;
-    readonly senderId: string;
-    readonly fee: bigint;
-    readonly signature: string;
-    readonly signatures: readonly string[];
-    readonly asset: Readonly<Record<string, unknown>>;
-    readonly signSignature?: string;
-    readonly receivedAt: string;
-    readonly recipientPublicKey: string;
-    readonly recipientId: string;
-    readonly amount: bigint;
-    readonly ready?: boolean;
+    readonly delegate?: {
+      readonly username: string;
+      readonly rewards: bigint;
+      readonly producedBlocks: number;
+      readonly missedBlocks: number;
+      readonly productivity: number;
+      readonly approval: number;
+      readonly voteWeight: bigint;
+      readonly vote: bigint;
+      readonly rank: number | null;
+    };
   };
   Block: {
     readonly id: string;
@@ -858,23 +871,45 @@ export interface Components3 {
     readonly maxHeightPrevoted: number;
     readonly maxHeightPreviouslyForged: number;
   };
-  Account: {
-    readonly address: string;
-    readonly publicKey: string;
-    readonly secondPublicKey: string;
-    readonly balance: bigint;
-    readonly asset: Readonly<Record<string, unknown>>;
-    readonly delegate?: {
-      readonly username: string;
-      readonly rewards: bigint;
-      readonly producedBlocks: number;
-      readonly missedBlocks: number;
-      readonly productivity: number;
-      readonly approval: number;
-      readonly voteWeight: bigint;
+  Constants: {
+    readonly build: string;
+    readonly commit: string;
+    readonly epoch: string;
+    readonly fees: {
+      readonly send: bigint;
       readonly vote: bigint;
-      readonly rank: number | null;
+      readonly secondSignature: bigint;
+      readonly delegate: bigint;
+      readonly multisignature: bigint;
+      readonly dappRegistration: bigint;
+      readonly dappWithdrawal: bigint;
+      readonly dappDeposit: bigint;
     };
+    readonly milestone: string;
+    readonly reward: bigint;
+    readonly supply: bigint;
+    readonly version: string;
+    readonly protocolVersion: string;
+    readonly networkId: string;
+    readonly nethash: string;
+    readonly nonce: string;
+    readonly networkName: string;
+    readonly activeDelegates?: number;
+  };
+  CountedListMeta: {
+    readonly offset: number;
+    readonly limit: number;
+    readonly count: number;
+    readonly next?: string | null;
+  };
+  CountedPageMeta: { readonly offset: number; readonly limit: number; readonly count: number };
+  Decision: {
+    readonly number: number;
+    readonly time: string;
+    readonly room: string;
+    readonly code: string;
+    readonly message: string;
+    readonly fields: Readonly<Record<string, unknown>>;
   };
   Delegate: {
     readonly username: string;
@@ -901,6 +936,21 @@ export interface Components3 {
       readonly secondPublicKey: string;
     }[];
   };
+  InvalidRequest: {
+    readonly message: 'Validation errors' | 'Parse errors';
+    readonly errors: readonly {
+      readonly code: string;
+      readonly message: string;
+      readonly in?: 'query' | 'path' | 'body';
+      readonly name?: string;
+      readonly errors?: readonly {
+        readonly code: string;
+        readonly message: string;
+        readonly path: readonly string[];
+      }[];
+    }[];
+  };
+  ListMeta: { readonly offset: number; readonly limit: number; readonly next?: string | null };
   Peer: {
     readonly ip: string;
     readonly wsPort: number;
@@ -930,30 +980,78 @@ export interface Components3 {
     readonly version?: string;
     readonly latencyMs?: number;
   };
-  Constants: {
-    readonly build: string;
-    readonly commit: string;
-    readonly epoch: string;
-    readonly fees: {
-      readonly send: bigint;
-      readonly vote: bigint;
-      readonly secondSignature: bigint;
-      readonly delegate: bigint;
-      readonly multisignature: bigint;
-      readonly dappRegistration: bigint;
-      readonly dappWithdrawal: bigint;
-      readonly dappDeposit: bigint;
-    };
-    readonly milestone: string;
-    readonly reward: bigint;
-    readonly supply: bigint;
-    readonly version: string;
-    readonly protocolVersion: string;
-    readonly networkId: string;
-    readonly nethash: string;
-    readonly nonce: string;
-    readonly networkName: string;
-    readonly activeDelegates?: number;
+  PooledTransaction: {
+    readonly id: string;
+    readonly type: number;
+    readonly timestamp: number;
+    readonly senderPublicKey: string;
+    readonly senderId: string;
+    readonly fee: bigint;
+    readonly signature: string;
+    readonly signatures: readonly string[];
+    readonly asset: Readonly<Record<string, unknown>>;
+    readonly signSignature?: string;
+    readonly receivedAt: string;
+    readonly recipientPublicKey: string;
+    readonly recipientId: string;
+    readonly amount: bigint;
+    readonly ready?: boolean;
+  };
+  Rejected: {
+    readonly message: string;
+    readonly code: number;
+    readonly errors: readonly {
+      readonly message: string;
+      readonly name: string;
+      readonly id: string;
+      readonly dataPath: string;
+      readonly actual?: string | number;
+      readonly expected?: string | number;
+    }[];
+  };
+  SecondSignatureRegistration: {
+    readonly type: number;
+    readonly amount: number;
+    readonly senderPublicKey: string;
+    readonly requesterPublicKey: string;
+    readonly timestamp: number;
+    readonly asset: { readonly signature: { readonly publicKey: string }; readonly publicKey?: string };
+    readonly recipientId: string;
+    readonly signature: string;
+    readonly id: string;
+    readonly fee: number;
+    readonly senderId: string;
+    readonly relays: number;
+    readonly receivedAt: string;
+  };
+  SlotReport: {
+    readonly since: string;
+    readonly slots: readonly {
+      readonly slot: number;
+      readonly forger?: {
+        readonly publicKey: string;
+        readonly username: string;
+        readonly height: number;
+        readonly isCertain: boolean;
+      };
+      readonly facts: readonly {
+        readonly time: string;
+        readonly room: string;
+        readonly code: string;
+        readonly message: string;
+        readonly fields: Readonly<Record<string, unknown>>;
+      }[];
+    }[];
+    readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
+    readonly branches: readonly {
+      readonly time: string;
+      readonly fromSlot: number;
+      readonly toSlot: number;
+      readonly forHeight?: number;
+      readonly forBlockId?: string;
+    }[];
+    readonly looks: readonly { readonly fromSlot: number; readonly toSlot: number }[];
+    readonly oldOrders: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
   };
   Status: {
     readonly currentTime: number;
@@ -991,92 +1089,26 @@ export interface Components3 {
     };
     readonly isAlone?: boolean;
   };
-  Decision: {
-    readonly number: number;
-    readonly time: string;
-    readonly room: string;
-    readonly code: string;
-    readonly message: string;
-    readonly fields: Readonly<Record<string, unknown>>;
-  };
-  SlotReport: {
-    readonly since: string;
-    readonly slots: readonly {
-      readonly slot: number;
-      readonly forger?: {
-        readonly publicKey: string;
-        readonly username: string;
-        readonly height: number;
-        readonly isCertain: boolean;
-      };
-      readonly facts: readonly {
-        readonly time: string;
-        readonly room: string;
-        readonly code: string;
-        readonly message: string;
-        readonly fields: Readonly<Record<string, unknown>>;
-      }[];
-    }[];
-    readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
-    readonly branches: readonly {
-      readonly time: string;
-      readonly fromSlot: number;
-      readonly toSlot: number;
-      readonly forHeight?: number;
-      readonly forBlockId?: string;
-    }[];
-    readonly looks: readonly { readonly fromSlot: number; readonly toSlot: number }[];
-    readonly oldOrders: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
-  };
-  SecondSignatureRegistration: {
-    readonly type: number;
-    readonly amount: number;
-    readonly senderPublicKey: string;
-    readonly requesterPublicKey: string;
-    readonly timestamp: number;
-    readonly asset: { readonly signature: { readonly publicKey: string }; readonly publicKey?: string };
-    readonly recipientId: string;
-    readonly signature: string;
+  Transaction: {
     readonly id: string;
-    readonly fee: number;
+    readonly type: number;
+    readonly timestamp: number;
+    readonly senderPublicKey: string;
     readonly senderId: string;
-    readonly relays: number;
-    readonly receivedAt: string;
-  };
-  ListMeta: { readonly offset: number; readonly limit: number; readonly next?: string | null };
-  CountedListMeta: {
-    readonly offset: number;
-    readonly limit: number;
-    readonly count: number;
-    readonly next?: string | null;
-  };
-  PageMeta: { readonly offset: number; readonly limit: number };
-  CountedPageMeta: { readonly offset: number; readonly limit: number; readonly count: number };
-  InvalidRequest: {
-    readonly message: 'Validation errors' | 'Parse errors';
-    readonly errors: readonly {
-      readonly code: string;
-      readonly message: string;
-      readonly in?: 'query' | 'path' | 'body';
-      readonly name?: string;
-      readonly errors?: readonly {
-        readonly code: string;
-        readonly message: string;
-        readonly path: readonly string[];
-      }[];
-    }[];
-  };
-  Rejected: {
-    readonly message: string;
-    readonly code: number;
-    readonly errors: readonly {
-      readonly message: string;
-      readonly name: string;
-      readonly id: string;
-      readonly dataPath: string;
-      readonly actual?: string | number;
-      readonly expected?: string | number;
-    }[];
+    readonly fee: bigint;
+    readonly signature: string;
+    readonly signatures: readonly string[];
+    readonly asset: Readonly<Record<string, unknown>>;
+    readonly signSignature?: string;
+    readonly height: number;
+    readonly blockId: string;
+    readonly confirmations: number;
+    readonly recipientPublicKey: string;
+    readonly recipientId: string;
+    readonly amount: bigint;
+    readonly senderSecondPublicKey?: string;
+    readonly ready?: boolean;
+    readonly receivedAt?: string;
   };
 }
 
@@ -1318,6 +1350,24 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
+  /** Tells who of a group has signed a transaction that waits, who has not, and how many must. */
+  'GET /node/transactions/{id}/signers': {
+    parameters: { id: string };
+    answer: {
+      readonly meta: Record<never, never>;
+      readonly data: {
+        readonly id: string;
+        readonly min: number;
+        readonly signed: number;
+        readonly members: readonly {
+          readonly address: string;
+          readonly publicKey: string;
+          readonly hasSigned: boolean;
+        }[];
+      };
+      readonly links: Readonly<Record<string, unknown>>;
+    };
+  };
   /** Lists a queue of the pool. `count` is the size of the whole queue. */
   'GET /node/transactions/{state}': {
     parameters: {
@@ -1554,14 +1604,30 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: string;
   };
+  /** Names the node, its pages, and the paths of the interface. */
+  'GET /': {
+    parameters: Record<never, never>;
+    answer: {
+      readonly meta: Record<never, never>;
+      readonly data: {
+        readonly software: string;
+        readonly version: string;
+        readonly networkName: string;
+        readonly generation: number;
+        readonly pages: { readonly dashboard?: string; readonly docs: string; readonly spec: string };
+        readonly paths: readonly { readonly path: string; readonly summary: string }[];
+      };
+      readonly links: Readonly<Record<string, unknown>>;
+    };
+  };
   /** Describes the interface as OpenAPI 3.1. */
   'GET /spec': {
     parameters: Record<never, never>;
     answer: Readonly<Record<string, unknown>>;
   };
-  /** Shows the description to people, without anything from elsewhere. */
+  /** Shows the description to people, without anything from elsewhere; requests can be tried on the page. */
   'GET /docs': {
-    parameters: Record<never, never>;
+    parameters: { plain?: boolean | undefined };
     answer: string;
   };
 }

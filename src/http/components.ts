@@ -60,14 +60,15 @@ export function withComponents(document: OpenApiDocument, dialect: Dialect): Nam
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, referring(each)]));
   };
   const named = referring(document) as OpenApiDocument;
-  const schemas: Record<string, Schema> = {};
-  for (const name of namesIn(named, (found) => shapes[found] && referring(shapes[found], true)))
-    schemas[name] = referring(shapes[name], true) as Schema;
-  return { ...named, components: { schemas } };
+  const used = namesIn(named, (found) => referring(shapes[found], true));
+  const schemas = [...names.values()]
+    .filter((name) => used.has(name))
+    .map((name) => [name, referring(shapes[name], true)] as const);
+  return { ...named, components: { schemas: Object.fromEntries(schemas) as Record<string, Schema> } };
 }
 
-/** Names that a document refers to, itself or by what it refers to, in the order of the alphabet. */
-function namesIn(document: unknown, shapeOf: (name: string) => unknown): readonly string[] {
+/** Names that a document refers to, itself or by what it refers to. */
+function namesIn(document: unknown, shapeOf: (name: string) => unknown): ReadonlySet<string> {
   const found = new Set<string>();
   const seek = (value: unknown): void => {
     for (const [, name = ''] of JSON.stringify(value ?? '').matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
@@ -77,5 +78,5 @@ function namesIn(document: unknown, shapeOf: (name: string) => unknown): readonl
     }
   };
   seek(document);
-  return [...found].sort();
+  return found;
 }

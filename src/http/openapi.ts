@@ -95,14 +95,20 @@ const SERVED: Readonly<Record<NonNullable<Route['access']>, string>> = {
 function operationOf(route: Route): Operation {
   const parameters = route.parameters.map(parameterOf);
   return {
-    operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/[^a-z]+([a-z]?)/gi, (_, letter: string) => letter.toUpperCase())}`,
+    operationId: operationIdOf(route),
     summary: route.summary,
     ...(route.access === undefined ? {} : { description: SERVED[route.access] }),
-    tags: [route.path.split('/')[1] ?? ''],
+    tags: [route.path.split('/')[1] || 'index'],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: bodyOf(route) }),
     responses: { ...answersOf(route), ...refusalsOf(route) },
   };
+}
+
+function operationIdOf({ method, path }: Route): string {
+  if (path === '/') return 'getIndex';
+  const name = path.replaceAll(/[^a-z]+([a-z]?)/gi, (_, letter: string) => letter.toUpperCase());
+  return method.toLowerCase() + name;
 }
 
 function parameterOf({ name, in: place, schema, alsoAccepted }: Parameter): ParameterObject {

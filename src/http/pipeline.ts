@@ -36,7 +36,7 @@ import {
 import type { Reference } from './reference.ts';
 import { methodOf } from './request-checks.ts';
 import { tellRate, type Allowances } from './rate-limit.ts';
-import { served } from './route-table.ts';
+import { pathBelow, served } from './route-table.ts';
 import {
   checkRequest,
   ignoredIn,
@@ -105,9 +105,11 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
 
   function addRoutes(prefixes: readonly string[], path: string, routes: readonly Route[], dialect: Dialect): void {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const places = prefixes.map((prefix) => pathBelow(prefix, pattern)).filter((place) => place !== '');
+    if (places.length === 0) return;
     const run = runRoute(routes, api, guard, parts);
     router.all(
-      prefixes.map((prefix) => prefix + pattern),
+      places,
       measureAnswers(path, options),
       refuseOtherMethods(routes, dialect.strict),
       ...behindRoute,

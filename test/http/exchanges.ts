@@ -46,7 +46,7 @@ export async function exchanges(t: ExecutionContext): Promise<readonly Example[]
     if (WITHOUT_EXCHANGE.includes(path)) continue;
     const owner = path.endsWith('groups') ? GROUP.address : ALICE.address;
     const query = path.startsWith('/vote') ? `?username=alice` : '';
-    const target = `/api${path.replace('{address}', owner).replace('{state}', 'pending')}${query}`;
+    const target = `/api${path.replace('{address}', owner).replace('{state}', 'pending').replace('{id}', '1')}${query}`;
     const body = BODIES[`${method} ${path}`];
     const sent = body === TRANSACTION ? TRANSACTIONS : { 2: body, 3: body };
     const two = await asks['2'](target, initOf(method, sent[2]));

@@ -16,6 +16,7 @@ export interface Example {
 
 export function resourceOf(path: string): string {
   const [, first = ''] = path.split('/');
+  if (first === '') return 'index';
   return first === 'healthz' || first === 'readyz' || first === 'metrics' ? 'health' : first;
 }
 
@@ -59,7 +60,7 @@ export function commandsOf(page: string): readonly Command[] {
 }
 
 function sectionOf(path: string, method: string, operation: Operation, example: Example | undefined): string {
-  const lines = [`## ${method} /api${path}`, '', operation.summary, ''];
+  const lines = [`## ${method} /api${path === '/' ? '' : path}`, '', operation.summary, ''];
   const parameters = operation.parameters ?? [];
   if (parameters.length > 0) {
     lines.push('| Parameter | In | Values | Default | Meaning |', '| --- | --- | --- | --- | --- |');

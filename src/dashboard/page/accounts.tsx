@@ -9,6 +9,7 @@ import { GroupsOf } from './group.tsx';
 import { useAnswer, useLive } from './hooks.ts';
 import { NextSlot } from './operator.tsx';
 import { Answered, Facts, Go, Id, More, Pages, Table } from './parts.tsx';
+import { LastRounds } from './rounds.tsx';
 import { TransactionTable } from './transactions.tsx';
 
 const PAGE_ROWS = 25;
@@ -220,6 +221,7 @@ export function Delegates({ page }: Place) {
           </>
         )}
       </Answered>
+      {page === 1 && <LastRounds activeDelegates={active} />}
     </>
   );
 }

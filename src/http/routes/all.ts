@@ -10,6 +10,7 @@ import { delegateRoutes } from './delegates.ts';
 import { eventsRoute } from './events.ts';
 import { forgingStatisticsRoute } from './forging-statistics.ts';
 import { HEALTH_ROUTE, READINESS_ROUTE } from './health.ts';
+import { indexRoute } from './index-route.ts';
 import { METRICS_ROUTE } from './metrics.ts';
 import { nodeRoutes } from './node.ts';
 import { peerRoutes } from './peers.ts';
@@ -24,6 +25,8 @@ import { voterRoutes } from './voters.ts';
 export interface RouteOptions {
   readonly legacySignatures?: { readonly enabled: boolean };
   readonly metrics?: boolean;
+  /** Folder of the page at `/`. */
+  readonly dashboardDirectory?: string;
   /** The interactive reference; the plain page stands in for it. */
   readonly referencePage?: ReferencePage;
 }
@@ -47,5 +50,12 @@ export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonl
     READINESS_ROUTE,
     ...(options.metrics === false ? [] : [METRICS_ROUTE]),
   ];
-  return [...routes, ...specRoutes(routes, dialect, options.referencePage)];
+  const described = withIndex(routes, dialect, options);
+  return [...described, ...specRoutes(described, dialect, options.referencePage)];
+}
+
+/** No node of the family answers at the root. */
+function withIndex(routes: readonly Route[], dialect: Dialect, options: RouteOptions): readonly Route[] {
+  if (dialect.strict) return routes;
+  return [...routes, indexRoute(routes, options.dashboardDirectory !== undefined)];
 }
