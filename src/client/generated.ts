@@ -1,23 +1,43 @@
 /** Made by `test/client/client.test.ts` (UPDATE_DOCS=1) out of the OpenAPI documents of both generations: not written by hand. */
 
 export interface Components2 {
-  Account: {
-    readonly address: string;
-    readonly publicKey: string;
-    readonly secondPublicKey: string;
-    readonly balance: bigint;
+  Transaction: {
+    readonly id: string;
+    readonly type: number;
+    readonly timestamp: number;
+    readonly senderPublicKey: string;
+    readonly senderId: string;
+    readonly fee: bigint;
+    readonly signature: string;
+    readonly signatures: readonly string[];
     readonly asset: Readonly<Record<string, unknown>>;
-    readonly delegate?: {
-      readonly username: string;
-      readonly rewards: bigint;
-      readonly producedBlocks: number;
-      readonly missedBlocks: number;
-      readonly productivity: number;
-      readonly approval: number;
-      readonly vote: bigint;
-      readonly rank: number | null;
-      readonly voteWeight: bigint;
-    };
+    readonly signSignature?: string;
+    readonly height: number;
+    readonly blockId: string;
+    readonly confirmations: number;
+    readonly recipientPublicKey: string;
+    readonly recipientId: string;
+    readonly amount: bigint;
+    readonly senderSecondPublicKey?: string;
+    readonly ready?: boolean;
+    readonly receivedAt?: string;
+  };
+  PooledTransaction: {
+    readonly id: string;
+    readonly type: number;
+    readonly timestamp: number;
+    readonly senderPublicKey: string;
+    readonly senderId: string;
+    readonly fee: bigint;
+    readonly signature: string;
+    readonly signatures: readonly string[];
+    readonly asset: Readonly<Record<string, unknown>>;
+    readonly recipientPublicKey: string;
+    readonly recipientId: string;
+    readonly amount: bigint;
+    readonly signSignature?: string;
+    readonly receivedAt: string;
+    readonly ready?: boolean;
   };
   Block: {
     readonly id: string;
@@ -37,45 +57,23 @@ export interface Components2 {
     readonly confirmations: number;
     readonly totalForged: bigint;
   };
-  Constants: {
-    readonly build: string;
-    readonly commit: string;
-    readonly epoch: string;
-    readonly fees: {
-      readonly send: bigint;
+  Account: {
+    readonly address: string;
+    readonly publicKey: string;
+    readonly secondPublicKey: string;
+    readonly balance: bigint;
+    readonly asset: Readonly<Record<string, unknown>>;
+    readonly delegate?: {
+      readonly username: string;
+      readonly rewards: bigint;
+      readonly producedBlocks: number;
+      readonly missedBlocks: number;
+      readonly productivity: number;
+      readonly approval: number;
       readonly vote: bigint;
-      readonly secondSignature: bigint;
-      readonly delegate: bigint;
-      readonly multisignature: bigint;
-      readonly dappRegistration: bigint;
-      readonly dappWithdrawal: bigint;
-      readonly dappDeposit: bigint;
+      readonly rank: number | null;
+      readonly voteWeight: bigint;
     };
-    readonly milestone: string;
-    readonly reward: bigint;
-    readonly supply: bigint;
-    readonly version: string;
-    readonly protocolVersion: string;
-    readonly nethash: string;
-    readonly nonce: string;
-    readonly networkId: string;
-    readonly networkName: string;
-    readonly activeDelegates?: number;
-  };
-  CountedListMeta: {
-    readonly offset: number;
-    readonly limit: number;
-    readonly count: number;
-    readonly next?: string | null;
-  };
-  CountedPageMeta: { readonly offset: number; readonly limit: number; readonly count: number };
-  Decision: {
-    readonly number: number;
-    readonly time: string;
-    readonly room: string;
-    readonly code: string;
-    readonly message: string;
-    readonly fields: Readonly<Record<string, unknown>>;
   };
   Delegate: {
     readonly username: string;
@@ -102,21 +100,6 @@ export interface Components2 {
       readonly secondPublicKey: string;
     }[];
   };
-  InvalidRequest: {
-    readonly message: 'Validation errors' | 'Parse errors';
-    readonly errors: readonly {
-      readonly code: string;
-      readonly message: string;
-      readonly in?: 'query' | 'path' | 'body';
-      readonly name?: string;
-      readonly errors?: readonly {
-        readonly code: string;
-        readonly message: string;
-        readonly path: readonly string[];
-      }[];
-    }[];
-  };
-  ListMeta: { readonly offset: number; readonly limit: number; readonly next?: string | null };
   Peer: {
     readonly ip: string;
     readonly wsPort: number;
@@ -146,78 +129,30 @@ export interface Components2 {
     readonly version?: string;
     readonly latencyMs?: number;
   };
-  PooledTransaction: {
-    readonly id: string;
-    readonly type: number;
-    readonly timestamp: number;
-    readonly senderPublicKey: string;
-    readonly senderId: string;
-    readonly fee: bigint;
-    readonly signature: string;
-    readonly signatures: readonly string[];
-    readonly asset: Readonly<Record<string, unknown>>;
-    readonly recipientPublicKey: string;
-    readonly recipientId: string;
-    readonly amount: bigint;
-    readonly signSignature?: string;
-    readonly receivedAt: string;
-    readonly ready?: boolean;
-  };
-  Rejected: {
-    readonly message: string;
-    readonly code: number;
-    readonly errors: readonly {
-      readonly message: string;
-      readonly name: string;
-      readonly id: string;
-      readonly dataPath: string;
-      readonly actual?: string | number;
-      readonly expected?: string | number;
-    }[];
-  };
-  SecondSignatureRegistration: {
-    readonly type: number;
-    readonly amount: number;
-    readonly senderPublicKey: string;
-    readonly requesterPublicKey: string;
-    readonly timestamp: number;
-    readonly asset: { readonly signature: { readonly publicKey: string }; readonly publicKey?: string };
-    readonly recipientId: string;
-    readonly signature: string;
-    readonly id: string;
-    readonly fee: number;
-    readonly senderId: string;
-    readonly relays: number;
-    readonly receivedAt: string;
-  };
-  SlotReport: {
-    readonly since: string;
-    readonly slots: readonly {
-      readonly slot: number;
-      readonly forger?: {
-        readonly publicKey: string;
-        readonly username: string;
-        readonly height: number;
-        readonly isCertain: boolean;
-      };
-      readonly facts: readonly {
-        readonly time: string;
-        readonly room: string;
-        readonly code: string;
-        readonly message: string;
-        readonly fields: Readonly<Record<string, unknown>>;
-      }[];
-    }[];
-    readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
-    readonly branches: readonly {
-      readonly time: string;
-      readonly fromSlot: number;
-      readonly toSlot: number;
-      readonly forHeight?: number;
-      readonly forBlockId?: string;
-    }[];
-    readonly looks: readonly { readonly fromSlot: number; readonly toSlot: number }[];
-    readonly oldOrders: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
+  Constants: {
+    readonly build: string;
+    readonly commit: string;
+    readonly epoch: string;
+    readonly fees: {
+      readonly send: bigint;
+      readonly vote: bigint;
+      readonly secondSignature: bigint;
+      readonly delegate: bigint;
+      readonly multisignature: bigint;
+      readonly dappRegistration: bigint;
+      readonly dappWithdrawal: bigint;
+      readonly dappDeposit: bigint;
+    };
+    readonly milestone: string;
+    readonly reward: bigint;
+    readonly supply: bigint;
+    readonly version: string;
+    readonly protocolVersion: string;
+    readonly nethash: string;
+    readonly nonce: string;
+    readonly networkId: string;
+    readonly networkName: string;
+    readonly activeDelegates?: number;
   };
   Status: {
     readonly currentTime: number;
@@ -255,26 +190,91 @@ export interface Components2 {
     };
     readonly isAlone?: boolean;
   };
-  Transaction: {
-    readonly id: string;
+  Decision: {
+    readonly number: number;
+    readonly time: string;
+    readonly room: string;
+    readonly code: string;
+    readonly message: string;
+    readonly fields: Readonly<Record<string, unknown>>;
+  };
+  SlotReport: {
+    readonly since: string;
+    readonly slots: readonly {
+      readonly slot: number;
+      readonly forger?: {
+        readonly publicKey: string;
+        readonly username: string;
+        readonly height: number;
+        readonly isCertain: boolean;
+      };
+      readonly facts: readonly {
+        readonly time: string;
+        readonly room: string;
+        readonly code: string;
+        readonly message: string;
+        readonly fields: Readonly<Record<string, unknown>>;
+      }[];
+    }[];
+    readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
+    readonly branches: readonly {
+      readonly time: string;
+      readonly fromSlot: number;
+      readonly toSlot: number;
+      readonly forHeight?: number;
+      readonly forBlockId?: string;
+    }[];
+    readonly looks: readonly { readonly fromSlot: number; readonly toSlot: number }[];
+    readonly oldOrders: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
+  };
+  SecondSignatureRegistration: {
     readonly type: number;
-    readonly timestamp: number;
+    readonly amount: number;
     readonly senderPublicKey: string;
-    readonly senderId: string;
-    readonly fee: bigint;
-    readonly signature: string;
-    readonly signatures: readonly string[];
-    readonly asset: Readonly<Record<string, unknown>>;
-    readonly signSignature?: string;
-    readonly height: number;
-    readonly blockId: string;
-    readonly confirmations: number;
-    readonly recipientPublicKey: string;
+    readonly requesterPublicKey: string;
+    readonly timestamp: number;
+    readonly asset: { readonly signature: { readonly publicKey: string }; readonly publicKey?: string };
     readonly recipientId: string;
-    readonly amount: bigint;
-    readonly senderSecondPublicKey?: string;
-    readonly ready?: boolean;
-    readonly receivedAt?: string;
+    readonly signature: string;
+    readonly id: string;
+    readonly fee: number;
+    readonly senderId: string;
+    readonly relays: number;
+    readonly receivedAt: string;
+  };
+  ListMeta: { readonly offset: number; readonly limit: number; readonly next?: string | null };
+  CountedListMeta: {
+    readonly offset: number;
+    readonly limit: number;
+    readonly count: number;
+    readonly next?: string | null;
+  };
+  CountedPageMeta: { readonly offset: number; readonly limit: number; readonly count: number };
+  InvalidRequest: {
+    readonly message: 'Validation errors' | 'Parse errors';
+    readonly errors: readonly {
+      readonly code: string;
+      readonly message: string;
+      readonly in?: 'query' | 'path' | 'body';
+      readonly name?: string;
+      readonly errors?: readonly {
+        readonly code: string;
+        readonly message: string;
+        readonly path: readonly string[];
+      }[];
+    }[];
+  };
+  Rejected: {
+    readonly message: string;
+    readonly code: number;
+    readonly errors: readonly {
+      readonly message: string;
+      readonly name: string;
+      readonly id: string;
+      readonly dataPath: string;
+      readonly actual?: string | number;
+      readonly expected?: string | number;
+    }[];
   };
 }
 
@@ -833,23 +833,43 @@ export interface Events2 {
 }
 
 export interface Components3 {
-  Account: {
-    readonly address: string;
-    readonly publicKey: string;
-    readonly secondPublicKey: string;
-    readonly balance: bigint;
+  Transaction: {
+    readonly id: string;
+    readonly type: number;
+    readonly timestamp: number;
+    readonly senderPublicKey: string;
+    readonly senderId: string;
+    readonly fee: bigint;
+    readonly signature: string;
+    readonly signatures: readonly string[];
     readonly asset: Readonly<Record<string, unknown>>;
-    readonly delegate?: {
-      readonly username: string;
-      readonly rewards: bigint;
-      readonly producedBlocks: number;
-      readonly missedBlocks: number;
-      readonly productivity: number;
-      readonly approval: number;
-      readonly voteWeight: bigint;
-      readonly vote: bigint;
-      readonly rank: number | null;
-    };
+    readonly signSignature?: string;
+    readonly height: number;
+    readonly blockId: string;
+    readonly confirmations: number;
+    readonly recipientPublicKey: string;
+    readonly recipientId: string;
+    readonly amount: bigint;
+    readonly senderSecondPublicKey?: string;
+    readonly ready?: boolean;
+    readonly receivedAt?: string;
+  };
+  PooledTransaction: {
+    readonly id: string;
+    readonly type: number;
+    readonly timestamp: number;
+    readonly senderPublicKey: string;
+    readonly senderId: string;
+    readonly fee: bigint;
+    readonly signature: string;
+    readonly signatures: readonly string[];
+    readonly asset: Readonly<Record<string, unknown>>;
+    readonly signSignature?: string;
+    readonly receivedAt: string;
+    readonly recipientPublicKey: string;
+    readonly recipientId: string;
+    readonly amount: bigint;
+    readonly ready?: boolean;
   };
   Block: {
     readonly id: string;
@@ -871,45 +891,23 @@ export interface Components3 {
     readonly maxHeightPrevoted: number;
     readonly maxHeightPreviouslyForged: number;
   };
-  Constants: {
-    readonly build: string;
-    readonly commit: string;
-    readonly epoch: string;
-    readonly fees: {
-      readonly send: bigint;
+  Account: {
+    readonly address: string;
+    readonly publicKey: string;
+    readonly secondPublicKey: string;
+    readonly balance: bigint;
+    readonly asset: Readonly<Record<string, unknown>>;
+    readonly delegate?: {
+      readonly username: string;
+      readonly rewards: bigint;
+      readonly producedBlocks: number;
+      readonly missedBlocks: number;
+      readonly productivity: number;
+      readonly approval: number;
+      readonly voteWeight: bigint;
       readonly vote: bigint;
-      readonly secondSignature: bigint;
-      readonly delegate: bigint;
-      readonly multisignature: bigint;
-      readonly dappRegistration: bigint;
-      readonly dappWithdrawal: bigint;
-      readonly dappDeposit: bigint;
+      readonly rank: number | null;
     };
-    readonly milestone: string;
-    readonly reward: bigint;
-    readonly supply: bigint;
-    readonly version: string;
-    readonly protocolVersion: string;
-    readonly networkId: string;
-    readonly nethash: string;
-    readonly nonce: string;
-    readonly networkName: string;
-    readonly activeDelegates?: number;
-  };
-  CountedListMeta: {
-    readonly offset: number;
-    readonly limit: number;
-    readonly count: number;
-    readonly next?: string | null;
-  };
-  CountedPageMeta: { readonly offset: number; readonly limit: number; readonly count: number };
-  Decision: {
-    readonly number: number;
-    readonly time: string;
-    readonly room: string;
-    readonly code: string;
-    readonly message: string;
-    readonly fields: Readonly<Record<string, unknown>>;
   };
   Delegate: {
     readonly username: string;
@@ -936,21 +934,6 @@ export interface Components3 {
       readonly secondPublicKey: string;
     }[];
   };
-  InvalidRequest: {
-    readonly message: 'Validation errors' | 'Parse errors';
-    readonly errors: readonly {
-      readonly code: string;
-      readonly message: string;
-      readonly in?: 'query' | 'path' | 'body';
-      readonly name?: string;
-      readonly errors?: readonly {
-        readonly code: string;
-        readonly message: string;
-        readonly path: readonly string[];
-      }[];
-    }[];
-  };
-  ListMeta: { readonly offset: number; readonly limit: number; readonly next?: string | null };
   Peer: {
     readonly ip: string;
     readonly wsPort: number;
@@ -980,78 +963,30 @@ export interface Components3 {
     readonly version?: string;
     readonly latencyMs?: number;
   };
-  PooledTransaction: {
-    readonly id: string;
-    readonly type: number;
-    readonly timestamp: number;
-    readonly senderPublicKey: string;
-    readonly senderId: string;
-    readonly fee: bigint;
-    readonly signature: string;
-    readonly signatures: readonly string[];
-    readonly asset: Readonly<Record<string, unknown>>;
-    readonly signSignature?: string;
-    readonly receivedAt: string;
-    readonly recipientPublicKey: string;
-    readonly recipientId: string;
-    readonly amount: bigint;
-    readonly ready?: boolean;
-  };
-  Rejected: {
-    readonly message: string;
-    readonly code: number;
-    readonly errors: readonly {
-      readonly message: string;
-      readonly name: string;
-      readonly id: string;
-      readonly dataPath: string;
-      readonly actual?: string | number;
-      readonly expected?: string | number;
-    }[];
-  };
-  SecondSignatureRegistration: {
-    readonly type: number;
-    readonly amount: number;
-    readonly senderPublicKey: string;
-    readonly requesterPublicKey: string;
-    readonly timestamp: number;
-    readonly asset: { readonly signature: { readonly publicKey: string }; readonly publicKey?: string };
-    readonly recipientId: string;
-    readonly signature: string;
-    readonly id: string;
-    readonly fee: number;
-    readonly senderId: string;
-    readonly relays: number;
-    readonly receivedAt: string;
-  };
-  SlotReport: {
-    readonly since: string;
-    readonly slots: readonly {
-      readonly slot: number;
-      readonly forger?: {
-        readonly publicKey: string;
-        readonly username: string;
-        readonly height: number;
-        readonly isCertain: boolean;
-      };
-      readonly facts: readonly {
-        readonly time: string;
-        readonly room: string;
-        readonly code: string;
-        readonly message: string;
-        readonly fields: Readonly<Record<string, unknown>>;
-      }[];
-    }[];
-    readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
-    readonly branches: readonly {
-      readonly time: string;
-      readonly fromSlot: number;
-      readonly toSlot: number;
-      readonly forHeight?: number;
-      readonly forBlockId?: string;
-    }[];
-    readonly looks: readonly { readonly fromSlot: number; readonly toSlot: number }[];
-    readonly oldOrders: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
+  Constants: {
+    readonly build: string;
+    readonly commit: string;
+    readonly epoch: string;
+    readonly fees: {
+      readonly send: bigint;
+      readonly vote: bigint;
+      readonly secondSignature: bigint;
+      readonly delegate: bigint;
+      readonly multisignature: bigint;
+      readonly dappRegistration: bigint;
+      readonly dappWithdrawal: bigint;
+      readonly dappDeposit: bigint;
+    };
+    readonly milestone: string;
+    readonly reward: bigint;
+    readonly supply: bigint;
+    readonly version: string;
+    readonly protocolVersion: string;
+    readonly networkId: string;
+    readonly nethash: string;
+    readonly nonce: string;
+    readonly networkName: string;
+    readonly activeDelegates?: number;
   };
   Status: {
     readonly currentTime: number;
@@ -1089,26 +1024,91 @@ export interface Components3 {
     };
     readonly isAlone?: boolean;
   };
-  Transaction: {
-    readonly id: string;
+  Decision: {
+    readonly number: number;
+    readonly time: string;
+    readonly room: string;
+    readonly code: string;
+    readonly message: string;
+    readonly fields: Readonly<Record<string, unknown>>;
+  };
+  SlotReport: {
+    readonly since: string;
+    readonly slots: readonly {
+      readonly slot: number;
+      readonly forger?: {
+        readonly publicKey: string;
+        readonly username: string;
+        readonly height: number;
+        readonly isCertain: boolean;
+      };
+      readonly facts: readonly {
+        readonly time: string;
+        readonly room: string;
+        readonly code: string;
+        readonly message: string;
+        readonly fields: Readonly<Record<string, unknown>>;
+      }[];
+    }[];
+    readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
+    readonly branches: readonly {
+      readonly time: string;
+      readonly fromSlot: number;
+      readonly toSlot: number;
+      readonly forHeight?: number;
+      readonly forBlockId?: string;
+    }[];
+    readonly looks: readonly { readonly fromSlot: number; readonly toSlot: number }[];
+    readonly oldOrders: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
+  };
+  SecondSignatureRegistration: {
     readonly type: number;
-    readonly timestamp: number;
+    readonly amount: number;
     readonly senderPublicKey: string;
-    readonly senderId: string;
-    readonly fee: bigint;
-    readonly signature: string;
-    readonly signatures: readonly string[];
-    readonly asset: Readonly<Record<string, unknown>>;
-    readonly signSignature?: string;
-    readonly height: number;
-    readonly blockId: string;
-    readonly confirmations: number;
-    readonly recipientPublicKey: string;
+    readonly requesterPublicKey: string;
+    readonly timestamp: number;
+    readonly asset: { readonly signature: { readonly publicKey: string }; readonly publicKey?: string };
     readonly recipientId: string;
-    readonly amount: bigint;
-    readonly senderSecondPublicKey?: string;
-    readonly ready?: boolean;
-    readonly receivedAt?: string;
+    readonly signature: string;
+    readonly id: string;
+    readonly fee: number;
+    readonly senderId: string;
+    readonly relays: number;
+    readonly receivedAt: string;
+  };
+  ListMeta: { readonly offset: number; readonly limit: number; readonly next?: string | null };
+  CountedListMeta: {
+    readonly offset: number;
+    readonly limit: number;
+    readonly count: number;
+    readonly next?: string | null;
+  };
+  CountedPageMeta: { readonly offset: number; readonly limit: number; readonly count: number };
+  InvalidRequest: {
+    readonly message: 'Validation errors' | 'Parse errors';
+    readonly errors: readonly {
+      readonly code: string;
+      readonly message: string;
+      readonly in?: 'query' | 'path' | 'body';
+      readonly name?: string;
+      readonly errors?: readonly {
+        readonly code: string;
+        readonly message: string;
+        readonly path: readonly string[];
+      }[];
+    }[];
+  };
+  Rejected: {
+    readonly message: string;
+    readonly code: number;
+    readonly errors: readonly {
+      readonly message: string;
+      readonly name: string;
+      readonly id: string;
+      readonly dataPath: string;
+      readonly actual?: string | number;
+      readonly expected?: string | number;
+    }[];
   };
 }
 
