@@ -52,12 +52,12 @@ export function photographer(
 /** Read once: half a megabyte. It is run as the debugger's, which no content security policy of the page stops. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds wrong with the page as it stands: each violation with the first element. */
+/** What axe finds wrong with the page as it stands: each violation with its first elements. */
 async function accessibilityFaults(page: Page, rulesOff: readonly string[]): Promise<readonly string[]> {
   await page.evaluate(AXE);
   const rules = Object.fromEntries(rulesOff.map((rule) => [rule, { enabled: false }]));
   return page.evaluate(`axe.run({ rules: ${JSON.stringify(rules)} }).then(({ violations }) => violations.map(({ id, help, nodes }) =>
-    id + ': ' + help + ' (' + nodes.length + ', first ' + nodes[0].target.join(' ') + ')'))`);
+    id + ': ' + help + ' (' + nodes.length + ': ' + nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ') + ')'))`);
 }
 
 /** Everything that a browser complains of, as it comes. */
@@ -68,8 +68,8 @@ export function problemsOf(page: Page): readonly string[] {
   });
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('requestfailed', (request) => {
-    // A stream of events ends with its page.
-    if (!request.url().endsWith('/api/events')) problems.push(`${request.url()}: ${request.failure()?.errorText}`);
+    // A stream of events ends with its page, or with the beginning that is shown of it.
+    if (!/\/api\/events(\?|$)/.test(request.url())) problems.push(`${request.url()}: ${request.failure()?.errorText}`);
   });
   page.on('response', (response) => {
     if (response.status() >= 400) problems.push(`${response.url()}: ${response.status()}`);

@@ -180,6 +180,7 @@ export function Delegates({ page }: Place) {
     <>
       <h1>Delegates</h1>
       <p class="quiet">The first {active} by votes forge; the others stand by.</p>
+      {page === 1 && <LastRounds activeDelegates={active} />}
       <Answered asked={asked}>
         {(delegates) => (
           <>
@@ -221,7 +222,6 @@ export function Delegates({ page }: Place) {
           </>
         )}
       </Answered>
-      {page === 1 && <LastRounds activeDelegates={active} />}
     </>
   );
 }

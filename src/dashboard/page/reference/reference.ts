@@ -8,6 +8,7 @@ declare const SwaggerUIBundle: (options: {
   readonly validatorUrl: null;
   readonly tryItOutEnabled: boolean;
   readonly displayRequestDuration: boolean;
+  readonly syntaxHighlight: false;
   readonly docExpansion: 'list' | 'none';
   readonly defaultModelsExpandDepth: number;
   readonly requestInterceptor: (request: TriedRequest) => TriedRequest;
@@ -35,6 +36,8 @@ SwaggerUIBundle({
   validatorUrl: null,
   tryItOutEnabled: false,
   displayRequestDuration: true,
+  // Its colours are too dark to be read on their ground.
+  syntaxHighlight: false,
   // Phones have no room for a list of forty operations above what is sought.
   docExpansion: innerWidth < 700 ? 'none' : 'list',
   defaultModelsExpandDepth: 0,
@@ -65,5 +68,6 @@ async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
   }
   clearTimeout(timer);
   await reader.cancel();
-  return text;
+  // A comment, as streams of events have them.
+  return text.trim() === '' ? `: nothing came in the ${STREAM_SHOWN_MS / 1000} s that are shown here\n` : text;
 }
