@@ -100,11 +100,11 @@ const SCENES: Readonly<Record<string, Scene>> = {
     views: { pool: ['signatures of its group, has 1 of 3'] },
     opened: { pool: ['signatures of its group, has 1 of 3', 'missing', 'signed'] },
   },
-  // Rounds of five, so that some are over, in the third of which a slot passed unused.
+  // Rounds of five, so that some are over, in one of which a slot passed unused.
   rounds: {
     answers: {
       'node/constants': (constants) => ({ ...constants, activeDelegates: ROUND }),
-      'blocks?sort=height:desc**': (blocks) => blocks.map(later),
+      'blocks?sort=height:desc**': withMissedSlot,
     },
     alarms: 0,
     views: { delegates: ['Last rounds', 'nobody missed a slot', /^1 missed/] },
@@ -206,9 +206,10 @@ function lonely({ ip, wsPort }: Untyped, index: number): Untyped {
       };
 }
 
-/** A block above the second round comes a slot later. */
-function later(block: Untyped): Untyped {
-  return block.height > 2 * ROUND + 1 ? { ...block, timestamp: block.timestamp + 2 } : block;
+/** The newest blocks come a slot later: those of the present round, and one or two of a round that is over. */
+function withMissedSlot(blocks: Untyped): Untyped {
+  const from = blocks[0].height - ROUND - 1;
+  return blocks.map((block: Untyped) => (block.height >= from ? { ...block, timestamp: block.timestamp + 2 } : block));
 }
 
 function at(secondsAgo: number): string {

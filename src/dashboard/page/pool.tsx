@@ -90,7 +90,7 @@ export function MissingSigners({ transaction }: { transaction: Transaction }) {
   if (asked.kind !== 'answered') return <span class="badge">{waitsFor('pending', signatures)}</span>;
   const { min, members } = asked.answer.data;
   return (
-    <More summary={waitsFor('pending', signatures, min)}>
+    <More isLong summary={waitsFor('pending', signatures, min)}>
       <SignerList title="missing" members={members.filter(({ hasSigned }) => !hasSigned)} />
       <SignerList title="signed" members={members.filter(({ hasSigned }) => hasSigned)} />
     </More>
