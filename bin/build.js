@@ -19,6 +19,7 @@ import { bundleDashboard } from './bundle.js';
 import { compileSources } from './compile.js';
 import { writeDeclarations } from './declarations.js';
 import { areProgramsThere, bundlePrograms } from './programs.js';
+import { bundleReference } from './reference.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = path.join(ROOT, 'dist');
@@ -37,10 +38,13 @@ const SETTINGS = [
   'bin/compile.js',
   'bin/declarations.js',
   'bin/programs.js',
+  'bin/reference.js',
 ];
 /** The page that browsers run is not compiled for Node but bundled. */
 const PAGE = path.join(ROOT, 'src', 'dashboard', 'page');
 const BUNDLE = path.join(DIST, 'src', 'dashboard', 'bundle');
+/** The interactive reference of the HTTP interface. */
+const REFERENCE = path.join(DIST, 'src', 'dashboard', 'reference');
 /** The programs of the product, each in one file: what `bin/bloomery.js` runs. */
 const PROGRAMS = path.join(DIST, 'src', 'bundle');
 
@@ -73,7 +77,10 @@ async function build() {
       target: DIST,
     });
     removeOrphans();
+    // Packing the library is other threads' work.
+    const reference = bundleReference(PAGE, REFERENCE);
     await bundleDashboard(PAGE, BUNDLE);
+    await reference;
     await bundlePrograms({ root: ROOT, target: PROGRAMS });
     await writeDeclarations({ root: ROOT, target: path.join(DIST, 'src') });
     writeRecord({ version: packageVersion(), time: `${new Date().toISOString().slice(0, 19)}Z`, commit: commit() });
@@ -94,7 +101,7 @@ function stamped() {
 
 function outputIsThere() {
   const isCompiled = SOURCES.every((folder) => existsSync(path.join(DIST, folder)));
-  return isCompiled && existsSync(RECORD) && existsSync(BUNDLE) && areProgramsThere(PROGRAMS);
+  return isCompiled && existsSync(RECORD) && existsSync(BUNDLE) && existsSync(REFERENCE) && areProgramsThere(PROGRAMS);
 }
 
 /** A commit may change without any source: the record of an older build then names the wrong one. */

@@ -54,6 +54,23 @@ export interface StartFlags {
   readonly config?: string;
 }
 
+export interface InitFlags {
+  readonly network?: string;
+  readonly dataDir?: string;
+  readonly config?: string;
+  readonly httpPort?: number;
+  readonly wsPort?: number;
+  readonly public?: true;
+  readonly newAccount?: true;
+  readonly passphraseFile?: string;
+  readonly passwordFile?: string;
+  readonly iterations: number;
+  /** True for the usual place, false with `--no-unit`, undefined where it is asked. */
+  readonly unit?: string | boolean;
+  readonly yes?: true;
+  readonly json?: true;
+}
+
 export interface StatusFlags {
   readonly node: string;
   readonly digest?: true;

@@ -30,6 +30,7 @@ import {
 import { addDevnetCommands } from './devnet-program.ts';
 import { addExploreCommands } from './explore-program.ts';
 import { addForgingCommands } from './forging-program.ts';
+import { addInitCommand } from './init-program.ts';
 import { addOperatorCommands } from './operator-program.ts';
 import { printJson, printLine, printText } from './output.ts';
 import { addSinkCommands } from './sink-program.ts';
@@ -52,6 +53,8 @@ export function createProgram(): Command {
   onlyCommands(program);
 
   addDevnetCommands(program);
+
+  addInitCommand(program);
 
   command(program, 'start', 'run a node')
     .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')

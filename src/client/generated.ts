@@ -260,7 +260,6 @@ export interface Components2 {
     readonly count: number;
     readonly next?: string | null;
   };
-  PageMeta: { readonly offset: number; readonly limit: number };
   CountedPageMeta: { readonly offset: number; readonly limit: number; readonly count: number };
   InvalidRequest: {
     readonly message: 'Validation errors' | 'Parse errors';
@@ -528,6 +527,24 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
+  /** Tells who of a group has signed a transaction that waits, who has not, and how many must. */
+  'GET /node/transactions/{id}/signers': {
+    parameters: { id: string };
+    answer: {
+      readonly meta: Record<never, never>;
+      readonly data: {
+        readonly id: string;
+        readonly min: number;
+        readonly signed: number;
+        readonly members: readonly {
+          readonly address: string;
+          readonly publicKey: string;
+          readonly hasSigned: boolean;
+        }[];
+      };
+      readonly links: Readonly<Record<string, unknown>>;
+    };
+  };
   /** Lists a queue of the pool. `count` is the size of the whole queue. */
   'GET /node/transactions/{state}': {
     parameters: {
@@ -769,14 +786,30 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: string;
   };
+  /** Names the node, its pages, and the paths of the interface. */
+  'GET /': {
+    parameters: Record<never, never>;
+    answer: {
+      readonly meta: Record<never, never>;
+      readonly data: {
+        readonly software: string;
+        readonly version: string;
+        readonly networkName: string;
+        readonly generation: number;
+        readonly pages: { readonly dashboard?: string; readonly docs: string; readonly spec: string };
+        readonly paths: readonly { readonly path: string; readonly summary: string }[];
+      };
+      readonly links: Readonly<Record<string, unknown>>;
+    };
+  };
   /** Describes the interface as OpenAPI 3.1. */
   'GET /spec': {
     parameters: Record<never, never>;
     answer: Readonly<Record<string, unknown>>;
   };
-  /** Shows the description to people, without anything from elsewhere. */
+  /** Shows the description to people, without anything from elsewhere; requests can be tried on the page. */
   'GET /docs': {
-    parameters: Record<never, never>;
+    parameters: { plain?: boolean | undefined };
     answer: string;
   };
 }
@@ -1072,7 +1105,6 @@ export interface Components3 {
     readonly count: number;
     readonly next?: string | null;
   };
-  PageMeta: { readonly offset: number; readonly limit: number };
   CountedPageMeta: { readonly offset: number; readonly limit: number; readonly count: number };
   InvalidRequest: {
     readonly message: 'Validation errors' | 'Parse errors';
@@ -1340,6 +1372,24 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
+  /** Tells who of a group has signed a transaction that waits, who has not, and how many must. */
+  'GET /node/transactions/{id}/signers': {
+    parameters: { id: string };
+    answer: {
+      readonly meta: Record<never, never>;
+      readonly data: {
+        readonly id: string;
+        readonly min: number;
+        readonly signed: number;
+        readonly members: readonly {
+          readonly address: string;
+          readonly publicKey: string;
+          readonly hasSigned: boolean;
+        }[];
+      };
+      readonly links: Readonly<Record<string, unknown>>;
+    };
+  };
   /** Lists a queue of the pool. `count` is the size of the whole queue. */
   'GET /node/transactions/{state}': {
     parameters: {
@@ -1576,14 +1626,30 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: string;
   };
+  /** Names the node, its pages, and the paths of the interface. */
+  'GET /': {
+    parameters: Record<never, never>;
+    answer: {
+      readonly meta: Record<never, never>;
+      readonly data: {
+        readonly software: string;
+        readonly version: string;
+        readonly networkName: string;
+        readonly generation: number;
+        readonly pages: { readonly dashboard?: string; readonly docs: string; readonly spec: string };
+        readonly paths: readonly { readonly path: string; readonly summary: string }[];
+      };
+      readonly links: Readonly<Record<string, unknown>>;
+    };
+  };
   /** Describes the interface as OpenAPI 3.1. */
   'GET /spec': {
     parameters: Record<never, never>;
     answer: Readonly<Record<string, unknown>>;
   };
-  /** Shows the description to people, without anything from elsewhere. */
+  /** Shows the description to people, without anything from elsewhere; requests can be tried on the page. */
   'GET /docs': {
-    parameters: Record<never, never>;
+    parameters: { plain?: boolean | undefined };
     answer: string;
   };
 }

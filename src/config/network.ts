@@ -194,6 +194,26 @@ export function networkNames(home: string): readonly string[] {
   );
 }
 
+/**
+ * The network that a nethash stands for: one of the package, of the user, or one whose identity comes with the package.
+ *
+ * @returns its name; undefined for one that is not known here
+ */
+export function networkOfNethash(nethash: string, home: string): string | undefined {
+  const known = knownIdentities().find((identity) => identity.nethash === nethash);
+  return known?.name ?? networkNames(home).find((name) => nethashOf(name, home) === nethash);
+}
+
+/** Undefined for a folder that cannot be read: others are asked then. */
+function nethashOf(name: string, home: string): string | undefined {
+  try {
+    return loadNetwork(findNetworkDirectory(name, home)).params.nethash;
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined;
+    throw error;
+  }
+}
+
 /** The folder in which a user's own network is found by its name. */
 export function homeNetworkDirectory(name: string, home: string): string {
   return join(home, 'networks', name);

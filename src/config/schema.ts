@@ -98,7 +98,10 @@ export const OPTIONS = {
       0,
       1_000_000_000,
     ),
-    dashboard: flag('Whether the dashboard is served at `/`, to those who may ask.', true),
+    dashboard: flag(
+      'Whether the dashboard is served at `/`, and the interactive reference at `/api/docs`, to those who may ask.',
+      true,
+    ),
     metrics: flag('Whether figures are served at `/metrics` for Prometheus, to those who may ask.', true),
     readOnly: flag('Whether every method but GET is refused.', false),
     strictDialect: flag(

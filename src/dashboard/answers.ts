@@ -106,6 +106,13 @@ export interface Transaction {
   readonly confirmations?: number;
 }
 
+/** Who of a group has signed a transaction that waits. */
+export interface Signers {
+  readonly min: number;
+  readonly signed: number;
+  readonly members: readonly { readonly address: string; readonly publicKey: string; readonly hasSigned: boolean }[];
+}
+
 export interface Delegate {
   readonly username: string;
   readonly voteWeight: string;

@@ -4,14 +4,17 @@ export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'receiv
 
 export type PoolState = (typeof POOL_STATES)[number];
 
-/** @param signatures of members that it has */
-export function waitsFor(state: PoolState, signatures: number): string {
+/**
+ * @param signatures of members that it has
+ * @param min of members that it needs, where that is known
+ */
+export function waitsFor(state: PoolState, signatures: number, min?: number): string {
   switch (state) {
     case 'ready':
     case 'verified':
       return 'the next block with room';
     case 'pending':
-      return `signatures of its group, has ${signatures}`;
+      return `signatures of its group, has ${signatures}${min === undefined ? '' : ` of ${min}`}`;
     case 'validated':
       return 'a look at the accounts';
     case 'received':

@@ -20,6 +20,7 @@ import { internalError, invalidRequest, parameterError, Problem, problemOf } fro
 import { createRateLimit } from './rate-limit.ts';
 import { createSharedRateLimit } from './shared-rate-limit.ts';
 import { createRequestChecks, type Expectation } from './request-checks.ts';
+import { openReference } from './reference.ts';
 import { HeightWaiters, MIN_HEIGHT_PARAMETER, RETRY_AFTER_S, wantedHeight } from './read-place.ts';
 import { createShortWay } from './short-way.ts';
 
@@ -65,7 +66,9 @@ export function createHttpServer(
       ? createRateLimit(limits, { clock, isTrusted })
       : createSharedRateLimit(limits, settings.shared, clock);
   const dashboard = settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
-  const isOtherPath = (path: string): boolean => dashboard !== undefined && isDashboardPath(path);
+  const reference = settings.referenceDirectory === undefined ? undefined : openReference(settings.referenceDirectory);
+  const hasPages = dashboard !== undefined || reference !== undefined;
+  const isOtherPath = (path: string): boolean => hasPages && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
   // No node of the family has such a stream.
@@ -81,6 +84,7 @@ export function createHttpServer(
     allowances,
     memory,
     dashboard,
+    reference,
     clientOf: (request) => {
       const [client = ''] = clientAddresses(request, settings.trustProxy);
       const isOfReserve = admission.of(request.socket)?.isTrusted === true;

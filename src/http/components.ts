@@ -59,9 +59,24 @@ export function withComponents(document: OpenApiDocument, dialect: Dialect): Nam
     if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, referring(each)]));
   };
-  const schemas = [...names.values()].map((name) => [name, referring(shapes[name], true)] as const);
-  return {
-    ...(referring(document) as OpenApiDocument),
-    components: { schemas: Object.fromEntries(schemas) as Record<string, Schema> },
+  const named = referring(document) as OpenApiDocument;
+  const used = namesIn(named, (found) => referring(shapes[found], true));
+  const schemas = [...names.values()]
+    .filter((name) => used.has(name))
+    .map((name) => [name, referring(shapes[name], true)] as const);
+  return { ...named, components: { schemas: Object.fromEntries(schemas) as Record<string, Schema> } };
+}
+
+/** Names that a document refers to, itself or by what it refers to. */
+function namesIn(document: unknown, shapeOf: (name: string) => unknown): ReadonlySet<string> {
+  const found = new Set<string>();
+  const seek = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value ?? '').matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (found.has(name)) continue;
+      found.add(name);
+      seek(shapeOf(name));
+    }
   };
+  seek(document);
+  return found;
 }

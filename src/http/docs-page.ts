@@ -1,5 +1,6 @@
 /** The description of the interface as one page of HTML: no script, no font, nothing from elsewhere. */
 
+import { createHash } from 'node:crypto';
 import type { OpenApiDocument, Operation, ParameterObject } from './openapi.ts';
 import type { Schema } from './schema.ts';
 
@@ -39,6 +40,15 @@ const STYLE =
   'code,pre{font-size:.9em}pre{background:#f4f4f4;padding:.5rem;overflow:auto}h2{margin-top:2.5rem}' +
   '@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}pre{background:#242424}a{color:#8bf}}';
 
+/** What browsers let the page do: show itself, in the style that it brings. */
+export const DOCS_PAGE_POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
 function section(path: string, method: string, operation: Operation): string {
   const body = Object.values(operation.requestBody?.content ?? {})[0]?.schema;
   const answers = Object.entries(operation.responses).map(
@@ -48,6 +58,7 @@ function section(path: string, method: string, operation: Operation): string {
   return [
     `<h2 id="${operation.operationId}">${method} ${text(path)}</h2>`,
     `<p>${text(operation.summary)}</p>`,
+    operation.description === undefined ? '' : `<p>${text(operation.description)}</p>`,
     parameterTable(operation.parameters ?? []),
     body === undefined ? '' : `<h3>Body</h3>${schemaBlock(body)}`,
     '<h3>Answers</h3>',

@@ -8,14 +8,23 @@ import { objectOf } from './views/shapes.ts';
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description: string;
+    readonly license: { readonly name: string; readonly identifier: string };
+  };
   readonly servers: readonly { readonly url: string; readonly description: string }[];
+  /** Empty: no operation takes credentials. `description` tells who is served. */
+  readonly security: readonly [];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
+  /** Who is served, where that is not everybody. */
+  readonly description?: string;
   readonly tags: readonly string[];
   readonly parameters?: readonly ParameterObject[];
   readonly requestBody?: RequestBody;
@@ -32,7 +41,7 @@ export interface ParameterObject {
 
 interface RequestBody {
   readonly required: true;
-  readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
+  readonly content: Readonly<Record<string, MediaType>>;
 }
 
 export interface ResponseObject {
@@ -42,6 +51,8 @@ export interface ResponseObject {
 
 interface MediaType {
   readonly schema: Schema;
+  /** What was sent or answered in a test. */
+  readonly example?: unknown;
   /** Of a stream: what each event carries, by its name. */
   readonly 'x-events'?: Readonly<Record<string, Schema>>;
 }
@@ -60,26 +71,44 @@ export function openApiOf(routes: readonly Route[], dialect: Dialect, version: s
       version,
       description:
         `The HTTP interface of a node, in the words of generation ${dialect.generation}. Amounts are decimal texts in ` +
-        'beddows; timestamps are whole seconds since the epoch of the network unless they say otherwise.',
+        'beddows; timestamps are whole seconds since the epoch of the network unless they say otherwise.\n\n' +
+        'No operation takes credentials: a caller is served by its address. `http.accessWhitelist` lists the addresses ' +
+        'that may ask at all, and `http.accessPublic` lets everybody ask. Operations that serve fewer callers say so.',
+      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
     },
     servers: [
       { url: '/api', description: 'As all clients know it.' },
       { url: '/', description: 'The same without the prefix.' },
     ],
+    security: [],
     paths,
   };
 }
 
+/** Who is served besides the general access rules. A page of another site, and a proxy that is not trusted, never is. */
+const SERVED: Readonly<Record<NonNullable<Route['access']>, string>> = {
+  forging: 'Serves only callers on `http.forgingWhitelist`.',
+  loopback: "Serves only callers on the node's own machine.",
+  secrets: 'Serves only callers on `http.legacySignaturesWhitelist`: the request carries passphrases.',
+};
+
 function operationOf(route: Route): Operation {
   const parameters = route.parameters.map(parameterOf);
   return {
-    operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/[^a-z]+([a-z]?)/gi, (_, letter: string) => letter.toUpperCase())}`,
+    operationId: operationIdOf(route),
     summary: route.summary,
-    tags: [route.path.split('/')[1] ?? ''],
+    ...(route.access === undefined ? {} : { description: SERVED[route.access] }),
+    tags: [route.path.split('/')[1] || 'index'],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: bodyOf(route) }),
     responses: { ...answersOf(route), ...refusalsOf(route) },
   };
+}
+
+function operationIdOf({ method, path }: Route): string {
+  if (path === '/') return 'getIndex';
+  const name = path.replaceAll(/[^a-z]+([a-z]?)/gi, (_, letter: string) => letter.toUpperCase());
+  return method.toLowerCase() + name;
 }
 
 function parameterOf({ name, in: place, schema, alsoAccepted }: Parameter): ParameterObject {
@@ -103,7 +132,7 @@ function answersOf(route: Route): Record<string, ResponseObject> {
   if (route.kind === 'stream') {
     const described = Object.entries(route.events).map(([name, { summary }]) => `\`${name}\`: ${summary}`);
     const description = `Server-sent events. ${described.join(' ')}`;
-    const anyOf = Object.values(route.events).map(({ data }) => data);
+    const anyOf = distinct(Object.values(route.events).map(({ data }) => data));
     const events = Object.fromEntries(Object.entries(route.events).map(([name, { data }]) => [name, data] as const));
     return { 200: { description, content: { 'text/event-stream': { schema: { anyOf }, 'x-events': events } } } };
   }
@@ -123,6 +152,11 @@ function answersOf(route: Route): Record<string, ResponseObject> {
       },
     ]),
   );
+}
+
+/** Events of one shape are one alternative. */
+function distinct(schemas: readonly Schema[]): readonly Schema[] {
+  return [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 }
 
 /** Refusals that any route may answer, and those that this one declares. */

@@ -36,6 +36,8 @@ export interface HttpOptions {
   readonly metrics: boolean;
   /** Folder of the page that is served at `/`; absent for none. */
   readonly dashboardDirectory?: string;
+  /** Folder of the interactive reference at `/docs`; the plain page is served where there is none. */
+  readonly referenceDirectory?: string;
   readonly observer: Observer;
   /** Time of the main thread that work for strangers may take, shared with other parts of the node; one of its own unless told. */
   readonly workShare?: WorkShare;

@@ -33,9 +33,10 @@ import {
   placeOf,
   type ReadPlace,
 } from './read-place.ts';
+import type { Reference } from './reference.ts';
 import { methodOf } from './request-checks.ts';
 import { tellRate, type Allowances } from './rate-limit.ts';
-import { served } from './route-table.ts';
+import { pathBelow, served } from './route-table.ts';
 import {
   checkRequest,
   ignoredIn,
@@ -56,6 +57,7 @@ export interface AppParts {
   readonly allowances: Allowances;
   readonly memory: AnswerMemory;
   readonly dashboard: RequestHandler | undefined;
+  readonly reference: Reference | undefined;
   /** The client that a stream of events belongs to. */
   readonly clientOf: (request: Request) => EventClient;
 }
@@ -73,6 +75,7 @@ export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): 
   app.use(overrideMethod);
   app.use(setSecurityHeaders);
   if (parts.dashboard !== undefined) app.use(parts.dashboard);
+  if (parts.reference !== undefined) app.use(parts.reference.serveFiles);
   app.use(createRouter(api, options, parts, caseSensitive));
   app.use(() => {
     throw pageNotFound();
@@ -94,16 +97,19 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
       filter: (request, response) => !isStream(response) && compression.filter(request, response),
     }),
   ];
+  const routeOptions = parts.reference === undefined ? options : { ...options, referencePage: parts.reference.page };
   for (const { prefixes, dialect } of served(parts.dialect)) {
-    for (const [path, routes] of byPath(allRoutes(dialect, options))) addRoutes(prefixes, path, routes, dialect);
+    for (const [path, routes] of byPath(allRoutes(dialect, routeOptions))) addRoutes(prefixes, path, routes, dialect);
   }
   return router;
 
   function addRoutes(prefixes: readonly string[], path: string, routes: readonly Route[], dialect: Dialect): void {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const places = prefixes.map((prefix) => pathBelow(prefix, pattern)).filter((place) => place !== '');
+    if (places.length === 0) return;
     const run = runRoute(routes, api, guard, parts);
     router.all(
-      prefixes.map((prefix) => prefix + pattern),
+      places,
       measureAnswers(path, options),
       refuseOtherMethods(routes, dialect.strict),
       ...behindRoute,
@@ -148,7 +154,8 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
     if (route.kind === 'stream') {
       openStream(route, checked, request, response, guard, parts);
     } else if (route.kind === 'plain') {
-      const { status, body } = await route.respond(api, checked);
+      const { status, body, headers = {} } = await route.respond(api, checked);
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
       send(response, status, body, route.contentType);
     } else {
       const place = placeOf(api);

@@ -27,6 +27,15 @@ export function served(
   ];
 }
 
+/**
+ * Where a route is served below a prefix. The root of the interface is the prefix itself.
+ *
+ * @returns empty for the root without a prefix, which is no path: the dashboard has its place
+ */
+export function pathBelow(prefix: string, path: string): string {
+  return path === '/' ? prefix : prefix + path;
+}
+
 /** @param caseSensitive whether letter case tells paths apart */
 export function createRouteTable(routes: readonly Route[], caseSensitive: boolean): RouteTable {
   const methods = new Map<string, Set<string>>();
@@ -38,7 +47,7 @@ export function createRouteTable(routes: readonly Route[], caseSensitive: boolea
   const paths = [...methods].map(([path, withBody]) => ({
     // As Express reads a pattern: a parameter is a whole segment, and a slash may follow.
     pattern: new RegExp(
-      `^(?:/api)?${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
+      path === '/' ? '^/api/?$' : `^(?:/api)?${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
       caseSensitive ? '' : 'i',
     ),
     known: { takesBody: (method: string) => withBody.has(method) },

@@ -66,6 +66,8 @@ export interface PlainReply {
   readonly status: number;
   /** Text is sent as it is, everything else as JSON. */
   readonly body: unknown;
+  /** Besides those that every answer has, or in their place. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A route that answers with server-sent events for as long as the reader stays. */

@@ -23,7 +23,7 @@ import {
 } from './read-place.ts';
 import { bringsBody } from './request-checks.ts';
 import { checkRequest, ignoredIn, type CheckedRequest, type EnvelopeRoute, type Reply } from './route.ts';
-import { served } from './route-table.ts';
+import { pathBelow, served } from './route-table.ts';
 import { allRoutes } from './routes/all.ts';
 
 /**
@@ -159,7 +159,10 @@ function routesByPath(dialect: Dialect, options: HttpOptions): ReadonlyMap<strin
     for (const route of allRoutes(spoken, options)) {
       const isPlain = route.kind === 'plain' || route.kind === 'stream' || route.path.includes('{');
       if (isPlain || route.method !== 'GET' || route.access !== undefined) continue;
-      for (const prefix of prefixes) routes.set(prefix + route.path, route);
+      for (const prefix of prefixes) {
+        const path = pathBelow(prefix, route.path);
+        if (path !== '') routes.set(path, route);
+      }
     }
   }
   return routes;

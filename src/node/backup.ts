@@ -9,7 +9,7 @@ import { checkRegularFile } from '../config/bounded-file.ts';
 import type { Network } from '../config/network.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { StoredChain } from '../store/chain/chain-store.ts';
-import { copyStore } from '../store/disk/copy.ts';
+import { DATA_FILE } from '../store/disk/data-file.ts';
 import { dumpStore, restoreDump } from '../store/disk/dump.ts';
 import { makeFolder } from '../store/disk/folder.ts';
 import { FIRST_LAYOUT_READ, isLayoutRead } from '../store/chain/upgrade.ts';
@@ -19,6 +19,7 @@ import { chainDirectory, openIndexedSnapshot, openScratchChain, openSnapshot, ty
 import { withDrafts } from './drafts.ts';
 import { systemClock } from './system.ts';
 import { verifyChain } from './verify-chain.ts';
+import { copyWatched, sizeOf, type CopyProgress } from './watched-copy.ts';
 
 /** What a copy holds. */
 export interface CopiedChain {
@@ -51,7 +52,11 @@ const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
  * @throws ProtocolError `BACKUP_EXISTS` when the folder holds a chain of the network already, or as `copyStore`; nothing
  *   is left behind then
  */
-export async function backUp(place: ChainPlace, folder: string): Promise<CopiedChain> {
+export async function backUp(
+  place: ChainPlace,
+  folder: string,
+  onProgress: (progress: CopyProgress) => void = () => undefined,
+): Promise<CopiedChain> {
   const target = join(folder, basename(place.dataDirectory));
   if (existsSync(target)) {
     throw new ProtocolError('BACKUP_EXISTS', { target }, `${target} is there already: choose another folder`);
@@ -59,7 +64,8 @@ export async function backUp(place: ChainPlace, folder: string): Promise<CopiedC
   const draft = join(folder, `.${basename(target)}.part`);
   return withDrafts([draft], async () => {
     const copy = { ...place, dataDirectory: draft };
-    await copyStore(chainDirectory(place), chainDirectory(copy), systemClock);
+    await copyWatched(chainDirectory(place), chainDirectory(copy), systemClock, onProgress);
+    onProgress({ step: 'checking the copy' });
     const copied = await describeWhole(copy, place);
     writeFileSync(join(draft, 'backup.json'), `${JSON.stringify({ network: place.network.name, ...copied })}\n`);
     renameSync(draft, target);
@@ -72,7 +78,11 @@ export async function backUp(place: ChainPlace, folder: string): Promise<CopiedC
  *
  * @throws ProtocolError `SNAPSHOT_UNWRITABLE` naming the file and the reason
  */
-export async function createSnapshot(place: ChainPlace, file: string): Promise<CopiedChain> {
+export async function createSnapshot(
+  place: ChainPlace,
+  file: string,
+  onProgress: (progress: CopyProgress) => void = () => undefined,
+): Promise<CopiedChain> {
   // A rename would put a file in the place of what is none, `/dev/null` for one.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
     throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is no regular file: name another one`);
@@ -82,8 +92,11 @@ export async function createSnapshot(place: ChainPlace, file: string): Promise<C
   return withDrafts([draft, copyFolder], async () => {
     // Of one moment: what is described is what is written.
     const copy = { ...place, dataDirectory: copyFolder };
-    await copyStore(chainDirectory(place), chainDirectory(copy), systemClock);
+    await copyWatched(chainDirectory(place), chainDirectory(copy), systemClock, onProgress);
+    onProgress({ step: 'checking the copy' });
     const copied = await describeWhole(copy, place);
+    const wholeBytes = sizeOf(join(chainDirectory(copy), DATA_FILE)) ?? 0;
+    let bytes = 0;
     const { name, params } = place.network;
     const manifest: Manifest = {
       format: FORMAT,
@@ -97,6 +110,8 @@ export async function createSnapshot(place: ChainPlace, file: string): Promise<C
     written.catch(() => undefined);
     gzip.write(`${JSON.stringify(manifest)}\n`);
     for await (const chunk of dumpStore(chainDirectory(copy))) {
+      bytes += chunk.length;
+      onProgress({ step: 'writing the snapshot', fraction: Math.min(1, bytes / wholeBytes) });
       if (!gzip.write(chunk)) await Promise.race([once(gzip, 'drain'), written]);
     }
     gzip.end();

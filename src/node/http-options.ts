@@ -8,6 +8,7 @@ import { messageOf, ProtocolError } from '../primitives/errors.ts';
 
 /** Written by the build. */
 const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
+const REFERENCE = fileURLToPath(new URL('../dashboard/reference/', import.meta.url));
 /** Many times a key, or a certificate with all that it rests on. */
 const TLS_FILE_BYTES_MAX = 1024 * 1024;
 
@@ -42,7 +43,7 @@ export function httpOptionsOf({ http }: Pick<Config, 'http'>, observer: Observer
       ...(keepsConnections ? { keepAliveTimeoutMs: 0 } : {}),
     },
     metrics: http.metrics,
-    ...(http.dashboard ? { dashboardDirectory: DASHBOARD } : {}),
+    ...(http.dashboard ? { dashboardDirectory: DASHBOARD, referenceDirectory: REFERENCE } : {}),
     observer: observer.room('http'),
   };
 }

@@ -10,6 +10,7 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 import { createLineReader, type LineReader } from '../workers/line-reader.ts';
 import type { ChainFile, FileLine } from './chain-file.ts';
+import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.ts';
 import { catchUp, catchUpWhenFar, type LateIndexes } from './late-indexes.ts';
 
 /**
@@ -41,6 +42,8 @@ export interface ImportOptions {
   readonly indexes: LateIndexes;
   readonly genesis: Block;
   readonly file: ChainFile;
+  /** Names networks in the refusal of a file of another one. */
+  readonly networks?: NetworkNames;
   readonly onProgress?: (progress: ImportProgress) => void;
   /** Ends the import after the blocks that are being applied. */
   readonly signal?: AbortSignal;
@@ -237,6 +240,7 @@ class ImportRun {
           if (!(error instanceof BlockRejected)) throw error;
           // A block before this one may be refused too, and the first counts.
           await this.#append(group);
+          if (lineNumber === 1) this.#refuseForeign(read);
           const id = Buffer.isBuffer(read) ? claimedId(textOfLine(read)) : read.id;
           throw this.#refusal({ number: lineNumber, id, height }, error);
         }
@@ -255,6 +259,15 @@ class ImportRun {
     // What the rules say of a changed block tells more than that it contradicts itself.
     if (block.height > 1) await this.#chain.validateDetached(block);
     throw new BlockRejected('BLOCK_MALFORMED', fault, { height: block.height });
+  }
+
+  /** @throws ProtocolError `IMPORT_REFUSED` for the first line of a chain of another network */
+  #refuseForeign(first: Block | Buffer): void {
+    const { genesis, file, networks } = this.#options;
+    const foreign = networks && foreignGenesis(first, genesis);
+    if (networks === undefined || foreign === undefined) return;
+    const data = { line: 1, height: 1, blockId: foreign.id, reason: 'NETWORK_DIFFERS' };
+    throw new ProtocolError('IMPORT_REFUSED', data, `${file.name} ${foreignText(foreign, networks)}`);
   }
 
   /** Height that the next line should have. */

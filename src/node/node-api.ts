@@ -14,6 +14,7 @@ import { subscriberOf } from '../primitives/ip.ts';
 import { ipScope } from '../primitives/ip-scopes.ts';
 import type { PublicKey, Transaction } from '../protocol/types.ts';
 import { epochTimeS } from '../protocol/slots.ts';
+import { createGroupSigners } from './group-signers.ts';
 import { forgingOrder, nextForgers } from './next-forgers.ts';
 import { secondSignatureJson } from './second-signature.ts';
 
@@ -38,6 +39,8 @@ export interface NodeApiDependencies {
 export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
   const { engine, store, queries, log, delegates, identity, clock, wantedPeers = 'any', metrics } = dependencies;
   const { rules } = engine.chain;
+
+  const groupSigners = createGroupSigners({ rules, state: () => engine.chain.state, verify: engine.chain.verify });
 
   const listeners = new Set<NodeListener>();
   const chainChanged = () => {
@@ -83,6 +86,10 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     },
     transactionJson: (transaction) => rules.codec.transactionToJson(transaction),
     poolEntries: (state) => engine.pool.entries(state),
+    signersOf: (id) => {
+      const transaction = engine.pool.get(id);
+      return transaction && groupSigners(transaction);
+    },
     readyOf,
     receivedAtOf: (id) => engine.pool.receivedAtMs(id),
     peers: () =>

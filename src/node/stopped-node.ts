@@ -72,6 +72,7 @@ export async function openStoppedNode(
     setForging: () => Promise.reject(stopped()),
     figures: () => undefined,
     decisions: () => [],
+    signersOf: () => undefined,
     slotReport: () => ({ sinceMs: clock.nowMs(), slots: [], switches: [], branches: [], looks: [], oldOrders: [] }),
     stateDigest() {
       const tip = store.tip();

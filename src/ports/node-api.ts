@@ -176,6 +176,14 @@ export interface PoolEntry {
   readonly ready?: boolean;
 }
 
+/** The members of a group, and which of them have signed a transaction. */
+export interface GroupSigners {
+  /** Signatures that the transaction needs. */
+  readonly min: number;
+  /** In the order of the group's registration. */
+  readonly members: readonly { readonly publicKey: PublicKey; readonly hasSigned: boolean }[];
+}
+
 export interface PeerEntry {
   readonly info: PeerInfo;
   readonly state: 'connected' | 'disconnected';
@@ -280,6 +288,8 @@ export interface NodeApi {
   transactionJson(transaction: Transaction): JsonObject;
   /** All entries of a queue, oldest first. */
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
+  /** Who has signed a transaction of the pool; undefined for one that is not there or that no group signs. */
+  signersOf(id: string): Live<GroupSigners | undefined>;
   /** Whether a confirmed transaction concerns a group: true for registrations and sendings of a group, else undefined. */
   readyOf(transaction: Transaction): boolean | undefined;
   /** When a transaction came into the pool, Unix milliseconds, where the node still knows it; also once it is confirmed. */
@@ -321,6 +331,7 @@ export interface NodeApi {
 export interface LocalNodeApi extends NodeApi {
   status(): NodeStatus;
   poolEntries(state: PoolState): readonly PoolEntry[];
+  signersOf(id: string): GroupSigners | undefined;
   peers(): readonly PeerEntry[];
   peerVerdicts(): readonly PeerVerdict[];
   forgers(limit: number, offset: number): Page<Forger>;

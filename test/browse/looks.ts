@@ -1,6 +1,8 @@
 /** How a visitor looks at a page: screens, what goes wrong in the browser, photographs. */
 
 import { strict as assert } from 'node:assert';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 
@@ -12,14 +14,22 @@ export const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
 };
 
 export interface Photographer {
-  /** @throws AssertionError where the page, or a table on it, is wider than its place */
+  /** @throws AssertionError where the page, or a table on it, is wider than its place, or axe finds a violation */
   take(what: string): Promise<void>;
   /** How many there are. */
   taken(): number;
 }
 
-/** @param name of the look, with which file names begin */
-export function photographer(page: Page, name: string, directory: string): Photographer {
+/**
+ * @param name of the look, with which file names begin
+ * @param rulesOff rules of axe that are not looked at
+ */
+export function photographer(
+  page: Page,
+  name: string,
+  directory: string,
+  rulesOff: readonly string[] = [],
+): Photographer {
   let taken = 0;
   return {
     taken: () => taken,
@@ -32,10 +42,22 @@ export function photographer(page: Page, name: string, directory: string): Photo
         .locator('.scroll[tabindex]')
         .evaluateAll((tables) => tables.map(({ ariaLabel }) => ariaLabel));
       assert.deepEqual(scrolling, [], `${name}, ${what}: a table is wider than its place`);
+      assert.deepEqual(await accessibilityFaults(page, rulesOff), [], `${name}, ${what}: accessibility`);
       await page.screenshot({ path: join(directory, `${name}-${what}.png`), fullPage: true });
       taken += 1;
     },
   };
+}
+
+/** Read once: half a megabyte. It is run as the debugger's, which no content security policy of the page stops. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds wrong with the page as it stands: each violation with its first elements. */
+async function accessibilityFaults(page: Page, rulesOff: readonly string[]): Promise<readonly string[]> {
+  await page.evaluate(AXE);
+  const rules = Object.fromEntries(rulesOff.map((rule) => [rule, { enabled: false }]));
+  return page.evaluate(`axe.run({ rules: ${JSON.stringify(rules)} }).then(({ violations }) => violations.map(({ id, help, nodes }) =>
+    id + ': ' + help + ' (' + nodes.length + ': ' + nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ') + ')'))`);
 }
 
 /** Everything that a browser complains of, as it comes. */
@@ -46,8 +68,8 @@ export function problemsOf(page: Page): readonly string[] {
   });
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('requestfailed', (request) => {
-    // A stream of events ends with its page.
-    if (!request.url().endsWith('/api/events')) problems.push(`${request.url()}: ${request.failure()?.errorText}`);
+    // A stream of events ends with its page, or with the beginning that is shown of it.
+    if (!/\/api\/events(\?|$)/.test(request.url())) problems.push(`${request.url()}: ${request.failure()?.errorText}`);
   });
   page.on('response', (response) => {
     if (response.status() >= 400) problems.push(`${response.url()}: ${response.status()}`);

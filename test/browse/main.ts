@@ -1,7 +1,8 @@
 /**
- * `npm run browse -- [--out DIR] [--generation 2]`: opens the dashboard of a devnet of four in Chromium, clicks through all
+ * `npm run browse -- [--out DIR] [--generation 2] [--look phone-dark]`: opens the dashboard of a devnet of four in Chromium, clicks through all
  * of it on a desktop and on a phone, light and dark, and leaves screenshots. Fails at any error in the browser's console. Before that
- * a page of its own uses `bloomery/client`; `--client` leaves it at that.
+ * a page of its own uses `bloomery/client`; `--client` leaves it at that. axe looks at every page that is photographed. `--look` may be
+ * given several times; all four unless it is.
  */
 
 import { mkdtempSync } from 'node:fs';
@@ -16,6 +17,7 @@ const { values } = parseArgs({
     out: { type: 'string' },
     generation: { type: 'string', default: '3' },
     client: { type: 'boolean', default: false },
+    look: { type: 'string', multiple: true },
     chromium: { type: 'string', default: '/usr/bin/chromium' },
   },
 });
@@ -29,6 +31,7 @@ try {
   const screenshots = await browse({
     directory,
     generation,
+    ...(values.look === undefined ? {} : { looks: values.look }),
     chromium: values.chromium,
     say: (line) => console.log(line),
   });

@@ -15,6 +15,8 @@ interface Scene {
   readonly alarms: number;
   /** Views, and what must be read there. */
   readonly views: Readonly<Record<string, readonly (string | RegExp)[]>>;
+  /** What is opened in a view before it is photographed, and what must be read then. */
+  readonly opened?: Readonly<Record<string, readonly [string, ...string[]]>>;
 }
 
 /** Seconds by which a chain that is caught up with lies in the past. */
@@ -89,6 +91,24 @@ const SCENES: Readonly<Record<string, Scene>> = {
       nodes: ['no peers on the same'],
     },
   },
+  group: {
+    answers: {
+      'node/transactions/pending?**': () => [OF_A_GROUP],
+      'node/transactions/*/signers': () => SIGNERS,
+    },
+    alarms: 0,
+    views: { pool: ['signatures of its group, has 1 of 3'] },
+    opened: { pool: ['signatures of its group, has 1 of 3', 'missing', 'signed'] },
+  },
+  // Rounds of five, so that some are over, in one of which a slot passed unused.
+  rounds: {
+    answers: {
+      'node/constants': (constants) => ({ ...constants, activeDelegates: ROUND }),
+      'blocks?sort=height:desc**': withMissedSlot,
+    },
+    alarms: 0,
+    views: { delegates: ['Last rounds', 'nobody missed a slot', /^1 missed/] },
+  },
   off: {
     answers: {
       'node/status/forging': (delegates) => delegates.map((each: Untyped) => ({ ...each, forging: false })),
@@ -97,6 +117,29 @@ const SCENES: Readonly<Record<string, Scene>> = {
     alarms: 0,
     views: { glance: [/^0$/], forging: [/^off$/], decisions: ['Nothing was refused'] },
   },
+};
+
+const ROUND = 5;
+const SIGNERS = {
+  id: '1234567890123456789',
+  min: 3,
+  signed: 1,
+  members: ['16313739661670634666L', '8273455169423958419L', '5434532364345932475L', '15433246787624612L'].map(
+    (address, index) => ({ address, publicKey: String(index).repeat(64), hasSigned: index === 1 }),
+  ),
+};
+const OF_A_GROUP = {
+  id: SIGNERS.id,
+  type: 8,
+  timestamp: 100_000_000,
+  senderId: '9999999999999999999L',
+  senderPublicKey: 'ab'.repeat(32),
+  fee: '10000000',
+  amount: '4200000000',
+  recipientId: '16313739661670634666L',
+  signature: 'cd'.repeat(64),
+  signatures: ['ef'.repeat(64)],
+  asset: { amount: '4200000000', recipientId: '16313739661670634666L' },
 };
 
 /** A stream that opens and tells nothing. */
@@ -129,6 +172,9 @@ export async function visitRareStates(
       // While a block goes round a page that was just opened may see the peers without it.
       const areRight = async (): Promise<boolean> => (await page.locator('.figures .bad').count()) === scene.alarms;
       if (view === 'glance') await waitFor(`${what}: ${scene.alarms} alarming figures`, areRight, STEADY_MS);
+      const [summary, ...shown] = scene.opened?.[view] ?? [];
+      if (summary !== undefined) await page.getByText(summary).first().click();
+      for (const text of shown) await page.getByText(text, { exact: true }).first().waitFor();
       await photographs.take(view);
     }
     taken += photographs.taken();
@@ -142,7 +188,7 @@ export async function visitRareStates(
 function change(page: Page, path: string, edit: (data: Untyped) => Untyped): Promise<unknown> {
   return page.route(`**/${path}`, async (route) => {
     const answer: Untyped = await (await route.fetch()).json();
-    await route.fulfill({ json: { ...answer, data: edit(answer.data) } });
+    await route.fulfill({ json: { meta: {}, ...answer, data: edit(answer.data) } });
   });
 }
 
@@ -158,6 +204,12 @@ function lonely({ ip, wsPort }: Untyped, index: number): Untyped {
         reason: 'it sent a block with a false signature',
         until: at(-80_000),
       };
+}
+
+/** The newest blocks come a slot later: those of the present round, and one or two of a round that is over. */
+function withMissedSlot(blocks: Untyped): Untyped {
+  const from = blocks[0].height - ROUND - 1;
+  return blocks.map((block: Untyped) => (block.height >= from ? { ...block, timestamp: block.timestamp + 2 } : block));
 }
 
 function at(secondsAgo: number): string {

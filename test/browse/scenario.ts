@@ -9,12 +9,15 @@ import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
+import { visitReference } from './reference-page.ts';
 import { visitRareStates } from './rare-states.ts';
 
 export interface BrowseOptions {
   /** Where screenshots go. */
   readonly directory: string;
   readonly generation: 2 | 3;
+  /** Names of looks; all unless given. */
+  readonly looks?: readonly string[];
   /** The browser's executable. */
   readonly chromium: string;
   readonly say: (line: string) => void;
@@ -44,8 +47,11 @@ export async function browse(options: BrowseOptions): Promise<number> {
     const address = await sendTransfers(devnet, options.generation);
     browser = await chromium.launch({ executablePath: options.chromium, args: ['--no-sandbox'] });
     let screenshots = 0;
-    for (const [name, look] of Object.entries(LOOKS)) {
+    const looks = Object.entries(LOOKS).filter(([name]) => options.looks?.includes(name) ?? true);
+    for (const [name, look] of looks) {
       screenshots += await visit(browser, { devnet, address, name, look, options });
+      const url = devnet.nodes[0]?.url ?? '';
+      screenshots += await visitReference(browser, { url, name, look, directory: options.directory });
       options.say(`${name}: everything was there`);
     }
     for (const look of ['desktop-light', 'phone-dark']) {
@@ -180,6 +186,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
 
   await open('Delegates');
   await page.getByRole('link', { name: 'genesis_1', exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Last rounds' }).waitFor();
   await photograph('delegates');
   await comesBackTo(page);
   await open('Peers');

@@ -115,7 +115,7 @@ for (const generation of [2, 3] as const) {
     );
     for (const route of reads) {
       const owner = route.path.endsWith('groups') ? GROUP.address : ALICE.address;
-      const path = route.path.replace('{address}', owner).replace('{state}', 'pending');
+      const path = route.path.replace('{address}', owner).replace('{state}', 'pending').replace('{id}', '1');
       const target = route.path.startsWith('/vote') ? `${path}?address=${ALICE.address}` : path;
       const { status } = await ask(target);
       t.is(status, 200, target);

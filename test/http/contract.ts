@@ -48,8 +48,10 @@ export function contractOf(generation: Generation, options: ContractOptions = {}
   const validate = validator();
   const paths = Object.keys(joined.paths).map((path) => [pathPattern(path, generation), path] as const);
   return ({ method, target, status, contentType, body }) => {
-    const path = (target.split('?')[0] ?? '').replace(/^\/api(?=\/)/i, '').replace(/\/$/, '');
-    const document = /^\/api\//i.test(target) ? prefixed : joined;
+    const asked = target.split('?')[0] ?? '';
+    const isRoot = /^\/api\/?$/i.test(asked);
+    const path = isRoot ? '/' : asked.replace(/^\/api(?=\/)/i, '').replace(/\/$/, '');
+    const document = isRoot || /^\/api\//i.test(target) ? prefixed : joined;
     const known = paths.find(([pattern]) => pattern.test(path))?.[1];
     // A preflight has no body, and neither has what HEAD asks for.
     if (status === 204 || method === 'HEAD')

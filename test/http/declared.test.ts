@@ -7,7 +7,7 @@ import { refusedValue, takenValue } from './samples.ts';
 
 /** The target of a route with one query parameter. */
 function targetOf(route: Route, query: string): string {
-  const path = route.path.replace('{address}', ALICE.address).replace('{state}', 'pending');
+  const path = route.path.replace('{address}', ALICE.address).replace('{state}', 'pending').replace('{id}', '1');
   const identity =
     route.path.startsWith('/vote') && !/^(address|username)=/.test(query) ? `address=${ALICE.address}&` : '';
   return `/api${path}?${identity}${query}`;

@@ -12,6 +12,7 @@ import {
   transactionOf,
   type Envelope,
 } from './fake-node.ts';
+import { furnished } from './furnished-node.ts';
 
 const EPOCH_MS = 1_464_109_200_000;
 
@@ -132,6 +133,37 @@ test('a node that was started without peers and forges nothing keeps what it has
   t.is((await ask('/readyz')).status, 200);
   fake.api.forgingDelegates = () => [{ publicKey: 'ab'.repeat(32), forging: true }];
   t.is((await ask('/readyz')).status, 503);
+});
+
+test('the root of the interface names the pages and the paths, each of which answers', async (t) => {
+  for (const generation of [2, 3] as const) {
+    const ask = await serve(t, furnished(generation), { dashboardDirectory: '/nowhere' });
+    for (const target of ['/api', '/api/']) {
+      const { status, body } = await ask(target);
+      t.is(status, 200, target);
+      const { data } = body as Envelope;
+      t.like(data, {
+        software: 'Bloomery',
+        generation,
+        pages: { dashboard: '/', docs: '/api/docs', spec: '/api/spec' },
+      });
+      const { paths } = data as unknown as { paths: { path: string }[] };
+      const listed = paths.map(({ path }) => path);
+      for (const path of ['/api/accounts', '/api/blocks', '/api/node/status', '/api/transactions', '/api/events'])
+        t.true(listed.includes(path), path);
+    }
+    const { body } = await ask('/api');
+    const { data } = body as unknown as { data: { pages: { docs: string; spec: string }; paths: { path: string }[] } };
+    // A stream has no end, and who asks for votes says whose.
+    const askable = data.paths.filter(({ path }) => !/events$|vote/.test(path)).map(({ path }) => path);
+    for (const path of [...askable, data.pages.docs, data.pages.spec]) t.is((await ask(path)).status, 200, path);
+  }
+  const without = await serve(t, fakeNode(3));
+  const { data } = (await without('/api')).body as unknown as { data: { pages: object } };
+  t.deepEqual(Object.keys(data.pages), ['docs', 'spec']);
+  const strict = await serve(t, fakeNode(3), { strictDialect: true });
+  t.is((await strict('/api')).status, 404);
+  t.is((await strict('/')).status, 404);
 });
 
 test('the description names every route, and the page for people needs nothing from elsewhere', async (t) => {

@@ -7,6 +7,7 @@ import type { HttpOptions } from '../../src/http/options.ts';
 import type {
   Decision,
   ForgingDelegate,
+  GroupSigners,
   LocalNodeApi,
   NodeApi,
   NodeStatus,
@@ -183,6 +184,7 @@ export interface Fake {
   setForging: NodeApi['setForging'];
   readyOf: NodeApi['readyOf'];
   readonly receivedAtMs: Map<string, number>;
+  readonly signers: Map<string, GroupSigners>;
   branchChanges: NodeStatus['branchChanges'];
   /** Makes every list of accounts fail. */
   failure: Error | undefined;
@@ -255,6 +257,7 @@ export function fakeNode(generation: Generation): Fake {
       }),
       transactionJson: (transaction) => ({ id: transaction.id, asset: { submitted: true } }),
       poolEntries: (state) => fake.pool[state] ?? [],
+      signersOf: (id) => fake.signers.get(id),
       readyOf: (transaction) => fake.readyOf(transaction),
       receivedAtOf: (id) => fake.receivedAtMs.get(id),
       peers: () => fake.peers,
@@ -300,6 +303,7 @@ export function fakeNode(generation: Generation): Fake {
     setForging: (publicKey, _password, forging) => Promise.resolve({ publicKey, forging }),
     readyOf: () => undefined,
     receivedAtMs: new Map(),
+    signers: new Map(),
     branchChanges: { count: 0, latest: [] },
     failure: undefined,
   };

@@ -36,6 +36,13 @@ export function furnished(generation: Generation) {
     verified: [{ transaction: transfer, receivedAtMs: 1_464_109_200_000 }],
     pending: [{ transaction: registration, receivedAtMs: 1_464_109_200_000, ready: false }],
   };
+  fake.signers.set('1', {
+    min: 2,
+    members: [
+      { publicKey: ALICE_KEY, hasSigned: true },
+      { publicKey: 'cd'.repeat(32), hasSigned: false },
+    ],
+  });
   fake.peers = [{ info: PEER, state: 'connected' }];
   const dapp = { category: 1, name: 'app', type: 0, link: 'https://example.org/app.zip' };
   fake.dapps = [{ transaction: transactionOf(generation, { kind: 'dapp', dapp }), blockId: '1', height: 1 }];

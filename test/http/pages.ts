@@ -8,12 +8,15 @@ export interface Example {
   /** Below the prefix. */
   readonly path: string;
   readonly target: string;
+  /** As the page shows it, for both generations. */
   readonly body: unknown;
+  readonly sent: Readonly<Record<'2' | '3', unknown>>;
   readonly answers: Readonly<Record<'2' | '3', { readonly status: number; readonly text: string }>>;
 }
 
 export function resourceOf(path: string): string {
   const [, first = ''] = path.split('/');
+  if (first === '') return 'index';
   return first === 'healthz' || first === 'readyz' || first === 'metrics' ? 'health' : first;
 }
 
@@ -57,7 +60,7 @@ export function commandsOf(page: string): readonly Command[] {
 }
 
 function sectionOf(path: string, method: string, operation: Operation, example: Example | undefined): string {
-  const lines = [`## ${method} /api${path}`, '', operation.summary, ''];
+  const lines = [`## ${method} /api${path === '/' ? '' : path}`, '', operation.summary, ''];
   const parameters = operation.parameters ?? [];
   if (parameters.length > 0) {
     lines.push('| Parameter | In | Values | Default | Meaning |', '| --- | --- | --- | --- | --- |');

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { addressOf } from '../../src/crypto/keys.ts';
 import type { Payload, Transaction } from '../../src/protocol/types.ts';
 import { ALICE, ALICE_KEY, fakeNode, GROUP, serve, transactionOf } from './fake-node.ts';
 
@@ -46,3 +47,32 @@ for (const generation of [2, 3] as const)
     t.is(await found(`recipientPublicKey=${ALICE_KEY}`), 1);
     t.is(await found(`recipientPublicKey=${GROUP.publicKey ?? ''}&recipientId=${ALICE.address}`), 0);
   });
+
+test('the signers of a transaction that waits for its group are told with their addresses, and 404 of every other', async (t) => {
+  for (const generation of [2, 3] as const) {
+    const fake = fakeNode(generation);
+    const missing = 'cd'.repeat(32);
+    fake.signers.set('77', {
+      min: 2,
+      members: [
+        { publicKey: ALICE_KEY, hasSigned: true },
+        { publicKey: missing, hasSigned: false },
+      ],
+    });
+    const ask = await serve(t, fake);
+    const { status, body } = await ask('/api/node/transactions/77/signers');
+    t.is(status, 200);
+    t.deepEqual((body as { data: unknown }).data, {
+      id: '77',
+      min: 2,
+      signed: 1,
+      members: [
+        { address: addressOf(ALICE_KEY), publicKey: ALICE_KEY, hasSigned: true },
+        { address: addressOf(missing), publicKey: missing, hasSigned: false },
+      ],
+    });
+    t.is((await ask('/api/node/transactions/78/signers')).status, 404);
+    const strict = await serve(t, fake, { strictDialect: true });
+    t.deepEqual((await strict('/api/node/transactions/77/signers')).body, body);
+  }
+});

@@ -5,6 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { backUp, createSnapshot, restoreSnapshot } from '../../src/node/backup.ts';
+import type { CopyProgress } from '../../src/node/watched-copy.ts';
 import { chainDirectory, openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { hexOf } from '../../src/primitives/bytes.ts';
 import type { KeyValueWriter } from '../../src/store/tables/key-value.ts';
@@ -222,4 +223,26 @@ test('a snapshot of another network is refused', async (t) => {
   const { store } = await openSnapshot(place);
   t.is(store.tip()?.height, 5);
   await store.close();
+});
+
+test('a backup and a snapshot tell their steps in order, with shares between 0 and 1 where they tell them', async (t) => {
+  const folder = temporaryFolder(t);
+  const place = placeIn(join(folder, 'data'), network);
+  await storeChain(place, blocks.slice(0, HEIGHT));
+  const steps: string[] = [];
+  const note = ({ step, fraction }: CopyProgress): void => {
+    if (steps.at(-1) !== step) steps.push(step);
+    t.true(fraction === undefined || (fraction >= 0 && fraction <= 1), `${fraction}`);
+  };
+  await backUp(place, join(folder, 'told'), note);
+  t.deepEqual(
+    steps.filter((step) => step !== 'copying the chain'),
+    ['checking the copy'],
+  );
+  steps.length = 0;
+  await createSnapshot(place, join(folder, 'told.snapshot'), note);
+  t.deepEqual(
+    steps.filter((step) => step !== 'copying the chain'),
+    ['checking the copy', 'writing the snapshot'],
+  );
 });

@@ -7,6 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openChainFile } from '../../src/node/chain-file.ts';
 import { chainDirectory, openChain, openSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
 import { exportChain } from '../../src/node/export-chain.ts';
+import type { NetworkNames } from '../../src/node/foreign-chain.ts';
 import { importChain, type ImportProgress } from '../../src/node/import-chain.ts';
 import type { LateIndexes } from '../../src/node/late-indexes.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
@@ -32,11 +33,13 @@ async function run(
   place: ChainPlace,
   file: string,
   indexesOf: (store: StoredChain) => LateIndexes = (store) => store,
+  networks?: NetworkNames,
 ): Promise<Ending> {
   const { chain, store, genesis, close } = await openChain(place, true);
   try {
     const indexes = indexesOf(store);
-    const outcome = await importChain({ chain, indexes, genesis, file: openChainFile(file) }).then(
+    const named = networks === undefined ? {} : { networks };
+    const outcome = await importChain({ chain, indexes, genesis, file: openChainFile(file), ...named }).then(
       (progress) => ({ progress }),
       (error: unknown) => {
         if (error instanceof ProtocolError) return { error };
@@ -353,4 +356,33 @@ test('an imported chain is taken back as far as it is not final, block by block 
   }
   await close();
   t.is((await run(place, file)).height, LONG_HEIGHT);
+});
+
+test('the file of another network is told as that, with its name where it is known, and a damaged genesis block is not', async (t) => {
+  const own = network.params;
+  const other = { id: '17', payloadHash: 'cd'.repeat(32) };
+  const networks = {
+    own: 'here',
+    nameOf: ({ payloadHash }: { payloadHash: string }) => (payloadHash === other.payloadHash ? 'elsewhere' : undefined),
+  };
+  const genesis = JSON.parse(lines[0] ?? '') as Record<string, unknown>;
+  const refusalOf = async (first: Record<string, unknown>): Promise<string> => {
+    const { file, place } = fileOf(t, [JSON.stringify(first), ...lines.slice(1)]);
+    const { error, height } = await run(place, file, undefined, networks);
+    t.is(error?.code, 'IMPORT_REFUSED');
+    t.is(height, 1);
+    return (error?.message ?? '').replace(file, 'FILE');
+  };
+  t.is(
+    await refusalOf({ ...genesis, ...other }),
+    'FILE is a chain of elsewhere, and this one is of here: get a file of here, or say --network elsewhere',
+  );
+  t.regex(
+    await refusalOf({ ...genesis, id: '18', payloadHash: 'ef'.repeat(32) }),
+    /^FILE is the chain of another network, whose/,
+  );
+  // Of another generation: nothing of it is a block here.
+  t.regex(await refusalOf({ height: 1, type: 'strange', ...other }), /^FILE is a chain of elsewhere/);
+  t.regex(await refusalOf({ ...genesis, payloadHash: 'ef'.repeat(32) }), /, line 1: block .* is refused: /);
+  t.not(own.nethash, other.payloadHash);
 });

@@ -113,6 +113,7 @@ export function argumentsOf(
     ...Object.fromEntries(
       CONTROL_COMMANDS.map((name) => [`devnet ${name}`, () => controlArguments(name, fresh, node)]),
     ),
+    init: () => ['--yes', '--data-dir', join(fresh, 'new'), '--network', network, '--unit'],
     start: () => [...empty, '--no-peers', '--no-forging', ...listening],
     status: () => at,
     peers: () => at,

@@ -5,13 +5,16 @@ import { backUp } from '../../node/backup.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { BackupFlags } from '../flags.ts';
 import { printJson, printLine, report } from '../output.ts';
+import { createStepProgress } from '../step-progress.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
 
 /** @throws ProtocolError as `placeOfData` and `backUp` */
 export async function backup(folder: string, flags: BackupFlags): Promise<void> {
   removeDraftsAtStop();
   const place = placeOfData(flags);
-  const { height, blockId, digest } = await backUp(place, resolve(folder));
+  const progress = createStepProgress({ isQuiet: flags.json === true });
+  const copied = backUp(place, resolve(folder), ({ step, fraction }) => progress.show(step, fraction));
+  const { height, blockId, digest } = await copied.finally(() => progress.end());
   const { name } = place.network;
   report('the backup was made', () => {
     if (flags.json === true) printJson({ folder: resolve(folder), network: name, height, blockId, digest });

@@ -1,5 +1,6 @@
 /** `bloomery import`: takes over the blocks of a file. */
 
+import { bloomeryHome, networkOfNethash } from '../../config/network.ts';
 import { openChainFile } from '../../node/chain-file.ts';
 import { openChain } from '../../node/chain-tool.ts';
 import { importChain } from '../../node/import-chain.ts';
@@ -13,6 +14,7 @@ import { note, printLine, report } from '../output.ts';
 /** @throws ProtocolError `IMPORT_REFUSED` for the first block that is refused; those before it are kept */
 export async function importCommand(name: string, flags: ImportFlags): Promise<void> {
   const place = placeOfNetwork(flags);
+  const home = bloomeryHome(process.env);
   const file = openChainFile(name);
   const stop = new AbortController();
   const { chain, store, genesis, close } = await openChain(place, true);
@@ -25,6 +27,7 @@ export async function importCommand(name: string, flags: ImportFlags): Promise<v
       indexes: store,
       genesis,
       file,
+      networks: { own: place.network.name, nameOf: ({ payloadHash }) => networkOfNethash(payloadHash, home) },
       signal: stop.signal,
       onProgress: ({ height }) => {
         progress.show(height, file.bytes === undefined ? undefined : file.bytesRead() / file.bytes);

@@ -6,6 +6,7 @@ import { placeOfData, placeOfNetwork } from '../chain-place.ts';
 import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
 import { checkNotReplaced } from '../given-file.ts';
 import { createProgress } from '../progress.ts';
+import { createStepProgress } from '../step-progress.ts';
 import { printLine, report } from '../output.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
 
@@ -14,7 +15,9 @@ export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): 
   removeDraftsAtStop();
   const place = placeOfData(flags);
   checkNotReplaced(file, flags);
-  const { height, blockId, digest } = await createSnapshot(place, resolve(file));
+  const progress = createStepProgress({ isQuiet: false });
+  const copied = createSnapshot(place, resolve(file), ({ step, fraction }) => progress.show(step, fraction));
+  const { height, blockId, digest } = await copied.finally(() => progress.end());
   report('the snapshot was written', () =>
     printLine(`${file}: ${place.network.name}, height ${height}, block ${blockId}, digest ${digest}`),
   );

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeAsker } from '../ask-node.ts';
+import { createStepProgress } from '../step-progress.ts';
 
 export interface AccountFacts {
   readonly balance: bigint;
@@ -36,11 +37,25 @@ export async function delegateKey(node: NodeAsker, name: string): Promise<string
  *
  * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when none does in five minutes
  */
-export async function heightOfTransaction(node: NodeAsker, id: string): Promise<number> {
+export async function heightOfTransaction(
+  node: NodeAsker,
+  id: string,
+  flags: { readonly json?: true },
+): Promise<number> {
+  const progress = createStepProgress({ isQuiet: flags.json === true });
+  try {
+    return await waitForBlock(node, id, () => progress.show(`waiting for a block with transaction ${id}`));
+  } finally {
+    progress.end();
+  }
+}
+
+async function waitForBlock(node: NodeAsker, id: string, onPoll: () => void): Promise<number> {
   const deadlineMs = Date.now() + WAIT_MS_MAX;
   while (Date.now() < deadlineMs) {
     const [transaction] = await node.ask<{ height: number }[]>(`transactions?id=${id}`);
     if (transaction !== undefined) return transaction.height;
+    onPoll();
     await sleep(POLL_MS);
   }
   throw new ProtocolError(

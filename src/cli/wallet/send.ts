@@ -85,7 +85,7 @@ export async function send(
 ): Promise<void> {
   const { id } = transaction;
   await node.send('POST', 'transactions', json);
-  const height = flags.wait === true ? await heightOfTransaction(node, id) : undefined;
+  const height = flags.wait === true ? await heightOfTransaction(node, id, flags) : undefined;
   report(`transaction ${id} was accepted: do not send it again`, () => {
     if (flags.json === true) {
       printJson(height === undefined ? { id } : { id, height });

@@ -9,6 +9,7 @@ import { GroupsOf } from './group.tsx';
 import { useAnswer, useLive } from './hooks.ts';
 import { NextSlot } from './operator.tsx';
 import { Answered, Facts, Go, Id, More, Pages, Table } from './parts.tsx';
+import { LastRounds } from './rounds.tsx';
 import { TransactionTable } from './transactions.tsx';
 
 const PAGE_ROWS = 25;
@@ -179,6 +180,7 @@ export function Delegates({ page }: Place) {
     <>
       <h1>Delegates</h1>
       <p class="quiet">The first {active} by votes forge; the others stand by.</p>
+      {page === 1 && <LastRounds activeDelegates={active} />}
       <Answered asked={asked}>
         {(delegates) => (
           <>

@@ -1,15 +1,17 @@
 /** The pool: what waits for a block, and for what. */
 
-import type { Transaction } from '../answers.ts';
+import type { Signers, Transaction } from '../answers.ts';
 import { amountText, countOf } from '../format.ts';
 import { POOL_STATES, waitsFor, type PoolState } from '../pool.ts';
 import { ask, type Answer } from './ask.ts';
 import { Deed } from './deed.tsx';
-import { useAsked, useLive } from './hooks.ts';
-import { Age, Answered, Id, Table } from './parts.tsx';
+import { useAnswer, useAsked, useLive } from './hooks.ts';
+import { Age, Answered, Id, More, Table } from './parts.tsx';
 
 /** Of each queue; a pool of more is told by its number. */
 const SHOWN_MAX = 100;
+/** Transactions of groups whose signers the list shows. */
+const SIGNERS_ASKED_MAX = 20;
 
 export interface Waiting {
   readonly state: PoolState;
@@ -57,11 +59,12 @@ export function Pool() {
                 },
                 {
                   name: 'Waits for',
-                  cell: ({ state, transaction }) => (
-                    <span class={state === 'pending' ? 'badge' : ''}>
-                      {waitsFor(state, transaction.signatures?.length ?? 0)}
-                    </span>
-                  ),
+                  cell: ({ state, transaction }) =>
+                    state === 'pending' && isAsked(waiting, transaction) ? (
+                      <MissingSigners transaction={transaction} />
+                    ) : (
+                      waitsFor(state, transaction.signatures?.length ?? 0)
+                    ),
                 },
                 { name: 'Fee', isFigure: true, cell: ({ transaction }) => amountText(transaction.fee) },
               ]}
@@ -70,6 +73,39 @@ export function Pool() {
         )}
       </Answered>
     </>
+  );
+}
+
+/** Each is a question of its own: the first of a long list are asked about, and the others on their pages. */
+function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean {
+  const ofGroups = waiting.filter(({ state }) => state === 'pending').slice(0, SIGNERS_ASKED_MAX);
+  return ofGroups.some((each) => each.transaction.id === transaction.id);
+}
+
+/** How many of a group have signed, and one click away who has and who has not. */
+export function MissingSigners({ transaction }: { transaction: Transaction }) {
+  const signatures = transaction.signatures?.length ?? 0;
+  const asked = useAnswer<Signers>(`node/transactions/${transaction.id}/signers`, signatures);
+  // A node of another version does not tell, and one that took it into a block meanwhile no more.
+  if (asked.kind !== 'answered') return <span class="badge">{waitsFor('pending', signatures)}</span>;
+  const { min, members } = asked.answer.data;
+  return (
+    <More isLong summary={waitsFor('pending', signatures, min)}>
+      <SignerList title="missing" members={members.filter(({ hasSigned }) => !hasSigned)} />
+      <SignerList title="signed" members={members.filter(({ hasSigned }) => hasSigned)} />
+    </More>
+  );
+}
+
+function SignerList({ title, members }: { title: string; members: Signers['members'] }) {
+  if (members.length === 0) return null;
+  return (
+    <span class="signers">
+      <span class={title === 'missing' ? 'badge' : 'badge good'}>{title}</span>
+      {members.map(({ address }) => (
+        <Id key={address} view="accounts" item={address} isWhole />
+      ))}
+    </span>
   );
 }
 

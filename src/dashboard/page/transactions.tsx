@@ -8,7 +8,7 @@ import { ask, type Answer } from './ask.ts';
 import { Copied, Deed, Raw } from './deed.tsx';
 import { OwnGroup } from './group.tsx';
 import { useAnswer, useAsked, useLive } from './hooks.ts';
-import { findWaiting, type Waiting } from './pool.tsx';
+import { findWaiting, MissingSigners, type Waiting } from './pool.tsx';
 import { Age, Answered, BlockLink, Facts, Id, Moment, Pages, Table, type Column } from './parts.tsx';
 
 const PAGE_ROWS = 25;
@@ -143,7 +143,16 @@ function TransactionFacts({ transaction, state }: Found) {
           ...(amount === '0' ? [] : [['Amount', amountText(amount)] as const]),
           ['Fee', amountText(fee)],
           ...(height === undefined
-            ? [['Waits for', waitsFor(state ?? 'ready', signatures.length)] as const]
+            ? [
+                [
+                  'Waits for',
+                  state === 'pending' ? (
+                    <MissingSigners key="signers" transaction={transaction} />
+                  ) : (
+                    waitsFor(state ?? 'ready', signatures.length)
+                  ),
+                ] as const,
+              ]
             : [
                 ['Block', <BlockLink key="block" height={height} />] as const,
                 ['Confirmations', `${countText(confirmations ?? 0)}${isFinal ? ', final' : ''}`] as const,

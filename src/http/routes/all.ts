@@ -1,6 +1,7 @@
 /** Every route of the interface. */
 
 import type { Dialect } from '../dialect.ts';
+import type { ReferencePage } from '../reference.ts';
 import type { Route } from '../route.ts';
 import { accountRoutes } from './accounts.ts';
 import { blockRoutes } from './blocks.ts';
@@ -9,6 +10,7 @@ import { delegateRoutes } from './delegates.ts';
 import { eventsRoute } from './events.ts';
 import { forgingStatisticsRoute } from './forging-statistics.ts';
 import { HEALTH_ROUTE, READINESS_ROUTE } from './health.ts';
+import { indexRoute } from './index-route.ts';
 import { METRICS_ROUTE } from './metrics.ts';
 import { nodeRoutes } from './node.ts';
 import { peerRoutes } from './peers.ts';
@@ -23,6 +25,10 @@ import { voterRoutes } from './voters.ts';
 export interface RouteOptions {
   readonly legacySignatures?: { readonly enabled: boolean };
   readonly metrics?: boolean;
+  /** Folder of the page at `/`. */
+  readonly dashboardDirectory?: string;
+  /** The interactive reference; the plain page stands in for it. */
+  readonly referencePage?: ReferencePage;
 }
 
 export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonly Route[] {
@@ -44,5 +50,12 @@ export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonl
     READINESS_ROUTE,
     ...(options.metrics === false ? [] : [METRICS_ROUTE]),
   ];
-  return [...routes, ...specRoutes(routes, dialect)];
+  const described = withIndex(routes, dialect, options);
+  return [...described, ...specRoutes(described, dialect, options.referencePage)];
+}
+
+/** No node of the family answers at the root. */
+function withIndex(routes: readonly Route[], dialect: Dialect, options: RouteOptions): readonly Route[] {
+  if (dialect.strict) return routes;
+  return [...routes, indexRoute(routes, options.dashboardDirectory !== undefined)];
 }

@@ -1,6 +1,6 @@
 /** Transactions that wait in the node's queues. */
 
-import type { NodeApi, PoolEntry, PoolState } from '../../ports/node-api.ts';
+import type { GroupSigners, NodeApi, PoolEntry, PoolState } from '../../ports/node-api.ts';
 import type { Direction } from '../../ports/queries.ts';
 import { addressOf } from '../../crypto/keys.ts';
 import { joinedOnly, type Dialect } from '../dialect.ts';
@@ -14,10 +14,11 @@ import {
   sortOf,
   sortParameter,
 } from '../parameters.ts';
+import { Problem } from '../problems.ts';
 import type { CheckedRequest, Parameter, Reply, Route } from '../route.ts';
 import { withLive } from '../with-live.ts';
 import { amountOf, recipientOf } from '../views/asset.ts';
-import { COUNTED_PAGE_META, listOf } from '../views/shapes.ts';
+import { ADDRESS, COUNTED_PAGE_META, FLAG, ID, listOf, objectOf, PUBLIC_KEY } from '../views/shapes.ts';
 import { pooledShape, pooledView } from '../views/transaction.ts';
 
 const STATES: readonly PoolState[] = ['pending', 'ready', 'received', 'validated', 'verified'];
@@ -50,6 +51,7 @@ export function poolRoutes(dialect: Dialect): readonly Route[] {
     handle: (api: NodeApi, request: CheckedRequest) => listQueue(api, request, dialect),
   } as const;
   return [
+    SIGNERS_ROUTE,
     {
       ...common,
       path: '/node/transactions/{state}',
@@ -63,6 +65,43 @@ export function poolRoutes(dialect: Dialect): readonly Route[] {
       parameters,
     },
   ];
+}
+
+/** No node of the family tells it. */
+const SIGNERS_ROUTE: Route = {
+  method: 'GET',
+  path: '/node/transactions/{id}/signers',
+  summary: 'Tells who of a group has signed a transaction that waits, who has not, and how many must.',
+  parameters: [
+    {
+      name: 'id',
+      in: 'path',
+      schema: { type: 'string', format: 'id', minLength: 1, maxLength: 20, description: 'Transaction id.' },
+    },
+  ],
+  unknownParameters: 'refused',
+  answer: {
+    meta: objectOf({}),
+    data: objectOf({
+      id: ID,
+      min: { type: 'integer', description: 'Signatures of members that it needs.' },
+      signed: { type: 'integer', description: 'Members that have signed.' },
+      members: listOf(objectOf({ address: ADDRESS, publicKey: PUBLIC_KEY, hasSigned: FLAG })),
+    }),
+  },
+  errors: { 404: 'No transaction of a group waits with this id.' },
+  handle: (api, request) => {
+    const id = request.text('id') ?? '';
+    return withLive(api.signersOf(id), (signers) => ({ meta: {}, data: signersView(id, signers) }));
+  },
+};
+
+/** @throws Problem 404 */
+function signersView(id: string, signers: GroupSigners | undefined): Readonly<Record<string, unknown>> {
+  if (signers === undefined)
+    throw new Problem(404, { message: `No transaction ${id} waits for signatures of a group` });
+  const members = signers.members.map((member) => ({ address: addressOf(member.publicKey), ...member }));
+  return { id, min: signers.min, signed: members.filter(({ hasSigned }) => hasSigned).length, members };
 }
 
 function listQueue(api: NodeApi, request: CheckedRequest, dialect: Dialect): Reply | Promise<Reply> {

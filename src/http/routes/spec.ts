@@ -4,45 +4,70 @@ import type { NodeApi } from '../../ports/node-api.ts';
 import { softwareVersionOf } from '../../primitives/software-version.ts';
 import type { Dialect } from '../dialect.ts';
 import { withComponents, type NamedDocument } from '../components.ts';
-import { docsPage } from '../docs-page.ts';
+import { docsPage, DOCS_PAGE_POLICY } from '../docs-page.ts';
+import { withExamples } from '../document-examples.ts';
 import { openApiOf } from '../openapi.ts';
+import type { ReferencePage } from '../reference.ts';
 import type { PlainRoute, Route } from '../route.ts';
 
-/** @param routes all others: the two here are added to what they describe */
-export function specRoutes(routes: readonly Route[], dialect: Dialect): readonly Route[] {
-  const common = {
-    kind: 'plain',
-    method: 'GET',
-    parameters: [],
-    unknownParameters: 'ignored',
-    errors: {},
-  } as const;
+/**
+ * @param routes all others: the two here are added to what they describe
+ * @param page the interactive reference; without it the plain page is all there is
+ */
+export function specRoutes(routes: readonly Route[], dialect: Dialect, page?: ReferencePage): readonly Route[] {
+  const common = { kind: 'plain', method: 'GET', unknownParameters: 'ignored', errors: {} } as const;
   const spec: PlainRoute = {
     ...common,
     path: '/spec',
     summary: 'Describes the interface as OpenAPI 3.1.',
+    parameters: [],
     contentType: 'application/json',
     answers: { 200: { type: 'object' } },
-    respond: (api) => ({ status: 200, body: describedInterface(described, dialect, versionOf(api)) }),
+    respond: async (api) => ({ status: 200, body: await servedDocument(described, dialect, versionOf(api)) }),
   };
   const docs: PlainRoute = {
     ...common,
     path: '/docs',
-    summary: 'Shows the description to people, without anything from elsewhere.',
+    summary: 'Shows the description to people, without anything from elsewhere; requests can be tried on the page.',
+    parameters: [
+      {
+        name: 'plain',
+        in: 'query',
+        schema: { type: 'boolean', description: 'One page of text, without scripts.' },
+      },
+    ],
     contentType: 'text/html; charset=utf-8',
     answers: { 200: { type: 'string' } },
-    respond: (api) => ({ status: 200, body: docsPage(openApiOf(described, dialect, versionOf(api))) }),
+    respond: (api, request) =>
+      page === undefined || request.flag('plain') === true
+        ? { status: 200, body: docsPage(openApiOf(described, dialect, versionOf(api))), headers: PLAIN_HEADERS }
+        : { status: 200, body: page.html, headers: page.headers },
   };
   const described: readonly Route[] = [...routes, spec, docs];
   return [spec, docs];
 }
+
+const PLAIN_HEADERS = { 'Content-Security-Policy': DOCS_PAGE_POLICY };
 
 /** Of the software; `version` in answers is that of the protocol. */
 function versionOf({ identity }: NodeApi): string {
   return softwareVersionOf(identity.build) ?? identity.version;
 }
 
-/** What `/spec` answers. @param version of the node's software */
+/** What `/spec` answers, without the examples. @param version of the node's software */
 export function describedInterface(routes: readonly Route[], dialect: Dialect, version: string): NamedDocument {
   return withComponents(openApiOf(routes, dialect, version), dialect);
+}
+
+/** What `/spec` answers. A strict dialect has no examples: those there are have the members of the joined one. */
+export async function servedDocument(
+  routes: readonly Route[],
+  dialect: Dialect,
+  version: string,
+): Promise<NamedDocument> {
+  const document = describedInterface(routes, dialect, version);
+  if (dialect.strict) return document;
+  // Most nodes are never asked.
+  const { EXAMPLES } = await import('../examples.ts');
+  return withExamples(document, EXAMPLES[dialect.generation]);
 }

@@ -17,6 +17,7 @@ import type { Transaction } from '../../protocol/types.ts';
 export const READS = [
   'status',
   'poolEntries',
+  'signersOf',
   'peers',
   'peerVerdicts',
   'forgers',

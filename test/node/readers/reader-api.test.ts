@@ -100,7 +100,7 @@ test('each question of the interface has the same answer from a reader as from t
   const targets = Object.entries(spec.paths)
     .filter(([path, { get }]) => get !== undefined && !/events|spec|metrics/.test(path))
     .map(([path]) => (path.startsWith('/healthz') || path.startsWith('/readyz') ? path : `/api${path}`))
-    .map((path) => path.replace('{address}', address).replace('{state}', 'ready'));
+    .map((path) => path.replace('{address}', address).replace('{state}', 'ready').replace('{id}', '1'));
   const { publicKey } = blocks[5] === undefined ? { publicKey: '' } : { publicKey: blocks[5].generatorPublicKey };
   targets.push(
     ...[

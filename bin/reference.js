@@ -1,0 +1,69 @@
+/**
+ * Writes the interactive reference of the HTTP interface into a folder: `index.html`, and under `assets/` what it names, each
+ * packed with gzip and with a part of its hash in its name. The library (`swagger-ui-dist`) is copied as it was published.
+ */
+
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+const HASH_CHARACTERS = 8;
+const LIBRARY_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css'];
+/** What the licence asks to be passed on. */
+const LICENCE_FILES = ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'];
+
+const pack = promisify(gzip);
+
+/**
+ * @param {string} page folder of the dashboard's sources, with the reference in `reference/`
+ * @param {string} target folder that is made anew
+ */
+export async function bundleReference(page, target) {
+  const source = path.join(page, 'reference');
+  const library = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const assets = [
+    ...(await ownAssets(page, source)),
+    ...LIBRARY_FILES.map((name) => ({ name, bytes: withoutMap(readFileSync(path.join(library, name))) })),
+    { name: 'favicon.svg', bytes: readFileSync(path.join(page, 'favicon.svg')) },
+  ];
+  const packed = await Promise.all(assets.map(async ({ name, bytes }) => ({ name, bytes: await pack(bytes) })));
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(path.join(target, 'assets'), { recursive: true });
+  let html = readFileSync(path.join(source, 'index.html'), 'utf8');
+  for (const [index, { name, bytes }] of packed.entries()) {
+    const { name: stem, ext } = path.parse(name);
+    const hash = createHash('sha256').update(assets[index].bytes).digest('hex').slice(0, HASH_CHARACTERS);
+    const hashed = `${stem}-${hash}${ext}`;
+    if (!html.includes(`/assets/reference/${name}"`)) throw new Error(`index.html does not name ${name}`);
+    html = html.replace(`/assets/reference/${name}"`, `/assets/reference/${hashed}"`);
+    writeFileSync(path.join(target, 'assets', `${hashed}.gz`), bytes);
+  }
+  writeFileSync(path.join(target, 'index.html'), html);
+  const licences = LICENCE_FILES.map((name) => readFileSync(path.join(library, name), 'utf8').trim());
+  writeFileSync(path.join(target, 'LICENSES.txt'), `${licences.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`);
+}
+
+async function ownAssets(page, source) {
+  const { build } = await import('esbuild');
+  const { outputFiles } = await build({
+    entryPoints: ['reference.ts', 'reference.css'].map((file) => path.join(source, file)),
+    outdir: source,
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'iife',
+    target: ['es2022', 'chrome105', 'firefox115', 'safari16'],
+    tsconfig: path.join(page, 'tsconfig.json'),
+    legalComments: 'none',
+    logLevel: 'warning',
+  });
+  return outputFiles.map(({ path: file, contents }) => ({ name: path.basename(file), bytes: contents }));
+}
+
+/** Source maps are not served: a browser's tools would ask for them in vain. */
+function withoutMap(bytes) {
+  return Buffer.from(bytes.toString('utf8').replace(/\n?(?:\/\/|\/\*)# sourceMappingURL=.*\s*$/, '\n'));
+}

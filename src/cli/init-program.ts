@@ -1,0 +1,37 @@
+/** The command that prepares a node. */
+
+import type { Command } from 'commander';
+import { command, EXIT_CODES, integerFrom } from './command.ts';
+import type { InitFlags } from './flags.ts';
+
+export function addInitCommand(program: Command): void {
+  command(program, 'init', 'prepare a node: network, data folder, keys, configuration, systemd unit')
+    .option('--network <name|dir>', 'name of a network, or path of its folder')
+    .option('--data-dir <dir>', 'folder for data; the node uses a folder of the network in it')
+    .option('--config <file>', 'configuration to write (default: config.json5 in the folder for data)')
+    .option('--http-port <port>', "port of the HTTP interface (default: the network's)", integerFrom(1, 65_535))
+    .option('--ws-port <port>', "port for peers (default: the network's)", integerFrom(1, 65_535))
+    .option('--public', 'let other machines ask the HTTP interface')
+    .option('--new-account', 'make an account that forges on this node; its passphrase goes to a new file of mode 600')
+    .option('--passphrase-file <file>', 'file with the passphrase of the delegate that forges on this node')
+    .option(
+      '--password-file <file>',
+      'file with the password that unlocks the delegate (else BLOOMERY_PASSWORD, else it is asked)',
+    )
+    .option('--iterations <count>', 'rounds of PBKDF2 for that password', integerFrom(1, 10_000_000), 1_000_000)
+    .option('--unit [file]', 'write a systemd unit (default file: bloomery.service in the folder for data)')
+    .option('--no-unit', 'write no systemd unit')
+    .option('--yes', 'ask nothing: flags and defaults decide')
+    .option(
+      '--json',
+      'print {"network","dataDirectory","config","unit","publicKey","address","passphraseFile","start"}',
+    )
+    .addHelpText(
+      'after',
+      `
+Asks for what no flag says, on a terminal or by the lines of the standard input, an empty one taking the value in brackets. Shows
+what it will write before it does, and replaces no file that is there. The node is not started: the commands for it are printed.
+${EXIT_CODES}`,
+    )
+    .action(async (options: InitFlags) => (await import('./commands/init.ts')).init(options));
+}

@@ -1,0 +1,103 @@
+/** The delegate that forges on a new node: its key pair, made or given, and the entry of the configuration that unlocks it. */
+
+import { entropyToMnemonic, validateMnemonic } from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english.js';
+import { join } from 'node:path';
+import { addressOf, encryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
+import { systemRandom } from '../../node/system.ts';
+import { hexOf } from '../../primitives/bytes.ts';
+import type { InitFlags } from '../flags.ts';
+import { usageError } from '../problems.ts';
+import { readSecret } from '../wallet/secrets.ts';
+import type { Interview } from './interview.ts';
+
+export interface DelegatePlan {
+  readonly publicKey: string;
+  readonly address: string;
+  /** For `forging.delegates`. */
+  readonly encryptedPassphrase: string;
+  /** Where the passphrase of a new account goes, with the passphrase; undefined for an account that was there. */
+  readonly passphraseFile: string | undefined;
+  readonly passphrase: string | undefined;
+}
+
+/** Twelve words. */
+const ENTROPY_BYTES = 16;
+/** The interface that switches forging takes no shorter one. */
+const PASSWORD_CHARACTERS_MIN = 5;
+
+/**
+ * @returns undefined where no delegate is to forge
+ * @throws ProtocolError `USAGE`, `CANCELLED`, `SECRET_UNREADABLE`
+ */
+export async function readDelegate(
+  flags: InitFlags,
+  dataDirectory: string,
+  interview: Interview | undefined,
+): Promise<DelegatePlan | undefined> {
+  if (flags.newAccount === true && flags.passphraseFile !== undefined)
+    throw usageError('--new-account makes an account, --passphrase-file names one: give one of them');
+  const isTold = flags.newAccount === true || flags.passphraseFile !== undefined;
+  if (!isTold && (interview === undefined || !(await interview.isYes('Shall a delegate forge on this node?', false))))
+    return undefined;
+  const given = await givenPassphrase(flags, interview);
+  const passphrase = given ?? entropyToMnemonic(systemRandom.bytes(ENTROPY_BYTES), wordlist);
+  const password = await readPassword(flags, interview);
+  const encryptedPassphrase = await encryptPassphrase(passphrase, password, {
+    iterations: flags.iterations,
+    salt: systemRandom.bytes(16),
+    iv: systemRandom.bytes(12),
+  });
+  const publicKey = hexOf(keyPairOfPassphrase(passphrase).publicKey);
+  const isNew = given === undefined;
+  return {
+    publicKey,
+    address: addressOf(publicKey),
+    encryptedPassphrase,
+    passphraseFile: isNew ? join(dataDirectory, 'passphrase') : undefined,
+    passphrase: isNew ? passphrase : undefined,
+  };
+}
+
+/** @returns undefined for a new account */
+async function givenPassphrase(flags: InitFlags, interview: Interview | undefined): Promise<string | undefined> {
+  if (flags.newAccount === true) return undefined;
+  if (flags.passphraseFile !== undefined) {
+    const source = { name: 'passphrase', flag: '--passphrase-file', variable: 'BLOOMERY_PASSPHRASE' };
+    return checkPassphrase(await readSecret({ ...source, file: flags.passphraseFile }));
+  }
+  return interview?.ask({
+    text: 'Passphrase of the delegate; nothing for a new account',
+    isSecret: true,
+    read: (answer) => (answer.trim() === '' ? undefined : checkPassphrase(answer)),
+  });
+}
+
+/** A misspelt passphrase is another account, which no delegate has. */
+function checkPassphrase(given: string): string {
+  const passphrase = given.trim();
+  if (validateMnemonic(passphrase, wordlist)) return passphrase;
+  throw usageError('that is no passphrase of BIP-39: is a word misspelt?');
+}
+
+async function readPassword(flags: InitFlags, interview: Interview | undefined): Promise<string> {
+  const file = flags.passwordFile;
+  const variable = 'BLOOMERY_PASSWORD';
+  if (interview === undefined || file !== undefined || (process.env[variable] ?? '') !== '')
+    return checkPassword(await readSecret({ name: 'password', file, flag: '--password-file', variable, twice: true }));
+  const text = 'Password that unlocks it on this node';
+  const password = await interview.ask({ text, isSecret: true, read: checkPassword });
+  return interview.ask({
+    text: `${text}, again`,
+    isSecret: true,
+    read: (again) => {
+      if (again === password) return again;
+      throw usageError('the two differ: say the first one again');
+    },
+  });
+}
+
+function checkPassword(password: string): string {
+  if (password.length >= PASSWORD_CHARACTERS_MIN) return password;
+  throw usageError(`the password must have at least ${PASSWORD_CHARACTERS_MIN} characters`);
+}

@@ -1,0 +1,100 @@
+/**
+ * Questions and answers, one after another: on a terminal, where secrets do not show, or by lines of a script on the standard
+ * input.
+ */
+
+import { createInterface, type Interface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { Terminal } from '../wallet/secrets.ts';
+
+export interface Question<Value> {
+  readonly text: string;
+  /** Taken for an empty answer; without one an empty answer is judged as any other. */
+  readonly preset?: string;
+  readonly isSecret?: boolean;
+  /** @throws ProtocolError with what is wrong with an answer; then it is asked again */
+  readonly read: (answer: string) => Value;
+}
+
+/** Times that a question is asked before it is given up: a script would answer wrongly for ever. */
+const TRIES_MAX = 5;
+/** Lines of a script that wait; there are some ten questions. */
+const LINES_WAITING_MAX = 100;
+
+export class Interview {
+  readonly #output: NodeJS.WritableStream;
+  readonly #lines: Interface;
+  readonly #waiting: string[] = [];
+  #isHidden = false;
+  #isOver = false;
+  #wake: () => void = () => undefined;
+
+  constructor({ input, output }: Terminal) {
+    this.#output = output;
+    // What is typed shows by what the line editor writes.
+    const echo = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        if (!this.#isHidden) output.write(chunk);
+        done();
+      },
+    });
+    this.#lines = createInterface({ input, output: echo, terminal: input.isTTY === true });
+    this.#lines.on('line', (line) => {
+      this.#waiting.push(line);
+      if (this.#waiting.length >= LINES_WAITING_MAX) this.#lines.close();
+      this.#wake();
+    });
+    this.#lines.on('close', () => {
+      this.#isOver = true;
+      this.#wake();
+    });
+  }
+
+  /** @throws ProtocolError `CANCELLED` when nobody answers, or nothing that will do */
+  async ask<Value>({ text, preset, isSecret = false, read }: Question<Value>): Promise<Value> {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      this.#output.write(`${text}${preset === undefined ? '' : ` [${preset}]`}: `);
+      const answer = await this.#next(isSecret);
+      try {
+        return read(answer === '' ? (preset ?? '') : answer);
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error;
+        this.#output.write(`${error.message}\n`);
+      }
+    }
+    throw cancelled(`no answer to "${text}" will do`);
+  }
+
+  /** Whether the answer is a yes. */
+  async isYes(text: string, preset: boolean): Promise<boolean> {
+    const question = { text: `${text} (y/n)`, preset: preset ? 'y' : 'n' };
+    return this.ask({
+      ...question,
+      read: (answer) => {
+        if (/^(y|yes)$/i.test(answer)) return true;
+        if (/^(n|no)$/i.test(answer)) return false;
+        throw new ProtocolError('USAGE', {}, 'answer y or n');
+      },
+    });
+  }
+
+  close(): void {
+    this.#lines.close();
+  }
+
+  /** @param isSecret whether what is typed is hidden */
+  async #next(isSecret: boolean): Promise<string> {
+    this.#isHidden = isSecret;
+    while (this.#waiting.length === 0 && !this.#isOver) await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.#isHidden = false;
+    const line = this.#waiting.shift();
+    if (isSecret || line === undefined) this.#output.write('\n');
+    if (line === undefined) throw cancelled('nothing was answered');
+    return isSecret ? line : line.trim();
+  }
+}
+
+function cancelled(why: string): ProtocolError {
+  return new ProtocolError('CANCELLED', {}, `${why}: nothing was written`);
+}

@@ -1,0 +1,92 @@
+/** What `bloomery init` will write, from flags alone or from answers too. */
+
+import { join, resolve } from 'node:path';
+import { findNetworkDirectory, loadNetwork, networkNames, type Network } from '../../config/network.ts';
+import type { InitFlags } from '../flags.ts';
+import { usageError } from '../problems.ts';
+import { readDelegate, type DelegatePlan } from './delegate.ts';
+import type { Interview } from './interview.ts';
+
+export interface InitPlan {
+  readonly network: Network;
+  /** As `--network` names it. */
+  readonly networkFlag: string;
+  /** Absolute, as all paths here. The node uses a folder of the network in it. */
+  readonly dataDirectory: string;
+  readonly configFile: string;
+  /** Undefined for none. */
+  readonly unitFile: string | undefined;
+  readonly httpPort: number;
+  readonly wsPort: number;
+  readonly isPublic: boolean;
+  /** Undefined for a node that does not forge. */
+  readonly delegate: DelegatePlan | undefined;
+}
+
+const NETWORK_PRESET = 'devnet';
+
+/**
+ * @param interview undefined with `--yes`: then flags and defaults decide
+ * @throws ProtocolError `USAGE`, `CANCELLED`, and as `loadNetwork`
+ */
+export async function planInit(flags: InitFlags, home: string, interview: Interview | undefined): Promise<InitPlan> {
+  const names = networkNames(home);
+  const networkFlag =
+    flags.network ??
+    (await interview?.ask({
+      text: `Network (${names.join(', ')}, or the path of a folder)`,
+      preset: NETWORK_PRESET,
+      read: (answer) => (loadNetwork(findNetworkDirectory(answer, home)), answer),
+    }));
+  if (networkFlag === undefined) throw usageError('--network is required with --yes: name a network');
+  const network = loadNetwork(findNetworkDirectory(networkFlag, home));
+  const folder =
+    flags.dataDir ?? (await interview?.ask({ text: 'Folder for data', preset: home, read: pathOf })) ?? home;
+  const dataDirectory = resolve(folder);
+  const port = (text: string, given: number | undefined, preset: number) =>
+    given ?? interview?.ask({ text, preset: String(preset), read: portOf }) ?? preset;
+  const httpPort = await port('Port of the HTTP interface', flags.httpPort, network.httpPort);
+  const wsPort = await port('Port for peers', flags.wsPort, network.wsPort);
+  if (httpPort === wsPort) throw usageError(`HTTP and peers cannot share port ${httpPort}: choose another one`);
+  const isPublic =
+    flags.public ?? (await interview?.isYes('May other machines ask the HTTP interface?', false)) ?? false;
+  const delegate = await readDelegate(flags, dataDirectory, interview);
+  const wantsUnit = flags.unit ?? (await interview?.isYes('Write a systemd unit?', process.platform === 'linux'));
+  const unitFile = typeof wantsUnit === 'string' ? resolve(wantsUnit) : join(dataDirectory, 'bloomery.service');
+  return {
+    network,
+    networkFlag: /[\\/]/.test(networkFlag) || networkFlag.startsWith('.') ? resolve(networkFlag) : networkFlag,
+    dataDirectory,
+    configFile: resolve(flags.config ?? join(dataDirectory, 'config.json5')),
+    unitFile: wantsUnit === undefined || wantsUnit === false ? undefined : unitFile,
+    httpPort,
+    wsPort,
+    isPublic,
+    delegate,
+  };
+}
+
+/** What a reader is shown before anything is written. */
+export function summaryOf(plan: InitPlan): readonly string[] {
+  const { network, dataDirectory, configFile, unitFile, delegate } = plan;
+  return [
+    `network        ${network.name}, generation ${network.params.generation}`,
+    `data           ${join(dataDirectory, network.name)}`,
+    `configuration  ${configFile}`,
+    `ports          HTTP ${plan.httpPort}${plan.isPublic ? ', for everybody' : ', for this machine'}; peers ${plan.wsPort}`,
+    `forging        ${delegate === undefined ? 'no delegate' : delegate.publicKey}`,
+    ...(delegate?.passphraseFile === undefined ? [] : [`passphrase     ${delegate.passphraseFile} (a new account)`]),
+    ...(unitFile === undefined ? [] : [`systemd unit   ${unitFile}`]),
+  ];
+}
+
+function pathOf(answer: string): string {
+  if (answer === '') throw usageError('name a folder');
+  return answer;
+}
+
+function portOf(answer: string): number {
+  const port = Number(answer);
+  if (/^[0-9]{1,5}$/.test(answer) && port >= 1 && port <= 65_535) return port;
+  throw usageError('a port is a number from 1 to 65535');
+}

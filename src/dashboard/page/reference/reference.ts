@@ -1,0 +1,73 @@
+/** Starts the interactive reference: the document of the node that serves the page, in the colours that the reader prefers. */
+
+/** `swagger-ui-dist` sets it; the package has no types of its own. */
+declare const SwaggerUIBundle: (options: {
+  readonly url: string;
+  readonly dom_id: string;
+  readonly deepLinking: boolean;
+  readonly validatorUrl: null;
+  readonly tryItOutEnabled: boolean;
+  readonly displayRequestDuration: boolean;
+  readonly syntaxHighlight: false;
+  readonly docExpansion: 'list' | 'none';
+  readonly defaultModelsExpandDepth: number;
+  readonly requestInterceptor: (request: TriedRequest) => TriedRequest;
+}) => unknown;
+
+interface TriedRequest {
+  readonly url: string;
+  userFetch?: typeof fetch;
+}
+
+/** A stream of events never ends: this much of it is shown. */
+const STREAM_SHOWN_MS = 5_000;
+const STREAM_BYTES_MAX = 64 * 1024;
+
+const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+const followColours = (): void => void document.documentElement.classList.toggle('dark-mode', prefersDark.matches);
+prefersDark.addEventListener('change', followColours);
+followColours();
+
+SwaggerUIBundle({
+  url: new URL('spec', location.href).href,
+  dom_id: '#reference',
+  deepLinking: true,
+  // Its makers' server would be sent the document.
+  validatorUrl: null,
+  tryItOutEnabled: false,
+  displayRequestDuration: true,
+  // Its colours are too dark to be read on their ground.
+  syntaxHighlight: false,
+  // Phones have no room for a list of forty operations above what is sought.
+  docExpansion: innerWidth < 700 ? 'none' : 'list',
+  defaultModelsExpandDepth: 0,
+  requestInterceptor: (request) => {
+    if (/\/events(?:\?|$)/.test(request.url)) request.userFetch = fetchBeginning;
+    return request;
+  },
+});
+
+/** What a stream sends at its beginning, as an answer that ended. */
+async function fetchBeginning(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const { body, headers, status, statusText, url } = await fetch(input, init);
+  const answer = new Response(body === null ? null : await textOf(body), { headers, status, statusText });
+  // The library shows the address, which an answer that is made here does not have.
+  Object.defineProperty(answer, 'url', { value: url });
+  return answer;
+}
+
+async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
+  const reader = body.getReader();
+  const timer = setTimeout(() => void reader.cancel(), STREAM_SHOWN_MS);
+  const decoder = new TextDecoder();
+  let text = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (value !== undefined) text += decoder.decode(value, { stream: true });
+    if (done || text.length > STREAM_BYTES_MAX) break;
+  }
+  clearTimeout(timer);
+  await reader.cancel();
+  // A comment, as streams of events have them.
+  return text.trim() === '' ? `: nothing came in the ${STREAM_SHOWN_MS / 1000} s that are shown here\n` : text;
+}

@@ -1,0 +1,164 @@
+/** The last rounds on the delegates' page: each slot as a square, and who missed one in words. */
+
+import type { Block } from '../answers.ts';
+import { countOf, countText } from '../format.ts';
+import { pastRounds, unknownSlots, type PastRound, type PastSlot } from '../past-rounds.ts';
+import { hashOf } from '../place.ts';
+import { ask, askIfAllowed, type Answer } from './ask.ts';
+import { useAsked, useLive } from './hooks.ts';
+import { Answered, Go } from './parts.tsx';
+
+const ROUNDS_SHOWN = 4;
+const PAGE_BLOCKS = 100;
+/** 600 blocks: four rounds of 101 delegates, the present one and the block before them. */
+const PAGES_MAX = 6;
+/** Questions about slots; each is of up to 101 slots that follow one another. */
+const SLOT_QUESTIONS_MAX = 4;
+const SLOTS_PER_QUESTION = 101;
+
+export function LastRounds({ activeDelegates }: { activeDelegates: number }) {
+  const { status, blockTimeS, names, forging } = useLive();
+  const height = status?.height ?? 0;
+  const ended = Math.floor(height / activeDelegates);
+  const question = () => lastRounds(height, activeDelegates, blockTimeS);
+  // Rounds that ended change when another one ends, and on a reorg, which the next look takes up.
+  const asked = useAsked(question, `rounds ${blockTimeS}`, ended);
+  if (height === 0) return null;
+  const own = new Set((forging ?? []).map(({ publicKey }) => publicKey));
+  const nameOf = (publicKey: string): string => names.get(publicKey) ?? `${publicKey.slice(0, 8)}…`;
+  return (
+    <section aria-labelledby="rounds-title">
+      <h2 id="rounds-title">Last rounds</h2>
+      <Answered asked={asked}>
+        {(rounds) =>
+          rounds.length === 0 ? (
+            <p class="quiet">The first round is not over yet.</p>
+          ) : (
+            <>
+              <p class="round-line">
+                <span class="key forged">forged</span>
+                <span class="key missed">missed</span>
+                {own.size > 0 && <span class="key own">of this node</span>}
+              </p>
+              {rounds.map((round) => (
+                <RoundStrip key={round.number} round={round} own={own} nameOf={nameOf} />
+              ))}
+            </>
+          )
+        }
+      </Answered>
+    </section>
+  );
+}
+
+interface StripProps {
+  readonly round: PastRound;
+  readonly own: ReadonlySet<string>;
+  readonly nameOf: (publicKey: string) => string;
+}
+
+function RoundStrip({ round, own, nameOf }: StripProps) {
+  const { number, missed, slots } = round;
+  return (
+    <div class="past-round">
+      <h3>Round {countText(number)}</h3>
+      <p class="quiet">{missed === 0 ? 'nobody missed a slot' : <MissedBy round={round} nameOf={nameOf} />}</p>
+      <ol class="slots past" aria-label={`Slots of round ${number}`}>
+        {slots.map((slot) => (
+          <li key={slot.slot}>
+            <a
+              href={targetOf(slot, nameOf)}
+              // Hundreds of stops of the tab key; who missed is linked above, and blocks are listed on their page.
+              tabIndex={-1}
+              class={`${slot.block === undefined ? 'missed' : 'forged'}${own.has(slot.forger ?? '') ? ' own' : ''}`}
+              aria-label={sentenceOf(slot, nameOf)}
+              title={sentenceOf(slot, nameOf)}
+            />
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function MissedBy({ round, nameOf }: Pick<StripProps, 'round' | 'nameOf'>) {
+  const times = new Map<string, number>();
+  let unknown = 0;
+  for (const { block, forger } of round.slots) {
+    if (block !== undefined) continue;
+    if (forger === undefined) unknown += 1;
+    else times.set(forger, (times.get(forger) ?? 0) + 1);
+  }
+  return (
+    <>
+      {countText(round.missed)} missed:{' '}
+      {[...times].map(([publicKey, count], index) => (
+        <span key={publicKey}>
+          {index > 0 && ', '}
+          <Go view="delegates" item={nameOf(publicKey)}>
+            {nameOf(publicKey)}
+          </Go>
+          {count > 1 && ` (${count})`}
+        </span>
+      ))}
+      {unknown > 0 &&
+        `${times.size > 0 ? ' and ' : ''}${countOf(unknown, 'slot')} of delegates that forged nothing in it`}
+    </>
+  );
+}
+
+function targetOf({ block, forger }: PastSlot, nameOf: StripProps['nameOf']): string {
+  if (block !== undefined) return hashOf('blocks', String(block.height));
+  return forger === undefined ? hashOf('delegates') : hashOf('delegates', nameOf(forger));
+}
+
+function sentenceOf({ slot, block, forger }: PastSlot, nameOf: StripProps['nameOf']): string {
+  const name = forger === undefined ? 'a delegate that forged nothing in the round' : nameOf(forger);
+  return block === undefined
+    ? `slot ${slot} was missed by ${name}`
+    : `${name} forged block ${block.height} with ${countOf(block.numberOfTransactions, 'transaction')}`;
+}
+
+/** The rounds that ended last, with the owners of missed slots where this reader may ask the node for them. */
+async function lastRounds(
+  height: number,
+  activeDelegates: number,
+  blockTimeS: number,
+): Promise<Answer<readonly PastRound[]>> {
+  const firstRound = Math.max(1, Math.floor(height / activeDelegates) - ROUNDS_SHOWN + 1);
+  const count = height - (firstRound - 1) * activeDelegates + 1;
+  const pages = Math.min(PAGES_MAX, Math.ceil(count / PAGE_BLOCKS));
+  const answers = await Promise.all(
+    Array.from({ length: pages }, (_, page) =>
+      ask<Block[]>(`blocks?sort=height:desc&limit=${PAGE_BLOCKS}&offset=${page * PAGE_BLOCKS}`),
+    ),
+  );
+  const request = { blocks: answers.flatMap(({ data }) => data), blockTimeS, activeDelegates };
+  const seen = pastRounds(request).slice(0, ROUNDS_SHOWN);
+  const told = await forgersOf(unknownSlots(seen));
+  const data = told.size === 0 ? seen : pastRounds({ ...request, told }).slice(0, ROUNDS_SHOWN);
+  return { meta: {}, data };
+}
+
+interface ToldSlot {
+  readonly slot: number;
+  readonly forger?: { readonly publicKey: string; readonly isCertain?: boolean };
+}
+
+/** Whose slots were; empty where this reader may not ask. */
+async function forgersOf(slots: readonly number[]): Promise<ReadonlyMap<number, string>> {
+  const told = new Map<number, string>();
+  let asked = -1;
+  let questions = 0;
+  for (const slot of [...slots].sort((a, b) => a - b)) {
+    if (slot <= asked || questions === SLOT_QUESTIONS_MAX) continue;
+    questions += 1;
+    asked = slot + SLOTS_PER_QUESTION - 1;
+    const report = await askIfAllowed<{ slots: readonly ToldSlot[] }>(
+      `node/slots?from=${slot}&limit=${SLOTS_PER_QUESTION}`,
+    );
+    if (report === undefined) return told;
+    for (const each of report.slots) if (each.forger !== undefined) told.set(each.slot, each.forger.publicKey);
+  }
+  return told;
+}

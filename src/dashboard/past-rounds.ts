@@ -1,0 +1,72 @@
+/** Rounds that ended, slot by slot: who forged, and whose slots passed unused. */
+
+import type { Block } from './answers.ts';
+
+export interface PastSlot {
+  readonly slot: number;
+  /** Undefined for a missed slot. */
+  readonly block: Block | undefined;
+  /** Public key; undefined for a missed slot whose delegate forged nothing in its round. */
+  readonly forger: string | undefined;
+}
+
+export interface PastRound {
+  readonly number: number;
+  readonly forged: number;
+  readonly missed: number;
+  /** In order. Of a round in which the network stood still for long only the latest. */
+  readonly slots: readonly PastSlot[];
+}
+
+export interface PastRoundsRequest {
+  /** In any order; a block may come twice. */
+  readonly blocks: readonly Block[];
+  readonly blockTimeS: number;
+  readonly activeDelegates: number;
+  /** Forgers by slot, where the node told of them. */
+  readonly told?: ReadonlyMap<number, string>;
+}
+
+/**
+ * @returns the rounds of which all blocks are given, newest first. Of a round, the block before it must be given too: with it
+ *   the slots begin
+ */
+export function pastRounds({ blocks, blockTimeS, activeDelegates, told }: PastRoundsRequest): readonly PastRound[] {
+  const byHeight = new Map(blocks.map((block) => [block.height, block]));
+  const newest = Math.max(0, ...byHeight.keys());
+  const rounds: PastRound[] = [];
+  const slotOf = ({ timestamp }: Block): number => Math.floor(timestamp / blockTimeS);
+  for (let number = Math.floor(newest / activeDelegates); number >= 1; number -= 1) {
+    const firstHeight = (number - 1) * activeDelegates + 1;
+    const own = Array.from({ length: activeDelegates }, (_, index) => byHeight.get(firstHeight + index));
+    const whole = own.filter((block) => block !== undefined);
+    const before = byHeight.get(firstHeight - 1);
+    if (whole.length < activeDelegates || (number > 1 && before === undefined)) break;
+    // Nobody forges genesis, and before the first block no slot was anybody's.
+    const forged = whole.filter(({ height }) => height > 1);
+    const bySlot = new Map(forged.map((block) => [slotOf(block), block]));
+    const slots = [...bySlot.keys()];
+    const last = Math.max(...slots);
+    const first = before === undefined || before.height === 1 ? Math.min(...slots) : slotOf(before) + 1;
+    rounds.push(roundOf(number, Math.max(first, last - 2 * activeDelegates), last, bySlot));
+  }
+  return rounds;
+
+  function roundOf(number: number, first: number, last: number, bySlot: ReadonlyMap<number, Block>): PastRound {
+    // The order of a round repeats: a delegate that missed its slot and had another one in the round is known by that.
+    const byPlace = new Map([...bySlot].map(([slot, block]) => [slot % activeDelegates, block.generatorPublicKey]));
+    const slots: PastSlot[] = [];
+    for (let slot = first; slot <= last; slot += 1) {
+      const block = bySlot.get(slot);
+      const forger = block?.generatorPublicKey ?? told?.get(slot) ?? byPlace.get(slot % activeDelegates);
+      slots.push({ slot, block, forger });
+    }
+    const forged = slots.filter(({ block }) => block !== undefined).length;
+    return { number, forged, missed: slots.length - forged, slots };
+  }
+}
+
+/** Missed slots of which it is not known whose they were. */
+export function unknownSlots(rounds: readonly PastRound[]): readonly number[] {
+  return rounds.flatMap(({ slots }) => slots.filter(({ forger }) => forger === undefined).map(({ slot }) => slot));
+}

@@ -1,0 +1,41 @@
+/** Examples of the interface's description: exchanges that the tests repeat. */
+
+import type { OpenApiDocument, Operation, ResponseObject } from './openapi.ts';
+
+/** What one operation was asked and answered. */
+export interface Exchange {
+  /** Absent where nothing is sent. */
+  readonly sent?: unknown;
+  /** Body of the 200: a value for JSON, else the text. */
+  readonly answer: unknown;
+}
+
+/** By method and path: `GET /accounts`. */
+export type Exchanges = Readonly<Record<string, Exchange>>;
+
+/** The same document with what each operation was sent and answered. */
+export function withExamples<T extends OpenApiDocument>(document: T, exchanges: Exchanges): T {
+  const paths = Object.entries(document.paths).map(([path, operations]) => {
+    const shown = Object.entries(operations).map(([method, operation]) => {
+      const exchange = exchanges[`${method.toUpperCase()} ${path}`];
+      return [method, exchange === undefined ? operation : shownWith(operation, exchange)] as const;
+    });
+    return [path, Object.fromEntries(shown)] as const;
+  });
+  return { ...document, paths: Object.fromEntries(paths) };
+}
+
+function shownWith(operation: Operation, { sent, answer }: Exchange): Operation {
+  const { requestBody, responses } = operation;
+  const good = responses['200'];
+  return {
+    ...operation,
+    ...(requestBody === undefined || sent === undefined ? {} : { requestBody: withExample(requestBody, sent) }),
+    responses: { ...responses, ...(good === undefined ? {} : { 200: withExample(good, answer) }) },
+  };
+}
+
+function withExample<T extends Pick<ResponseObject, 'content'>>(described: T, example: unknown): T {
+  const content = Object.entries(described.content).map(([type, media]) => [type, { ...media, example }] as const);
+  return { ...described, content: Object.fromEntries(content) };
+}

@@ -1,0 +1,76 @@
+/** The interactive reference: its page at `/docs`, and its files below `/assets/reference/`, packed as the build left them. */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { RequestHandler } from 'express';
+
+export interface ReferencePage {
+  readonly html: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface Reference {
+  readonly page: ReferencePage;
+  /** Serves the page's files, and passes everything else on. */
+  readonly serveFiles: RequestHandler;
+}
+
+/** Images are drawn from data within the style sheet; nothing else may come from anywhere but the node. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const COMMON_HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+};
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+const PACKED = '.gz';
+
+/**
+ * @param directory as `bin/reference.js` writes it
+ * @returns undefined when nothing is there to serve
+ */
+export function openReference(directory: string): Reference | undefined {
+  const file = join(directory, 'index.html');
+  if (!existsSync(file)) return undefined;
+  const assets = join(directory, 'assets');
+  const names = new Map(
+    readdirSync(assets).map((name) => [`/assets/reference/${name.slice(0, -PACKED.length)}`, name]),
+  );
+  /** Two megabytes, unpacked ones included, which most nodes are never asked for. */
+  const read = new Map<string, { readonly packed: Buffer; plain?: Buffer }>();
+  const serveFiles: RequestHandler = (request, response, next) => {
+    const name = names.get(request.path);
+    if (name === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) return next();
+    let asset = read.get(name);
+    if (asset === undefined) read.set(name, (asset = { packed: readFileSync(join(assets, name)) }));
+    const isPacked = request.acceptsEncodings('gzip') === 'gzip';
+    const body = isPacked ? asset.packed : (asset.plain ??= gunzipSync(asset.packed));
+    response.set(COMMON_HEADERS);
+    response.setHeader('Content-Type', CONTENT_TYPES[extname(request.path)] ?? 'application/octet-stream');
+    response.setHeader('Content-Length', body.length);
+    // A name carries a hash of what it stands for.
+    response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
+    response.vary('Accept-Encoding');
+    if (isPacked) response.setHeader('Content-Encoding', 'gzip');
+    response.status(200).end(request.method === 'HEAD' ? undefined : body);
+  };
+  const headers = { ...COMMON_HEADERS, 'Cache-Control': 'no-cache' };
+  return { page: { html: readFileSync(file, 'utf8'), headers }, serveFiles };
+}

@@ -1,0 +1,52 @@
+/** The root of the interface: where everything else is. */
+
+import { softwareVersionOf } from '../../primitives/software-version.ts';
+import type { EnvelopeRoute, Route } from '../route.ts';
+import { listOf, objectOf, TEXT } from '../views/shapes.ts';
+
+/** What every answer of the root begins with. */
+const PREFIX = '/api';
+
+/**
+ * @param routes all others: those that are asked with GET and need no more than their path are listed
+ * @param hasDashboard whether there is a page at `/`
+ */
+export function indexRoute(routes: readonly Route[], hasDashboard: boolean): EnvelopeRoute {
+  const listed = routes
+    .filter(({ method, path }) => method === 'GET' && !path.includes('{'))
+    .map(({ path, summary }) => ({ path: PREFIX + path, summary }));
+  return {
+    method: 'GET',
+    path: '/',
+    summary: 'Names the node, its pages, and the paths of the interface.',
+    parameters: [],
+    unknownParameters: 'ignored',
+    errors: {},
+    answer: {
+      meta: objectOf({}),
+      data: objectOf({
+        software: TEXT,
+        version: { type: 'string', description: 'Of the software.' },
+        networkName: TEXT,
+        generation: { type: 'integer' },
+        pages: objectOf({ dashboard: TEXT, docs: TEXT, spec: TEXT }, ['dashboard']),
+        paths: listOf(objectOf({ path: TEXT, summary: TEXT })),
+      }),
+    },
+    handle: ({ identity, params }) => ({
+      meta: {},
+      data: {
+        software: 'Bloomery',
+        version: softwareVersionOf(identity.build) ?? identity.version,
+        networkName: identity.networkName,
+        generation: params.generation,
+        pages: {
+          ...(hasDashboard ? { dashboard: '/' } : {}),
+          docs: `${PREFIX}/docs`,
+          spec: `${PREFIX}/spec`,
+        },
+        paths: listed,
+      },
+    }),
+  };
+}

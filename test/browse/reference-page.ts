@@ -1,0 +1,71 @@
+/** A visitor of the interactive reference: reads an operation, tries it, and sees what the node answers. */
+
+import { strict as assert } from 'node:assert';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { photographer, problemsOf } from './looks.ts';
+
+const WAIT_MS = 60_000;
+
+/** Faults of the library's own elements: its headings skip a level, an operation's head is a button with another one in it, and what is above the operations stands outside its
+ * landmark. */
+const OF_THE_LIBRARY = ['heading-order', 'nested-interactive', 'region', 'select-name'];
+
+export interface ReferenceVisit {
+  /** Of a running node. */
+  readonly url: string;
+  readonly name: string;
+  readonly look: BrowserContextOptions;
+  readonly directory: string;
+}
+
+/** @returns number of screenshots. @throws AssertionError at what the visitor misses, or an error in the console */
+export async function visitReference(browser: Browser, visit: ReferenceVisit): Promise<number> {
+  const { url, name, look, directory } = visit;
+  const context = await browser.newContext(look);
+  const page = await context.newPage();
+  const problems = problemsOf(page);
+  const elsewhere: string[] = [];
+  page.on('request', (request) => {
+    const asked = request.url();
+    if (!asked.startsWith(`${url}/`) && !asked.startsWith('data:')) elsewhere.push(asked);
+  });
+  const photographs = photographer(page, name, directory, OF_THE_LIBRARY);
+
+  await page.goto(`${url}/api/docs`);
+  await page.getByRole('heading', { level: 1, name: /^Bloomery/ }).waitFor({ timeout: WAIT_MS });
+  await photographs.take('reference');
+  await openOperation(page, 'node', 'getNodeStatus');
+  const operation = page.locator('[id="operations-node-getNodeStatus"]');
+  await operation.getByText('Example Value').first().waitFor();
+  await photographs.take('reference-operation');
+  const answer = await tryIt(page, 'operations-node-getNodeStatus');
+  assert.match(answer, /"networkIdentifier"|"broadhash"/, `${name}: the tried request is answered`);
+  await photographs.take('reference-tried');
+
+  await openOperation(page, 'events', 'getEvents');
+  assert.match(await tryIt(page, 'operations-events-getEvents'), /event: |: /, `${name}: a stream shows its beginning`);
+
+  await page.goto(`${url}/api/docs?plain=true`);
+  await page.getByRole('heading', { level: 2, name: 'GET /node/status', exact: true }).waitFor();
+  assert.deepEqual(problems, [], `${name}: errors in the console of the reference`);
+  assert.deepEqual(elsewhere, [], `${name}: the reference asks nobody but the node`);
+  await context.close();
+  return photographs.taken();
+}
+
+/** Groups are shut on a phone. */
+async function openOperation(page: Page, group: string, id: string): Promise<void> {
+  const operation = page.locator(`[id="operations-${group}-${id}"]`);
+  if ((await operation.count()) === 0) await page.locator(`[id="operations-tag-${group}"]`).click();
+  await operation.locator('.opblock-summary-control').click();
+}
+
+/** @returns what the page shows of the answer */
+async function tryIt(page: Page, id: string): Promise<string> {
+  const operation = page.locator(`[id="${id}"]`);
+  await operation.getByRole('button', { name: 'Try it out' }).click();
+  await operation.getByRole('button', { name: 'Execute' }).click();
+  const shown = operation.locator('.live-responses-table .highlight-code').first();
+  await shown.waitFor({ timeout: WAIT_MS });
+  return shown.innerText();
+}

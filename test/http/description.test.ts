@@ -1,0 +1,127 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import SwaggerParser from '@apidevtools/swagger-parser';
+import test, { type ExecutionContext } from 'ava';
+import openapiTypescript, { astToString } from 'openapi-typescript';
+import { packageDirectory } from '../../src/config/package.ts';
+import { faultsOf, type Schema } from '../../src/http/schema.ts';
+import { fakeNode, serve } from './fake-node.ts';
+import { refusalsOfTypes } from './type-check.ts';
+
+interface Media {
+  readonly schema: Schema & { readonly $ref?: string };
+  readonly example?: unknown;
+}
+
+interface Document {
+  readonly security: readonly unknown[];
+  readonly paths: Readonly<
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          {
+            readonly description?: string;
+            readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
+            readonly responses: Readonly<Record<string, { readonly content: Readonly<Record<string, Media>> }>>;
+          }
+        >
+      >
+    >
+  >;
+}
+
+/** A stream has no end, and what the description answers is itself. */
+const WITHOUT_EXAMPLE = ['/events', '/spec', '/docs'];
+
+test('the served documents of both generations, in either dialect, are clean for redocly', async (t) => {
+  const folder = emptyFolder(t);
+  const files: string[] = [];
+  for (const generation of [2, 3] as const) {
+    for (const strictDialect of [false, true]) {
+      const ask = await serve(t, fakeNode(generation), { strictDialect });
+      files.push(join(folder, `generation-${generation}-${strictDialect ? 'strict' : 'joined'}.json`));
+      writeFileSync(files.at(-1) ?? '', (await ask('/api/spec')).text);
+    }
+  }
+  t.deepEqual(redoclyProblems(files, folder), []);
+});
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: swagger-parser takes the served document, and types that compile are made of it`, async (t) => {
+    const ask = await serve(t, fakeNode(generation));
+    const { text, body } = await ask('/api/spec');
+    t.truthy(await SwaggerParser.validate(JSON.parse(text) as never));
+    const types = astToString(await openapiTypescript(text));
+    t.regex(types, /export interface paths/);
+    t.deepEqual(refusalsOfTypes(types), []);
+    t.deepEqual((body as Document).security, []);
+  });
+
+  test(`generation ${generation}: every operation has an example of an answer, which fits its shape`, async (t) => {
+    const ask = await serve(t, fakeNode(generation));
+    const resolved = (await SwaggerParser.dereference((await ask('/api/spec')).body as never)) as unknown as Document;
+    for (const [path, operations] of Object.entries(resolved.paths)) {
+      for (const [method, { requestBody, responses }] of Object.entries(operations)) {
+        const title = `${method} ${path}`;
+        const answers = Object.values(responses['200']?.content ?? {});
+        t.true(answers.length > 0, title);
+        if (WITHOUT_EXAMPLE.includes(path)) continue;
+        for (const { schema, example } of answers) {
+          t.not(example, undefined, title);
+          t.deepEqual(faultsOf(schema, example), [], title);
+        }
+        for (const media of Object.values(requestBody?.content ?? {})) t.not(media.example, undefined, title);
+      }
+    }
+  });
+}
+
+test('operations that serve few say whom, and the others say nothing of it', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  const { paths } = (await ask('/api/spec')).body as Document;
+  const told = (method: string, path: string) => paths[path]?.[method]?.description;
+  t.regex(told('put', '/node/status/forging') ?? '', /http\.forgingWhitelist/);
+  t.regex(told('put', '/signatures') ?? '', /http\.legacySignaturesWhitelist/);
+  t.is(told('get', '/blocks'), undefined);
+});
+
+test('an unclean document is told by each of the tools, so that none of them is asleep', async (t) => {
+  const ask = await serve(t, fakeNode(3));
+  const { text } = await ask('/api/spec');
+  const broken = text.replace('"#/components/schemas/Account"', '"#/components/schemas/Nothing"');
+  t.not(broken, text);
+  await t.throwsAsync(SwaggerParser.validate(JSON.parse(broken) as never));
+  await t.throwsAsync(openapiTypescript(broken, { silent: true }));
+  const folder = emptyFolder(t);
+  const file = join(folder, 'spec.json');
+  writeFileSync(file, broken);
+  t.true(redoclyProblems([file], folder).length > 0);
+  t.true(refusalsOfTypes('export interface paths { "/x": Missing }').length > 0);
+});
+
+function emptyFolder(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'bloomery-spec-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** What `redocly lint` has to say with the rules that it recommends: errors and warnings. */
+function redoclyProblems(files: readonly string[], cwd: string): readonly string[] {
+  const { resolve } = createRequire(join(packageDirectory(), 'package.json'));
+  const program = join(dirname(resolve('@redocly/cli/package.json')), 'bin', 'cli.js');
+  const { stdout, stderr } = spawnSync(process.execPath, [program, 'lint', ...files, '--format', 'github-actions'], {
+    cwd,
+    encoding: 'utf8',
+    // It reports its use, and asks for newer versions, unless it is told not to.
+    env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+  });
+  const lines = `${stdout}\n${stderr}`.split('\n');
+  // In so many words, so that a program that did not look at the files does not pass for one without complaints.
+  if (lines.filter((line) => / validated in /.test(line)).length !== files.length) throw new Error(lines.join('\n'));
+  return lines.filter((line) => line.startsWith('::'));
+}

@@ -1,0 +1,25 @@
+/** What the TypeScript compiler says of a text by itself. */
+
+import { join } from 'node:path';
+import ts from 'typescript';
+import { packageDirectory } from '../../src/config/package.ts';
+
+/** All that such a text needs of the language's own library, which takes the compiler longer to read than the text. */
+const LIBRARY = 'type Record<K extends keyof any, T> = { [P in K]: T };';
+
+/** @returns its errors; empty for a text whose types hold */
+export function refusalsOfTypes(text: string): readonly string[] {
+  const name = join(packageDirectory(), 'dist', 'described.ts');
+  const options: ts.CompilerOptions = { strict: true, noEmit: true, noLib: true, types: [] };
+  const host = ts.createCompilerHost(options);
+  const source = ts.createSourceFile(name, `${text}\n${LIBRARY}\n`, ts.ScriptTarget.ES2022);
+  const program = ts.createProgram([name], options, {
+    ...host,
+    getSourceFile: (file, version) => (file === name ? source : host.getSourceFile(file, version)),
+    fileExists: (file) => file === name || host.fileExists(file),
+    writeFile: () => {},
+  });
+  return program
+    .getSemanticDiagnostics(source)
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+}
