@@ -75,8 +75,7 @@ export async function* downloadAfter(from: Parent, source: DownloadSource): Asyn
 }
 
 type Answer =
-  | { readonly peerId: PeerId; readonly blocks: readonly Block[] }
-  | { readonly peerId: PeerId; readonly error: unknown };
+  { readonly peerId: PeerId; readonly blocks: readonly Block[] } | { readonly peerId: PeerId; readonly error: unknown };
 
 class Download {
   readonly #source: DownloadSource;
