@@ -29,6 +29,8 @@ const ASKED_FORGOTTEN_MS = 60_000;
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
+/** After so long nothing is known of a refusal: it may have been for want of room, and any peer may be asked. */
+const REFUSED_FORGOTTEN_MS = 600_000;
 /** Transactions of which that is remembered, and givers of each. */
 const REFUSED_MAX = 10_000;
 const GIVERS_MAX = 12;
@@ -52,6 +54,8 @@ interface Refusal {
   readonly givers: readonly PeerId[];
   /** How often it was given. */
   readonly count: number;
+  /** When it was given last, Unix time in milliseconds. */
+  readonly givenMs: number;
   /** Until when nobody is asked, Unix time in milliseconds. */
   readonly untilMs: number;
 }
@@ -163,12 +167,20 @@ export class TransactionFetcher {
       this.#refusals.delete(id);
       return;
     }
-    const before = this.#refusals.get(id);
+    const nowMs = this.#options.clock.nowMs();
+    const before = this.#refusal(id, nowMs);
     const givers = [...(before?.givers ?? []), peerId].slice(-GIVERS_MAX);
     const count = (before?.count ?? 0) + 1;
     const isPaused = count % REFUSALS_MAX === 0;
-    const untilMs = isPaused ? this.#options.clock.nowMs() + REFUSED_PAUSE_MS : (before?.untilMs ?? -Infinity);
-    this.#refusals.set(id, { givers, count, untilMs });
+    const untilMs = isPaused ? nowMs + REFUSED_PAUSE_MS : (before?.untilMs ?? -Infinity);
+    this.#refusals.set(id, { givers, count, givenMs: nowMs, untilMs });
+  }
+
+  #refusal(id: TransactionId, nowMs: number): Refusal | undefined {
+    const refusal = this.#refusals.get(id);
+    if (refusal === undefined || nowMs - refusal.givenMs < REFUSED_FORGOTTEN_MS) return refusal;
+    this.#refusals.delete(id);
+    return undefined;
   }
 
   /** Makes room for an id by one that was refused. */
@@ -200,7 +212,7 @@ export class TransactionFetcher {
     let waitMs = FIRST_ASKED_ALONE_MS;
     for (const id of wanted) {
       if (fresh.length >= batchMax) break;
-      const refusal = this.#refusals.get(id);
+      const refusal = this.#refusal(id, nowMs);
       if (this.#options.has(id) || refusal?.givers.includes(peerId) === true) {
         wanted.delete(id);
         continue;
