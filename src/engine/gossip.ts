@@ -107,7 +107,10 @@ export class Gossip {
       transport,
       rate: rateOf(dependencies.generation, 'transactionsQuestion').own,
       has: (id) => pool.has(id) || chain.state.hasTransaction(id),
-      take: (peerId, transactions) => this.#takeTransactions(peerId, transactions),
+      take: async (peerId, transactions) => {
+        await this.#takeTransactions(peerId, transactions);
+        return idsOf(transactions);
+      },
       failed: (peerId, error) => this.#noteFailure(peerId, error),
     });
   }

@@ -1,6 +1,7 @@
 /**
  * Asks peers for the transactions that they announced: no peer more often than the rates of the network allow, and of several
- * that announce one transaction one at first.
+ * that announce one transaction one at first. What was refused here is not asked of everybody that announces it: honest pools keep
+ * transactions that this one does not take, and anybody can give false content for an id.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -22,6 +23,19 @@ const ASKED_MAX = 10_000;
 const FIRST_ASKED_ALONE_MS = 2_000;
 /** After so long a transaction that never came is as one that was never asked for. */
 const ASKED_FORGOTTEN_MS = 60_000;
+/**
+ * So many peers give a transaction that is refused here before nobody is asked for it for a while. One would let a single peer
+ * hide a good transaction behind a spoilt copy of the same id; the next that are asked are others.
+ */
+export const REFUSALS_MAX = 3;
+export const REFUSED_PAUSE_MS = 60_000;
+/** After so long nothing is known of a refusal: it may have been for want of room, and any peer may be asked. */
+const REFUSED_FORGOTTEN_MS = 600_000;
+/** Transactions of which that is remembered, and givers of each. */
+const REFUSED_MAX = 10_000;
+const GIVERS_MAX = 12;
+/** What all that is remembered takes: 100 bytes for an id that was asked for, 500 for one that was refused. */
+export const REMEMBERED_BYTES_MAX = ASKED_MAX * 100 + REFUSED_MAX * 500;
 
 export interface FetcherOptions {
   readonly clock: Clock;
@@ -29,10 +43,21 @@ export interface FetcherOptions {
   readonly rate: Sending;
   /** Whether a transaction is here, in the pool or in the chain. */
   readonly has: (id: TransactionId) => boolean;
-  /** Takes an answer. */
-  readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<void>;
+  /** Takes an answer. @returns ids that its transactions go by, by its own word */
+  readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
   /** Told what became of a question that failed. */
   readonly failed: (peerId: PeerId, error: unknown) => void;
+}
+
+interface Refusal {
+  /** Peers that gave it, newest last, which are not asked for it again. */
+  readonly givers: readonly PeerId[];
+  /** How often it was given. */
+  readonly count: number;
+  /** When it was given last, Unix time in milliseconds. */
+  readonly givenMs: number;
+  /** Until when nobody is asked, Unix time in milliseconds. */
+  readonly untilMs: number;
 }
 
 interface Announcer {
@@ -40,6 +65,8 @@ interface Announcer {
   readonly wanted: Set<TransactionId>;
   /** Most ids that it announced at once: nodes of the reference ban for more ids than they are configured to announce. */
   largest: number;
+  /** Most ids of a question: fewer after one that came to nothing, as a single transaction may make an answer unreadable. */
+  batchMax: number;
   isAsked: boolean;
   timer: Timer | undefined;
 }
@@ -51,6 +78,8 @@ export class TransactionFetcher {
   readonly #buckets = new LruMap<PeerId, TokenBucket>(PEERS_MAX);
   /** When somebody was first asked for an id, Unix time in milliseconds, in the order of asking. */
   readonly #firstAskedMs = new Map<TransactionId, number>();
+  /** Transactions that peers gave and that were refused here. */
+  readonly #refusals = new LruMap<TransactionId, Refusal>(REFUSED_MAX);
   #stopped = false;
 
   constructor(options: FetcherOptions) {
@@ -72,9 +101,11 @@ export class TransactionFetcher {
   /** A peer announced these. */
   announced(peerId: PeerId, ids: readonly TransactionId[]): void {
     const announcer = this.#announcer(peerId);
-    announcer.largest = Math.min(ITEMS_PER_MESSAGE_MAX, Math.max(announcer.largest, ids.length));
+    const largest = Math.min(ITEMS_PER_MESSAGE_MAX, Math.max(announcer.largest, ids.length));
+    if (announcer.batchMax === announcer.largest) announcer.batchMax = largest;
+    announcer.largest = largest;
     for (const id of ids) {
-      if (announcer.wanted.size >= WANTED_PER_PEER_MAX) break;
+      if (announcer.wanted.size >= WANTED_PER_PEER_MAX && !this.#forgetRefused(announcer.wanted)) break;
       if (!this.#options.has(id)) announcer.wanted.add(id);
     }
     this.#ask(peerId, announcer);
@@ -93,10 +124,10 @@ export class TransactionFetcher {
   }
 
   #ask(peerId: PeerId, announcer: Announcer): void {
-    const { clock, transport, take, failed } = this.#options;
+    const { clock } = this.#options;
     if (this.#stopped || announcer.isAsked || announcer.timer !== undefined) return;
     const nowMs = clock.nowMs();
-    const { ids, waitMs } = this.#due(announcer, nowMs);
+    const { ids, waitMs } = this.#due(peerId, announcer, nowMs);
     if (ids.length === 0 || !announcer.bucket.take(nowMs)) {
       if (announcer.wanted.size === 0) return;
       announcer.timer = clock.after(Math.max(1, ids.length === 0 ? waitMs : announcer.bucket.waitMs(nowMs)), () => {
@@ -110,16 +141,52 @@ export class TransactionFetcher {
       this.#asked(id, nowMs);
     }
     announcer.isAsked = true;
-    transport
-      .request(peerId, { kind: 'transactions', ids })
-      .then((transactions) => take(peerId, transactions))
-      .catch((error: unknown) => {
-        failed(peerId, error);
-      })
-      .finally(() => {
-        announcer.isAsked = false;
-        this.#ask(peerId, announcer);
-      });
+    void this.#fetch(peerId, announcer, ids).finally(() => {
+      announcer.isAsked = false;
+      this.#ask(peerId, announcer);
+    });
+  }
+
+  async #fetch(peerId: PeerId, announcer: Announcer, ids: readonly TransactionId[]): Promise<void> {
+    const { transport, take, failed } = this.#options;
+    try {
+      const given = new Set(await take(peerId, await transport.request(peerId, { kind: 'transactions', ids })));
+      announcer.batchMax = Math.min(announcer.largest, 2 * announcer.batchMax);
+      for (const id of ids) if (given.has(id)) this.#given(peerId, id);
+    } catch (error) {
+      failed(peerId, error);
+      announcer.batchMax = Math.max(1, Math.floor(ids.length / 2));
+      // One alone that does not come is left to others.
+      if (ids.length > 1 && this.#announcers.get(peerId) === announcer) for (const id of ids) announcer.wanted.add(id);
+    }
+  }
+
+  /** A peer gave a transaction: it is here now, or was refused. */
+  #given(peerId: PeerId, id: TransactionId): void {
+    if (this.#options.has(id)) {
+      this.#refusals.delete(id);
+      return;
+    }
+    const nowMs = this.#options.clock.nowMs();
+    const before = this.#refusal(id, nowMs);
+    const givers = [...(before?.givers ?? []), peerId].slice(-GIVERS_MAX);
+    const count = (before?.count ?? 0) + 1;
+    const isPaused = count % REFUSALS_MAX === 0;
+    const untilMs = isPaused ? nowMs + REFUSED_PAUSE_MS : (before?.untilMs ?? -Infinity);
+    this.#refusals.set(id, { givers, count, givenMs: nowMs, untilMs });
+  }
+
+  #refusal(id: TransactionId, nowMs: number): Refusal | undefined {
+    const refusal = this.#refusals.get(id);
+    if (refusal === undefined || nowMs - refusal.givenMs < REFUSED_FORGOTTEN_MS) return refusal;
+    this.#refusals.delete(id);
+    return undefined;
+  }
+
+  /** Makes room for an id by one that was refused. */
+  #forgetRefused(wanted: Set<TransactionId>): boolean {
+    for (const id of wanted) if (this.#refusals.has(id)) return wanted.delete(id);
+    return false;
   }
 
   #asked(id: TransactionId, nowMs: number): void {
@@ -131,27 +198,46 @@ export class TransactionFetcher {
     if (!this.#firstAskedMs.has(id)) this.#firstAskedMs.set(id, nowMs);
   }
 
-  /** Ids that are due to be asked of a peer; where there are none, the time until there may be. Forgets those that are here. */
+  /**
+   * Ids that are due to be asked of a peer; where there are none, the time until there may be. Forgets those that are here. Those
+   * that were refused come after all others and by themselves: their answers may be large, and are not all read.
+   */
   #due(
-    { wanted, largest }: Announcer,
+    peerId: PeerId,
+    { wanted, batchMax }: Announcer,
     nowMs: number,
   ): { readonly ids: readonly TransactionId[]; readonly waitMs: number } {
-    const ids: TransactionId[] = [];
+    const fresh: TransactionId[] = [];
+    const again: TransactionId[] = [];
     let waitMs = FIRST_ASKED_ALONE_MS;
     for (const id of wanted) {
-      if (ids.length >= largest) break;
+      if (fresh.length >= batchMax) break;
+      const refusal = this.#refusal(id, nowMs);
+      if (this.#options.has(id) || refusal?.givers.includes(peerId) === true) {
+        wanted.delete(id);
+        continue;
+      }
       const sinceMs = nowMs - (this.#firstAskedMs.get(id) ?? -Infinity);
-      if (this.#options.has(id)) wanted.delete(id);
-      else if (sinceMs < 0 || sinceMs >= FIRST_ASKED_ALONE_MS) ids.push(id);
-      else waitMs = Math.min(waitMs, FIRST_ASKED_ALONE_MS - sinceMs);
+      const aloneMs = sinceMs < 0 ? 0 : FIRST_ASKED_ALONE_MS - sinceMs;
+      const idMs = Math.max(aloneMs, Math.min(REFUSED_PAUSE_MS, (refusal?.untilMs ?? -Infinity) - nowMs));
+      if (idMs > 0) waitMs = Math.min(waitMs, idMs);
+      else if (refusal === undefined) fresh.push(id);
+      else if (again.length < batchMax) again.push(id);
     }
-    return { ids, waitMs };
+    return { ids: fresh.length > 0 ? fresh : again, waitMs };
   }
 
   #announcer(peerId: PeerId): Announcer {
     let announcer = this.#announcers.get(peerId);
     if (announcer === undefined) {
-      announcer = { bucket: this.#bucket(peerId), wanted: new Set(), largest: 1, isAsked: false, timer: undefined };
+      announcer = {
+        bucket: this.#bucket(peerId),
+        wanted: new Set(),
+        largest: 1,
+        batchMax: 1,
+        isAsked: false,
+        timer: undefined,
+      };
       this.#announcers.set(peerId, announcer);
     }
     return announcer;

@@ -13,6 +13,7 @@ import { REPUTATIONS_MAX } from '../engine/peers/discipline.ts';
 import { REMEMBERED_MAX } from '../engine/peers/dial-plan.ts';
 import { BATCHES_AHEAD_MAX } from '../engine/sync/download.ts';
 import { BRANCH_BYTES_MAX } from '../engine/sync/follow.ts';
+import { REMEMBERED_BYTES_MAX } from '../engine/transaction-fetcher.ts';
 import { KEPT_BYTES_MAX } from '../http/answer-memory.ts';
 import { HTTP_BUFFER_BYTES_MAX } from '../http/admission/limits.ts';
 import { RECORDS_CACHED_MAX } from '../http/events/hub.ts';
@@ -135,6 +136,12 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
           announcements.PEERS_MAX * 200 +
           CONNECTED_PEERS * announcements.KNOWN_PER_PEER_MAX * 100),
       reckoning: 'of transactions and signatures: 200 bytes for an item and for a peer, 100 for what a peer has',
+    },
+    {
+      name: 'transactions asked for',
+      file: 'engine/transaction-fetcher.ts',
+      bytesMax: REMEMBERED_BYTES_MAX,
+      reckoning: '100 bytes for an id that was asked for, 500 for one that was refused',
     },
     {
       name: 'downloaded blocks',

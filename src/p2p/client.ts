@@ -5,7 +5,7 @@ import socketClusterClient from 'socketcluster-client';
 import type { Clock } from '../ports/clock.ts';
 import type { CloseReason, NodeInfo, PeerAddress } from '../ports/transport.ts';
 import { CLOSE, type WireDialect } from './dialect.ts';
-import { bytesOf, Gate, type GateEvents } from './gate.ts';
+import { bytesOf, Gate, type GateEvents, pauseFor } from './gate.ts';
 import { type ClientSocket, CLOSE_TIMEOUT_MS, Link, type LinkEvents } from './link.ts';
 import { FRAME_BYTES_MAX, MESSAGE_PIECES_MAX } from './packets.ts';
 import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
@@ -37,7 +37,7 @@ export function dial(options: DialOptions): Dialled {
       on.flooded(detail);
     },
   };
-  const gate = new Gate('dialer', dialect, clock, flow, new UnaskedBytes(options.crowd));
+  const gate = new Gate('dialer', dialect, clock, flow, new UnaskedBytes(options.crowd, true));
   const socket = socketClusterClient.create({
     hostname: address.ip,
     port: address.wsPort,
@@ -72,7 +72,7 @@ export function dial(options: DialOptions): Dialled {
   const webSocket = socket.transport.socket;
   const link = new Link(socket, webSocket, gate);
   webSocket.prependListener('message', (data) => {
-    gate.count(bytesOf(data));
+    pauseFor(webSocket, gate.count(bytesOf(data)), clock);
   });
   for (const control of ['ping', 'pong'] as const) {
     webSocket.on(control, () => {

@@ -17,14 +17,15 @@ import {
   type PeerRequest,
   type TransportHandlers,
 } from '../ports/transport.ts';
-import type { AnswerVerdict, Conversation, WireDialect } from './dialect.ts';
+import type { AnswerVerdict, Conversation, Outgoing, WireDialect } from './dialect.ts';
 import type { Link, LinkEvents } from './link.ts';
-import { peerIdOf } from './packets.ts';
+import { FRAME_BYTES_MAX, peerIdOf } from './packets.ts';
 import { PeerCalls } from './peer-calls.ts';
 import { Pace } from './rate.ts';
 import { ReceiveLimits } from './receive-limits.ts';
+import type { AskedFor } from './unasked.ts';
 
-/** Of a push, and more than it has: each push must not give a silent peer the room of a whole frame. */
+/** Of a push or a probe, and more than it has: neither must give a silent peer the room of a whole frame. */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
 /** The latency probe waits 20 to 60 s. */
 const PROBE_MIN_MS = 20_000;
@@ -117,7 +118,7 @@ export class PeerConnection implements Connection {
     this.#link?.close(reason);
   }
 
-  /** More frames, or bytes, than are free. */
+  /** More frames than are free. */
   overused(detail: string): void {
     this.#fault('MESSAGE_RATE', detail);
   }
@@ -157,7 +158,7 @@ export class PeerConnection implements Connection {
   async fetchInfo(): Promise<string | undefined> {
     const { clock, dialect } = this.#context;
     const startMs = clock.nowMs();
-    const answer = await this.#call(dialect.infoCall());
+    const answer = await this.#call(dialect.infoCall(), 'other');
     this.#latencyMs = clock.nowMs() - startMs;
     const verdict = dialect.readInfo(dialect.openInfoAnswer(answer), this.#info);
     if (verdict.kind === 'accepted') {
@@ -176,7 +177,7 @@ export class PeerConnection implements Connection {
     if (this.#asking >= REQUESTS_PER_PEER_MAX) throw failed('too many questions wait for this peer');
     let verdict: AnswerVerdict<AnswerTo<R>>;
     try {
-      verdict = await this.#converse(this.#context.dialect.ask(request));
+      verdict = await this.#converse(this.#context.dialect.ask(request), askedFor(request));
     } catch (error) {
       throw failed(messageOf(error), error);
     }
@@ -200,7 +201,8 @@ export class PeerConnection implements Connection {
   async #measure(): Promise<void> {
     const startMs = this.#context.clock.nowMs();
     try {
-      await this.#link?.call({ event: 'ping', data: undefined, call: true }, this.#context.requestTimeoutMs);
+      const ping = { event: 'ping', data: undefined, call: true };
+      await this.#link?.call(ping, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES);
       this.#latencyMs = this.#context.clock.nowMs() - startMs;
     } catch {
       // An unanswered probe says nothing that the heartbeat does not say better.
@@ -208,18 +210,18 @@ export class PeerConnection implements Connection {
     if (this.#link?.ended === undefined) this.startProbe();
   }
 
-  async #converse<A>(conversation: Conversation<A>): Promise<AnswerVerdict<A>> {
+  async #converse<A>(conversation: Conversation<A>, what: AskedFor): Promise<AnswerVerdict<A>> {
     let step = conversation.next();
-    while (step.done !== true) step = conversation.next(await this.#call(step.value));
+    while (step.done !== true) step = conversation.next(await this.#call(step.value, what));
     return step.value;
   }
 
-  async #call(outgoing: { event: string; data: unknown; call: boolean }): Promise<unknown> {
+  async #call(outgoing: Outgoing, what: AskedFor): Promise<unknown> {
     if (this.#link === undefined) throw new ProtocolError('CALL_FAILED', { reason: 'closed' });
     this.#asking += 1;
     try {
       await this.#pace.turn();
-      return await this.#link.call(outgoing, this.#context.requestTimeoutMs);
+      return await this.#link.call(outgoing, this.#context.requestTimeoutMs, FRAME_BYTES_MAX, what);
     } finally {
       this.#asking -= 1;
     }
@@ -271,4 +273,9 @@ export class PeerConnection implements Connection {
     this.#context.observer.count('p2p_faults_total', 1, { code: fault });
     this.#context.handlers.fault(this.peerId, fault, detail);
   }
+}
+
+/** Blocks and their ids are asked of a peer that we follow; a pool or a peer list of any peer that makes us ask. */
+function askedFor({ kind }: PeerRequest): AskedFor {
+  return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';
 }

@@ -20,7 +20,7 @@ import {
   parseJson,
 } from './packets.ts';
 import { RateWindow } from './rate.ts';
-import { UNASKED_BYTES_CHARGED, UNASKED_BYTES_CUT, UnaskedBytes } from './unasked.ts';
+import { UnaskedBytes } from './unasked.ts';
 
 /** Frames in a second that end a connection at once, whatever the engine decides about the peer: far more than honest ones. */
 export const FRAMES_PER_SECOND_CUT = 1_500;
@@ -36,7 +36,7 @@ const PONG = '#2';
 const HANDSHAKE_RID = 1;
 
 export interface GateEvents {
-  /** Far more frames, or bytes, than are read. */
+  /** Far more frames than are read. */
   overused(detail: string): void;
   /** Far too much: cut the line. */
   flooded(detail: string): void;
@@ -88,24 +88,24 @@ export class Gate {
     this.#closed = true;
   }
 
-  /** Counts a frame as it arrives, before anything is done with it. @param bytes 0 for the rest of a batch */
-  count(bytes: number): void {
-    if (this.#closed) return;
+  /**
+   * Counts a frame as it arrives, before anything is done with it.
+   *
+   * @param bytes 0 for the rest of a batch
+   * @returns milliseconds for which nothing more is to be taken off the wire
+   */
+  count(bytes: number): number {
+    if (this.#closed) return 0;
     const nowMs = this.#clock.nowMs();
     const frames = this.#second.use(nowMs);
-    const { before, total } = this.unasked.take(bytes, nowMs);
     if (frames >= FRAMES_PER_SECOND_CUT) this.#on.flooded(`${String(frames)} frames in a second`);
-    else if (total > UNASKED_BYTES_CUT) this.#on.flooded(`${String(total)} bytes unasked`);
-    else if (before <= UNASKED_BYTES_CHARGED && total > UNASKED_BYTES_CHARGED) {
-      this.#on.overused(`${String(total)} bytes unasked`);
-    }
+    return this.unasked.arrived(bytes, nowMs);
   }
 
   /** What the message layer gets: a heartbeat, a frame, a batch of frames, or null for nothing. */
   admit(message: unknown): '#1' | '#2' | Frame | readonly (Frame | null)[] | null {
     if (this.#closed) return null;
     if (message === PING || message === PONG) return message;
-    if (this.unasked.isSpent(this.#clock.nowMs())) return this.#drop();
     if (!this.#frames.take(this.#clock.nowMs())) return this.#dropAboveRate();
     // Binary frames are never sent by a node; control characters alone are no JSON.
     const value = typeof message === 'string' ? this.#parse(message) : undefined;
@@ -119,9 +119,8 @@ export class Gate {
   }
 
   #parse(text: string): unknown {
-    const bytes = containerBytes(text);
-    if (bytes > 0) this.unasked.takeContainers(bytes, this.#clock.nowMs());
-    return parseJson(text);
+    const isRead = this.unasked.mayRead(text.length, () => containerBytes(text), this.#clock.nowMs());
+    return isRead ? parseJson(text) : undefined;
   }
 
   #frame(value: unknown): Frame | null {
@@ -178,6 +177,21 @@ function welcomeOf(data: unknown): object {
   // Without the member the library ends the connection with 4000, as the reference does.
   if (pingTimeout === undefined) return { isAuthenticated: false };
   return { pingTimeout: Math.min(Math.max(pingTimeout, 1_000), 120_000), isAuthenticated: false };
+}
+
+/** What of a WebSocket stops and goes on with taking bytes off the wire. */
+interface Pausable {
+  pause(): void;
+  resume(): void;
+}
+
+/** Lets a peer wait that sends faster than honest ones (backpressure); what it has sent stays in its own line. */
+export function pauseFor(webSocket: Pausable, pauseMs: number, clock: Pick<Clock, 'after'>): void {
+  if (pauseMs <= 0) return;
+  webSocket.pause();
+  clock.after(pauseMs, () => {
+    webSocket.resume();
+  });
 }
 
 /** Length of a message as the socket hands it over: one buffer, unless it is told otherwise. */

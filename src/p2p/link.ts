@@ -11,6 +11,7 @@ import { ProtocolError, messageOf } from '../primitives/errors.ts';
 import type { CloseReason } from '../ports/transport.ts';
 import type { Outgoing } from './dialect.ts';
 import type { Gate } from './gate.ts';
+import type { AskedFor } from './unasked.ts';
 
 /** Unsent bytes that a peer may leave standing before it counts as too slow: a few of the largest messages. */
 export const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
@@ -123,17 +124,18 @@ export class Link {
    * Sends a call and waits for its answer.
    *
    * @param answerBytes what the peer may send for it beyond what it may send unasked; a frame unless told
+   * @param what the answer is for; blocks unless told
    * @throws ProtocolError `CALL_FAILED`
    */
-  async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number): Promise<unknown> {
+  async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: AskedFor): Promise<unknown> {
     this.#refuseWhenClosed();
-    this.gate.unasked.asked(answerBytes);
+    this.gate.unasked.asked(answerBytes, what);
     try {
       return await this.#socket.invoke(outgoing.event, outgoing.data, { ackTimeout: timeoutMs });
     } catch (error) {
       throw new ProtocolError('CALL_FAILED', { reason: messageOf(error) }, messageOf(error), { cause: error });
     } finally {
-      this.gate.unasked.settled(answerBytes);
+      this.gate.unasked.settled(answerBytes, what);
     }
   }
 

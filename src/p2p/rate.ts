@@ -50,3 +50,39 @@ export class Pace {
     }
   }
 }
+
+/** Bytes that may come at once, and then in each second. */
+export interface ByteRate {
+  readonly capacity: number;
+  readonly perSecond: number;
+}
+
+/** A token bucket of bytes that may be overdrawn by what is taken when something is left, and is paid back before the next. */
+export class ByteBucket {
+  readonly #rate: ByteRate;
+  #level: number;
+  #filledMs = Number.NEGATIVE_INFINITY;
+
+  constructor(rate: ByteRate) {
+    this.#rate = rate;
+    this.#level = rate.capacity;
+  }
+
+  level(nowMs: number): number {
+    const { capacity, perSecond } = this.#rate;
+    // A clock that was set back adds nothing, and goes on from there.
+    const elapsedMs = Number.isFinite(this.#filledMs) ? Math.max(0, nowMs - this.#filledMs) : 0;
+    this.#level = Math.min(capacity, this.#level + (elapsedMs * perSecond) / 1_000);
+    this.#filledMs = nowMs;
+    return this.#level;
+  }
+
+  take(bytes: number, nowMs: number): void {
+    this.#level = this.level(nowMs) - bytes;
+  }
+
+  /** Time until nothing is owed. */
+  debtMs(nowMs: number): number {
+    return Math.max(0, Math.ceil((-this.level(nowMs) / this.#rate.perSecond) * 1_000));
+  }
+}

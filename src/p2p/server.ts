@@ -11,7 +11,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { PeerInfo } from '../ports/transport.ts';
 import { CLOSE, type QueryVerdict, type WireDialect } from './dialect.ts';
 import { Doorstep } from './doorstep.ts';
-import { bytesOf, Gate, type GateEvents } from './gate.ts';
+import { bytesOf, Gate, type GateEvents, pauseFor } from './gate.ts';
 import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
 import { FRAME_BYTES_MAX, ipv4Of, MESSAGE_PIECES_MAX } from './packets.ts';
 import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
@@ -159,7 +159,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     });
     webSocket.on('message', (data) => {
       unfinished.ended(webSocket);
-      gate.count(bytesOf(data));
+      pauseFor(webSocket, gate.count(bytesOf(data)), options.clock);
     });
     // Nodes never send control frames; the reference cuts who does.
     webSocket.on('ping', cut);

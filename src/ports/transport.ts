@@ -137,7 +137,7 @@ export type PeerFaultCode =
   | 'MALFORMED_PEER_LIST'
   /** Own info over the size limit. */
   | 'INFO_TOO_LARGE'
-  /** More messages in a second, or bytes unasked, than allowed. */
+  /** More messages in a second than allowed. */
   | 'MESSAGE_RATE'
   /** So many more that the transport has cut the line. */
   | 'MESSAGE_FLOOD'

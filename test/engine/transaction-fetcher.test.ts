@@ -2,7 +2,7 @@
 
 import test from 'ava';
 
-import { TransactionFetcher } from '../../src/engine/transaction-fetcher.ts';
+import { REFUSALS_MAX, REFUSED_PAUSE_MS, TransactionFetcher } from '../../src/engine/transaction-fetcher.ts';
 import type { Transport } from '../../src/ports/transport.ts';
 import { VirtualTime } from '../sim/virtual-clock.ts';
 
@@ -12,24 +12,33 @@ interface Asked {
   readonly ids: readonly string[];
 }
 
-/** @param silent peers that never answer */
-function scene(silent: readonly string[] = []) {
+/**
+ * @param silent peers that never answer
+ * @param isRefused what is given and not taken
+ * @param isUnreadable what makes an answer fail that has it
+ */
+function scene(
+  silent: readonly string[] = [],
+  isRefused: (id: string, peerId: string) => boolean = () => false,
+  isUnreadable: (id: string) => boolean = () => false,
+) {
   const time = new VirtualTime(0);
   const asked: Asked[] = [];
   const here = new Set<string>();
   const request = (peerId: string, { ids = [] }: { readonly ids?: readonly string[] }): Promise<unknown> => {
     asked.push({ atMs: time.nowMs, peerId, ids });
     if (silent.includes(peerId)) return new Promise(() => undefined);
-    return Promise.resolve(ids);
+    return ids.some(isUnreadable) ? Promise.reject(new Error('no answer')) : Promise.resolve(ids);
   };
   const fetcher = new TransactionFetcher({
     clock: time.clock(),
     transport: { request: request as unknown as Transport['request'] },
     rate: { burst: 1, everyMs: 5_000 },
     has: (id) => here.has(id),
-    take: (_peerId, transactions) => {
-      for (const id of transactions as readonly string[]) here.add(id);
-      return Promise.resolve();
+    take: (peerId, transactions) => {
+      const ids = transactions as readonly string[];
+      for (const id of ids) if (!isRefused(id, peerId)) here.add(id);
+      return Promise.resolve(ids);
     },
     failed: () => undefined,
   });
@@ -124,6 +133,56 @@ test('the question for the pool counts as well, and a peer that comes back finds
   t.is(asked.length, 1);
   await run(2);
   t.is(asked.length, 2);
+});
+
+test('what is refused here is asked of three peers, however many announce it, and of others only after a pause', async (t) => {
+  const { fetcher, asked, run } = scene([], (id) => id === 'junk');
+  const peers = Array.from({ length: 40 }, (_, index) => `peer ${index}`);
+  for (const peerId of peers) fetcher.announced(peerId, ['junk']);
+  await run(30);
+  t.is(asked.length, REFUSALS_MAX);
+  for (const peerId of peers) fetcher.announced(peerId, ['junk', `good ${peerId}`]);
+  await run(20);
+  t.is(asked.filter(({ ids }) => ids.includes('junk')).length, REFUSALS_MAX);
+  t.is(asked.filter(({ ids }) => ids.some((id) => id.startsWith('good'))).length, peers.length);
+  await run(REFUSED_PAUSE_MS / 1000);
+  const givers = asked.filter(({ ids }) => ids.includes('junk')).map(({ peerId }) => peerId);
+  t.is(givers.length, 2 * REFUSALS_MAX);
+  t.is(new Set(givers).size, givers.length);
+});
+
+test('three peers that give false content for an id hide the good one for a pause, not for longer', async (t) => {
+  const { fetcher, asked, here, run } = scene([], (_id, peerId) => peerId.startsWith('liar'));
+  const liars = ['liar 1', 'liar 2', 'liar 3'];
+  for (const peerId of liars) fetcher.announced(peerId, ['1']);
+  await run(10);
+  fetcher.announced('honest', ['1']);
+  for (let second = 0; second < REFUSED_PAUSE_MS / 1000 + 5; second += 1) {
+    for (const peerId of liars) fetcher.announced(peerId, ['1']);
+    await run(1);
+  }
+  t.true(here.has('1'));
+  t.is(asked.length, REFUSALS_MAX + 1);
+});
+
+test('a transaction that makes every answer unreadable keeps no other from being fetched', async (t) => {
+  const ids = Array.from({ length: 25 }, (_, index) => `${index}`);
+  const { fetcher, here, run } = scene([], undefined, (id) => id === '13');
+  fetcher.announced('a', ids);
+  for (let second = 0; second < 120; second += 1) await run(1);
+  t.deepEqual([...here].sort(), ids.filter((id) => id !== '13').sort());
+});
+
+test('ids that were refused make room for new ones', async (t) => {
+  const { fetcher, here, run } = scene([], (id) => id.startsWith('junk'));
+  const junk = Array.from({ length: 500 }, (_, index) => `junk ${index}`);
+  const givers = ['a', 'b', 'c'];
+  for (const peerId of givers) for (let at = 0; at < 500; at += 25) fetcher.announced(peerId, junk.slice(at, at + 25));
+  for (let second = 0; second < 150; second += 1) await run(1);
+  for (let at = 0; at < 500; at += 25) fetcher.announced('honest', junk.slice(at, at + 25));
+  fetcher.announced('honest', ['good']);
+  await run(20);
+  t.true(here.has('good'));
 });
 
 test('a peer that is gone is not asked', async (t) => {

@@ -1,85 +1,73 @@
 import test from 'ava';
 
 import { FRAME_BYTES_MAX } from '../../src/p2p/packets.ts';
-import { UNASKED_BYTES_CHARGED, UNASKED_BYTES_FREE, UnaskedBytes, UnaskedCrowd } from '../../src/p2p/unasked.ts';
+import { ARRIVING_OF_PEER, SMALL_OF_CROWD, SMALL_OF_PEER, UnaskedBytes, UnaskedCrowd } from '../../src/p2p/unasked.ts';
 
 const MB = 1_000_000;
+const SMALL = 200_000;
+const none = (): number => 0;
+const readsOf = (bytes: UnaskedBytes, count: number, nowMs = 0): number =>
+  Array.from({ length: count }, () => bytes.mayRead(SMALL, none, nowMs)).filter(Boolean).length;
 
-test('bytes of a window add up, and the next one begins anew', (t) => {
+test('small frames of a peer are read up to its budget, and again as time passes', (t) => {
   const bytes = new UnaskedBytes();
-  t.deepEqual(bytes.take(3 * MB, 0), { before: 0, total: 3 * MB });
-  t.false(bytes.isSpent(0));
-  t.deepEqual(bytes.take(MB + 1, 9_999), { before: 3 * MB, total: UNASKED_BYTES_FREE + 1 });
-  t.true(bytes.isSpent(9_999));
-  t.false(bytes.isSpent(10_000));
-  t.deepEqual(bytes.take(5, 10_000), { before: 0, total: 5 });
+  t.is(readsOf(bytes, 100), SMALL_OF_PEER.capacity / SMALL);
+  t.is(readsOf(bytes, 100, 1_000), SMALL_OF_PEER.perSecond / SMALL);
 });
 
-test('each open question leaves room for one answer', (t) => {
+test('where all peers together send too many small frames, those are still read that sent few', (t) => {
+  const crowd = new UnaskedCrowd();
+  const loud = Array.from({ length: 6 }, () => new UnaskedBytes(crowd));
+  const read = loud.reduce((sum, peer) => sum + readsOf(peer, 100), 0);
+  t.true(read <= SMALL_OF_CROWD.capacity / SMALL + loud.length, `${read}`);
+  t.is(readsOf(new UnaskedBytes(crowd), 1), 1);
+});
+
+test('each open question has one answer read, whatever else was read before', (t) => {
   const bytes = new UnaskedBytes();
+  const large = (): boolean => bytes.mayRead(FRAME_BYTES_MAX, () => 10 * MB, 0);
+  t.is([large(), large(), large()].filter(Boolean).length, 1);
   bytes.asked();
   bytes.asked();
-  t.is(bytes.take(FRAME_BYTES_MAX, 0).total, 0);
+  t.deepEqual([large(), large(), large()], [true, true, false]);
   bytes.settled();
-  t.is(bytes.take(FRAME_BYTES_MAX, 0).total, 0);
-  t.is(bytes.take(10, 0).total, 10);
   bytes.settled();
+  t.false(large());
 });
 
 test('room that no answer took is gone when the question is settled', (t) => {
   const bytes = new UnaskedBytes();
   for (let question = 0; question < 20; question += 1) {
     bytes.asked();
-    bytes.take(100, 0);
+    bytes.mayRead(100, none, 0);
     bytes.settled();
   }
-  t.is(bytes.take(MB, 0).total, MB);
+  t.true(bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0));
+  t.false(bytes.mayRead(FRAME_BYTES_MAX, none, 0));
 });
 
-test('a push leaves room for no more than its acknowledgement, also beside a question', (t) => {
+test('a push leaves no room for more than its acknowledgement', (t) => {
   const bytes = new UnaskedBytes();
-  bytes.asked(1000);
-  t.is(bytes.take(MB, 0).total, MB - 1000);
-  bytes.asked();
-  bytes.settled(1000);
-  t.is(bytes.take(FRAME_BYTES_MAX, 0).total, MB - 1000);
-  bytes.settled();
-  t.is(bytes.take(10, 0).total, MB - 990);
+  t.true(bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0));
+  bytes.asked(1_000);
+  t.false(bytes.mayRead(FRAME_BYTES_MAX, none, 0));
+  t.is(readsOf(bytes, 1), 1);
 });
 
-test('where all peers together send too much, only those are read that sent little of it', (t) => {
-  const crowd = new UnaskedCrowd();
-  const modest = new UnaskedBytes(crowd);
-  modest.take(100_000, 0);
-  const loud = Array.from({ length: 7 }, () => new UnaskedBytes(crowd));
-  for (const peer of loud.slice(0, 6)) peer.take(3.9 * MB, 0);
-  t.true(loud.slice(0, 6).every((peer) => !peer.isSpent(0)));
-  loud[6]?.take(MB, 0);
-  t.true(loud.every((peer) => peer.isSpent(0)));
-  t.false(modest.isSpent(0));
-  t.false(loud.some((peer) => peer.isSpent(10_000)));
-});
-
-test('after one frame full of objects no other peer has a large one read, and its sender is not cut for it', (t) => {
-  const crowd = new UnaskedCrowd();
-  const [first, other, modest] = [new UnaskedBytes(crowd), new UnaskedBytes(crowd), new UnaskedBytes(crowd)];
-  // A million empty objects.
-  first.take(2.9 * MB, 0);
-  t.false(first.isSpent(0));
-  first.takeContainers(7.3 * MB, 0);
-  t.true(first.take(0, 0).total < UNASKED_BYTES_CHARGED);
-  other.take(2.9 * MB, 0);
-  t.true(other.isSpent(0));
-  modest.take(MB / 10, 0);
-  t.false(modest.isSpent(0));
-  t.false(other.isSpent(10_000));
-});
-
-test('containers of an answer count for nobody', (t) => {
-  const crowd = new UnaskedCrowd();
-  const [asked, other] = [new UnaskedBytes(crowd), new UnaskedBytes(crowd)];
-  for (let question = 0; question < 10; question += 1) asked.asked();
-  asked.takeContainers(8 * MB, 0);
-  other.take(2.9 * MB, 0);
-  t.false(other.isSpent(0));
+test('a peer that sends without end waits, a moment at a time, and answers make nobody wait', (t) => {
+  const bytes = new UnaskedBytes();
+  let nowMs = 0;
+  let taken = 0;
+  for (let frame = 0; frame < 100; frame += 1) {
+    taken += FRAME_BYTES_MAX;
+    const pauseMs = bytes.arrived(FRAME_BYTES_MAX, nowMs);
+    t.true(pauseMs <= 1_000);
+    nowMs += pauseMs;
+  }
+  t.true(taken <= ARRIVING_OF_PEER.capacity + (nowMs * ARRIVING_OF_PEER.perSecond) / 1_000 + FRAME_BYTES_MAX);
+  for (let question = 0; question < 100; question += 1) {
+    bytes.asked();
+    t.is(bytes.arrived(FRAME_BYTES_MAX, nowMs), 0);
+    bytes.settled();
+  }
 });

@@ -26,11 +26,14 @@ export class Blame {
     this.#dependencies = dependencies;
   }
 
-  /** The peer that was followed. @throws the error when it is a fault of ours */
+  /** The peer that was followed. @throws the error when our disk is at fault, as no other peer would help */
   leaderFailed(peerId: PeerId, error: unknown): void {
     const { observer, rests, rivalsAtOurHeight, penalise } = this.#dependencies;
     const cause = error instanceof BranchRejected ? error.rejection : error;
-    if (!(cause instanceof ProtocolError)) throw error;
+    if (!(cause instanceof ProtocolError)) {
+      this.#defectShown(peerId, error);
+      return;
+    }
     const { code } = cause;
     // A disk that is full or broken is nobody's fault but ours, and another peer would not help.
     if (code.startsWith('STORE_')) throw error;
@@ -62,9 +65,24 @@ export class Blame {
       this.leaderFailed(peerId, error);
       return;
     }
+    if (!(cause instanceof ProtocolError)) {
+      this.#defectShown(peerId, error);
+      return;
+    }
     const { observer, rests } = this.#dependencies;
-    const code = cause instanceof ProtocolError ? cause.code : 'SYNC_FAILED';
+    const { code } = cause;
     observer.log('debug', code, 'a peer did not help with a download', { peer: peerId, reason: messageOf(error) });
     rests.fail(peerId, false);
+  }
+
+  /**
+   * An error that no rule foresees is a defect of ours, whatever the peer sent. The peer rests, the longer the more often it shows:
+   * nobody who knows of the defect must keep us from the others. It costs no points, as an honest peer may show it, too.
+   */
+  #defectShown(peerId: PeerId, error: unknown): void {
+    const { observer, rests } = this.#dependencies;
+    const fields = { peer: peerId, reason: messageOf(error), error };
+    observer.log('error', 'SYNC_FAILED', 'synchronising with a peer ended with an error of ours', fields);
+    rests.fail(peerId);
   }
 }

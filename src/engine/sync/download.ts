@@ -28,7 +28,7 @@ export interface DownloadSource {
   readonly clock: Clock;
   readonly codec: Codec;
   /** Told of a peer that failed while others serve; it is not asked again. */
-  readonly peerFailed: (peerId: PeerId, error: ProtocolError) => void;
+  readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Begins work on blocks as soon as they are here. */
   readonly prepare: (blocks: readonly Block[]) => Promise<void>;
 }
@@ -75,8 +75,7 @@ export async function* downloadAfter(from: Parent, source: DownloadSource): Asyn
 }
 
 type Answer =
-  | { readonly peerId: PeerId; readonly blocks: readonly Block[] }
-  | { readonly peerId: PeerId; readonly error: ProtocolError };
+  { readonly peerId: PeerId; readonly blocks: readonly Block[] } | { readonly peerId: PeerId; readonly error: unknown };
 
 class Download {
   readonly #source: DownloadSource;
@@ -107,7 +106,7 @@ class Download {
     const { leader } = this.#source;
     const asked = new Set<PeerId>();
     const open = new Map<PeerId, Promise<Answer>>();
-    let leaderError: ProtocolError | undefined;
+    let leaderError: unknown;
     while (!this.#isStopped) {
       const next = this.#choose(asked);
       if (next !== undefined) {
@@ -171,7 +170,7 @@ class Download {
       this.#learn(peerId, clock.nowMs() - askedMs);
       return { peerId, blocks: decodeBatch(answer, parent, peerId, codec) };
     } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
+      // Also what is a defect of ours is told of the peer whose answer shows it, not of the one that is followed.
       return { peerId, error };
     }
   }

@@ -97,11 +97,12 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
     for (;;) {
       const { value: batch, done } = await patience.during(batches.next());
       if (done === true || isStopped()) return true;
-      await batch.prepared;
       try {
+        await batch.prepared;
         await chain.append(batch.blocks);
       } catch (error) {
-        if (batch.peerId === peerId || !(error instanceof BranchRejected)) throw error;
+        const isOfBatch = error instanceof BranchRejected || !(error instanceof ProtocolError);
+        if (batch.peerId === peerId || !isOfBatch) throw error;
         peerFailed(batch.peerId, error);
         return false;
       }

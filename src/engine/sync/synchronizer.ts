@@ -258,6 +258,7 @@ export class Synchronizer {
   async #look(claim: Claim, tried: ReadonlySet<PeerId>): Promise<boolean> {
     const { peerId } = claim;
     let isAhead = false;
+    let hasFailed = false;
     this.#leader = peerId;
     this.#hasProved = false;
     const nowMs = this.#clock.nowMs();
@@ -271,14 +272,18 @@ export class Synchronizer {
         clock: this.#clock,
         observer: this.#observer,
         helpers: (leader) => this.#candidates.helpersOf(leader),
-        peerFailed: (other, error) => this.#blame.helperFailed(other, error),
+        peerFailed: (other, error) => {
+          if (other === peerId) hasFailed = true;
+          this.#blame.helperFailed(other, error);
+        },
         isTipAsked: this.#customs.isTipAsked,
         isStopped: () => this.#stopped,
         othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(peerId),
       });
-      if (isAhead) this.#rests.clear(peerId);
       // It announced more than it gave.
-      else this.#rests.fail(peerId);
+      if (!isAhead) this.#rests.fail(peerId);
+      // What its helpers gave is none of its merits.
+      else if (!hasFailed) this.#rests.clear(peerId);
     } catch (error) {
       this.#blame.leaderFailed(peerId, error);
     }

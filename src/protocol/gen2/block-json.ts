@@ -21,6 +21,7 @@ import { BlockRejected } from '../verdict.ts';
 /** Version of the blocks of this generation; live networks begin with version 0. */
 export const BLOCK_VERSION = 1;
 
+const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /** Numbers of more decimal digits make receivers of the reference throw; strings they take. */
 const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
@@ -28,7 +29,7 @@ const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
  * Reads a block. The id is computed, members that no one knows are ignored, missing totals are 0 and a missing count is the
  * number of transactions. The height is the document's: nobody signed it.
  *
- * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
+ * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
 export function blockFromJson(
   json: unknown,
@@ -119,10 +120,21 @@ function readNumberOfTransactions(json: unknown, length: number): number {
   return isCounted ? length : readCount(json, 'numberOfTransactions');
 }
 
-/** A total; where a number is too large to be exact, the sum that it must stand for. */
+/**
+ * A total; where a number is too large to be exact, the sum that it must stand for.
+ *
+ * Release 2.3.8 writes a sum of more than 64 bits into a header of its own form, checks that, passes the block on with the number,
+ * and cannot store it. So whoever brings such a block may be honest.
+ *
+ * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
+ */
 function totalOr(json: unknown, name: string, sumOfTransactions: () => bigint): bigint {
   const value = member(json, name);
   if (typeof value !== 'number' || value <= Number.MAX_SAFE_INTEGER) return readTotal(json, name);
   const sum = sumOfTransactions();
-  return Number(sum) === value ? sum : readTotal(json, name);
+  if (Number(sum) !== value) return readTotal(json, name);
+  if (sum > U64_MAX) {
+    throw new BlockRejected('BLOCK_UNSTORABLE', `'.${name}' is out of range for type bigint`, { member: name });
+  }
+  return sum;
 }

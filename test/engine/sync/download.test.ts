@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { downloadAfter, type Batch } from '../../../src/engine/sync/download.ts';
-import { ProtocolError } from '../../../src/primitives/errors.ts';
+import { codeOf, messageOf, ProtocolError } from '../../../src/primitives/errors.ts';
 import type { PeerRequest } from '../../../src/ports/transport.ts';
 import type { Block } from '../../../src/protocol/types.ts';
 import { ChainMaker } from '../../support/chain-maker.ts';
@@ -75,7 +75,9 @@ class Stage {
       clock: this.time.clock(),
       codec,
       transport: { request: ((peerId: string, request: PeerRequest) => this.#request(peerId, request)) as never },
-      peerFailed: (peerId, { code }) => this.failed.push(`${peerId} ${code}`),
+      peerFailed: (peerId, error) => {
+        this.failed.push(`${peerId} ${codeOf(error) ?? messageOf(error)}`);
+      },
       prepare: (blocks) => {
         const height = blocks[0]?.height ?? 0;
         this.prepared.push(height);
@@ -156,6 +158,17 @@ test('silent helpers cost moments', async (t) => {
   t.deepEqual(stage.heights, ALL);
   for (const peerId of ['a', 'b', 'c']) t.is(stage.askedOf(peerId), 1);
   t.true(stage.endedMs < 6500, `${stage.endedMs}`);
+});
+
+test('a helper whose answer shows a defect of ours is named, and the rest comes from others', async (t) => {
+  const answer = (): never => {
+    throw new RangeError('a number that nobody thought of');
+  };
+  const stage = new Stage({ leader: { latencyMs: 30 }, strange: { latencyMs: 5, answer } });
+  await stage.run();
+  t.is(stage.end, 'whole');
+  t.deepEqual(stage.heights, ALL);
+  t.deepEqual(stage.failed, ['strange a number that nobody thought of']);
 });
 
 test('a helper that lies, has less or is gone is named or passed over, and the rest comes from others', async (t) => {

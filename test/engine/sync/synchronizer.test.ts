@@ -5,10 +5,11 @@ import test from 'ava';
 import { DEFAULT_CUSTOMS } from '../../../src/engine/customs.ts';
 import { Synchronizer } from '../../../src/engine/sync/synchronizer.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
+import { addressOf } from '../../../src/crypto/keys.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
 import type { AnswerTo, Connection, PeerRequest } from '../../../src/ports/transport.ts';
 import type { Block, KeyPair } from '../../../src/protocol/types.ts';
-import { ChainMaker, publicKeyOf, signBlock, withPayload } from '../../support/chain-maker.ts';
+import { ChainMaker, makeNetwork, publicKeyOf, signBlock, withPayload } from '../../support/chain-maker.ts';
 import { SeededRandom } from '../../sim/seeded-random.ts';
 import { blocksOf, forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
 
@@ -38,6 +39,8 @@ class Bench {
   readonly peers = new Map<string, Peer>();
   readonly asked: string[] = [];
   readonly penalties: string[] = [];
+  /** What was logged as an error: code and reason. */
+  readonly errors: string[] = [];
   readonly synchronizer: Synchronizer;
   endings = 0;
 
@@ -52,7 +55,12 @@ class Bench {
       // Runs are triggered by hand, so the regular look at announced tips is left out.
       clock: { nowMs: () => lone.nowS * 1000, after: () => ({ cancel: () => undefined }) },
       random: new SeededRandom(1),
-      observer: SILENT,
+      observer: {
+        ...SILENT,
+        log: (level, code, _message, fields) => {
+          if (level === 'error') this.errors.push(`${code} ${String(fields?.['reason'])}`);
+        },
+      },
       customs: DEFAULT_CUSTOMS,
       broadhash: () => '',
       netgroupOf: (peerId) => Number(peerId.length),
@@ -114,8 +122,8 @@ class Bench {
 }
 
 /** A bench whose chain has `root` blocks and `ours` more, and the maker of a rival chain. */
-async function bench(root: number, ours: number, theirs: number) {
-  const maker = new ChainMaker();
+async function bench(root: number, ours: number, theirs: number, network?: ReturnType<typeof makeNetwork>) {
+  const maker = new ChainMaker(network);
   grown(maker, root - 1);
   const rival = forkOf(maker);
   if (ours > 0) grown(maker, ours);
@@ -220,6 +228,52 @@ test('a branch that fails at its last block leaves our tip, costs the peer its p
   b.peers.set('honest', { maker: rival });
   await b.run();
   t.is(b.tipId, rival.tip.id);
+});
+
+/** Announces the best tip of all, and gives what `blocksAfter` makes. */
+const liar = (rival: ChainMaker, blocksAfter: NonNullable<Peer['blocksAfter']>): Peer => {
+  const announced = { height: rival.tip.height + 50, maxHeightPrevoted: rival.tip.maxHeightPrevoted };
+  return { maker: rival, announced, blocksAfter };
+};
+
+test('a block of generation 2 whose total has more than 64 bits stops nobody: another peer is followed', async (t) => {
+  const { bench: b, rival } = await bench(5, 0, 80, makeNetwork({ generation: 2 }));
+  const { id: previousBlock, height } = b.lone.chain.tip.header;
+  const senderPublicKey = 'ab'.repeat(32);
+  const transfer = {
+    ...{ type: 0, amount: '9223372036854775807', fee: '10000000', recipientId: '1L', asset: {} },
+    ...{ senderPublicKey, senderId: addressOf(senderPublicKey), signature: 'cd'.repeat(64), signatures: [] },
+  };
+  const transactions = [1, 2, 3].map((timestamp) => ({ ...transfer, timestamp, id: String(timestamp) }));
+  const totals = { numberOfTransactions: 3, totalAmount: Number(3n * 9223372036854775807n) };
+  const template = rival.rules.codec.blockToJson(rival.tip);
+  const block = { ...template, ...totals, height: height + 1, previousBlock, transactions };
+  b.peers.set(
+    'evil',
+    liar(rival, () => [block]),
+  );
+  b.peers.set('honest', { maker: rival });
+  await b.run();
+  t.is(b.tipId, rival.tip.id);
+  t.deepEqual(b.penalties, ['evil SYNC_BRANCH_INVALID']);
+});
+
+test('a peer with which a defect of ours shows rests, and another is followed in the same run', async (t) => {
+  const { bench: b, rival } = await bench(5, 0, 80);
+  b.peers.set(
+    'strange',
+    liar(rival, () => {
+      throw new RangeError('a number that nobody thought of');
+    }),
+  );
+  b.peers.set('honest', { maker: rival });
+  await b.run();
+  t.is(b.tipId, rival.tip.id);
+  t.deepEqual(b.penalties, []);
+  t.deepEqual(b.errors, ['SYNC_FAILED a number that nobody thought of']);
+  const before = b.asked.length;
+  await b.run();
+  t.false(b.asked.slice(before).some((question) => question.startsWith('strange')));
 });
 
 test('a peer that tires before its branch is better has not changed anything', async (t) => {

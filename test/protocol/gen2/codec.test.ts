@@ -1,6 +1,7 @@
 import test from 'ava';
 import { keyPairOfPassphrase } from '../../../src/crypto/keys.ts';
 import { sha256 } from '../../../src/crypto/hash.ts';
+import { pointsOf } from '../../../src/engine/peers/penalties.ts';
 import { hexOf } from '../../../src/primitives/bytes.ts';
 import { basicBytes, createGen2Codec, transactionBytes } from '../../../src/protocol/gen2/codec.ts';
 import { secondSigningDigest, signingDigest } from '../../../src/protocol/gen2/transaction-bytes.ts';
@@ -287,6 +288,21 @@ test('totals that numbers cannot hold are sent as text, and taken from the trans
   t.is(json['totalAmount'], '9007199254740993');
   t.deepEqual(maker.rules.codec.blockFromJson({ ...json, totalAmount: Number(huge) }), rich);
   t.throws(() => maker.rules.codec.blockFromJson({ ...json, totalAmount: 1e17 }), { code: 'BLOCK_MALFORMED' });
+});
+
+test('a total of more than 64 bits, which real nodes pass on as a number, is refused at no cost to its sender', (t) => {
+  const most = 2n ** 63n - 1n;
+  const transactions = [1, 2, 3].map(() => maker.transfer(network.funder, network.generator, most));
+  const documents = transactions.map((each) => maker.rules.codec.transactionToJson(each));
+  const json = maker.rules.codec.blockToJson(maker.build());
+  const blockOf = (count: number): Block => {
+    const totals = { numberOfTransactions: count, totalAmount: Number(BigInt(count) * most) };
+    return maker.rules.codec.blockFromJson({ ...json, ...totals, transactions: documents.slice(0, count) });
+  };
+  t.is(blockOf(2).totalAmount, 2n * most);
+  const error = t.throws(() => blockOf(3), { instanceOf: BlockRejected });
+  t.is(error?.code, 'BLOCK_UNSTORABLE');
+  t.is(pointsOf('BLOCK_UNSTORABLE'), 0);
 });
 
 test('blocks that are none are refused by name', (t) => {
