@@ -90,7 +90,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     matches: /^refused here, accepted there: the transaction cannot be written as bytes$/,
     target: /older/,
     reference:
-      'types 6 and 7 of older history pass the checks that need no state with an amount beyond 64 bits, and type 7 to a recipient that is a number with a fraction (`7.5L`)',
+      'types 6 and 7 of older history pass the checks that need no state with an amount beyond 64 bits, and type 7 to a recipient that is a number with a fraction (`7.5L`), or from an application whose id has zeros before it and more than 255 characters',
     here: 'they are refused when they are read',
     reason:
       'No account can pay such an amount. Both types are allowed below a height of the past of the public networks alone, where ' +

@@ -250,6 +250,8 @@ const inTransfer = typeOf(
   ({ dappId }) => ({ inTransfer: { dappId } }),
 );
 
+const DAPP_ID_CHARACTERS_MAX = 255;
+
 const outTransfer = typeOf(
   7,
   'outTransfer',
@@ -264,6 +266,10 @@ const outTransfer = typeOf(
     const transactionId = member(member(seen, 'outTransfer'), 'transactionId');
     const moved = looseMovementOf(amount, recipientId);
     if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
+      return { errors: refusals.errors, payload: undefined };
+    }
+    // The column of the reference's database has room for 20 characters, the record of the store for 255.
+    if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
       return { errors: refusals.errors, payload: undefined };
     }
     return { errors: refusals.errors, payload: { kind: 'outTransfer', ...moved, dappId, transactionId } };

@@ -111,6 +111,14 @@ test('transfers into and out of an application are refused for what they lack', 
   ]);
   const unwritable = t.throws(() => oldCodec.transactionFromJson({ ...transferOut, recipientId: 'me' }));
   t.is(unwritable?.message, 'the transaction cannot be written as bytes');
+  const withDapp = (dappId: string): JsonObject => ({
+    ...transferOut,
+    asset: { outTransfer: { dappId, transactionId: '345' } },
+  });
+  const longest = oldCodec.transactionFromJson(withDapp('7'.padStart(255, '0')));
+  t.deepEqual(oldCodec.decodeTransaction(oldCodec.encodeTransaction(longest)), longest);
+  const tooLong = t.throws(() => oldCodec.transactionFromJson(withDapp('7'.padStart(256, '0'))));
+  t.is(tooLong?.message, 'the transaction cannot be written as bytes');
 });
 
 test('a transfer out of an application goes to any number with a character behind it, and the account has the text as its name', (t) => {
