@@ -99,13 +99,22 @@ export function createHttpServer(
     if (isDraining) response.shouldKeepAlive = false;
     const connection = admission.of(request.socket);
     connection?.begin(request, response);
-    const [client = ''] = clientAddresses(request, settings.trustProxy);
-    // A proxy may be trusted, but not those that it asks for: their requests take turns as on connections of their own.
-    if (settings.trustProxy && connection?.isTrusted === true && !isTrusted(client)) {
-      admission.turns.take(clientKey(client), () => {
+    const client = strangerBehindProxy(request);
+    if (client !== undefined && connection !== undefined) {
+      admission.turns.take(client, () => {
         connection.contain(() => work(request, response, expectation));
       });
     } else work(request, response, expectation);
+  };
+  /**
+   * A proxy may be trusted, but not those that it asks for: their requests take turns as on connections of their own.
+   *
+   * @returns under which name they take turns; undefined for others
+   */
+  const strangerBehindProxy = (request: IncomingMessage): string | undefined => {
+    if (!settings.trustProxy || admission.of(request.socket)?.isTrusted !== true) return undefined;
+    const [client = ''] = clientAddresses(request, true);
+    return isTrusted(client) ? undefined : clientKey(client);
   };
   const work = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation): void => {
     const admitted = checks.admitClient(request, response, expectation);
@@ -121,7 +130,9 @@ export function createHttpServer(
   const inTurn = (request: IncomingMessage, go: () => void): void => {
     const connection = admission.of(request.socket);
     const contained = (): void => (connection === undefined ? go() : connection.contain(go));
-    if (connection === undefined || connection.isTrusted) contained();
+    const proxied = strangerBehindProxy(request);
+    if (proxied !== undefined) admission.turns.take(proxied, contained);
+    else if (connection === undefined || connection.isTrusted) contained();
     else admission.turns.take(connection.key, contained);
   };
   const workOn = (

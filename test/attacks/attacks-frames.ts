@@ -177,7 +177,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
           peer.say(event);
           await sleep(10);
         }
-        await mustEnd(peer, 'a peer that sends large events without end');
+        // Nobody is cut for it, as honest nodes pass on large blocks: what is too much waits in the peer's own line.
       });
     },
   },

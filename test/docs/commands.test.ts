@@ -131,6 +131,10 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
     file: 'cli/readme.test.ts',
     title: 'the first transaction of the README is in a block of generation',
   },
+  'bloomery init': {
+    file: 'cli/init.test.ts',
+    title: 'answers to the questions lead to a configuration that a node takes, a new account and a unit',
+  },
   'bloomery start --network testnet': {
     file: 'cli/network-import.test.ts',
     title: 'an imported network starts without peers from its genesis block',

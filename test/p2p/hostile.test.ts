@@ -451,9 +451,9 @@ test('members named __proto__ are removed and depth is bounded', async (t) => {
   const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
   const block = (depth: number): string =>
     `{"event":"remote-message","data":{"event":"postBlock","data":{"block":{"deep":${nested(depth)}}}}}`;
-  peer.say(block(2_100));
+  peer.say(block(3_500));
   peer.say(block(40_000));
-  peer.say(block(2_000));
+  peer.say(block(3_400));
   await until(() => node.seen.messages.length === 2, 'second message');
   t.true(await works(peer));
   t.is(node.seen.messages.length, 2);

@@ -39,7 +39,8 @@ export class Interview {
         done();
       },
     });
-    this.#lines = createInterface({ input, output: echo, terminal: input.isTTY === true });
+    // Without a history: the arrow keys would show what was typed hidden.
+    this.#lines = createInterface({ input, output: echo, terminal: input.isTTY === true, historySize: 0 });
     this.#lines.on('line', (line) => {
       this.#waiting.push(line);
       if (this.#waiting.length >= LINES_WAITING_MAX) this.#lines.close();

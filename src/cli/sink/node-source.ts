@@ -112,16 +112,21 @@ async function* changesIn(
 /** Events until the signal: a quiet chain has none for a while. */
 async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
   const iterator = events[Symbol.asyncIterator]();
-  const aborted = new Promise<'aborted'>((resolve) =>
-    signal.addEventListener('abort', () => resolve('aborted'), { once: true }),
-  );
+  let end: (() => void) | undefined;
+  const abort = (): void => end?.();
+  signal.addEventListener('abort', abort, { once: true });
   try {
     while (!signal.aborted) {
-      const next = await Promise.race([iterator.next(), aborted]);
-      if (next === 'aborted' || next.done === true) return;
+      // A promise for each event: one that outlives them would keep what each was raced for.
+      const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
+        end = () => resolve(undefined);
+        iterator.next().then(resolve, reject);
+      });
+      if (next === undefined || next.done === true) return;
       yield next.value;
     }
   } finally {
+    signal.removeEventListener('abort', abort);
     // A read that is under way never ends by itself: it is not waited for.
     void iterator.return?.();
   }

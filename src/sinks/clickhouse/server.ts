@@ -99,7 +99,8 @@ function placeIn(url: string): { readonly place: string; readonly username: stri
     throw new ProtocolError(
       'USAGE',
       {},
-      `\`${url}\` is no address of a server: give one such as http://127.0.0.1:8123`,
+      // It may hold a password, and is not repeated.
+      'the URL is no address of a server: give one such as http://127.0.0.1:8123',
     );
   }
   const parsed = new URL(url);

@@ -28,8 +28,12 @@ const followColours = (): void => void document.documentElement.classList.toggle
 prefersDark.addEventListener('change', followColours);
 followColours();
 
+// The page is served with a slash behind its path, too.
+const specUrl = new URL('spec', new URL(location.pathname.replace(/\/+$/, ''), location.href)).href;
+document.querySelector<HTMLAnchorElement>('a[href="spec"]')?.setAttribute('href', specUrl);
+
 SwaggerUIBundle({
-  url: new URL('spec', location.href).href,
+  url: specUrl,
   dom_id: '#reference',
   deepLinking: true,
   // Its makers' server would be sent the document.
