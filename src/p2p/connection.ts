@@ -146,7 +146,10 @@ export class PeerConnection implements Connection {
     if (early) this.#link?.sendEarly(push);
     else if (!push.call) this.#link?.emit(push);
     // The acknowledgement of a push says nothing; a missing one neither.
-    else void this.#link?.call(push, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES).catch(() => undefined);
+    else
+      void this.#link
+        ?.call(push, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES, 'other')
+        .catch(() => undefined);
   }
 
   /**
@@ -202,7 +205,7 @@ export class PeerConnection implements Connection {
     const startMs = this.#context.clock.nowMs();
     try {
       const ping = { event: 'ping', data: undefined, call: true };
-      await this.#link?.call(ping, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES);
+      await this.#link?.call(ping, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES, 'other');
       this.#latencyMs = this.#context.clock.nowMs() - startMs;
     } catch {
       // An unanswered probe says nothing that the heartbeat does not say better.

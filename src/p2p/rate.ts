@@ -77,8 +77,9 @@ export class ByteBucket {
     return this.#level;
   }
 
+  /** What is owed has an end: others must not wait for what one line sent long ago. */
   take(bytes: number, nowMs: number): void {
-    this.#level = this.level(nowMs) - bytes;
+    this.#level = Math.max(-this.#rate.capacity, this.level(nowMs) - bytes);
   }
 
   /** Time until nothing is owed. */

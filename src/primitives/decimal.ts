@@ -1,8 +1,10 @@
 /**
  * Decimal numbers of any size, exactly, and their sums: amounts that nobody signs may have fractions, signs and exponents. A
  * number stays as it is written and a sum has room for the places that are taken alone, so that neither `1e999999999` nor
- * millions of digits cost more than the text that they came as.
+ * millions of digits cost more than the text that they came as: some 4 ms for each million digits that is asked about.
  */
+
+import { assert } from './errors.ts';
 
 /** A sign and `digits` times ten to the power of `exponent`. */
 export interface Decimal {
@@ -60,18 +62,27 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
   return isNegative ? -magnitude : magnitude;
 }
 
-/** Places of one piece of a sum: so many sums of pieces fit into a number of this runtime. */
-const PIECE_PLACES = 14;
+/** Places of one piece of a number: sums of thousands of pieces are exact in this runtime. */
+const PIECE_PLACES = 12;
 const PIECE = 10 ** PIECE_PLACES;
-const TERMS_BEFORE_CARRY_MAX = 64;
+/** More would not be exact; a block has some fifty at most. */
+const TERMS_MAX = 8_000;
 /** Pieces that a whole number of 40 digits has. */
-const WHOLE_PIECES_MAX = 3;
+const WHOLE_PIECES_MAX = 4;
 
-/** A sum that is made up step by step. */
+/** Neighbouring pieces of a number. */
+interface Pieces {
+  /** Power of `PIECE` that the first one counts for. */
+  readonly base: number;
+  readonly values: Float64Array;
+}
+
+/**
+ * A sum that is made up step by step. It keeps the numbers as they came and reckons when it is asked: a block may count one
+ * number of a million digits for a hundred delegates.
+ */
 export class DecimalSum {
-  /** By the power of `PIECE` that it counts for: whole numbers of either sign. */
-  #pieces = new Map<number, number>();
-  #termsSinceCarry = 0;
+  #terms: { readonly number: Decimal; readonly sign: number }[] = [];
   /** What came as integers. */
   #whole = 0n;
 
@@ -80,108 +91,151 @@ export class DecimalSum {
   }
 
   add(number: Decimal): void {
-    this.#add(number, number.isNegative ? -1 : 1);
+    this.#add(number, 1);
   }
 
   subtract(number: Decimal): void {
-    this.#add(number, number.isNegative ? 1 : -1);
+    this.#add(number, -1);
   }
 
   /** The same sum, to be gone on with apart. */
   copy(): DecimalSum {
     const copy = new DecimalSum();
-    copy.#pieces = new Map(this.#pieces);
-    copy.#termsSinceCarry = this.#termsSinceCarry;
+    copy.#terms = [...this.#terms];
     copy.#whole = this.#whole;
     return copy;
   }
 
   /** The sum as an integer; undefined when it has a fraction, or some forty digits and more. */
   integer(): bigint | undefined {
-    if (this.#pieces.size === 0) return this.#whole;
-    const { sign, pieces } = this.#settled();
-    let sum = 0n;
-    for (const [index, piece] of pieces) {
-      if (piece === 0) continue;
-      if (index < 0 || index >= WHOLE_PIECES_MAX) return undefined;
-      sum += BigInt(piece) * 10n ** BigInt(index * PIECE_PLACES);
-    }
-    return sign * sum;
+    if (this.#terms.length === 0) return this.#whole;
+    const runs = this.#carried();
+    const sign = signOf(runs);
+    const pieces = wholePieces(runs, sign);
+    if (pieces === undefined) return undefined;
+    return BigInt(sign) * pieces.reduceRight((sum, piece) => sum * BigInt(PIECE) + BigInt(piece), 0n);
   }
 
-  /** -1n below zero, 1n above. */
-  sign(): bigint {
-    return this.#pieces.size === 0 ? signOf(this.#whole) : this.#settled().sign;
+  /** -1 below zero, 1 above. */
+  sign(): number {
+    if (this.#terms.length > 0) return signOf(this.#carried());
+    return this.#whole === 0n ? 0 : this.#whole < 0n ? -1 : 1;
   }
 
-  #add({ digits, exponent }: Decimal, sign: 1 | -1): void {
-    if (digits === '') return;
-    this.#termsSinceCarry += 1;
-    if (this.#termsSinceCarry > TERMS_BEFORE_CARRY_MAX) {
-      this.#pieces = carried(this.#pieces);
-      this.#termsSinceCarry = 1;
-    }
-    // From the last digit on; places count from the units.
-    for (let end = digits.length, place = exponent; end > 0;) {
-      const index = Math.floor(place / PIECE_PLACES);
-      const within = place - index * PIECE_PLACES;
-      const start = Math.max(0, end - (PIECE_PLACES - within));
-      const piece = sign * Number(digits.slice(start, end)) * 10 ** within;
-      this.#pieces.set(index, (this.#pieces.get(index) ?? 0) + piece);
-      place += end - start;
-      end = start;
-    }
+  #add(number: Decimal, sign: number): void {
+    if (number.digits === '') return;
+    assert(this.#terms.length < TERMS_MAX, 'a sum has no thousands of terms');
+    this.#terms.push({ number, sign: number.isNegative ? -sign : sign });
   }
 
-  /** The sign of the sum, and its magnitude in pieces from 0 to `PIECE` - 1, lowest first. */
-  #settled(): { sign: bigint; pieces: [number, number][] } {
-    const all = new Map(this.#pieces);
-    for (let index = 0, rest = this.#whole; rest !== 0n; index += 1, rest /= BigInt(PIECE)) {
-      all.set(index, (all.get(index) ?? 0) + Number(rest % BigInt(PIECE)));
+  /** The sum in runs of pieces that are below `PIECE` in magnitude, of either sign, lowest first. */
+  #carried(): Pieces[] {
+    const whole = decimalOf(this.#whole.toString()) ?? ZERO;
+    const terms = [...this.#terms, { number: whole, sign: whole.isNegative ? -1 : 1 }]
+      .filter(({ number }) => number.digits !== '')
+      .map(({ number, sign }) => ({ ...piecesOf(number), sign }))
+      .sort((a, b) => a.base - b.base);
+    const runs: Pieces[] = [];
+    for (let from = 0; from < terms.length;) {
+      const { base } = terms[from] as (typeof terms)[number];
+      let end = base;
+      let to = from;
+      for (let next = terms[to]; next !== undefined && next.base <= end; next = terms[to]) {
+        end = Math.max(end, next.base + next.values.length);
+        to += 1;
+      }
+      const values = new Float64Array(end - base);
+      for (const term of terms.slice(from, to)) {
+        const at = term.base - base;
+        for (let index = 0; index < term.values.length; index += 1) {
+          values[at + index] = (values[at + index] ?? 0) + term.sign * (term.values[index] ?? 0);
+        }
+      }
+      runs.push({ base, values });
+      from = to;
     }
-    const signed = [...carried(all)].filter(([, piece]) => piece !== 0);
-    // All that is below the highest piece is less than one of its units.
-    const sign = Math.sign(signed.at(-1)?.[1] ?? 0);
-    return { sign: BigInt(sign), pieces: borrowed(signed.map(([index, piece]) => [index, sign * piece])) };
+    return carry(runs);
   }
 }
 
-/** Pieces below `PIECE` in magnitude, in ascending order. */
-function carried(pieces: ReadonlyMap<number, number>): Map<number, number> {
-  const result = new Map<number, number>();
-  let carry = { index: 0, piece: 0 };
-  const take = (index: number, value: number): void => {
-    const over = Math.trunc(value / PIECE);
-    result.set(index, value - over * PIECE);
-    carry = { index: index + 1, piece: over };
+/** Numbers are counted several times on their way into the chain. */
+const known = new WeakMap<Decimal, Pieces>();
+
+function piecesOf(number: Decimal): Pieces {
+  const kept = known.get(number);
+  if (kept !== undefined) return kept;
+  const { digits, exponent } = number;
+  const base = Math.floor(exponent / PIECE_PLACES);
+  const within = exponent - base * PIECE_PLACES;
+  const values = new Float64Array(Math.ceil((digits.length + within) / PIECE_PLACES));
+  // From the last digit on: the lowest piece has the fewest of them.
+  for (let index = 0, end = digits.length; end > 0; index += 1) {
+    const shift = index === 0 ? within : 0;
+    const start = Math.max(0, end - (PIECE_PLACES - shift));
+    values[index] = Number(digits.slice(start, end)) * 10 ** shift;
+    end = start;
+  }
+  const pieces = { base, values };
+  known.set(number, pieces);
+  return pieces;
+}
+
+/** Carries what pieces have beyond `PIECE` to the next ones. @param runs changed in place, in ascending order */
+function carry(runs: readonly Pieces[]): Pieces[] {
+  const result: Pieces[] = [];
+  let over = 0;
+  for (const [at, run] of runs.entries()) {
+    const { base, values } = run;
+    for (let index = 0; index < values.length; index += 1) {
+      const value = (values[index] ?? 0) + over;
+      over = Math.trunc(value / PIECE);
+      values[index] = value - over * PIECE;
+    }
+    result.push(run);
+    const end = base + values.length;
+    if (over === 0 || runs[at + 1]?.base === end) continue;
+    result.push({ base: end, values: Float64Array.of(over) });
+    over = 0;
+  }
+  return result;
+}
+
+/** All that is below the highest piece that is not 0 is less than one of its units. */
+function signOf(runs: readonly Pieces[]): number {
+  for (const { values } of runs.toReversed()) {
+    for (let index = values.length - 1; index >= 0; index -= 1) {
+      const value = values[index] ?? 0;
+      if (value !== 0) return Math.sign(value);
+    }
+  }
+  return 0;
+}
+
+/**
+ * The magnitude of a sum in pieces from 0 to `PIECE` - 1, lowest first.
+ *
+ * @param runs as `carry` leaves them
+ * @returns undefined for one with a fraction, and for one that has too many
+ */
+function wholePieces(runs: readonly Pieces[], sign: number): readonly number[] | undefined {
+  const whole = new Array<number>(WHOLE_PIECES_MAX).fill(0);
+  const take = (index: number, piece: number): boolean => {
+    if (piece === 0) return true;
+    if (index < 0 || index >= WHOLE_PIECES_MAX) return false;
+    whole[index] = piece;
+    return true;
   };
-  for (const [index, piece] of [...pieces].sort(([a], [b]) => a - b)) {
-    if (carry.piece !== 0 && carry.index < index) take(carry.index, carry.piece);
-    take(index, piece + (carry.index === index ? carry.piece : 0));
-  }
-  if (carry.piece !== 0) take(carry.index, carry.piece);
-  return result;
-}
-
-/** Pieces of a sum that is not negative, none of them negative. A gap that is borrowed over is told by its lowest piece. */
-function borrowed(pieces: readonly [number, number][]): [number, number][] {
-  const result: [number, number][] = [];
-  let owedBy: number | undefined;
-  for (const [index, piece] of pieces) {
-    let value = piece;
-    if (owedBy !== undefined) {
-      // All pieces between are nines; few of them are told apart, as a number that has more is too large anyway.
-      for (let gap = owedBy; gap < index && gap < owedBy + WHOLE_PIECES_MAX + 1; gap += 1)
-        result.push([gap, PIECE - 1]);
-      value -= 1;
+  let owed = 0;
+  let end = 0;
+  for (const { base, values } of runs) {
+    // Over a gap that is borrowed over, all pieces are nines.
+    if (owed > 0) for (; end < base; end += 1) if (!take(end, PIECE - 1)) return undefined;
+    for (let index = 0; index < values.length; index += 1) {
+      const value = sign * (values[index] ?? 0) - owed;
+      owed = value < 0 ? 1 : 0;
+      if (!take(base + index, value + owed * PIECE)) return undefined;
     }
-    owedBy = value < 0 ? index + 1 : undefined;
-    result.push([index, value < 0 ? value + PIECE : value]);
+    end = base + values.length;
   }
-  return result;
-}
-
-function signOf(value: bigint): bigint {
-  if (value === 0n) return 0n;
-  return value < 0n ? -1n : 1n;
+  return whole;
 }

@@ -70,9 +70,15 @@ export function isRecomputed(round: number, params: ChainParams): boolean {
 function bookPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {
     if (delegate.pendingVoteWeight === 0n) continue;
-    const booked = BigInt(String(Number(delegate.pendingVoteWeight)));
+    const booked = throughDouble(delegate.pendingVoteWeight);
     state.setDelegate({ ...delegate, voteWeight: delegate.voteWeight + booked, pendingVoteWeight: 0n });
   }
+}
+
+/** Beyond 10^21 such a text has an exponent, and no column of the reference holds the number. */
+function throughDouble(beddows: bigint): bigint {
+  const text = String(Number(beddows));
+  return BigInt(/^-?[0-9]+$/.test(text) ? text : Number(beddows));
 }
 
 /** Ranks all delegates and freezes the list of a round. */

@@ -36,7 +36,7 @@ export function spendingErrors(
     spending.addInteger(transaction.fee);
     const lack = spending.copy();
     lack.addInteger(-balance);
-    if (lack.sign() <= 0n) {
+    if (lack.sign() <= 0) {
       spent.set(senderId, spending);
       continue;
     }

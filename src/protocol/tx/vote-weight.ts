@@ -4,7 +4,7 @@
  */
 
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
-import { DecimalSum, integerOf } from '../../primitives/decimal.ts';
+import { DecimalSum, integerOf, type Decimal } from '../../primitives/decimal.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Exceptions } from '../params.ts';
 import type { StateReader, StateWriter } from '../state.ts';
@@ -24,7 +24,7 @@ export type VoteWeightMode = 'live' | 'pending';
  */
 export interface UnsettledWeights {
   /** Amounts with fractions or of forty digits and more, which could not be booked, by delegate. */
-  readonly unbooked: Map<PublicKey, DecimalSum>;
+  readonly unbooked: Map<PublicKey, Decimal[]>;
   /** Delegates whose weight was beyond what can be stored. */
   readonly extreme: Set<PublicKey>;
 }
@@ -43,13 +43,36 @@ export function settleWeights(
   { unbooked, extreme }: UnsettledWeights,
   mode: VoteWeightMode,
 ): PublicKey | undefined {
-  for (const [publicKey, rest] of unbooked) {
-    const by = rest.integer();
+  const changeOf = negatedSums();
+  for (const [publicKey, amounts] of unbooked) {
+    const by = changeOf(amounts);
     if (by === undefined) return publicKey;
     if (by !== 0n) addVoteWeight(state, publicKey, by, mode);
     extreme.add(publicKey);
   }
   return [...extreme].find((publicKey) => !isStorableWeight(state.delegate(publicKey)?.voteWeight ?? 0n));
+}
+
+/**
+ * What lists of amounts take from a weight, undefined for no whole number. Each list is added up once: all delegates that the
+ * same senders vote for have the same one, and an amount may have a million digits.
+ */
+function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
+  const numbers = new Map<Decimal, number>();
+  const sums = new Map<string, bigint | undefined>();
+  const numberOf = (amount: Decimal): number => {
+    if (!numbers.has(amount)) numbers.set(amount, numbers.size);
+    return numbers.get(amount) ?? 0;
+  };
+  return (amounts) => {
+    const key = amounts.map(numberOf).join();
+    if (!sums.has(key)) {
+      const sum = new DecimalSum();
+      for (const amount of amounts) sum.subtract(amount);
+      sums.set(key, sum.integer());
+    }
+    return sums.get(key);
+  };
 }
 
 /** Whether the reference's database holds a weight. */
@@ -91,9 +114,9 @@ export function bookVoteWeight(
     for (const publicKey of votesBefore(sender.votes, own)) {
       add(publicKey, -(amount + transaction.fee));
       if (typeof counted === 'bigint' || whole !== undefined) continue;
-      const rest = unsettled.unbooked.get(publicKey) ?? new DecimalSum();
-      rest.subtract(counted);
-      unsettled.unbooked.set(publicKey, rest);
+      const amounts = unsettled.unbooked.get(publicKey);
+      if (amounts === undefined) unsettled.unbooked.set(publicKey, [counted]);
+      else amounts.push(counted);
     }
     for (const publicKey of upvotes) add(publicKey, sender.balance);
     for (const publicKey of unvotes) add(publicKey, -sender.balance);

@@ -154,6 +154,8 @@ test('a sum beyond 2^54 beddows is booked as the decimal text of its double', (t
   t.is(bookedOf(2n ** 54n + 8n), 18_014_398_509_481_990n);
   t.is(bookedOf(-(2n ** 54n + 8n)), -18_014_398_509_481_990n);
   t.is(bookedOf(2n ** 54n + 4n), 2n ** 54n + 4n);
+  // No chain has as much; it must end no process.
+  t.is(bookedOf(2n ** 80n), 2n ** 80n);
 });
 
 test('ranks stand until the round ends; equal weights are ranked by key', (t) => {
