@@ -101,7 +101,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
   {
     name: 'transactions with tens of thousands of signatures',
     async run(arena, untilMs) {
-      await deliver(arena, untilMs, withManySignatures);
+      await deliver(arena, untilMs, withManySignatures, false);
     },
     async after(arena) {
       // Of so many strangers that send so much not all are read. Who is, and that is anybody soon after, loses his place.

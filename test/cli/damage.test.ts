@@ -23,13 +23,7 @@ const FOLDERS = Number(process.env['DAMAGED_FOLDERS'] ?? 8);
 const { network, blocks } = madeChain(300);
 const TABLE_NAMES = Object.keys(TABLES) as TableName[];
 /** The chain of the catalogue writes nothing to these. */
-const LACKING: readonly TableName[] = [
-  'facts',
-  'transactionsByData',
-  'longLists',
-  'secondPublicKeys',
-  'memberships',
-];
+const LACKING: readonly TableName[] = ['facts', 'transactionsByData', 'longLists', 'secondPublicKeys', 'memberships'];
 
 let folder: string;
 let networkFolder: string;
@@ -167,7 +161,10 @@ for (const [index, table] of TABLE_NAMES.entries()) {
       t.is(signal, null, about);
       t.notRegex(text, RAW, about);
     }
-    const tellers = role === 'state' || table === 'undo' || table === 'notes' ? ['verify', 'start', 'doctor', 'rollback'] : ['verify'];
+    const tellers =
+      role === 'state' || table === 'undo' || table === 'notes'
+        ? ['verify', 'start', 'doctor', 'rollback']
+        : ['verify'];
     for (const command of tellers) {
       const { code, text } = all[command] as Ending;
       const about = `${command}, byte ${at} of table ${table}, bit ${bit}: ${text}`;

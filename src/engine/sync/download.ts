@@ -4,7 +4,7 @@
  * comes from the one that has answered soonest so far. Who does not answer within moments is overtaken by another.
  */
 
-import { ProtocolError } from '../../primitives/errors.ts';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 import type { Codec } from '../../protocol/rules.ts';
@@ -144,7 +144,7 @@ class Download {
     if (parentFrom !== undefined && parentFrom !== leader) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_PARTED', { height: parent.height }));
     }
-    throw leaderError;
+    throw leaderError instanceof Error ? leaderError : new Error(messageOf(leaderError));
   }
 
   /** The peer of which an answer is expected soonest; one that was never asked is given a chance. */
