@@ -77,7 +77,7 @@ export class ByteBucket {
     return this.#level;
   }
 
-  /** What is owed has an end: others must not wait for what one line sent long ago. */
+  /** A debt has an end: others must not wait for what one line sent long ago. */
   take(bytes: number, nowMs: number): void {
     this.#level = Math.max(-this.#rate.capacity, this.level(nowMs) - bytes);
   }

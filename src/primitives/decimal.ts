@@ -83,7 +83,7 @@ interface Pieces {
  */
 export class DecimalSum {
   #terms: { readonly number: Decimal; readonly sign: number }[] = [];
-  /** What came as integers. */
+  /** The sum of the integers. */
   #whole = 0n;
 
   addInteger(value: bigint): void {

@@ -282,7 +282,7 @@ export class Synchronizer {
       });
       // It announced more than it gave.
       if (!isAhead) this.#rests.fail(peerId);
-      // What its helpers gave is none of its merits.
+      // Blocks of its helpers are none of its merits.
       else if (!hasFailed) this.#rests.clear(peerId);
     } catch (error) {
       this.#blame.leaderFailed(peerId, error);
