@@ -14,7 +14,7 @@ import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 
 export interface LimitLedgerOptions {
-  /** What differs from `HTTP_DEFAULTS`. */
+  /** Limits that differ from `HTTP_DEFAULTS`. */
   readonly http: Partial<HttpOptions>;
   /** Called with the key of an address that is shut out from now on. */
   readonly shutOut: (key: string) => void;

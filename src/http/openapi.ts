@@ -51,7 +51,7 @@ export interface ResponseObject {
 
 interface MediaType {
   readonly schema: Schema;
-  /** What was sent or answered in a test. */
+  /** A body that was sent or answered in a test. */
   readonly example?: unknown;
   /** Of a stream: what each event carries, by its name. */
   readonly 'x-events'?: Readonly<Record<string, Schema>>;

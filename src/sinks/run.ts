@@ -67,7 +67,7 @@ class SinkWriter {
   readonly #finalBlockId: string | undefined;
   /** Up to here no block can be reverted any more. */
   #settledHeight = 0;
-  /** What the sink has above. */
+  /** The unfinal blocks that the sink has. */
   #stored: readonly BlockPlace[];
   /** Blocks above the final part as the chain has them; as many as a range and what is not final. */
   #tail: SinkBlock[] = [];

@@ -1,5 +1,6 @@
 /** Engines that answer the questions of the guide, each over a sink that a test has filled. */
 
+import { systemClock } from '../../src/node/system.ts';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { embeddedEngine } from '../../src/cli/sink/embedded-engine.ts';
@@ -60,9 +61,9 @@ export function parquetEngine(folder: string, chdb: string): Engine {
 export function clickHouseEngine(url: string, database: string): Engine {
   return {
     name: 'clickhouse',
-    open: () => new ClickHouseSink(openServer(url, database)),
+    open: () => new ClickHouseSink(openServer(url, database, systemClock), systemClock),
     ask: () => {
-      const server = openServer(url, database);
+      const server = openServer(url, database, systemClock);
       // Questions of the guide name no database.
       const tables = /\b(FROM|IN) (blocks|transactions|balance_changes|votes|rounds|signatures|balances|flows)\b/g;
       const views = /\b(FROM) ((?:volume|active_addresses|delegate_productivity)_per_day)\b/g;
@@ -74,7 +75,7 @@ export function clickHouseEngine(url: string, database: string): Engine {
       });
     },
     async remove() {
-      const server = openServer(url, database);
+      const server = openServer(url, database, systemClock);
       await server.run(`DROP DATABASE IF EXISTS ${database}`);
       await server.close();
     },

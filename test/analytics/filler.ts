@@ -1,5 +1,6 @@
 /** The process of a sink that is killed: fills it as it is told. */
 
+import { systemClock } from '../../src/node/system.ts';
 import { openStoreSource } from '../../src/node/sink-source.ts';
 import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
@@ -17,7 +18,7 @@ async function fill({ place, rangeBlocks, target, killAfterMs }: FillerTask): Pr
   const sink =
     target.kind === 'parquet'
       ? new ParquetSink(target.folder)
-      : new ClickHouseSink(openServer(target.url, target.database));
+      : new ClickHouseSink(openServer(target.url, target.database, systemClock), systemClock);
   await runSink({ source, sink, rangeBlocks, signal: new AbortController().signal, follows: false });
   await sink.end();
   await source.close();

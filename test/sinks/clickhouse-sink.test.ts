@@ -1,5 +1,6 @@
 /** Run where a server is given: `npm run analytics`. */
 
+import { systemClock } from '../../src/node/system.ts';
 import test from 'ava';
 import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
@@ -10,7 +11,7 @@ import { IDENTITY, sinkContract } from './contract.ts';
 const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
 
 async function rowsIn(database: string): Promise<Rows> {
-  const server = openServer(url ?? '', database);
+  const server = openServer(url ?? '', database, systemClock);
   const tables = SINK_TABLE_NAMES.map(async (table) => {
     const columns = columnsOf(table);
     const selected = columns.map(([name, type]) => (type === 'time' ? `toUInt32(${name}) AS ${name}` : name));
@@ -32,17 +33,17 @@ let databases = 0;
 
 if (url === undefined) {
   test('without BLOOMERY_TEST_CLICKHOUSE_URL no server is tried: what is asked of the name of a database', (t) => {
-    t.is(codeOf(t.throws(() => openServer('http://127.0.0.1:1', "a'b"))), 'USAGE');
+    t.is(codeOf(t.throws(() => openServer('http://127.0.0.1:1', "a'b", systemClock))), 'USAGE');
   });
 } else {
   sinkContract(test.serial, 'clickhouse', () => {
     databases += 1;
     const database = `bloomery_test_${process.pid}_${databases}`;
     return {
-      open: () => new ClickHouseSink(openServer(url, database)),
+      open: () => new ClickHouseSink(openServer(url, database, systemClock), systemClock),
       rows: () => rowsIn(database),
       close: async () => {
-        const server = openServer(url, database);
+        const server = openServer(url, database, systemClock);
         await server.run(`DROP DATABASE IF EXISTS ${database}`);
         await server.close();
       },
@@ -51,17 +52,17 @@ if (url === undefined) {
 
   test.serial('rows of a range whose marker was never written go when the sink is opened again', async (t) => {
     const database = `bloomery_test_${process.pid}_crash`;
-    const server = openServer(url, database);
+    const server = openServer(url, database, systemClock);
     t.teardown(async () => {
       await server.run(`DROP DATABASE IF EXISTS ${database}`);
       await server.close();
     });
-    const sink = new ClickHouseSink(openServer(url, database));
+    const sink = new ClickHouseSink(openServer(url, database, systemClock), systemClock);
     await sink.begin(IDENTITY);
     await sink.end();
     await server.insert('votes_final', ['height', 'position', 'voter'], ['3\t0\tsome\\tbody\n', '4\t0\tL\n']);
     t.deepEqual(await server.rows(`SELECT count() AS count FROM ${database}.votes`), [{ count: '0' }]);
-    const again = new ClickHouseSink(openServer(url, database));
+    const again = new ClickHouseSink(openServer(url, database, systemClock), systemClock);
     t.deepEqual(await again.begin(IDENTITY), { final: undefined, tail: [] });
     t.deepEqual(await server.rows(`SELECT count() AS count FROM ${database}.votes_final`), [{ count: '0' }]);
     await again.end();

@@ -37,7 +37,7 @@ export function writeFiles(plan: InitPlan): readonly string[] {
   refuseExisting(plan);
   const written: string[] = [];
   try {
-    // What a sandbox lets a service write must be there.
+    // A folder that the sandbox of a service may write to must be there.
     if (plan.unitFile !== undefined && plan.delegate !== undefined) makeFolder(watermarkFolder());
     for (const file of filesOf(plan)) {
       makeFolder(dirname(file.path));

@@ -32,7 +32,7 @@ export class Interview {
 
   constructor({ input, output }: Terminal) {
     this.#output = output;
-    // What is typed shows by what the line editor writes.
+    // Typed text shows by what the line editor writes.
     const echo = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         if (!this.#isHidden) output.write(chunk);

@@ -98,7 +98,7 @@ async function* changesIn(
   told: ToldChain,
 ): AsyncIterable<ChainChange> {
   for await (const event of events) {
-    // What the log has forgotten is told anew from the blocks themselves.
+    // Records that the log has forgotten are told anew from the blocks themselves.
     if (event.event === 'log/gap') return;
     if (event.event === 'blocks/delete') yield* told.reverted(event.data as { id: string; height: number });
     else if (event.event === 'finalized/change') yield* told.finalized((event.data as { height: number }).height);

@@ -3,7 +3,7 @@
  * at any moment leaves rows that nobody sees; they go when the sink is opened again.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../ports/clock.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { BlockId } from '../../protocol/types.ts';
 import { identityFault } from '../identity.ts';
@@ -30,12 +30,14 @@ interface PlaceRow {
 
 export class ClickHouseSink implements Sink {
   readonly #server: ClickHouseServer;
+  readonly #clock: Clock;
   #rangeBlocks = 0;
   #finalHeight = 0;
   #tail: readonly BlockPlace[] = [];
 
-  constructor(server: ClickHouseServer) {
+  constructor(server: ClickHouseServer, clock: Clock) {
     this.#server = server;
+    this.#clock = clock;
   }
 
   async begin(identity: SinkIdentity): Promise<SinkPlace> {
@@ -60,13 +62,17 @@ export class ClickHouseSink implements Sink {
     };
   }
 
+  #pause(): Promise<void> {
+    return new Promise((resolve) => void this.#clock.after(POLL_MS, resolve));
+  }
+
   async putRange({ fromHeight, toHeight }: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
     if (toHeight > this.#finalHeight) {
       for (const table of SINK_TABLE_NAMES) {
         if (rows[table].length === 0) continue;
         await this.#server.insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]));
       }
-      const written = Math.floor(Date.now() / 1000);
+      const written = Math.floor(this.#clock.nowMs() / 1000);
       const marker = `${fromHeight}\t${toHeight}\t${lastBlockId}\t${written}\n`;
       await this.#server.insert('sink_ranges', ['from_height', 'to_height', 'last_block_id', 'written'], [marker]);
       this.#finalHeight = toHeight;
@@ -138,7 +144,7 @@ export class ClickHouseSink implements Sink {
       (await this.#server.rows(`SELECT query_id FROM system.processes WHERE ${own}`)).length > 0;
     if (!(await running())) return;
     await this.#server.run(`KILL QUERY WHERE ${own} ASYNC`);
-    while (await running()) await sleep(POLL_MS);
+    while (await running()) await this.#pause();
   }
 
   /** Removes rows of a range whose marker was never written. */
@@ -151,7 +157,7 @@ export class ClickHouseSink implements Sink {
       if (found === undefined) continue;
       await this.#server.run(`ALTER TABLE ${database}.${name} DELETE WHERE ${above}`);
       const open = `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND table = '${name}' AND NOT is_done`;
-      while ((await this.#server.rows(open)).length > 0) await sleep(POLL_MS);
+      while ((await this.#server.rows(open)).length > 0) await this.#pause();
     }
   }
 

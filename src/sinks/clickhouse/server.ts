@@ -2,6 +2,7 @@
 
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { Readable } from 'node:stream';
+import type { Clock } from '../../ports/clock.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 
 export interface ClickHouseServer {
@@ -29,7 +30,7 @@ const LINES_AT_ONCE = 1_000;
  * @param database need not be there yet
  * @throws ProtocolError `CLICKHOUSE_UNREACHABLE` or `CLICKHOUSE_REFUSED`, as all calls
  */
-export function openServer(url: string, database: string): ClickHouseServer {
+export function openServer(url: string, database: string, clock: Pick<Clock, 'nowMs'>): ClickHouseServer {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,60}$/.test(database)) {
     throw new ProtocolError(
       'USAGE',
@@ -49,7 +50,7 @@ export function openServer(url: string, database: string): ClickHouseServer {
   // Running inserts of a sink that was killed are found by it.
   const queryPrefix = `bloomery-${database}-`;
   let queries = 0;
-  const nextQueryId = (): string => `${queryPrefix}${process.pid}-${Date.now()}-${(queries += 1)}`;
+  const nextQueryId = (): string => `${queryPrefix}${process.pid}-${clock.nowMs()}-${(queries += 1)}`;
 
   const told = async <T>(work: Promise<T>): Promise<T> => {
     try {
