@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { publicKeyOf } from '../support/chain-maker.ts';
 import { benchKey, benchNetwork, fillStore } from './filled-store.ts';
@@ -15,20 +14,14 @@ import { figure, printTable } from './stage.ts';
 
 const CONNECTIONS = [1, 16, 64];
 
-export async function benchHttp(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      http: { type: 'boolean' },
-      transactions: { type: 'string', default: '1000000' },
-      accounts: { type: 'string', default: '100000' },
-      /** Keeps the filled store for the next run. */
-      store: { type: 'string' },
-      seconds: { type: 'string', default: '3' },
-    },
-  });
-  const sizes = { transactions: Number(values.transactions), accounts: Number(values.accounts) };
-  const directory = values.store ?? mkdtempSync(join(tmpdir(), 'bloomery-bench-'));
+export interface HttpBenchOptions extends Sizes {
+  /** Keeps the filled store for the next run. */
+  readonly store?: string;
+  readonly seconds: number;
+}
+
+export async function benchHttp({ store, seconds, ...sizes }: HttpBenchOptions): Promise<void> {
+  const directory = store ?? mkdtempSync(join(tmpdir(), 'bloomery-bench-'));
   if (!existsSync(join(directory, 'data.mdb'))) {
     const startedMs = performance.now();
     await fillStore({ directory, ...sizes });
@@ -38,11 +31,11 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
   }
   const { child, port } = await startServer(directory);
   try {
-    await measure(port, sizes, Number(values.seconds) * 1000);
+    await measure(port, sizes, seconds * 1000);
   } finally {
     child.disconnect();
     await new Promise((resolve) => child.once('exit', resolve));
-    if (values.store === undefined) rmSync(directory, { recursive: true, force: true });
+    if (store === undefined) rmSync(directory, { recursive: true, force: true });
   }
 }
 

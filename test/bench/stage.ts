@@ -104,3 +104,8 @@ function allocatedBytes(file: string): number {
   // Blocks in use, not the length: the file is mapped and may have holes.
   return statSync(file).blocks * 512;
 }
+
+/** Median of sorted numbers; 0 of none. */
+export function middle(sorted: readonly number[]): number {
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}

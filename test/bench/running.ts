@@ -1,0 +1,61 @@
+/** What running nodes do: forge in their slots, beside readers, and go back to snapshots. */
+
+import { packageDirectory } from '../../src/config/package.ts';
+import { measureDevnet } from './devnet.ts';
+import { measureEventReaders } from './event-readers.ts';
+import { measureSlots } from './slots.ts';
+import { runCycles } from './snapshot-cycles.ts';
+import { figure, middle, printTable } from './stage.ts';
+
+const EVENT_READERS = 1000;
+const READER_BLOCKS = 20;
+const SLOTS = 1000;
+const CYCLES = 1000;
+const CYCLE_HEIGHT = 500;
+
+export async function benchDevnet(): Promise<void> {
+  const devnet = await measureDevnet();
+  printTable('Devnet of four processes', [
+    ['all HTTP ports answer after', `${figure(devnet.readySeconds, 1)} s`],
+    ['resident memory of a node, largest of four', `${figure(devnet.residentMegabytes)} MB`],
+  ]);
+}
+
+export async function benchReaders(): Promise<void> {
+  const { blocks, missedSlots, lastToldMs, untold } = await measureEventReaders(EVENT_READERS, READER_BLOCKS);
+  printTable(`Forging beside ${figure(EVENT_READERS)} readers of events`, [
+    ['slots with a block', String(blocks)],
+    ['slots missed', String(missedSlots)],
+    ['last reader told after the slot began, median', `${figure(lastToldMs.median)} ms`],
+    ['worst', `${figure(lastToldMs.worst)} ms`],
+    ['blocks that a reader was not told of', String(untold)],
+  ]);
+}
+
+export async function benchSlots(): Promise<void> {
+  const { slots, p50Ms, p99Ms, worstMs, missed } = await measureSlots(SLOTS);
+  printTable(`From the moment to forge to the block on the disk, ${figure(slots)} slots`, [
+    ['median', `${figure(p50Ms)} ms`],
+    ['99 of 100 within', `${figure(p99Ms)} ms`],
+    ['worst', `${figure(worstMs)} ms`],
+    ['own slots that passed unused', String(missed)],
+  ]);
+}
+
+export async function benchCycles(cycles = CYCLES, height = CYCLE_HEIGHT): Promise<void> {
+  const { early, late, ...figures } = await runCycles({ root: packageDirectory(), cycles, height });
+  const row = (name: string, all: readonly number[]) => [
+    name,
+    `${figure(middle(all))} ms`,
+    `${figure(all.at(-1) ?? 0)} ms`,
+  ];
+  printTable(`Snapshots of four nodes at height ${figures.height}: ${cycles} cycles, digests equal each time`, [
+    ['', 'median', 'longest'],
+    row('snapshot', figures.snapshotMs),
+    row('revert', figures.revertMs),
+  ]);
+  console.log(
+    `the greatest node: ${early.residentMb} MB and ${early.descriptors} descriptors after a tenth of the cycles, ` +
+      `${late.residentMb} MB and ${late.descriptors} at the end; no process is left`,
+  );
+}
