@@ -1,4 +1,4 @@
-/** Documents written otherwise than nodes write them: letter case, unknown members, numbers as texts, repeats, odd values. */
+/** Documents written otherwise than nodes write them: letter case, unknown and repeated members, numbers as texts, odd values. */
 
 import type { Below } from '../fuzz/mutate.ts';
 
@@ -171,6 +171,29 @@ export function addUnknown(object: Record<string, unknown>, below: Below): void 
   });
 }
 
+/**
+ * Repeats a member of a transaction's asset, at any depth, with another letter case in its name: with the same value or another,
+ * before the member or behind it. Both sides have to take the two for different members. An asset without members stays as it is.
+ */
+export function repeatInOtherCase(transaction: Record<string, unknown>, below: Below): void {
+  const objects = objectsIn({ asset: transaction['asset'] }).filter((each) => Object.keys(each).length > 0);
+  if (objects.length === 0) return;
+  const object = pick(objects, below);
+  const name = pick(Object.keys(object), below);
+  const repeat = below(2) === 0 ? withCapital(name) : otherCase(name, below);
+  // A name without letters, or one that is there in both cases.
+  if (Object.hasOwn(object, repeat)) return;
+  const value = object[name];
+  object[repeat] = below(2) === 0 ? structuredClone(value) : oddValue(below);
+  if (below(2) > 0) return;
+  Reflect.deleteProperty(object, name);
+  object[name] = value;
+}
+
+function withCapital(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
 /** A value that has no place in a document, or seldom one. */
 export function oddValue(below: Below): unknown {
   return structuredClone(pick(VALUES, below));
@@ -188,7 +211,7 @@ function mutateOnce(document: Record<string, unknown>, below: Below): void {
   const set = (to: unknown): void => {
     Reflect.set(place.parent, place.key, to);
   };
-  switch (below(9)) {
+  switch (below(10)) {
     case 0: {
       const texts = places.filter((each) => typeof Reflect.get(each.parent, each.key) === 'string');
       if (texts.length === 0) return;
@@ -223,6 +246,9 @@ function mutateOnce(document: Record<string, unknown>, below: Below): void {
       if (typeof value === 'string')
         set(below(2) === 0 ? value + pick(['0', 'L', ' ', '\u0000', 'ß'], below) : value.slice(1));
       else if (typeof value === 'number') set(value + pick([1, -1, 0.5, 2 ** 32], below));
+      return;
+    case 8:
+      repeatInOtherCase(document, below);
       return;
     default: {
       const other = pick(places, below);

@@ -14,7 +14,7 @@ import { MemoryState } from '../support/memory-state.ts';
 import { byAddress, comparableRow, rowOf } from '../support/reference-store.ts';
 import { outcomeOf, Refused, type Comparison } from './comparison.ts';
 import { anyDocument, namedMembers, NETWORK_IDENTIFIER, sign, type Document } from './documents.ts';
-import { addUnknown, AMOUNTS, mutate, otherCase, pick } from './mutations.ts';
+import { addUnknown, AMOUNTS, mutate, otherCase, pick, repeatInOtherCase } from './mutations.ts';
 import { oursOf, verify } from './ours.ts';
 import { PEOPLE, type Person } from './people.ts';
 import { NOW_S, type Handlers, type RoundEntry } from './reference-node.ts';
@@ -88,6 +88,7 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     const asset = document['asset'] as Record<string, unknown>;
     if (below(4) === 0) asset['amount'] ??= structuredClone(pick(AMOUNTS, below));
     if (below(12) === 0) addUnknown(asset, below);
+    if (below(12) === 0) repeatInOtherCase(document, below);
     if (below(30) === 0) mutate(document, below);
   }
 }

@@ -59,7 +59,7 @@ const fraction = ['INVALID_TYPE', 'Expected type integer but found type number']
 
 const LONG_DIGITS = '9'.repeat(23);
 
-/** Refused in both generations, with the whole body. */
+/** Refused in both generations and both dialects, with the whole body. */
 const REFUSED: readonly (readonly [target: string, body: object])[] = [
   ['/accounts?limit=0', refusal('limit', [below(0, 1)])],
   ['/accounts?limit=101', refusal('limit', [above(101, 100)])],
@@ -132,6 +132,7 @@ const REFUSED: readonly (readonly [target: string, body: object])[] = [
   ['/transactions?senderId=1', refusal('senderId', [format('address', '1')])],
   ['/transactions?senderIdOrRecipientId=1', mismatch('senderIdOrRecipientId', 'string', 'number')],
   ['/transactions?senderPublicKey=', refusal('senderPublicKey', [short(0, 1)])],
+  ['/transactions?blockID=1', unknown('blockID')],
   ['/transactions?data=', refusal('data', [short(0, 1)])],
   [
     `/transactions?data=${encodeURIComponent('é'.repeat(33))}`,
@@ -146,10 +147,16 @@ const REFUSED: readonly (readonly [target: string, body: object])[] = [
   ['/votes?sort=publicKey:asc', refusal('sort', [noEnum('publicKey:asc')])],
 ];
 
-for (const generation of [2, 3] as const) {
-  test(`generation ${generation} refuses parameters with the whole documented body`, async (t) => {
+for (const [generation, strictDialect] of [
+  [2, false],
+  [2, true],
+  [3, false],
+  [3, true],
+] as const) {
+  const dialect = strictDialect ? 'strict' : 'joined';
+  test(`generation ${generation} refuses parameters with the whole documented body in the ${dialect} dialect`, async (t) => {
     const fake = fakeNode(generation);
-    const ask = await serve(t, fake);
+    const ask = await serve(t, fake, { strictDialect });
     for (const [target, body] of REFUSED) {
       const answer = await ask(`/api${target}`);
       t.is(answer.status, 400, target);
