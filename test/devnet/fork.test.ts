@@ -9,9 +9,12 @@ import { nodeClient } from '../../src/cli/node-client.ts';
 import { StandIn } from '../../src/cli/devnet/fork/stand-in.ts';
 import { loadNetwork } from '../../src/config/network.ts';
 import { createSnapshot } from '../../src/node/backup.ts';
+import { chainDirectory } from '../../src/node/chain-directory.ts';
 import { openChain, openSnapshot } from '../../src/node/chain-tool.ts';
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import type { Block } from '../../src/protocol/types.ts';
+import { openLmdb } from '../../src/store/disk/lmdb.ts';
+import { TABLES } from '../../src/store/tables/layout.ts';
 import { madeChain, NETWORK_NAME, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
 import { CLI_ENTRY, runCli } from '../support/cli.ts';
 import { waitFor } from '../support/devnet.ts';
@@ -191,6 +194,16 @@ test('generation 2: a fork begins from a snapshot, and the rules that a node has
   }
 });
 
+/** Changes a value of the state behind the back of its checksum. */
+function changeState(dataDirectory: string): Promise<void> {
+  const keys = openLmdb(chainDirectory({ dataDirectory }), false);
+  const [first] = keys.entries(TABLES.delegates.all);
+  const value = Buffer.from(first?.value ?? []);
+  value[value.length - 1] = (value.at(-1) ?? 0) ^ 1;
+  keys.transact((writer) => writer.put(first?.key ?? Buffer.alloc(1), value));
+  return keys.close();
+}
+
 test('what a fork cannot be is refused with its reason', async (t) => {
   const folder = temporaryFolder(t);
   const { network, blocks } = madeChain(3, optionsOf(2));
@@ -220,6 +233,14 @@ test('what a fork cannot be is refused with its reason', async (t) => {
   cpSync(join(dataDir, NETWORK_NAME), join(copy, 'devnet'), { recursive: true });
   const error = await refused('--fork', copy, '--network', 'devnet', '--data-dir', join(folder, 'fork'));
   t.regex(error, /belongs to generation 2/);
+
+  const damaged = join(folder, 'damaged');
+  cpSync(dataDir, damaged, { recursive: true });
+  await changeState(placeIn(damaged, network).dataDirectory);
+  const { http, ws } = await freePortRanges(2);
+  const ports = ['--http-port', `${http}`, '--ws-port', `${ws}`, '--nodes', '2'];
+  const told = await refused('--fork', damaged, ...place, ...ports, '--restart', 'never', '--until-height', '4');
+  t.regex(told, /its state is not what was written/);
 });
 
 test('the stand-in passes for every key, and what others signed passes for their own alone', (t) => {

@@ -98,6 +98,7 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
   const say = flags.json === true ? note : printLine;
   try {
     if (flags.fresh === true) wipeDevnetFolder(directory);
+    const areChainsCopied = source !== undefined && readForkFacts(directory) === undefined;
     const fork = source === undefined ? undefined : await forkInto(directory, source, { network, nodes: planned });
     const nodes = fork === undefined ? planned : plan(fork);
     writeDevnetFolder(directory, nodes, chosen.network, network);
@@ -114,7 +115,7 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
         outputIsTerminal() && flags.json !== true
           ? terminalScreen(drawOnTerminal)
           : plainScreen(say, SUMMARY_INTERVAL_MS, () => systemClock.nowMs()),
-      ...(fork === undefined ? {} : { fork }),
+      ...(fork === undefined ? {} : { fork, areChainsCopied }),
       ...(pace.intervalMs === undefined ? {} : { intervalMs: pace.intervalMs }),
       ...(untilHeight === undefined ? {} : { untilHeight }),
       ...(flags.json === true && untilHeight === undefined ? { onReady: printJson } : {}),

@@ -9,6 +9,7 @@ import type { Verifier } from '../../ports/verifier.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { JsonObject, Transaction } from '../../protocol/types.ts';
+import type { CheckedBefore } from '../../store/chain/open.ts';
 import { copyState, writePool } from './node-state.ts';
 import { FaultyTransport } from './faulty-transport.ts';
 import type { NodeFaults } from './faults.ts';
@@ -58,8 +59,11 @@ export class NodeAgent implements NodeControl {
   #faults: NodeFaults;
   #wire: FaultyTransport | undefined;
   #parts: ControlledParts | undefined;
+  #checkedChain: CheckedBefore | undefined;
 
-  constructor({ clock, random, setting, isHeld, impersonated, faults, fork, tell, place }: AgentOptions) {
+  constructor(options: AgentOptions) {
+    const { clock, random, setting, isHeld, impersonated, faults, fork, checkedChain, tell, place } = options;
+    this.#checkedChain = checkedChain;
     this.#impersonation = new Impersonation(impersonated);
     this.#fork = fork;
     this.#standIn = fork === undefined ? undefined : new StandIn();
@@ -71,6 +75,10 @@ export class NodeAgent implements NodeControl {
     this.#isHeld = isHeld;
     this.#tell = tell;
     this.#place = place;
+  }
+
+  get checkedChain(): CheckedBefore | undefined {
+    return this.#checkedChain;
   }
 
   isForgingHeld(): boolean {
@@ -88,6 +96,8 @@ export class NodeAgent implements NodeControl {
 
   built(parts: ControlledParts): void {
     this.#parts = parts;
+    // From here on the node writes.
+    this.#checkedChain = undefined;
     parts.engine.listenToTransactions((transaction) => {
       this.#tell({ event: 'transaction', id: transaction.id, transaction: this.#json(transaction) });
     });

@@ -44,6 +44,8 @@ export interface SessionOptions {
   readonly onReady?: (result: DevnetResult, session: RunningSession) => void;
   /** Of a devnet that was forked from a chain. */
   readonly fork?: ForkFacts;
+  /** Whether the nodes' chains are copies that were made just now, of one whose pages were checked. */
+  readonly areChainsCopied?: boolean;
   /** Of the nodes' log lines; for people unless given. */
   readonly logFormat?: 'json';
 }
@@ -91,11 +93,14 @@ class Session {
   readonly #people: People;
   readonly #faults: FaultControl;
   #nodes: SupervisedNode[] = [];
+  /** Nodes whose chain is as it was copied, as they have not been started yet. */
+  readonly #copied: Set<number>;
   /** Planned nodes that have been up once; undefined when all have. */
   #missing: Set<number> | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
+    this.#copied = new Set(options.areChainsCopied === true ? options.nodes.map(({ index }) => index) : []);
     this.#missing = new Set(options.nodes.map(({ index }) => index));
     this.#timekeeper = new Timekeeper({
       params: options.network.params,
@@ -164,10 +169,13 @@ class Session {
   #linkOf({ index }: PlannedNode): LinkOptions {
     const { setting, isHeld } = this.#timekeeper;
     const { fork, nodes } = this.#options;
+    // One node compares the state with its checksum for all: they have the same bytes.
+    const checkedChain = this.#copied.delete(index) ? (index === 0 ? 'pages' : 'all') : undefined;
     return {
       first: {
         ...{ setting, isHeld, impersonated: this.#people.impersonated, faults: this.#faults.of(index) },
         ...(fork === undefined ? {} : { fork: { index, nodes: nodes.length } }),
+        ...(checkedChain === undefined ? {} : { checkedChain }),
       },
       onReturn: () => this.#welcome(index),
       onEvent: (event) => {

@@ -53,6 +53,8 @@ export interface WritingOptions {
   readonly durable: boolean;
   /** For a folder that other containers may reach too, as for `takeLock`. */
   readonly clock: Clock | undefined;
+  /** Whether this program checked the pages just before, and nobody wrote since. */
+  readonly arePagesChecked: boolean;
 }
 
 /**
@@ -62,7 +64,10 @@ export interface WritingOptions {
  *   `STORE_UNREADABLE` when it is no folder or holds a damaged or foreign file, `STORE_NOT_ALLOWED` when its files are
  *   another user's, `STORE_SHARED` when another folder has the same file, `STORE_WRITE_FAILED` when its disk has no room
  */
-export function openForWriting(directory: string, { create, durable, clock }: WritingOptions): HeldEnvironment {
+export function openForWriting(
+  directory: string,
+  { create, durable, clock, arePagesChecked }: WritingOptions,
+): HeldEnvironment {
   refuseFile(directory);
   if (!create && !hasDataFile(directory)) throw missing(directory);
   try {
@@ -80,7 +85,8 @@ export function openForWriting(directory: string, { create, durable, clock }: Wr
       refuseForeignFiles(directory, [DATA_FILE, LOCKS_FILE]);
       prepareLocksFile(directory);
       refuseSharedFile(directory);
-      if (refuseDamagedFile(directory) === 'whole') refuseDamagedPages(directory, PAGES_CHECKED_BEFORE_WRITING);
+      const isWhole = refuseDamagedFile(directory) === 'whole';
+      if (isWhole && !arePagesChecked) refuseDamagedPages(directory, PAGES_CHECKED_BEFORE_WRITING);
       return openEnvironment(directory, { noSync: !durable });
     });
     return { database, lock };

@@ -24,10 +24,17 @@ const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
  *
  * @param durable false leaves it to the system when the disk gets what was written: for stores that nobody needs later
  * @param clock for a folder that other containers may reach too
+ * @param arePagesChecked as for `openForWriting`
  * @throws ProtocolError as `openForWriting`
  */
-export function openLmdb(directory: string, create: boolean, durable = true, clock?: Clock): KeyValue {
-  return new LmdbKeyValue(openForWriting(directory, { create, durable, clock }), directory);
+export function openLmdb(
+  directory: string,
+  create: boolean,
+  durable = true,
+  clock?: Clock,
+  arePagesChecked = false,
+): KeyValue {
+  return new LmdbKeyValue(openForWriting(directory, { create, durable, clock, arePagesChecked }), directory);
 }
 
 /**

@@ -191,6 +191,23 @@ for (const table of STATE_TABLE_NAMES) {
   });
 }
 
+test('what was checked just before is not gone through again: the pages alone, or the state with its checksum too', async (t) => {
+  await inFolder(async (directory) => {
+    const store = await openIn(directory);
+    followHistory(store, 60);
+    await store.close();
+    const raw = openLmdb(directory, false);
+    const [first] = raw.entries(TABLES.accounts.all);
+    raw.transact((writer) => writer.put(first?.key ?? Buffer.alloc(1), Buffer.from('other')));
+    await raw.close();
+    const open = (checked: 'pages' | 'all') =>
+      openChainStore({ directory, codec: FAKE_CODEC, params: paramsWith(), checked });
+    await t.throwsAsync(open('pages'), { code: 'STORE_DAMAGED' });
+    await (await open('all')).close();
+    await t.throwsAsync(openIn(directory), { code: 'STORE_DAMAGED' });
+  });
+});
+
 test('a flipped bit in an undo record is found when the store is opened, and told with the remedy', async (t) => {
   for (let height = 2; height <= 30; height += 7) {
     await inFolder(async (directory) => {
