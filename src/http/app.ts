@@ -122,7 +122,10 @@ export function createHttpServer(
     admitted.then(
       (allowance) => inTurn(request, () => workOn(request, response, allowance, expectation)),
       (error: unknown) => {
-        if (!response.destroyed) answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
+        if (response.destroyed) return;
+        // Nobody knows whether the client may ask: the process that counts for all did not say so in time.
+        response.setHeader('Retry-After', RETRY_AFTER_S);
+        answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
       },
     );
   };

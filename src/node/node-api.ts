@@ -17,6 +17,7 @@ import { epochTimeS } from '../protocol/slots.ts';
 import { createGroupSigners } from './group-signers.ts';
 import { forgingOrder, nextForgers } from './next-forgers.ts';
 import { secondSignatureJson } from './second-signature.ts';
+import { nextTurn } from './system.ts';
 
 /** Peers that the operator wants. `none`: the node has no wire. `named`: some are named to it. `any`: those that come. */
 export type WantedPeers = 'none' | 'named' | 'any';
@@ -29,6 +30,8 @@ export interface NodeApiDependencies {
   readonly delegates: ForgingDelegates;
   readonly identity: NodeIdentity;
   readonly clock: Clock;
+  /** See `Verifier.spentMs`. */
+  readonly spentMs: () => number;
   /** `any` unless given. */
   readonly wantedPeers?: WantedPeers;
   readonly metrics?: { text(): Promise<string> } | undefined;
@@ -40,7 +43,13 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
   const { engine, store, queries, log, delegates, identity, clock, wantedPeers = 'any', metrics } = dependencies;
   const { rules } = engine.chain;
 
-  const groupSigners = createGroupSigners({ rules, state: () => engine.chain.state, verify: engine.chain.verify });
+  const groupSigners = createGroupSigners({
+    rules,
+    state: () => engine.chain.state,
+    verify: engine.chain.verify,
+    spentMs: dependencies.spentMs,
+    pause: nextTurn,
+  });
 
   const listeners = new Set<NodeListener>();
   const chainChanged = () => {
@@ -86,9 +95,9 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     },
     transactionJson: (transaction) => rules.codec.transactionToJson(transaction),
     poolEntries: (state) => engine.pool.entries(state),
-    signersOf: (id) => {
+    signersOf: (id, client) => {
       const transaction = engine.pool.get(id);
-      return transaction && groupSigners(transaction);
+      return transaction && groupSigners(transaction, payerOf(client));
     },
     readyOf,
     receivedAtOf: (id) => engine.pool.receivedAtMs(id),

@@ -242,7 +242,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     let readers: ReaderPool | undefined;
     const api = createNodeApi({
       ...{ engine, store, queries, log, delegates, identity, clock: chainClock },
-      ...{ wantedPeers, metrics, readers: () => readers?.status() },
+      ...{ wantedPeers, metrics, readers: () => readers?.status(), spentMs: () => verifier.spentMs },
     });
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');

@@ -281,15 +281,20 @@ export interface NodeApi {
   readonly log: ChainLog;
   /** @returns what ends the listening */
   listen(listener: NodeListener): () => void;
-  /** Where `chain` and `log` are of a moment that stands still: goes on to the newest one, before the node told of it. */
+  /** Where `chain` and `log` are of a moment that stands still: goes on to the newest one, if there is one, before the node told of it. */
   refresh?(): void;
   status(): Live<NodeStatus>;
   /** The transaction in its generation's own JSON members. */
   transactionJson(transaction: Transaction): JsonObject;
   /** All entries of a queue, oldest first. */
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
-  /** Who has signed a transaction of the pool; undefined for one that is not there or that no group signs. */
-  signersOf(id: string): Live<GroupSigners | undefined>;
+  /**
+   * Who has signed a transaction of the pool; undefined for one that is not there or that no group signs.
+   *
+   * @param client address that asks: what the checks cost is charged to it
+   * @throws ProtocolError `VERIFICATION_LIMIT` for a client that may cost no more at present
+   */
+  signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
   /** Whether a confirmed transaction concerns a group: true for registrations and sendings of a group, else undefined. */
   readyOf(transaction: Transaction): boolean | undefined;
   /** When a transaction came into the pool, Unix milliseconds, where the node still knows it; also once it is confirmed. */
@@ -327,11 +332,10 @@ export interface NodeApi {
   stateDigest(): { readonly height: number; readonly blockId: string; readonly digest: string };
 }
 
-/** What the process of the node itself has: nothing of it needs to be waited for. */
+/** What the process of the node itself has: nothing of it needs to be waited for, but signers, for whom signatures are checked. */
 export interface LocalNodeApi extends NodeApi {
   status(): NodeStatus;
   poolEntries(state: PoolState): readonly PoolEntry[];
-  signersOf(id: string): GroupSigners | undefined;
   peers(): readonly PeerEntry[];
   peerVerdicts(): readonly PeerVerdict[];
   forgers(limit: number, offset: number): Page<Forger>;

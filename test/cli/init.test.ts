@@ -65,6 +65,7 @@ test('answers to the questions lead to a configuration that a node takes, a new 
   t.regex(unit, /^ReadWritePaths=".*data of mine" .*\/\.local\/state\/bloomery\/signed$/m);
   for (const line of ['Type=notify', 'Restart=on-failure', 'ProtectSystem=strict', 'WantedBy=multi-user.target'])
     t.regex(unit, new RegExp(`^${line}$`, 'm'));
+  t.true(unit.includes(`\nEnvironment=NODE_ENV=production BLOOMERY_LOG_FORMAT=json BLOOMERY_HOME=${home}\n`), unit);
   t.is(unit.match(/^(User|ExecStart|ProtectHome)=/gm)?.length, 3);
   t.notRegex(unit, /StateDirectory|EnvironmentFile|\/var\/lib/);
 });

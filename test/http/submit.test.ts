@@ -209,6 +209,11 @@ test('a client whose signatures took as much time as they may is told 429, by it
     };
     fake.submit = (_json, client) => refuse(client);
     fake.submitSignature = (_json, client) => refuse(client);
+    const signersOf = (_id: string, client?: string): never => {
+      clients.push(client);
+      throw new ProtocolError('VERIFICATION_LIMIT', {}, message);
+    };
+    Object.assign(fake.api, { signersOf });
     const ask = await serve(t, fake);
     const signature = { transactionId: '1', publicKey: ALICE_KEY, signature: SIGNATURE };
     for (const [path, body] of [
@@ -219,7 +224,9 @@ test('a client whose signatures took as much time as they may is told 429, by it
       t.is(answer.status, 429, path);
       t.deepEqual(answer.body, { message });
     }
-    t.deepEqual(clients, ['127.0.0.1', '127.0.0.1']);
+    const answer = await ask('/api/node/transactions/1/signers');
+    t.deepEqual([answer.status, answer.body], [429, { message }]);
+    t.deepEqual(clients, ['127.0.0.1', '127.0.0.1', '127.0.0.1']);
   }
 });
 

@@ -1,4 +1,6 @@
 import test from 'ava';
+import { NO_PAYER, VerificationBudget, type Payer } from '../../src/engine/pool/verification-budget.ts';
+import type { GroupSigners } from '../../src/ports/node-api.ts';
 import { createGroupSigners } from '../../src/node/group-signers.ts';
 import { person, PoolWorld, type Person } from '../support/pool-world.ts';
 
@@ -12,37 +14,64 @@ function scene() {
   const group = { min: 2, lifetime: 1, members: members.map(({ publicKey }) => publicKey) };
   world.setAccount(alice, { group });
   world.setAccount(stranger);
-  const signersOf = createGroupSigners({ rules: world.rules, state: () => world.state, verify: world.verify });
-  const ask = (id: string) => {
+  let turns = 0;
+  const signersOf = createGroupSigners({
+    rules: world.rules,
+    state: () => world.state,
+    verify: world.verify,
+    spentMs: () => world.checks * CHECK_MS,
+    pause: () => {
+      turns += 1;
+      return Promise.resolve();
+    },
+  });
+  const ask = async (id: string, payer: Payer = NO_PAYER): Promise<GroupSigners | undefined> => {
     const transaction = world.pool.get(id);
-    return transaction && signersOf(transaction);
+    return transaction && signersOf(transaction, payer);
   };
-  return { world, ask };
+  return { world, ask, turns: () => turns };
 }
 
-test('who of a group has signed is told in the order of the group, whoever signed first, with how many must', (t) => {
+/** Of a check, in milliseconds: between the native and the portable back end. */
+const CHECK_MS = 1;
+
+/** Transactions of a group of fifteen, each with fourteen signatures in the worst order: 119 checks. */
+function largeGroup(world: PoolWorld, count: number): readonly string[] {
+  const many = Array.from({ length: 15 }, (_, at) => person(`member ${at}`));
+  world.setAccount(alice, { group: { min: 15, lifetime: 1, members: many.map(({ publicKey }) => publicKey) } });
+  return Array.from({ length: count }, () => {
+    const json = world.transfer(alice, stranger);
+    const id = world.submit(json);
+    for (const member of many.slice(1).reverse()) {
+      if (!world.pool.submitSignature(world.signatureOf(member, json)).accepted) throw new Error('refused');
+    }
+    return id;
+  });
+}
+
+test('who of a group has signed is told in the order of the group, whoever signed first, with how many must', async (t) => {
   const { world, ask } = scene();
   const json = world.transfer(alice, stranger);
   const id = world.submit(json);
-  const standing = () => ask(id)?.members.map(({ hasSigned }) => hasSigned);
-  t.is(ask(id)?.min, 2);
+  const standing = async () => (await ask(id))?.members.map(({ hasSigned }) => hasSigned);
+  t.is((await ask(id))?.min, 2);
   t.deepEqual(
-    ask(id)?.members.map(({ publicKey }) => publicKey),
+    (await ask(id))?.members.map(({ publicKey }) => publicKey),
     members.map(({ publicKey }) => publicKey),
   );
-  t.deepEqual(standing(), [false, false, false]);
+  t.deepEqual(await standing(), [false, false, false]);
   t.true(world.pool.submitSignature(world.signatureOf(mia, json)).accepted);
-  t.deepEqual(standing(), [false, false, true]);
+  t.deepEqual(await standing(), [false, false, true]);
   t.true(world.pool.submitSignature(world.signatureOf(mary, json)).accepted);
-  t.deepEqual(standing(), [true, false, true]);
+  t.deepEqual(await standing(), [true, false, true]);
 });
 
-test('a registration needs every member, whatever its transactions will need', (t) => {
+test('a registration needs every member, whatever its transactions will need', async (t) => {
   const { world, ask } = scene();
   const json = world.multisignature(stranger, [mary, mike], 1);
   const id = world.submit(json);
   t.true(world.pool.submitSignature(world.signatureOf(mike, json)).accepted);
-  t.deepEqual(ask(id), {
+  t.deepEqual(await ask(id), {
     min: 2,
     members: [
       { publicKey: mary.publicKey, hasSigned: false },
@@ -51,24 +80,91 @@ test('a registration needs every member, whatever its transactions will need', (
   });
 });
 
-test('nothing is told of a transaction that no group signs, nor of one that is not there', (t) => {
+test('nothing is told of a transaction that no group signs, nor of one that is not there', async (t) => {
   const { world, ask } = scene();
-  t.is(ask(world.submit(world.transfer(stranger, alice))), undefined);
-  t.is(ask('1'), undefined);
+  t.is(await ask(world.submit(world.transfer(stranger, alice))), undefined);
+  t.is(await ask('1'), undefined);
 });
 
-test('asking again costs no checks, and a new signature is looked for at once', (t) => {
+test('asking again costs no checks, and a new signature is looked for at once', async (t) => {
   const { world, ask } = scene();
   const json = world.transfer(alice, stranger);
   const id = world.submit(json);
   t.true(world.pool.submitSignature(world.signatureOf(mike, json)).accepted);
-  ask(id);
+  await ask(id);
   const { checks } = world;
-  ask(id);
+  await ask(id);
   t.is(world.checks, checks);
   t.true(world.pool.submitSignature(world.signatureOf(mia, json)).accepted);
   t.deepEqual(
-    ask(id)?.members.map(({ hasSigned }) => hasSigned),
+    (await ask(id))?.members.map(({ hasSigned }) => hasSigned),
     [false, true, true],
   );
+});
+
+test('strangers that ask without end get what a crowd may cost, are refused then, and programs here are answered', async (t) => {
+  const { world, ask } = scene();
+  const ids = largeGroup(world, 12);
+  const before = world.checks;
+  const spentMs = () => (world.checks - before) * CHECK_MS;
+  let nowMs = 0;
+  const budget = new VerificationBudget({ clock: { nowMs: () => nowMs }, spentMs: () => 0 });
+  const codes = new Map<string | undefined, number>();
+  // For five seconds fifty strangers ask ten times a second each, one after the other for each of eleven transactions.
+  for (; nowMs <= 5_000; nowMs += 100) {
+    for (let at = 0; at < 50; at += 1) {
+      const code = await ask(ids[(at + nowMs / 100) % 11] ?? '', budget.payer(`http 203.0.113.${at}`, 'clients')).then(
+        () => 'told',
+        (error: unknown) => (error as { readonly code?: string }).code,
+      );
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+    }
+    // At once what a crowd may, then a tenth of the time, and what one check overdraws.
+    t.true(spentMs() <= 300 + nowMs / 10 + CHECK_MS, `${spentMs()} ms after ${nowMs} ms`);
+  }
+  t.deepEqual([...codes.keys()].sort(), ['VERIFICATION_LIMIT', 'told']);
+  t.true((codes.get('VERIFICATION_LIMIT') ?? 0) > 500, JSON.stringify([...codes]));
+  // What was found for the one is told to all.
+  t.true((codes.get('told') ?? 0) > 10, JSON.stringify([...codes]));
+  const own = await ask(ids[11] ?? '', budget.payer('http 127.0.0.1', 'localClients'));
+  t.is(own?.members.filter(({ hasSigned }) => hasSigned).length, 14);
+});
+
+test('a client that was refused goes on where it was, and tries no pair twice', async (t) => {
+  const { world, ask } = scene();
+  const [id = ''] = largeGroup(world, 1);
+  const before = world.checks;
+  let left = 0;
+  const payer: Payer = {
+    mayAsk: () => left > 0,
+    charge: (work) => {
+      left -= 1;
+      return work();
+    },
+    wasUseful: () => undefined,
+  };
+  let refused = 0;
+  let told: GroupSigners | undefined;
+  for (; told === undefined && refused < 100; left = 25)
+    told = await ask(id, payer).catch((error: unknown) => {
+      t.is((error as { readonly code?: string }).code, 'VERIFICATION_LIMIT');
+      refused += 1;
+      return undefined;
+    });
+  t.is(told?.members.filter(({ hasSigned }) => hasSigned).length, 14);
+  t.is(refused, 5);
+  t.is(world.checks - before, 119);
+});
+
+test('to ask is no waste: it does not keep a client from handing in, nor the node from other work', async (t) => {
+  const { world, ask, turns } = scene();
+  const [id = ''] = largeGroup(world, 1);
+  let nowMs = 0;
+  const budget = new VerificationBudget({ clock: { nowMs: () => nowMs }, spentMs: () => world.checks * CHECK_MS });
+  const payer = budget.payer('http 203.0.113.1', 'clients');
+  await ask(id, payer);
+  t.is(turns(), 14);
+  nowMs = 3_000;
+  t.false(budget.isWasteful('http 203.0.113.1'));
+  t.true(payer.mayAsk());
 });

@@ -39,12 +39,13 @@ export function restingNode({ chain, rules, genesis, nowMs, ...options }: Restin
     nonce: 'restingrestingre',
     ...options.identity,
   };
+  const verifier = createInlineVerifier(selectEd25519(), 10_000);
   const engine = new Engine(
     {
       store,
       rules,
       genesis,
-      verifier: createInlineVerifier(selectEd25519(), 10_000),
+      verifier,
       transport: createLoneTransport(),
       clock,
       random: { bytes: (count) => new Uint8Array(count), fraction: () => 0, below: () => 0 },
@@ -86,5 +87,6 @@ export function restingNode({ chain, rules, genesis, nowMs, ...options }: Restin
     delegates,
     identity,
     clock,
+    spentMs: () => verifier.spentMs,
   });
 }

@@ -1,6 +1,16 @@
 /** The files of a new node: configuration, passphrase of a new account, systemd unit. Nothing that is there is replaced. */
 
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
@@ -24,30 +34,40 @@ interface NewFile {
 export function refuseExisting({ configFile, unitFile, delegate }: InitPlan): void {
   for (const file of [configFile, delegate?.passphraseFile, unitFile]) {
     if (file === undefined || !existsSync(file)) continue;
-    throw new ProtocolError('FILE_EXISTS', { file }, `${file} is there already: move it away, or name another place`);
+    throw fileExists(file);
   }
 }
 
+function fileExists(file: string): ProtocolError {
+  return new ProtocolError('FILE_EXISTS', { file }, `${file} is there already: move it away, or name another place`);
+}
+
 /**
- * Writes all files, or none.
+ * Writes all files, or none, each under another name first: a disk that is full and a process that ends leave no half of one.
  *
+ * @param write how a text comes into an open file
  * @throws ProtocolError `FILE_EXISTS`, `INIT_UNWRITABLE` naming the file, and as `loadConfig` for a configuration that would not do
  */
-export function writeFiles(plan: InitPlan): readonly string[] {
+export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): readonly string[] {
   refuseExisting(plan);
+  const files = filesOf(plan).map((file) => ({ ...file, draft: `${file.path}.${process.pid}.draft` }));
   const written: string[] = [];
   try {
     // A folder that the sandbox of a service may write to must be there.
+    makeFolder(plan.dataDirectory);
     if (plan.unitFile !== undefined && plan.delegate !== undefined) makeFolder(watermarkFolder());
-    for (const file of filesOf(plan)) {
+    for (const file of files) {
       makeFolder(dirname(file.path));
-      writeFileSync(file.path, file.text, { mode: file.mode, flag: 'wx' });
-      written.push(file.path);
+      writeDraft(file, write);
+    }
+    for (const { draft, path } of files) {
+      publish(draft, path);
+      written.push(path);
       // As a start will read it.
-      if (file.path === plan.configFile) loadConfig({ network: plan.network, file: file.path, environment: {} });
+      if (path === plan.configFile) loadConfig({ network: plan.network, file: path, environment: {} });
     }
   } catch (error) {
-    for (const path of written) rmSync(path, { force: true });
+    for (const path of [...written, ...files.map(({ draft }) => draft)]) rmSync(path, { force: true });
     if (error instanceof ProtocolError) throw error;
     const { path = plan.dataDirectory } = error as NodeJS.ErrnoException;
     const reason = messageOf(error);
@@ -56,6 +76,33 @@ export function writeFiles(plan: InitPlan): readonly string[] {
     });
   }
   return written;
+}
+
+type WriteText = (descriptor: number, text: string) => void;
+
+function writeDraft({ draft, text, mode }: NewFile & { readonly draft: string }, write: WriteText): void {
+  // One of a process of this number that ended meanwhile.
+  rmSync(draft, { force: true });
+  const descriptor = openSync(draft, 'wx', mode);
+  try {
+    write(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Gives a file its name, which no other may have taken meanwhile. */
+function publish(draft: string, path: string): void {
+  try {
+    linkSync(draft, path);
+    rmSync(draft);
+  } catch (error) {
+    // A name that is taken, or a file system without links.
+    if (existsSync(path)) throw fileExists(path);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error;
+    renameSync(draft, path);
+  }
 }
 
 function filesOf(plan: InitPlan): readonly NewFile[] {
@@ -103,8 +150,8 @@ export function unitText(plan: InitPlan): string {
   const program = [process.execPath, join(packageDirectory(), 'bin', 'bloomery.js'), ...startArguments(plan)];
   const own = [
     `User=${username}`,
-    'Environment=NODE_ENV=production BLOOMERY_LOG_FORMAT=json',
-    `ExecStart=${program.map(quoted).join(' ')}`,
+    `Environment=NODE_ENV=production BLOOMERY_LOG_FORMAT=json ${quoted(`BLOOMERY_HOME=${plan.home}`)}`,
+    `ExecStart=${program.map(commandWord).join(' ')}`,
     // Programs and data may lie below /home; what is not named here cannot be written.
     'ProtectHome=read-only',
     `ReadWritePaths=${quoted(plan.dataDirectory)}${plan.delegate === undefined ? '' : ` ${quoted(watermarkFolder())}`}`,
@@ -124,8 +171,13 @@ function watermarkFolder(): string {
   return watermarkFolderOf('', {}) ?? '';
 }
 
-/** As systemd reads a word: `%` begins a specifier and `$` a variable, which paths do not mean. */
+/** As systemd reads a word of a command: `$` begins a variable, which paths do not mean. */
+function commandWord(word: string): string {
+  return quoted(word.replaceAll('$', '$$$$'));
+}
+
+/** As systemd reads a word: `%` begins a specifier, which paths do not mean. */
 function quoted(word: string): string {
-  const escaped = word.replaceAll('%', '%%').replaceAll('$', '$$$$');
+  const escaped = word.replaceAll('%', '%%');
   return /^[\w@/.:=+,%$-]+$/.test(escaped) ? escaped : `"${escaped.replace(/["\\]/g, '\\$&')}"`;
 }

@@ -11,6 +11,8 @@ export interface InitPlan {
   readonly network: Network;
   /** As `--network` names it. */
   readonly networkFlag: string;
+  /** `BLOOMERY_HOME` of the node: where it looks for networks. */
+  readonly home: string;
   /** Absolute, as all paths here. The node uses a folder of the network in it. */
   readonly dataDirectory: string;
   readonly configFile: string;
@@ -56,6 +58,7 @@ export async function planInit(flags: InitFlags, home: string, interview: Interv
   return {
     network,
     networkFlag: /[\\/]/.test(networkFlag) || networkFlag.startsWith('.') ? resolve(networkFlag) : networkFlag,
+    home: resolve(home),
     dataDirectory,
     configFile: resolve(flags.config ?? join(dataDirectory, 'config.json5')),
     unitFile: wantsUnit === undefined || wantsUnit === false ? undefined : unitFile,

@@ -22,6 +22,9 @@ import { tooManyConnectionsAnswer } from './refused-answers.ts';
 import type { SharedLimits, SharedObstacle } from './shared-limits.ts';
 import { Turns } from './turns.ts';
 
+/** Why a connection may not stay. */
+type Obstacle = SharedObstacle | 'uncounted';
+
 /** Between two looks at the time limits: more says that the process could do nothing meanwhile. */
 const STILL_MS = 2 * SWEEP_MS;
 
@@ -69,6 +72,7 @@ export class Admission implements ConnectionHost {
     this.#fullAnswers = {
       address_connections: tooManyConnectionsAnswer(`Too many connections: ${ofAddress}.`),
       connections: tooManyConnectionsAnswer('Too many connections: the node serves no more at once.'),
+      uncounted: tooManyConnectionsAnswer('The node is busy with something else: come back later.'),
     };
     options.shared?.listen((key) => {
       this.#penalties.shutOut(key);
@@ -114,9 +118,9 @@ export class Admission implements ConnectionHost {
     { canTell, admitted }: { canTell: boolean; admitted: (connection: ClientConnection) => void },
   ): Promise<void> {
     const { key } = connection;
-    const ask = async (): Promise<SharedObstacle | undefined> => {
-      // Where the count cannot be asked for, nobody can tell whether there is room.
-      const found = await shared.arrive(key).catch(() => 'connections' as const);
+    const ask = async (): Promise<Obstacle | undefined> => {
+      // Without the count nobody can tell whether there is room, and whether to end another connection for this one.
+      const found = await shared.arrive(key).catch(() => 'uncounted' as const);
       if (found === undefined && socket.destroyed) shared.left(key);
       else if (found === undefined) socket.once('close', () => shared.left(key));
       return found;
@@ -129,7 +133,7 @@ export class Admission implements ConnectionHost {
     this.#turnAway(socket, obstacle, canTell);
   }
 
-  #turnAway(socket: Socket, obstacle: SharedObstacle, canTell: boolean): void {
+  #turnAway(socket: Socket, obstacle: Obstacle, canTell: boolean): void {
     this.#refusals.count(obstacle);
     const answer = canTell && !this.turns.isPressed ? this.#fullAnswers[obstacle] : undefined;
     if (answer === undefined) socket.destroy();

@@ -12,7 +12,7 @@ export interface SharedLimits {
    * Counts a request.
    *
    * @param cost how many it counts for
-   * @throws ProtocolError `NODE_BUSY` when more wait for an answer than may
+   * @throws ProtocolError `NODE_BUSY` when more wait for an answer than may, or when none comes in time
    */
   take(client: string, cost: number): Promise<Allowance>;
   /**

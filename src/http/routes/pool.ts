@@ -89,10 +89,13 @@ const SIGNERS_ROUTE: Route = {
       members: listOf(objectOf({ address: ADDRESS, publicKey: PUBLIC_KEY, hasSigned: FLAG })),
     }),
   },
-  errors: { 404: 'No transaction of a group waits with this id.' },
+  errors: {
+    404: 'No transaction of a group waits with this id.',
+    429: 'Too many requests of this client within a window, or as many signatures were checked for it as may be: ask again later.',
+  },
   handle: (api, request) => {
     const id = request.text('id') ?? '';
-    return withLive(api.signersOf(id), (signers) => ({ meta: {}, data: signersView(id, signers) }));
+    return withLive(api.signersOf(id, request.client), (signers) => ({ meta: {}, data: signersView(id, signers) }));
   },
 };
 

@@ -1,16 +1,19 @@
 /**
  * A reader's way to the limits that all readers share: the node counts. Questions go in batches, one batch unanswered at a time,
- * so that a flood of strangers takes a small part of the node's time.
+ * so that a flood of strangers takes a small part of the node's time. No question waits for ever: while the node does not answer,
+ * those that have waited for `LIMIT_ANSWER_MS_MAX` fail, and new ones fail at once.
  */
 
-import type { Clock } from '../../ports/clock.ts';
+import type { Clock, Timer } from '../../ports/clock.ts';
 import type { SharedLimits, SharedObstacle } from '../../http/admission/shared-limits.ts';
 import type { Allowance } from '../../http/admission/allowance.ts';
 import {
   busy,
+  LIMIT_ANSWER_MS_MAX,
   LIMIT_ASKS_AT_ONCE,
   LIMIT_ASKS_WAITING_MAX,
   LIMIT_TOLD_MAX,
+  silent,
   type FromReader,
   type LimitAnswer,
   type LimitAsk,
@@ -21,14 +24,19 @@ const REST_MS = 1;
 
 interface Waiting {
   readonly ask: LimitAsk;
+  readonly timer: Timer;
   readonly settle: (answer: LimitAnswer) => void;
+  /** Whoever asked was told that there is no answer. */
+  isGivenUp: boolean;
 }
 
 export class LimitChannel implements SharedLimits {
   readonly #send: (message: FromReader) => void;
   readonly #clock: Pick<Clock, 'after'>;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting = new Set<Waiting>();
   #asked: readonly Waiting[] | undefined;
+  /** A question that the node was asked has waited too long, and the node has not answered since. */
+  #isSilent = false;
   #isResting = false;
   /** Connections that went, by key: no more than there were. */
   readonly #left = new Map<string, number>();
@@ -77,7 +85,14 @@ export class LimitChannel implements SharedLimits {
   answered(answers: readonly LimitAnswer[]): void {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
-    for (const [at, { settle }] of asked.entries()) settle(answers[at] ?? null);
+    this.#isSilent = false;
+    for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
+      const answer = answers[at] ?? null;
+      // The node has counted a connection that was turned away meanwhile.
+      if (isGivenUp && 'key' in ask && answer === null) this.left(ask.key);
+      timer.cancel();
+      settle(answer);
+    }
     this.#isResting = true;
     this.#clock.after(REST_MS, () => {
       this.#isResting = false;
@@ -91,17 +106,30 @@ export class LimitChannel implements SharedLimits {
   }
 
   #put(ask: LimitAsk): Promise<LimitAnswer> {
-    if (this.#waiting.length >= LIMIT_ASKS_WAITING_MAX) return Promise.reject(busy());
-    return new Promise((resolve) => {
-      this.#waiting.push({ ask, settle: resolve });
+    if (this.#isSilent) return Promise.reject(silent());
+    if (this.#waiting.size >= LIMIT_ASKS_WAITING_MAX) return Promise.reject(busy());
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.after(LIMIT_ANSWER_MS_MAX, () => {
+        this.#giveUp(waiting);
+        reject(silent());
+      });
+      const waiting: Waiting = { ask, timer, settle: resolve, isGivenUp: false };
+      this.#waiting.add(waiting);
       this.#tell();
     });
   }
 
+  #giveUp(waiting: Waiting): void {
+    waiting.isGivenUp = true;
+    // One that was not asked yet is forgotten.
+    if (!this.#waiting.delete(waiting)) this.#isSilent = true;
+  }
+
   #tell(): void {
     if (this.#isResting || this.#asked !== undefined) return;
-    if (this.#waiting.length + this.#left.size + this.#refused.size + this.#shutOut.size === 0) return;
-    this.#asked = this.#waiting.splice(0, LIMIT_ASKS_AT_ONCE);
+    if (this.#waiting.size + this.#left.size + this.#refused.size + this.#shutOut.size === 0) return;
+    this.#asked = [...this.#waiting].slice(0, LIMIT_ASKS_AT_ONCE);
+    for (const asked of this.#asked) this.#waiting.delete(asked);
     this.#send({
       kind: 'limits',
       telling: {

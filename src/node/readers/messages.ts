@@ -45,6 +45,14 @@ export const NEWS_WAITING_MAX = 10_000;
 export const LIMIT_ASKS_AT_ONCE = 500;
 /** Such questions that wait at a reader: more than the connections that it may have by default, each with one. */
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
+/**
+ * A node that has not answered such a question by then is busy with something else, in milliseconds. Clients are told so: to count
+ * here meanwhile would let a client have the limit once at each process, just while the node is hard pressed.
+ */
+export const LIMIT_ANSWER_MS_MAX = 2_000;
+/** The same of a read. The largest ones take a busy node a second. */
+export const READ_ANSWER_MS_MAX = 10_000;
+
 /** Addresses in a message that were refused something, or are shut out: more than are answered between two messages. */
 export const LIMIT_TOLD_MAX = 1_000;
 
@@ -162,6 +170,15 @@ export function busy(): ProtocolError {
     'NODE_BUSY',
     {},
     'The node has as many requests to answer as it may have at once: ask again later.',
+  );
+}
+
+/** For a client whose question the node does not come to. */
+export function silent(): ProtocolError {
+  return new ProtocolError(
+    'NODE_BUSY',
+    {},
+    'The node is busy with something else and does not answer: ask again later.',
   );
 }
 

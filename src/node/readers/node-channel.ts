@@ -1,11 +1,17 @@
-/** A reader's end of the channel: asks the node for what only the node knows, and for no more of it at once than is bounded. */
+/**
+ * A reader's end of the channel: asks the node for what only the node knows, and for no more of it at once than is bounded. A read
+ * that has no answer in time fails; a write has none but the node's, as nobody else knows whether it was done.
+ */
 
-import type { Clock } from '../../ports/clock.ts';
+import type { Clock, Timer } from '../../ports/clock.ts';
 import {
   busy,
   errorOf,
+  failedOutcome,
+  READ_ANSWER_MS_MAX,
   READS_AT_ONCE,
   READS_WAITING_MAX,
+  silent,
   WRITES_AT_ONCE,
   type Call,
   type FromReader,
@@ -21,6 +27,7 @@ interface Waiting {
   readonly call: Call<Read>;
   readonly answer: Promise<unknown>;
   readonly settle: (outcome: Outcome) => void;
+  readonly timer: Timer;
 }
 
 export class NodeChannel {
@@ -50,7 +57,12 @@ export class NodeChannel {
     if (known !== undefined) return known.answer;
     if (this.#reads.size >= READS_WAITING_MAX) throw busy();
     const { promise, settle } = settled();
-    this.#reads.set(name, { call: { method, args }, answer: promise, settle });
+    const timer = this.#clock.after(READ_ANSWER_MS_MAX, () => {
+      if (this.#reads.get(name) === waiting) this.#reads.delete(name);
+      settle(failedOutcome(silent()));
+    });
+    const waiting: Waiting = { call: { method, args }, answer: promise, settle, timer };
+    this.#reads.set(name, waiting);
     this.#ask();
     return promise;
   }
@@ -68,7 +80,10 @@ export class NodeChannel {
   answered(outcomes: readonly Outcome[]): void {
     const asked = this.#asked;
     this.#asked = [];
-    for (const [at, { settle }] of asked.entries()) settle(outcomes[at] ?? { value: undefined });
+    for (const [at, { settle, timer }] of asked.entries()) {
+      timer.cancel();
+      settle(outcomes[at] ?? { value: undefined });
+    }
     this.#isResting = true;
     this.#clock.after(REST_MS, () => {
       this.#isResting = false;

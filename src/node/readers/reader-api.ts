@@ -20,6 +20,7 @@ import type {
 import type { ChainQueries, Page } from '../../ports/queries.ts';
 import type { Rules } from '../../protocol/rules.ts';
 import { createChainLog } from '../../store/chain/chain-log.ts';
+import type { StoredChain } from '../../store/chain/chain-store.ts';
 import type { ChainReader, Moment } from '../../store/chain/reader.ts';
 import { createQueries } from '../../store/query/queries.ts';
 import { readyOf } from '../node-api.ts';
@@ -50,15 +51,17 @@ interface View {
 export function createReaderApi({ rules, identity, reader, channel }: ReaderApiParts): ReaderApi {
   const listeners = new Set<NodeListener>();
   const receivedAtMs = new LruMap<string, number>(NEWS_WAITING_MAX);
+  const logOf = (store: StoredChain): ChainLog =>
+    createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) }).log;
   const viewOf = (moment: Moment): View => ({
     moment,
     chain: heldQueries(createQueries(moment.store, rules.params, { pause: nextTurn }), moment),
-    log: createChainLog(moment.store, { finalizedHeight: (state) => rules.finalizedHeight(state) }).log,
+    log: logOf(moment.store),
   });
   let view = viewOf(reader.current);
 
-  const move = (): void => {
-    reader.move();
+  const move = (isWanted?: (store: StoredChain) => boolean): void => {
+    if (!reader.move(isWanted)) return;
     view = viewOf(reader.current);
     for (const listener of listeners) listener.chainChanged?.();
   };
@@ -85,10 +88,11 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
       const tip = store.tip();
       return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
     },
-    refresh: move,
+    // Clients can have this called as often as they ask: nothing is opened or told anew before the chain has changed.
+    refresh: () => move((store) => store.tip()?.id !== view.chain.tip()?.id || logOf(store).last() !== view.log.last()),
     status: () => read<NodeStatus>('status'),
     poolEntries: (state) => read<readonly PoolEntry[]>('poolEntries', state),
-    signersOf: (id) => read<GroupSigners | undefined>('signersOf', id),
+    signersOf: (id, client) => read<GroupSigners | undefined>('signersOf', id, client),
     peers: () => read<readonly PeerEntry[]>('peers'),
     peerVerdicts: () => read<readonly PeerVerdict[]>('peerVerdicts'),
     forgers: (limit, offset) => read<Page<Forger>>('forgers', limit, offset),

@@ -41,12 +41,23 @@ export class ChainReader {
     return this.#current;
   }
 
-  /** Goes on to the moment that the node has written last. */
-  move(): void {
+  /**
+   * Goes on to the moment that the node has written last. A moment in which questions are under way stays open with its pages, so
+   * that one who may be called at will gives a condition.
+   *
+   * @param isWanted whether to go on to this one; always unless given
+   * @returns whether it went on
+   */
+  move(isWanted: (store: StoredChain) => boolean = () => true): boolean {
     const before = this.#current;
     const store = claimedStore(this.#disk.snapshot(), this.#options, this.#options.directory);
+    if (!isWanted(store)) {
+      void store.close();
+      return false;
+    }
     this.#current = new HeldMoment(store, this.#clock);
     before.retire();
+    return true;
   }
 
   /** Frees the places of readers that ended without doing so, which would pin their pages. @returns how many */

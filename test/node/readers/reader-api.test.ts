@@ -232,3 +232,33 @@ test('a stream of events of a reader tells of blocks and transactions', async (t
   await reading;
   t.true(text.includes('event: transactions/new'), text);
 });
+
+test('clients that have a reader look for a newer chain open and tell nothing before there is one', async (t) => {
+  const { chain, rules, params, beside, reader } = await stage(t);
+  let told = 0;
+  beside.api.listen({
+    chainChanged: () => {
+      told += 1;
+    },
+  });
+  const before = reader.current;
+  for (let times = 0; times < 1_000; times += 1) beside.api.refresh?.();
+  t.is(reader.current, before);
+  t.is(told, 0);
+  const block = blocks[KEPT];
+  if (block === undefined) throw new Error('the chain was made longer');
+  const nowS = slotStartS(10_000, params);
+  chain.transact((writer) =>
+    writer.append(block, (state) => rules.applyBlock(state, block, { nowS, verify: () => true })),
+  );
+  for (let times = 0; times < 1_000; times += 1) beside.api.refresh?.();
+  t.is(beside.api.chain.tip()?.id, block.id);
+  t.is(told, 1);
+});
+
+test('the node is told which client asks for signers, as it pays for the checks', async (t) => {
+  const { other, asked } = await stage(t);
+  t.is((await ask(`${other}/api/node/transactions/1/signers`)).status, 404);
+  const calls = asked.flatMap((message) => (message.kind === 'reads' ? message.calls : []));
+  t.deepEqual(calls, [{ method: 'signersOf', args: ['1', '127.0.0.1'] }]);
+});

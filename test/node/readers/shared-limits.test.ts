@@ -22,12 +22,22 @@ async function stage(t: ExecutionContext, changed: Partial<HttpOptions['limits']
     for (const channel of channels.values()) channel.shutOutElsewhere(key);
   });
   const dials: Dial[] = [];
+  /** What the readers told a node that does not come to it. */
+  let unheard: (() => void)[] | undefined;
+  const hang = (): void => void (unheard = []);
+  const wake = (): void => {
+    const late = unheard ?? [];
+    unheard = undefined;
+    for (const each of late) each();
+  };
   for (const reader of [1, 2]) {
     const send = (message: FromReader): void => {
       const copy = structuredClone(message);
-      setImmediate(() => {
+      const hear = (): void => {
         if (copy.kind === 'limits') channel.answered(structuredClone(end.heard(reader, copy.telling)));
-      });
+      };
+      if (unheard === undefined) setImmediate(hear);
+      else unheard.push(hear);
     };
     const channel = new LimitChannel(send, systemClock);
     channels.set(reader, channel);
@@ -35,7 +45,7 @@ async function stage(t: ExecutionContext, changed: Partial<HttpOptions['limits']
   }
   const [first, second] = dials;
   if (first === undefined || second === undefined) throw new Error('two servers');
-  return { first, second, end, channels };
+  return { first, second, end, channels, hang, wake };
 }
 
 const ASK = requestBytes('GET /api/node/constants');
@@ -133,4 +143,41 @@ test('a client that goes while it is counted leaves nothing behind', async (t) =
     30_000,
   );
   t.is(taken, 3);
+});
+
+test('while the node that counts hangs, strangers are told to come back, and none waits or counts afterwards', async (t) => {
+  const { first, second, hang, wake } = await stage(t, { connectionsPerAddressMax: 4 });
+  const kept = await first();
+  t.is(await statusOf(kept), 200);
+  hang();
+  const newcomer = await second();
+  // One asks on a connection that stands, the other one has not been counted yet.
+  const statuses = await Promise.all([statusOf(kept), newcomer.until(({ isEnded, isClosed }) => isEnded || isClosed)]);
+  t.is(statuses[0], 503);
+  t.regex(kept.received, /Retry-After: [1-9]/);
+  t.deepEqual(newcomer.statuses, [503]);
+  t.regex(newcomer.received, /Retry-After: [1-9]/);
+  // From then on nobody waits.
+  t.is(await statusOf(kept), 503);
+  wake();
+  await waitFor(
+    'answers again',
+    async () => {
+      if ((await statusOf(kept)) !== 200) throw new Error('not yet');
+      return true;
+    },
+    30_000,
+  );
+  // The newcomer that was turned away was counted late, and given back: three more may come.
+  await waitFor(
+    'three connections beside the first',
+    async () => {
+      const clients = [await first(), await second(), await second()];
+      const seen = await Promise.all(clients.map((client) => statusOf(client)));
+      for (const { socket } of clients) socket.destroy();
+      if (seen.some((status) => status !== 200)) throw new Error(seen.join());
+      return true;
+    },
+    30_000,
+  );
 });

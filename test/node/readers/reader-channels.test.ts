@@ -1,0 +1,75 @@
+/** What a reader does while its node answers nothing. */
+
+import test from 'ava';
+import { LimitChannel } from '../../../src/node/readers/limit-channel.ts';
+import {
+  LIMIT_ANSWER_MS_MAX,
+  LIMIT_ASKS_WAITING_MAX,
+  READ_ANSWER_MS_MAX,
+  type FromReader,
+} from '../../../src/node/readers/messages.ts';
+import { NodeChannel } from '../../../src/node/readers/node-channel.ts';
+
+/** A clock that a test moves, and what was sent. */
+function stage() {
+  let nowMs = 0;
+  const timers = new Map<object, { readonly atMs: number; readonly work: () => void }>();
+  const clock = {
+    after: (delayMs: number, work: () => void) => {
+      const timer = { cancel: () => void timers.delete(timer) };
+      timers.set(timer, { atMs: nowMs + delayMs, work });
+      return timer;
+    },
+  };
+  const pass = (ms: number): void => {
+    nowMs += ms;
+    for (const [timer, { atMs, work }] of timers) if (atMs <= nowMs && timers.delete(timer)) work();
+  };
+  const sent: FromReader[] = [];
+  return { clock, pass, sent, send: (message: FromReader) => void sent.push(message), timers };
+}
+
+const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown }).code;
+
+test('questions about limits end in time while the node says nothing, later ones at once, and none leaves a trace', async (t) => {
+  const { clock, pass, sent, send, timers } = stage();
+  const channel = new LimitChannel(send, clock);
+  const asked = channel.arrive('203.0.113.1').catch(codeOf);
+  const waiting = Array.from({ length: LIMIT_ASKS_WAITING_MAX }, (_, at) => channel.take(`c${at}`, 1).catch(codeOf));
+  pass(LIMIT_ANSWER_MS_MAX - 1);
+  t.is(timers.size, LIMIT_ASKS_WAITING_MAX + 1);
+  pass(1);
+  t.deepEqual(new Set(await Promise.all([asked, ...waiting])), new Set(['NODE_BUSY']));
+  t.is(await channel.take('late', 1).catch(codeOf), 'NODE_BUSY');
+  t.is(timers.size, 0);
+  // The node wakes: it counted the connection, which is gone, and is asked nothing that nobody waits for.
+  channel.answered([null]);
+  pass(10);
+  const last = sent.at(-1);
+  t.deepEqual(last, {
+    kind: 'limits',
+    telling: { left: [['203.0.113.1', 1]], asks: [], refused: [], shutOut: [] },
+  });
+  channel.answered([]);
+  pass(10);
+  const again = channel.arrive('203.0.113.2');
+  channel.answered([null]);
+  t.is(await again, undefined);
+});
+
+test('reads end in time while the node says nothing, and are asked anew afterwards', async (t) => {
+  const { clock, pass, sent, send, timers } = stage();
+  const channel = new NodeChannel(send, clock);
+  const first = channel.read('status').catch(codeOf);
+  const second = channel.read('peers').catch(codeOf);
+  pass(READ_ANSWER_MS_MAX);
+  t.deepEqual([await first, await second], ['NODE_BUSY', 'NODE_BUSY']);
+  t.is(timers.size, 0);
+  channel.answered([{ value: 'late' }]);
+  pass(10);
+  t.is(sent.length, 1);
+  const again = channel.read('status');
+  t.is(sent.length, 2);
+  channel.answered([{ value: 'now' }]);
+  t.is(await again, 'now');
+});
