@@ -8,6 +8,7 @@ import { GEN2_DIALECT } from '../tx/apply-context.ts';
 import { isExcepted } from '../tx/exceptions.ts';
 import { boundedList, canonicalDigits, member, numberIn } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES, isPlainlyWritten } from '../tx/schema.ts';
+import { emptyData } from '../tx/transfer.ts';
 import { assetOf, keyAsWritten, writtenKey } from '../tx/written.ts';
 import type { JsonObject, Payload, Transaction, Written } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
@@ -272,13 +273,18 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
   };
 }
 
-/** Members of assets that no rule knows are dropped in this generation; the key of a second signature keeps its letter case. */
+/**
+ * Members of assets that no rule knows are dropped in this generation; the key of a second signature keeps its letter case, and
+ * the text of a transfer is kept where it is empty.
+ */
 function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): Written | undefined {
   const written: Written = writtenKey(senderPublicKey);
   const publicKey = payload.kind === 'secondSignature' ? member(member(asset, 'signature'), 'publicKey') : undefined;
   if (payload.kind === 'secondSignature' && publicKey !== payload.publicKey) {
     return { ...written, asset: JSON.stringify({ signature: { publicKey } }) };
   }
+  const unsigned = payload.kind === 'transfer' ? emptyData(asset) : undefined;
+  if (unsigned !== undefined) return { ...written, asset: JSON.stringify(unsigned) };
   return written.senderPublicKey === undefined ? undefined : written;
 }
 

@@ -14,7 +14,7 @@ import { createMultisignatureReader } from '../tx/multisignature.ts';
 import { assetErrors } from '../tx/schema.ts';
 import { createSecondSignatureReader, isPlainAsset } from '../tx/second-signature.ts';
 import { payloadOf, type AssetReading, type TransactionType } from '../tx/transaction-type.ts';
-import { createTransferReader, storableText } from '../tx/transfer.ts';
+import { createTransferReader, emptyData, storableText } from '../tx/transfer.ts';
 import { isVoteList, VOTE_SCHEMA } from '../tx/vote.ts';
 import { writtenAsset } from '../tx/written.ts';
 import type { Json, JsonObject, Payload, PayloadKind } from '../types.ts';
@@ -28,8 +28,8 @@ function typeOf<K extends PayloadKind>(
   rebuilt: boolean,
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
-  /** What a rebuilt asset takes over as it is written, where it takes over more than texts. */
-  keptOf?: (asset: unknown) => JsonObject,
+  /** What a rebuilt asset takes over as it is written, where that is more than `known`. */
+  keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {
   const layout = LEGACY_LAYOUTS.get(type);
   assert(layout !== undefined, `type ${type} has a layout`);
@@ -39,8 +39,8 @@ function typeOf<K extends PayloadKind>(
     assetForBaseCheck: (asset) => (rebuilt || !asset ? {} : asset),
     assetToJson: (payload) => assetToJson(payloadOf(payload, kind)),
     writtenAsset: (asset, payload) => {
-      const kept = rebuilt ? keptOf?.(asset) : asset;
-      return writtenAsset(kept, assetToJson(payloadOf(payload, kind)));
+      const known = assetToJson(payloadOf(payload, kind));
+      return writtenAsset(rebuilt ? keptOf?.(asset, known) : asset, known);
     },
   };
 }
@@ -68,6 +68,7 @@ const transfer = typeOf(
     amount: amount.toString(),
     recipientId,
   }),
+  (asset, known) => emptyData(asset) && { ...emptyData(asset), ...known },
 );
 
 const secondSignature = typeOf(

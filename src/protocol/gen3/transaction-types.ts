@@ -11,7 +11,7 @@ import { recipientNumberOf, recipientTextBeside } from '../tx/recipient.ts';
 import { createSecondSignatureReader } from '../tx/second-signature.ts';
 import { bytesInvalid, payloadOf, SENDER_AT, signedKeysIn } from '../tx/transaction-type.ts';
 import type { BasicFields, TransactionType } from '../tx/transaction-type.ts';
-import { createTransferReader } from '../tx/transfer.ts';
+import { createTransferReader, emptyData } from '../tx/transfer.ts';
 import { createVoteReader } from '../tx/vote.ts';
 import { writtenAsset } from '../tx/written.ts';
 import type { JsonObject, Payload, PayloadKind } from '../types.ts';
@@ -34,6 +34,8 @@ interface AssetLayout<K extends PayloadKind> {
   readonly readAsset: TransactionType['readAsset'];
   /** Whether the asset is rebuilt from known members, which hides a malformed one from the base check and drops unknown ones. */
   readonly rebuilt: boolean;
+  /** Members that a rebuilt asset takes over although the payload does not tell them, in front of the others. */
+  unsigned?(asset: unknown): JsonObject | undefined;
   fee(payload: Extract<Payload, { kind: K }>): bigint;
   toJson(payload: Extract<Payload, { kind: K }>): JsonObject;
   encode(payload: Extract<Payload, { kind: K }>): Buffer;
@@ -53,8 +55,11 @@ function typeOf<K extends PayloadKind>(layout: AssetLayout<K>): TransactionType 
     assetForBaseCheck: (asset) => (layout.rebuilt || !asset ? {} : asset),
     fee: (payload) => layout.fee(payloadOf(payload, kind)),
     assetToJson: (payload) => layout.toJson(payloadOf(payload, kind)),
-    writtenAsset: (asset, payload) =>
-      layout.rebuilt ? undefined : writtenAsset(asset, layout.toJson(payloadOf(payload, kind))),
+    writtenAsset: (asset, payload) => {
+      if (!layout.rebuilt) return writtenAsset(asset, layout.toJson(payloadOf(payload, kind)));
+      const unsigned = layout.unsigned?.(asset);
+      return unsigned && JSON.stringify({ ...unsigned, ...layout.toJson(payloadOf(payload, kind)) });
+    },
     encodeBasic: (fields, before, after) =>
       encodeBasic(fields, layout.encode(payloadOf(fields.payload, kind)), before, after),
     detail: (payload) => layout.detail?.(payloadOf(payload, kind)),
@@ -89,6 +94,7 @@ const transfer = typeOf({
   kind: 'transfer',
   rebuilt: true,
   readAsset: createTransferReader(GEN3_SHAPES),
+  unsigned: emptyData,
   fee: () => FEES.transfer,
   toJson: ({ amount, recipientId, data }) => ({
     ...(data === undefined ? {} : { data }),

@@ -2,7 +2,7 @@
 
 import { AMOUNT_MAX, lskText } from '../../primitives/amount.ts';
 import { emptyAccount, withBalance, type StateWriter } from '../state.ts';
-import type { Address, Payload, Transaction } from '../types.ts';
+import type { Address, JsonObject, Payload, Transaction } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
 import { canonicalDigits, member } from './json.ts';
 import { recipientFault } from './recipient.ts';
@@ -72,6 +72,11 @@ function transferOf(amount: string, recipientId: unknown, data: unknown): Transf
   if (data !== undefined && typeof data !== 'string') return undefined;
   const transfer = { kind: 'transfer', amount: BigInt(amount), recipientId } as const;
   return data === undefined || data === '' ? transfer : { ...transfer, data: storableText(data) };
+}
+
+/** The text of a transfer where it is there and empty: the network keeps the member, which adds no byte to what is signed. */
+export function emptyData(asset: unknown): JsonObject | undefined {
+  return member(asset, 'data') === '' ? { data: '' } : undefined;
 }
 
 /** Moves the amount. The sender has paid the fee already. */

@@ -7,7 +7,7 @@ import type { StateWriter } from '../state.ts';
 import type { Address, JsonObject, PublicKey, Transaction, TransactionId, Written } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
 import { member } from './json.ts';
-import { integerOf } from '../../primitives/decimal.ts';
+import { integerOf, type Decimal } from '../../primitives/decimal.ts';
 import { countedAmount } from './amounts.ts';
 
 /**
@@ -102,12 +102,16 @@ export function poolFault(transaction: Transaction): TransactionError | undefine
     return transactionError(id, message, '.asset');
   }
   const counted = countedAmount(transaction);
-  const amount = typeof counted === 'object' ? integerOf(counted) : counted;
-  if (amount === undefined || amount < 0n || amount > SUPPLY_MAX) {
+  if (typeof counted !== 'bigint' && !couldExist(counted)) {
     return transactionError(id, 'Unknown member is no amount of beddows that could exist', '.asset.amount');
   }
   if (nestingOf(written.asset) > POOLED_NESTING_MAX) return tooDeep(id, POOLED_NESTING_MAX);
   return storageFault(transaction);
+}
+
+function couldExist(counted: Decimal | undefined): boolean {
+  const amount = counted && integerOf(counted);
+  return amount !== undefined && amount >= 0n && amount <= SUPPLY_MAX;
 }
 
 /** Above the supply of every network, and low enough that a block of such amounts has a total. */

@@ -39,6 +39,21 @@ const transferOut = documentOf(7, {
   asset: { outTransfer: { dappId: '12', transactionId: '345' } },
 });
 
+test('empty text of a transfer is signed as none, and kept where it was written, as the reference does', (t) => {
+  const members = { amount: '123', fee: '10000000', recipientId: '1L' };
+  const content = { type: 0, timestamp: 100, sender: alice } as const;
+  const [empty, absent] = [{ data: '' }, {}].map((asset) =>
+    json2Of(signedReference2({ ...content, members: { ...members, asset } })),
+  );
+  t.is(empty!['id'], absent!['id']);
+  for (const json of [empty!, absent!]) {
+    const transaction = codec.transactionFromJson(json);
+    t.deepEqual(codec.transactionToJson(transaction)['asset'], json['asset']);
+    t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(transaction)), transaction);
+  }
+  t.deepEqual(empty!['asset'], { data: '' });
+});
+
 test('a transfer has the published bytes, digests and ids', (t) => {
   const members = { amount: '123', fee: '10000000', recipientId: '18141291412139607230L', asset: { data: 'hi' } };
   const reference = signedReference2({ type: 0, timestamp: 100, sender: alice, members });

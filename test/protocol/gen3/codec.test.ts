@@ -4,7 +4,7 @@ import { sha256 } from '../../../src/crypto/hash.ts';
 import { defaultEd25519 } from '../../../src/crypto/ed25519.ts';
 import { bytesOfHex, hexOf } from '../../../src/primitives/bytes.ts';
 import { createGen3Codec, headerBytes, signedBytes, transactionBytes } from '../../../src/protocol/gen3/codec.ts';
-import type { Transaction } from '../../../src/protocol/types.ts';
+import type { JsonObject, Transaction } from '../../../src/protocol/types.ts';
 import { BlockRejected, TransactionRejected } from '../../../src/protocol/verdict.ts';
 import { NO_EXCEPTIONS } from '../../../src/protocol/params.ts';
 import { NETWORK_IDENTIFIER, SIGNERS, jsonOf, signedReference, signer } from '../../support/reference-transactions.ts';
@@ -90,12 +90,18 @@ test('an amount with leading zeros is the amount without them', (t) => {
   t.deepEqual(codec.transactionFromJson({ ...WORKED, asset }), codec.transactionFromJson(WORKED));
 });
 
-test('empty text is no text', (t) => {
+test('empty text is signed as none, and kept where it was written, as the reference does', (t) => {
   const asset = { amount: '1', recipientId: '1L' };
-  const [empty, absent] = [{ ...asset, data: '' }, asset].map((each) =>
-    codec.transactionFromJson({ ...WORKED, asset: each }),
-  );
-  t.deepEqual(empty, absent);
+  const content = { type: 8, timestamp: 7, sender: SIGNERS[0]! } as const;
+  const [empty, absent] = [{ ...asset, data: '' }, asset].map((each) => signedReference({ ...content, asset: each }));
+  t.is(jsonOf(empty!)['id'], jsonOf(absent!)['id']);
+  for (const reference of [empty!, absent!]) {
+    const json = jsonOf(reference);
+    const transaction = codec.transactionFromJson(json);
+    t.deepEqual(codec.transactionToJson(transaction)['asset'], json['asset']);
+    t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(transaction)), transaction);
+  }
+  t.deepEqual((jsonOf(empty!)['asset'] as JsonObject)['data'], '');
 });
 
 test('half a surrogate pair is kept as its bytes give it back', (t) => {
