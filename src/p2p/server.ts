@@ -16,7 +16,7 @@ import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
 import { FRAME_BYTES_MAX, ipv4Of, MESSAGE_PIECES_MAX } from './packets.ts';
 import { ReceivePause } from './receive-pause.ts';
 import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
-import { UnfinishedMessages } from './unfinished.ts';
+import { type LineControl, UnfinishedMessages } from './unfinished.ts';
 import { HEAD_BYTES_MAX, screenUpgrade } from './upgrade-screen.ts';
 
 export interface ListenOptions {
@@ -127,7 +127,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
 
   const lines = new WeakMap<WebSocket, Line>();
-  const unfinished = new UnfinishedMessages<WebSocket>();
+  const unfinished = new UnfinishedMessages<WebSocket>(options.clock);
 
   /** Runs inside the event of the new WebSocket, before the library has it: the first frame finds the gate in place. */
   function guard(webSocket: WebSocket, request: IncomingMessage): void {
@@ -155,13 +155,21 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       webSocket.removeAllListeners('message');
       webSocket.terminate();
     }
-    function giveUp(): void {
-      if (line.link === undefined) cut();
-      else line.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
-    }
+    const control: LineControl = {
+      hold: () => {
+        pause.hold();
+      },
+      release: () => {
+        pause.release();
+      },
+      giveUp: () => {
+        if (line.link === undefined) cut();
+        else line.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
+      },
+    };
     // Ahead of the WebSocket, which tells of the messages that end with these bytes.
     request.socket.prependListener('data', (bytes: Buffer) => {
-      unfinished.arrived(webSocket, bytes.length, giveUp);
+      unfinished.arrived(webSocket, bytes.length, control);
     });
     webSocket.on('close', () => {
       unfinished.ended(webSocket);

@@ -25,10 +25,10 @@ export const SMALL_OF_CROWD: ByteRate = { capacity: 8_000_000, perSecond: 2_400_
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /** Heavy frames of a peer: two of the heaviest blocks at once, then one in seven seconds. */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
-/** Of all peers together: one of the heaviest blocks in four seconds. A block that is dropped comes by synchronisation. */
-export const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000 };
-/** Peers that we dialled are read beyond it: those that dial us cannot use up what the blocks of our own choice need. */
+/** Peers that we dialled are read beyond what all may: those that dial us cannot use up what the blocks of our own choice need. */
 const HEAVY_RESERVE = 16_000_000;
+/** Of all peers together: one of the heaviest blocks in four seconds. A block that is dropped comes by synchronisation. */
+export const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /** Heavy answers of pools and peer lists, of all peers: each peer can make us ask it every five seconds. */
 const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000 };
 /** Bytes taken off the wire beyond answers, whether they are read or not; a peer that sends faster waits. */
@@ -47,8 +47,16 @@ export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;
 /** A line stands still for so long at most: heartbeats end one that is silent for 20 s. */
 const PAUSE_MS_MAX = 5_000;
-/** Text of messages that were read and not worked on yet, all peers together. */
-export const CROWD_BYTES_MAX = SMALL_OF_CROWD.capacity + HEAVY_RESERVE;
+/**
+ * Text of messages that may be read at once and is not worked on yet, of so many lines: what all of them may have together, the
+ * reserve of each, and heavy frames and heavy answers, which may each overdraw their budget by one. Answers with blocks are counted
+ * where they are kept (`engine/sync/download.ts`).
+ */
+export function readAtOnceBytesMax(lines: number): number {
+  const small = SMALL_OF_CROWD.capacity + lines * SMALL_RESERVE.capacity;
+  const heavy = HEAVY_OF_CROWD.capacity + HEAVY_RESERVE + FRAME_BYTES_MAX;
+  return small + heavy + HEAVY_ANSWERS_OF_CROWD.capacity + FRAME_BYTES_MAX;
+}
 
 /** What a question is for: blocks are asked of one peer and its helpers, all else of any peer. */
 export type AskedFor = 'blocks' | 'other';

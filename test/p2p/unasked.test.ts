@@ -8,6 +8,7 @@ import {
   ARRIVING_SHARE,
   FLOOD_BYTES_MAX,
   FLOOD_WINDOW_MS,
+  readAtOnceBytesMax,
   SMALL_OF_CROWD,
   SMALL_OF_PEER,
   SMALL_WEIGHT_MAX,
@@ -163,4 +164,19 @@ test('frames that find no room because of others are no flood of their sender', 
   const modest = new UnaskedBytes(crowd);
   t.true(readsOf(modest, 10) < 10);
   t.is(modest.beyondBytes(0), 0);
+});
+
+test('all that a crowd has read at once, with reserves, heavy frames and answers, is within what memory is counted for', (t) => {
+  const crowd = new UnaskedCrowd();
+  let read = 0;
+  for (let line = 0; line < 184; line += 1) {
+    const bytes = new UnaskedBytes(crowd, line < 20);
+    read += SMALL * readsOf(bytes, 30);
+    bytes.asked(FRAME_BYTES_MAX, 'other');
+    for (const seems of [false, true]) {
+      while (bytes.mayRead(FRAME_BYTES_MAX, none, 0, seems)) read += FRAME_BYTES_MAX;
+    }
+  }
+  t.true(read > 60 * MB);
+  t.true(read <= readAtOnceBytesMax(184), `${read}`);
 });
