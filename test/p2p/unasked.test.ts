@@ -174,7 +174,8 @@ test('all that a crowd has read at once, with reserves, heavy frames and answers
     read += SMALL * readsOf(bytes, 30);
     bytes.asked(FRAME_BYTES_MAX, 'other');
     for (const seems of [false, true]) {
-      while (bytes.mayRead(FRAME_BYTES_MAX, none, 0, seems)) read += FRAME_BYTES_MAX;
+      for (let frame = 0; frame < 10; frame += 1)
+        if (bytes.mayRead(FRAME_BYTES_MAX, none, 0, seems)) read += FRAME_BYTES_MAX;
     }
   }
   t.true(read > 60 * MB);
