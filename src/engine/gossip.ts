@@ -107,10 +107,7 @@ export class Gossip {
       transport,
       rate: rateOf(dependencies.generation, 'transactionsQuestion').own,
       has: (id) => pool.has(id) || chain.state.hasTransaction(id),
-      take: async (peerId, transactions) => {
-        await this.#takeTransactions(peerId, transactions);
-        return idsOf(transactions);
-      },
+      take: (peerId, transactions) => this.#takeTransactions(peerId, transactions),
       failed: (peerId, error) => this.#noteFailure(peerId, error),
     });
   }
@@ -259,25 +256,33 @@ export class Gossip {
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 
-  /** What a peer brings is verified as it comes, in slices, so that what else came in does not wait for all of it. */
-  async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<void> {
+  /**
+   * What a peer brings is verified as it comes, in slices, so that what else came in does not wait for all of it.
+   *
+   * @returns ids of those that were looked at, by the peer's word. A peer whose budget is used up, or that has one at fault among
+   *   them, says nothing about the rest. A full pool counts: no other peer would get it in.
+   */
+  async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<readonly TransactionId[]> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
     const payer = payerOf(peerId);
+    const seen: unknown[] = [];
     let sliceMs = clock.nowMs();
     for (const json of transactions) {
       if (clock.nowMs() - sliceMs >= SLICE_MS) {
         await new Promise<void>((resolve) => void clock.after(0, resolve));
-        if (this.#stopped) return;
+        if (this.#stopped) return idsOf(seen);
         sliceMs = clock.nowMs();
       }
-      const { accepted, fault } = pool.receive([json], payer);
+      const { accepted, refused, fault } = pool.receive([json], payer);
+      if (!refused.some(({ code }) => code === 'VERIFICATION_LIMIT')) seen.push(json);
       if (fault !== undefined) {
         penalise(peerId, fault.code, fault.message);
-        return;
+        return idsOf(seen);
       }
       pool.verifyReceived(accepted, payer);
     }
     cutWasteful(peerId);
+    return idsOf(seen);
   }
 
   /**
@@ -301,7 +306,7 @@ export class Gossip {
   }
 
   /** Lets a peer occupy only so much of us at a time. */
-  #bounded(peerId: PeerId, work: () => Promise<void>): void {
+  #bounded(peerId: PeerId, work: () => Promise<unknown>): void {
     const pending = this.#pendingByPeer.get(peerId) ?? 0;
     if (pending >= PENDING_PER_PEER_MAX) {
       this.#dependencies.observer.log('debug', 'PEER_BUSY', 'dropped a message of a peer that has too many waiting', {

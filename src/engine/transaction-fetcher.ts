@@ -29,6 +29,11 @@ const ASKED_FORGOTTEN_MS = 60_000;
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
+/**
+ * Of the questions to a peer one in so many is for what was refused before, where there is something else to ask for: in a busy
+ * network there always is, and a good transaction of which somebody gave a spoilt copy must not wait for ever.
+ */
+export const AGAIN_EVERY = 4;
 /** After so long nothing is known of a refusal: it may have been for want of room, and any peer may be asked. */
 const REFUSED_FORGOTTEN_MS = 600_000;
 /** Transactions of which that is remembered, and givers of each. */
@@ -43,7 +48,11 @@ export interface FetcherOptions {
   readonly rate: Sending;
   /** Whether a transaction is here, in the pool or in the chain. */
   readonly has: (id: TransactionId) => boolean;
-  /** Takes an answer. @returns ids that its transactions go by, by its own word */
+  /**
+   * Takes an answer.
+   *
+   * @returns ids, by its own word, of those of its transactions that were looked at; of the others nothing is known
+   */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
   /** Told what became of a question that failed. */
   readonly failed: (peerId: PeerId, error: unknown) => void;
@@ -68,6 +77,8 @@ interface Announcer {
   /** Most ids of a question: fewer after one that came to nothing, as a single transaction may make an answer unreadable. */
   batchMax: number;
   isAsked: boolean;
+  /** Questions so far. */
+  questions: number;
   timer: Timer | undefined;
 }
 
@@ -141,6 +152,7 @@ export class TransactionFetcher {
       this.#asked(id, nowMs);
     }
     announcer.isAsked = true;
+    announcer.questions += 1;
     void this.#fetch(peerId, announcer, ids).finally(() => {
       announcer.isAsked = false;
       this.#ask(peerId, announcer);
@@ -161,7 +173,7 @@ export class TransactionFetcher {
     }
   }
 
-  /** A peer gave a transaction: it is here now, or was refused. */
+  /** A peer gave a transaction that was looked at: it is here now, or was refused. */
   #given(peerId: PeerId, id: TransactionId): void {
     if (this.#options.has(id)) {
       this.#refusals.delete(id);
@@ -200,18 +212,20 @@ export class TransactionFetcher {
 
   /**
    * Ids that are due to be asked of a peer; where there are none, the time until there may be. Forgets those that are here. Those
-   * that were refused come after all others and by themselves: their answers may be large, and are not all read.
+   * that were refused come by themselves, as their answers may be large and are not all read, and after all others but for one
+   * question in `AGAIN_EVERY`.
    */
   #due(
     peerId: PeerId,
-    { wanted, batchMax }: Announcer,
+    { wanted, batchMax, questions }: Announcer,
     nowMs: number,
   ): { readonly ids: readonly TransactionId[]; readonly waitMs: number } {
     const fresh: TransactionId[] = [];
     const again: TransactionId[] = [];
+    const isTurnOfAgain = questions % AGAIN_EVERY === AGAIN_EVERY - 1;
     let waitMs = FIRST_ASKED_ALONE_MS;
     for (const id of wanted) {
-      if (fresh.length >= batchMax) break;
+      if (fresh.length >= batchMax && (!isTurnOfAgain || again.length >= batchMax)) break;
       const refusal = this.#refusal(id, nowMs);
       if (this.#options.has(id) || refusal?.givers.includes(peerId) === true) {
         wanted.delete(id);
@@ -221,10 +235,11 @@ export class TransactionFetcher {
       const aloneMs = sinceMs < 0 ? 0 : FIRST_ASKED_ALONE_MS - sinceMs;
       const idMs = Math.max(aloneMs, Math.min(REFUSED_PAUSE_MS, (refusal?.untilMs ?? -Infinity) - nowMs));
       if (idMs > 0) waitMs = Math.min(waitMs, idMs);
-      else if (refusal === undefined) fresh.push(id);
-      else if (again.length < batchMax) again.push(id);
+      else if (refusal !== undefined && again.length < batchMax) again.push(id);
+      else if (refusal === undefined && fresh.length < batchMax) fresh.push(id);
     }
-    return { ids: fresh.length > 0 ? fresh : again, waitMs };
+    const isForAgain = fresh.length === 0 || (isTurnOfAgain && again.length > 0);
+    return { ids: isForAgain ? again : fresh, waitMs };
   }
 
   #announcer(peerId: PeerId): Announcer {
@@ -236,6 +251,7 @@ export class TransactionFetcher {
         largest: 1,
         batchMax: 1,
         isAsked: false,
+        questions: 0,
         timer: undefined,
       };
       this.#announcers.set(peerId, announcer);

@@ -20,8 +20,8 @@ import { RECORDS_CACHED_MAX } from '../http/events/hub.ts';
 import { CLIENTS_MAX } from '../http/rate-limit.ts';
 import { UNSENT_BYTES_TOTAL_MAX } from '../p2p/link.ts';
 import { FRAME_BYTES_MAX } from '../p2p/packets.ts';
-import { CROWD_BYTES_MAX } from '../p2p/unasked.ts';
-import { BYTES_MAX as UNFINISHED_BYTES_MAX } from '../p2p/unfinished.ts';
+import { readAtOnceBytesMax } from '../p2p/unasked.ts';
+import { unfinishedBytesMax } from '../p2p/unfinished.ts';
 import { ACCOUNTS_CACHED_MAX, VOTERS_CACHED_MAX } from '../store/chain/account-cache.ts';
 import { HEADERS_CACHED_MAX } from '../store/chain/chain-store.ts';
 import { BLOCKS_READ_MAX, RUNS_CHANGED_MAX, RUNS_READ_MAX } from '../store/index/counted.ts';
@@ -64,6 +64,9 @@ const BLOCK_TRANSACTIONS = 25;
 const ANNOUNCED_KINDS = 2;
 /** By default 100 that dial us and 20 that we dial. */
 const CONNECTED_PEERS = 120;
+/** By default 100 peers that dial us, and 64 lines without a handshake. */
+const ACCEPTED_LINES = 164;
+const DIALLED_PEERS = 20;
 const ROOMS = 4;
 const NOTIFY_CHANNELS = 2;
 
@@ -177,10 +180,15 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     {
       name: 'unfinished messages',
       file: 'p2p/unfinished.ts',
-      bytesMax: UNFINISHED_BYTES_MAX,
-      reckoning: 'all peers together',
+      bytesMax: unfinishedBytesMax(ACCEPTED_LINES),
+      reckoning: 'eight large ones, and of each accepted line as much as needs no turn',
     },
-    { name: 'unread messages', file: 'p2p/unasked.ts', bytesMax: CROWD_BYTES_MAX, reckoning: 'all peers together' },
+    {
+      name: 'unread messages',
+      file: 'p2p/unasked.ts',
+      bytesMax: readAtOnceBytesMax(ACCEPTED_LINES + DIALLED_PEERS),
+      reckoning: 'all peers together, and the reserve of each line',
+    },
     {
       name: 'kept HTTP answers',
       file: 'http/answer-memory.ts',

@@ -5,9 +5,10 @@ import socketClusterClient from 'socketcluster-client';
 import type { Clock } from '../ports/clock.ts';
 import type { CloseReason, NodeInfo, PeerAddress } from '../ports/transport.ts';
 import { CLOSE, type WireDialect } from './dialect.ts';
-import { bytesOf, Gate, type GateEvents, pauseFor } from './gate.ts';
+import { arrivalOf, Gate, type GateEvents } from './gate.ts';
 import { type ClientSocket, CLOSE_TIMEOUT_MS, Link, type LinkEvents } from './link.ts';
 import { FRAME_BYTES_MAX, MESSAGE_PIECES_MAX } from './packets.ts';
+import { ReceivePause } from './receive-pause.ts';
 import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
 
 export interface DialOptions {
@@ -35,6 +36,10 @@ export function dial(options: DialOptions): Dialled {
     flooded: (detail) => {
       link.terminate({ code: 1006, reason: 'Peer floods' });
       on.flooded(detail);
+    },
+    overflowed: (detail) => {
+      link.close(CLOSE.overflow);
+      on.overflowed(detail);
     },
   };
   const gate = new Gate('dialer', dialect, clock, flow, new UnaskedBytes(options.crowd, true));
@@ -71,8 +76,12 @@ export function dial(options: DialOptions): Dialled {
   socket.transport.isStale = () => false;
   const webSocket = socket.transport.socket;
   const link = new Link(socket, webSocket, gate);
+  const pause = new ReceivePause(webSocket, clock);
   webSocket.prependListener('message', (data) => {
-    pauseFor(webSocket, gate.count(bytesOf(data)), clock);
+    pause.waitFor(gate.count(arrivalOf(data)));
+  });
+  webSocket.once('close', () => {
+    pause.end();
   });
   for (const control of ['ping', 'pong'] as const) {
     webSocket.on(control, () => {

@@ -130,6 +130,8 @@ export const CLOSE = {
   info: { code: 4105, reason: 'InvalidPeerInfoError' },
   forbidden: { code: 4403, reason: 'Peer is not allowed to connect' },
   duplicate: { code: 4404, reason: 'Peer has a duplicate connection' },
+  /** No code of the reference means this; its nodes dial again after any that they do not know. */
+  overflow: { code: 4429, reason: 'Peer sends more than is read' },
   query: {
     code: 4502,
     reason: 'Peer did not provide valid query parameters as part of the WebSocket connection',

@@ -9,6 +9,7 @@ import { FRAMES_PER_SECOND, honestFramesMax, RATE_WINDOW_MS, SAFETY } from '../p
 import type { CloseReason } from '../ports/transport.ts';
 import type { WireDialect } from './dialect.ts';
 import {
+  ANSWER_HEAD,
   BATCH_FRAMES_MAX,
   containerBytes,
   type Frame,
@@ -18,9 +19,10 @@ import {
   isRecord,
   own,
   parseJson,
+  seemsAnswer,
 } from './packets.ts';
 import { RateWindow } from './rate.ts';
-import { UnaskedBytes } from './unasked.ts';
+import { FLOOD_BYTES_MAX, UnaskedBytes } from './unasked.ts';
 
 /** Frames in a second that end a connection at once, whatever the engine decides about the peer: far more than honest ones. */
 export const FRAMES_PER_SECOND_CUT = 1_500;
@@ -38,9 +40,20 @@ const HANDSHAKE_RID = 1;
 export interface GateEvents {
   /** Far more frames than are read. */
   overused(detail: string): void;
-  /** Far too much: cut the line. */
+  /** Far too many: cut the line. */
   flooded(detail: string): void;
+  /** More bytes than honest peers can be made to send: close the line, at no cost to the address. Told once. */
+  overflowed(detail: string): void;
 }
+
+/** What is known of a message before it is text. */
+export interface Arrival {
+  readonly bytes: number;
+  readonly seemsAnswer: boolean;
+}
+
+/** The rest of a batch. */
+const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class Gate {
   /** What the peer sends beyond answers. */
@@ -91,15 +104,14 @@ export class Gate {
   /**
    * Counts a frame as it arrives, before anything is done with it.
    *
-   * @param bytes 0 for the rest of a batch
    * @returns milliseconds for which nothing more is to be taken off the wire
    */
-  count(bytes: number): number {
+  count({ bytes, seemsAnswer }: Arrival): number {
     if (this.#closed) return 0;
     const nowMs = this.#clock.nowMs();
     const frames = this.#second.use(nowMs);
     if (frames >= FRAMES_PER_SECOND_CUT) this.#on.flooded(`${String(frames)} frames in a second`);
-    return this.unasked.arrived(bytes, nowMs);
+    return this.unasked.arrived(bytes, nowMs, seemsAnswer);
   }
 
   /** What the message layer gets: a heartbeat, a frame, a batch of frames, or null for nothing. */
@@ -111,7 +123,7 @@ export class Gate {
     const value = typeof message === 'string' ? this.#parse(message) : undefined;
     if (!Array.isArray(value)) return this.#frame(value);
     if (value.length === 0 || value.length > BATCH_FRAMES_MAX) return this.#drop();
-    for (let extra = 1; extra < value.length; extra += 1) this.count(0);
+    for (let extra = 1; extra < value.length; extra += 1) this.count(NO_BYTES);
     if (!this.#frames.take(this.#clock.nowMs(), value.length - 1)) {
       return this.#dropAboveRate(value.length);
     }
@@ -119,12 +131,18 @@ export class Gate {
   }
 
   #parse(text: string): unknown {
-    const isRead = this.unasked.mayRead(text.length, () => containerBytes(text), this.#clock.nowMs());
-    return isRead ? parseJson(text) : undefined;
+    const nowMs = this.#clock.nowMs();
+    if (this.unasked.mayRead(text.length, () => containerBytes(text), nowMs, seemsAnswer(text))) return parseJson(text);
+    const bytes = this.unasked.beyondBytes(nowMs);
+    if (bytes > FLOOD_BYTES_MAX)
+      this.#on.overflowed(`${String(bytes)} bytes of small frames beyond the budget in a minute`);
+    return undefined;
   }
 
   #frame(value: unknown): Frame | null {
     const event = isRecord(value) ? own(value, 'event') : undefined;
+    // It may have come in the place of an answer, which events must pay for.
+    if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return this.#drop();
     if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
     if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));
     const frame = frameOf(value, this.#events);
@@ -179,22 +197,8 @@ function welcomeOf(data: unknown): object {
   return { pingTimeout: Math.min(Math.max(pingTimeout, 1_000), 120_000), isAuthenticated: false };
 }
 
-/** What of a WebSocket stops and goes on with taking bytes off the wire. */
-interface Pausable {
-  pause(): void;
-  resume(): void;
-}
-
-/** Lets a peer wait that sends faster than honest ones (backpressure); what it has sent stays in its own line. */
-export function pauseFor(webSocket: Pausable, pauseMs: number, clock: Pick<Clock, 'after'>): void {
-  if (pauseMs <= 0) return;
-  webSocket.pause();
-  clock.after(pauseMs, () => {
-    webSocket.resume();
-  });
-}
-
-/** Length of a message as the socket hands it over: one buffer, unless it is told otherwise. */
-export function bytesOf(data: unknown): number {
-  return Buffer.isBuffer(data) ? data.length : 0;
+/** What a message as the socket hands it over shows before it is text: one buffer, unless the socket is told otherwise. */
+export function arrivalOf(data: unknown): Arrival {
+  if (!Buffer.isBuffer(data)) return { bytes: 0, seemsAnswer: false };
+  return { bytes: data.length, seemsAnswer: seemsAnswer(data.toString('latin1', 0, ANSWER_HEAD.length)) };
 }

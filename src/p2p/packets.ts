@@ -86,6 +86,14 @@ export function frameOf(value: unknown, events: ReadonlySet<string>): Frame | un
   return { rid, error: errorOf(error) };
 }
 
+/** How an answer begins: each release of the family writes the number of the question first. */
+export const ANSWER_HEAD = '{"rid":';
+
+/** Whether a frame may be an answer, by its head alone. */
+export function seemsAnswer(head: string): boolean {
+  return head.startsWith(ANSWER_HEAD);
+}
+
 /** Bytes that a frame counts for beside its own: its arrays and objects take ten times as long to make as what is in texts. */
 export function containerBytes(text: string): number {
   if (text.length < 2 * CONTAINERS_FREE) return 0;

@@ -55,6 +55,8 @@ export class Pace {
 export interface ByteRate {
   readonly capacity: number;
   readonly perSecond: number;
+  /** What may be owed; the capacity unless told. */
+  readonly debtMax?: number;
 }
 
 /** A token bucket of bytes that may be overdrawn by what is taken when something is left, and is paid back before the next. */
@@ -79,7 +81,8 @@ export class ByteBucket {
 
   /** A debt has an end: others must not wait for what one line sent long ago. */
   take(bytes: number, nowMs: number): void {
-    this.#level = Math.max(-this.#rate.capacity, this.level(nowMs) - bytes);
+    const { capacity, debtMax = capacity } = this.#rate;
+    this.#level = Math.max(-debtMax, this.level(nowMs) - bytes);
   }
 
   /** Time until nothing is owed. */

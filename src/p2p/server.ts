@@ -11,11 +11,12 @@ import type { Clock } from '../ports/clock.ts';
 import type { PeerInfo } from '../ports/transport.ts';
 import { CLOSE, type QueryVerdict, type WireDialect } from './dialect.ts';
 import { Doorstep } from './doorstep.ts';
-import { bytesOf, Gate, type GateEvents, pauseFor } from './gate.ts';
+import { arrivalOf, Gate, type GateEvents } from './gate.ts';
 import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
 import { FRAME_BYTES_MAX, ipv4Of, MESSAGE_PIECES_MAX } from './packets.ts';
+import { ReceivePause } from './receive-pause.ts';
 import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
-import { UnfinishedMessages } from './unfinished.ts';
+import { type LineControl, UnfinishedMessages } from './unfinished.ts';
 import { HEAD_BYTES_MAX, screenUpgrade } from './upgrade-screen.ts';
 
 export interface ListenOptions {
@@ -50,10 +51,12 @@ export interface ListenerEvents {
    */
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Extract<QueryVerdict, { accepted: false }>['close']): void;
-  /** Frames or bytes above what is free. */
+  /** More frames than are read. */
   overused(link: Link | undefined, ip: string, detail: string): void;
   /** Far more: the line was cut. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
+  /** More bytes than honest peers send: the line was closed, at no cost to the address. */
+  overflowed(ip: string, detail: string): void;
 }
 
 export interface Listener {
@@ -124,7 +127,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
 
   const lines = new WeakMap<WebSocket, Line>();
-  const unfinished = new UnfinishedMessages<WebSocket>();
+  const unfinished = new UnfinishedMessages<WebSocket>(options.clock);
 
   /** Runs inside the event of the new WebSocket, before the library has it: the first frame finds the gate in place. */
   function guard(webSocket: WebSocket, request: IncomingMessage): void {
@@ -137,29 +140,44 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         cut();
         on.flooded(line.link, ip, detail);
       },
+      overflowed: (detail) => {
+        if (line.link === undefined) cut();
+        else line.link.close(CLOSE.overflow);
+        on.overflowed(ip, detail);
+      },
     };
     const gate = new Gate('acceptor', dialect, options.clock, flow, new UnaskedBytes(options.crowd));
     const line: Line = { ip, gate, link: undefined, welcome: undefined };
     lines.set(webSocket, line);
+    const pause = new ReceivePause(webSocket, options.clock);
     function cut(): void {
       gate.close();
       webSocket.removeAllListeners('message');
       webSocket.terminate();
     }
-    function giveUp(): void {
-      if (line.link === undefined) cut();
-      else line.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
-    }
+    const control: LineControl = {
+      hold: () => {
+        pause.hold();
+      },
+      release: () => {
+        pause.release();
+      },
+      giveUp: () => {
+        if (line.link === undefined) cut();
+        else line.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
+      },
+    };
     // Ahead of the WebSocket, which tells of the messages that end with these bytes.
     request.socket.prependListener('data', (bytes: Buffer) => {
-      unfinished.arrived(webSocket, bytes.length, giveUp);
+      unfinished.arrived(webSocket, bytes.length, control);
     });
     webSocket.on('close', () => {
       unfinished.ended(webSocket);
+      pause.end();
     });
     webSocket.on('message', (data) => {
       unfinished.ended(webSocket);
-      pauseFor(webSocket, gate.count(bytesOf(data)), options.clock);
+      pause.waitFor(gate.count(arrivalOf(data)));
     });
     // Nodes never send control frames; the reference cuts who does.
     webSocket.on('ping', cut);

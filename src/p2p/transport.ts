@@ -142,6 +142,9 @@ class SocketTransport implements ListeningTransport {
           if (link !== undefined) this.#owners.get(link)?.flooded(detail);
           this.#observer.log('debug', 'PEER_FLOOD', 'A peer floods', { ip, detail });
         },
+        overflowed: (ip, detail) => {
+          this.#overflowed(ip, detail);
+        },
       },
     });
     this.announce(info);
@@ -175,6 +178,9 @@ class SocketTransport implements ListeningTransport {
         },
         flooded: (detail) => {
           connection.flooded(detail);
+        },
+        overflowed: (detail) => {
+          this.#overflowed(address.ip, detail);
         },
       },
     });
@@ -308,6 +314,10 @@ class SocketTransport implements ListeningTransport {
     if (rival.info.nonce === undefined || ownNonce >= rival.info.nonce) return false;
     rival.close(CLOSE.duplicate);
     return true;
+  }
+
+  #overflowed(ip: string, detail: string): void {
+    this.#observer.log('info', 'PEER_FLOOD', 'The line of a peer that sends without end was closed', { ip, detail });
   }
 
   #open(connection: PeerConnection): void {

@@ -1,16 +1,20 @@
 /**
  * What is read of a peer, and how fast its bytes are taken off the wire. A frame must be read to its end before it shows what it
- * is, so each counts by its size: answers against the questions that are open, all else against budgets of the peer and of all
+ * is, so each counts by its size: one answer against each question that is open, all else against budgets of the peer and of all
  * peers together. A frame that a budget has no room for is dropped alone, at no cost to its sender: honest nodes pass on blocks of
  * three megabytes, and a delegate decides how many. Bytes that come faster than any honest node sends wait in the line
- * (backpressure).
+ * (backpressure). A line that brings more small frames than honest nodes can be made to send is closed; large ones cannot be told
+ * from the blocks that honest nodes pass on, cost nothing when they are dropped, and wait.
+ *
+ * Nodes write the number of the question first, so the head of a frame tells whether it may be an answer (`seemsAnswer`). One that
+ * lies takes the place of the answer, and the gate drops it if it turns out to be an event.
  *
  * What reading costs: a frame weighs its bytes and 8 for each array and object beyond 50,000. One of the heaviest weighs 15 MB and
  * takes up to 0.5 s and 130 MB of memory, which garbage collection frees.
  */
 
 import { FRAME_BYTES_MAX } from './packets.ts';
-import { ByteBucket, type ByteRate } from './rate.ts';
+import { ByteBucket, type ByteRate, RateWindow } from './rate.ts';
 
 /** Frames up to this weight share no budget with heavier ones: a heavy block never mutes its sender. */
 export const SMALL_WEIGHT_MAX = 256_000;
@@ -21,20 +25,38 @@ export const SMALL_OF_CROWD: ByteRate = { capacity: 8_000_000, perSecond: 2_400_
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /** Heavy frames of a peer: two of the heaviest blocks at once, then one in seven seconds. */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
-/** Of all peers together: one of the heaviest blocks in four seconds. A block that is dropped comes by synchronisation. */
-export const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000 };
-/** Peers that we dialled are read beyond it: those that dial us cannot use up what the blocks of our own choice need. */
+/** Peers that we dialled are read beyond what all may: those that dial us cannot use up what the blocks of our own choice need. */
 const HEAVY_RESERVE = 16_000_000;
+/** Of all peers together: one of the heaviest blocks in four seconds. A block that is dropped comes by synchronisation. */
+export const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /** Heavy answers of pools and peer lists, of all peers: each peer can make us ask it every five seconds. */
 const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000 };
 /** Bytes taken off the wire beyond answers, whether they are read or not; a peer that sends faster waits. */
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
-/** Of all peers; beyond, those wait that send large frames. */
-const ARRIVING_OF_CROWD: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
+/** Of all peers; beyond, those wait that send large frames or more than their share. */
+export const ARRIVING_OF_CROWD: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
+/** Of a peer in any size of frames, as a part of what is taken of all: a hundred and twenty-eight of them have all of it. */
+export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
+/**
+ * Small frames beyond the budget of a peer, as bytes in `FLOOD_WINDOW_MS`, for which its line is closed, at no cost to its address.
+ * An honest node can be made to send as much as strangers have it pass on: in a minute, after a line that stood still,
+ * 100 blocks and 91 messages each of transactions and signatures (`ports/rates.ts`). If all of them were as large as small frames
+ * are, they would have 72 MB; this is half as much again. At the pace of `ARRIVING_OF_PEER` a flood has it after half a minute.
+ */
+export const FLOOD_BYTES_MAX = 108_000_000;
+export const FLOOD_WINDOW_MS = 60_000;
 /** A line stands still for so long at most: heartbeats end one that is silent for 20 s. */
 const PAUSE_MS_MAX = 5_000;
-/** Text of messages that were read and not worked on yet, all peers together. */
-export const CROWD_BYTES_MAX = SMALL_OF_CROWD.capacity + HEAVY_RESERVE;
+/**
+ * Text of messages that may be read at once and is not worked on yet, of so many lines: what all of them may have together, the
+ * reserve of each, and heavy frames and heavy answers, which may each overdraw their budget by one. Answers with blocks are counted
+ * where they are kept (`engine/sync/download.ts`).
+ */
+export function readAtOnceBytesMax(lines: number): number {
+  const small = SMALL_OF_CROWD.capacity + lines * SMALL_RESERVE.capacity;
+  const heavy = HEAVY_OF_CROWD.capacity + HEAVY_RESERVE + FRAME_BYTES_MAX;
+  return small + heavy + HEAVY_ANSWERS_OF_CROWD.capacity + FRAME_BYTES_MAX;
+}
 
 /** What a question is for: blocks are asked of one peer and its helpers, all else of any peer. */
 export type AskedFor = 'blocks' | 'other';
@@ -47,6 +69,18 @@ export class UnaskedCrowd {
   readonly arriving = new ByteBucket(ARRIVING_OF_CROWD);
 }
 
+/** A question that waits for its answer. */
+interface OpenQuestion {
+  readonly answerBytes: number;
+  readonly what: AskedFor;
+  /** A frame came off the wire for it. */
+  isArrived: boolean;
+  /** A frame was read for it. */
+  isRead: boolean;
+}
+
+type Step = 'isArrived' | 'isRead';
+
 export class UnaskedBytes {
   readonly #crowd: UnaskedCrowd;
   readonly #heavyFloor: number;
@@ -54,9 +88,10 @@ export class UnaskedBytes {
   readonly #reserve = new ByteBucket(SMALL_RESERVE);
   readonly #heavy = new ByteBucket(HEAVY_OF_PEER);
   readonly #arriving = new ByteBucket(ARRIVING_OF_PEER);
-  readonly #rooms: Readonly<Record<AskedFor, AnswerRoom>> = { blocks: new AnswerRoom(), other: new AnswerRoom() };
-  /** Of answers to all open questions, as bytes on the wire. */
-  readonly #arrivingRoom = new AnswerRoom();
+  readonly #arrivingShare = new ByteBucket(ARRIVING_SHARE);
+  readonly #beyond = new RateWindow(FLOOD_WINDOW_MS);
+  /** As many as calls of ours may wait for a peer. */
+  readonly #questions: OpenQuestion[] = [];
 
   /** @param isDialled of a peer that we chose */
   constructor(crowd = new UnaskedCrowd(), isDialled = false) {
@@ -66,22 +101,35 @@ export class UnaskedBytes {
 
   /** The peer was asked something. @param answerBytes what the answer may have */
   asked(answerBytes = FRAME_BYTES_MAX, what: AskedFor = 'blocks'): void {
-    this.#rooms[what].open(answerBytes);
-    this.#arrivingRoom.open(answerBytes);
+    this.#questions.push({ answerBytes, what, isArrived: false, isRead: false });
   }
 
   /** A question was answered, or is not waited for any more. */
   settled(answerBytes = FRAME_BYTES_MAX, what: AskedFor = 'blocks'): void {
-    this.#rooms[what].close(answerBytes);
-    this.#arrivingRoom.close(answerBytes);
+    const ofKind = this.#questions.filter((each) => each.answerBytes === answerBytes && each.what === what);
+    const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
+    if (settled === undefined) return;
+    this.#questions.splice(this.#questions.indexOf(settled), 1);
+    // Nothing tells which question a frame is for. What was taken for the answer to another one was the answer to this.
+    for (const step of ['isArrived', 'isRead'] as const) {
+      const mistaken = settled[step] ? undefined : this.#questions.find((each) => each[step]);
+      if (mistaken !== undefined) mistaken[step] = false;
+    }
   }
 
-  /** Counts bytes that came in. @returns milliseconds for which nothing more is to be taken off the wire */
-  arrived(bytes: number, nowMs: number): number {
-    const unasked = this.#arrivingRoom.take(bytes);
-    this.#arriving.take(unasked, nowMs);
-    this.#crowd.arriving.take(unasked, nowMs);
-    const crowdMs = unasked > SMALL_WEIGHT_MAX ? this.#crowd.arriving.debtMs(nowMs) : 0;
+  /**
+   * Counts bytes that came in.
+   *
+   * @param seems whether their head is that of an answer
+   * @returns milliseconds for which nothing more is to be taken off the wire
+   */
+  arrived(bytes: number, nowMs: number, seems: boolean): number {
+    const question = seems ? this.#questionFor(bytes, 'isArrived') : undefined;
+    if (question !== undefined) question.isArrived = true;
+    const unasked = question === undefined ? bytes : 0;
+    for (const bucket of [this.#arriving, this.#arrivingShare, this.#crowd.arriving]) bucket.take(unasked, nowMs);
+    const isLoud = unasked > SMALL_WEIGHT_MAX || (unasked > 0 && this.#arrivingShare.level(nowMs) < 0);
+    const crowdMs = isLoud ? this.#crowd.arriving.debtMs(nowMs) : 0;
     return Math.min(PAUSE_MS_MAX, Math.max(this.#arriving.debtMs(nowMs), crowdMs));
   }
 
@@ -89,18 +137,16 @@ export class UnaskedBytes {
    * Whether a frame is read, and counts it if so.
    *
    * @param containerBytes what it weighs besides its bytes; only asked for where it matters
+   * @param seems whether its head is that of an answer
    */
-  mayRead(bytes: number, containerBytes: () => number, nowMs: number): boolean {
-    if (this.#rooms.blocks.covers(bytes)) {
-      this.#rooms.blocks.take(bytes);
-      return true;
-    }
-    const isAnswer = this.#rooms.other.covers(bytes);
-    if (isAnswer) this.#rooms.other.take(bytes);
-    else if (bytes > SMALL_WEIGHT_MAX && !this.#hasHeavy(nowMs)) return false;
+  mayRead(bytes: number, containerBytes: () => number, nowMs: number, seems: boolean): boolean {
+    const question = seems ? this.#questionFor(bytes, 'isRead') : undefined;
+    if (question !== undefined) question.isRead = true;
+    if (question?.what === 'blocks') return true;
+    if (question === undefined && bytes > SMALL_WEIGHT_MAX && !this.#hasHeavy(nowMs)) return false;
     const weight = bytes + containerBytes();
-    if (weight <= SMALL_WEIGHT_MAX) return isAnswer || this.#readSmall(weight, nowMs);
-    if (isAnswer) {
+    if (weight <= SMALL_WEIGHT_MAX) return question !== undefined || this.#readSmall(weight, nowMs);
+    if (question !== undefined) {
       if (this.#crowd.heavyAnswers.debtMs(nowMs) > 0) return false;
       this.#crowd.heavyAnswers.take(weight, nowMs);
       return true;
@@ -111,45 +157,39 @@ export class UnaskedBytes {
     return true;
   }
 
+  /** Bytes of small frames beyond its budget, in the running window. See `FLOOD_BYTES_MAX`. */
+  beyondBytes(nowMs: number): number {
+    return this.#beyond.use(nowMs, 0);
+  }
+
   #hasHeavy(nowMs: number): boolean {
     return this.#heavy.level(nowMs) > 0 && this.#crowd.heavy.level(nowMs) > this.#heavyFloor;
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
-    if (this.#small.level(nowMs) < weight) return false;
+    if (this.#small.level(nowMs) < weight) {
+      this.#beyond.use(nowMs, weight);
+      return false;
+    }
+    // What others used up is nothing that this peer did.
     if (this.#crowd.small.level(nowMs) >= weight) this.#crowd.small.take(weight, nowMs);
     else if (this.#reserve.level(nowMs) >= weight) this.#reserve.take(weight, nowMs);
     else return false;
     this.#small.take(weight, nowMs);
     return true;
   }
-}
 
-/** Bytes that may still come as answers. */
-class AnswerRoom {
-  /** Bytes that the answers to all open questions may have. */
-  #open = 0;
-  #left = 0;
-
-  open(bytes: number): void {
-    this.#open += bytes;
-    this.#left += bytes;
-  }
-
-  close(bytes: number): void {
-    this.#open -= bytes;
-    this.#left = Math.min(this.#left, this.#open);
-  }
-
-  /** Whether a frame may be an answer. Small ones of another kind may have come before it and taken some of its room. */
-  covers(bytes: number): boolean {
-    return this.#left > 0 && bytes <= this.#left + SMALL_WEIGHT_MAX;
-  }
-
-  /** @returns bytes beyond the room */
-  take(bytes: number): number {
-    const taken = Math.min(bytes, this.#left);
-    this.#left -= taken;
-    return bytes - taken;
+  /** The question with the least room that a frame fits: small acknowledgements leave the room of large answers. */
+  #questionFor(bytes: number, step: Step): OpenQuestion | undefined {
+    let best: OpenQuestion | undefined;
+    for (const question of this.#questions) {
+      if (question[step] || question.answerBytes < bytes) continue;
+      const isBetter =
+        best === undefined ||
+        question.answerBytes < best.answerBytes ||
+        (question.answerBytes === best.answerBytes && question.what === 'blocks' && best.what === 'other');
+      if (isBetter) best = question;
+    }
+    return best;
   }
 }

@@ -1,11 +1,12 @@
 import test from 'ava';
 
 import { Gossip, type GossipDependencies } from '../../src/engine/gossip.ts';
-import { NO_PAYER } from '../../src/engine/pool/verification-budget.ts';
+import { NO_PAYER, type Payer } from '../../src/engine/pool/verification-budget.ts';
 import type { ReceiveOutcome } from '../../src/engine/reception.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { Block, JsonObject, MemberSignature } from '../../src/protocol/types.ts';
-import { BlockRejected, type BlockRejectionCode } from '../../src/protocol/verdict.ts';
+import { BlockRejected, type BlockRejectionCode, TransactionRejected } from '../../src/protocol/verdict.ts';
+import { VirtualTime } from '../sim/virtual-clock.ts';
 
 /** A gossip over a chain that only notes what it is given, and refuses what it is told to. */
 function stage(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undefined) {
@@ -154,3 +155,86 @@ test('signatures that do not fit here, as honest peers send them, are no reason 
   t.is(read.length, 100);
   t.deepEqual(penalties, []);
 });
+
+/**
+ * A gossip over a pool that looks at so many transactions of a peer. In the answers of liars each transaction is refused, by
+ * `code`.
+ */
+function fetchStage(lookedAt: number, code: string) {
+  const time = new VirtualTime(0);
+  const asked: string[] = [];
+  const here = new Set<string>();
+  const levels = new Map<string, number>();
+  const payers = new Map<Payer, string>();
+  const payerOf = (peerId: string): Payer => {
+    const payer = { ...NO_PAYER };
+    payers.set(payer, peerId);
+    return payer;
+  };
+  const pool = {
+    has: (id: string) => here.has(id),
+    receive: ([json]: readonly { readonly id: string }[], payer: Payer) => {
+      const peerId = payers.get(payer) ?? '';
+      const isLiar = peerId.startsWith('liar');
+      const level = levels.get(peerId) ?? lookedAt;
+      levels.set(peerId, level - 1);
+      const limited = isLiar && level <= 0;
+      const refusal =
+        limited || isLiar ? new TransactionRejected(limited ? 'VERIFICATION_LIMIT' : (code as never), []) : undefined;
+      if (refusal === undefined) here.add(json?.id ?? '');
+      const isFault = refusal?.code === 'TRANSACTION_INVALID';
+      return {
+        accepted: [],
+        refused: refusal === undefined || isFault ? [] : [refusal],
+        fault: isFault ? refusal : undefined,
+      };
+    },
+    verifyReceived: () => undefined,
+  };
+  const gossip = new Gossip({
+    chain: { listen: () => undefined, state: { hasTransaction: () => false } },
+    pool,
+    clock: time.clock(),
+    observer: SILENT,
+    generation: 3,
+    gossipPeersMax: 16,
+    transactionGossip: 'ids',
+    transport: {
+      connections: () => [],
+      request: (peerId: string, { ids }: { readonly ids: readonly string[] }) => {
+        asked.push(`${peerId}: ${ids.join(' ')}`);
+        return Promise.resolve(ids.map((id) => ({ id })));
+      },
+    },
+    gossipTargets: () => [],
+    penalise: () => undefined,
+    payerOf,
+    cutWasteful: () => undefined,
+    synchronizer: { syncing: false },
+  } as unknown as GossipDependencies);
+  gossip.start();
+  const tell = (from: string, ids: readonly string[]): void => gossip.receive(from, { kind: 'transactionIds', ids });
+  const run = async (seconds: number): Promise<void> => {
+    for (let tick = 0; tick < seconds; tick += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      await time.runUntil(time.nowMs + 1_000);
+    }
+  };
+  return { tell, run, asked, here };
+}
+
+for (const [what, lookedAt, code] of [
+  ['were not looked at, as the budget of the peer was used up', 1, 'TRANSACTION_NOT_APPLICABLE'],
+  ['came after one at fault', 3, 'TRANSACTION_INVALID'],
+] as const) {
+  test(`transactions that ${what} do not count as refused`, async (t) => {
+    const { tell, run, here } = fetchStage(lookedAt, code);
+    for (const liar of ['liar 1', 'liar 2', 'liar 3']) {
+      tell(liar, [`refused of ${liar}`, 'good']);
+      await run(3);
+    }
+    tell('honest', ['good']);
+    await run(3);
+    t.deepEqual([...here], ['good']);
+  });
+}

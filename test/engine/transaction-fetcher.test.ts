@@ -2,7 +2,12 @@
 
 import test from 'ava';
 
-import { REFUSALS_MAX, REFUSED_PAUSE_MS, TransactionFetcher } from '../../src/engine/transaction-fetcher.ts';
+import {
+  AGAIN_EVERY,
+  REFUSALS_MAX,
+  REFUSED_PAUSE_MS,
+  TransactionFetcher,
+} from '../../src/engine/transaction-fetcher.ts';
 import type { Transport } from '../../src/ports/transport.ts';
 import { VirtualTime } from '../sim/virtual-clock.ts';
 
@@ -183,6 +188,24 @@ test('ids that were refused make room for new ones', async (t) => {
   fetcher.announced('honest', ['good']);
   await run(20);
   t.true(here.has('good'));
+});
+
+test('an id that was refused once is asked for again while ever new ones are announced', async (t) => {
+  const { fetcher, asked, here, run } = scene([], (id, peerId) => id === '1' && peerId === 'liar');
+  fetcher.announced('liar', ['1']);
+  await run(6);
+  fetcher.announced('honest', ['fresh', '1']);
+  for (let second = 0; second < 60; second += 1) {
+    fetcher.announced(
+      'honest',
+      Array.from({ length: 5 }, (_, index) => `${second} ${index}`),
+    );
+    await run(1);
+  }
+  t.true(here.has('1'));
+  const questions = asked.filter(({ peerId }) => peerId === 'honest');
+  t.is(questions.filter(({ ids }) => ids.includes('1')).length, 1);
+  t.true(questions.findIndex(({ ids }) => ids.includes('1')) < AGAIN_EVERY, 'a bounded share');
 });
 
 test('a peer that is gone is not asked', async (t) => {

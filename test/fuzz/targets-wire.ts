@@ -167,7 +167,7 @@ function frames({ name, dialect, events, calls, words }: Tongue): Target {
     ...events.map(([event, data]) => ({ event, data })),
     ...calls.map(([procedure, data]) => ({ event: 'rpc-request', data: { procedure, data }, cid: 2 })),
   ];
-  const nothing = { overused: () => undefined, flooded: () => undefined };
+  const nothing = { overused: () => undefined, flooded: () => undefined, overflowed: () => undefined };
   return {
     name: `frames-${name}`,
     seeds: [...seeds.map(bytesOf), bytesOf(seeds.slice(0, 3)), Buffer.from('#1'), Buffer.from('#2')],
@@ -242,7 +242,11 @@ function answers({ name, dialect, answers: seeds, questions, words }: Tongue): T
     isDeclared: (error) =>
       error instanceof ProtocolError && ['REQUEST_UNSUPPORTED', 'CALL_FAILED'].includes(error.code),
     run(input) {
-      const frame = new Gate('dialer', dialect, clock, { overused: () => undefined, flooded: () => undefined });
+      const frame = new Gate('dialer', dialect, clock, {
+        overused: () => undefined,
+        flooded: () => undefined,
+        overflowed: () => undefined,
+      });
       const admitted = frame.admit(`{"rid":2,"data":${input.toString('utf8')}}`);
       const answer = isRecord(admitted) ? own(admitted, 'data') : undefined;
       const verdicts = questions.map((question) => {

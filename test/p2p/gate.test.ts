@@ -2,7 +2,7 @@
 
 import test from 'ava';
 
-import { Gate } from '../../src/p2p/gate.ts';
+import { arrivalOf, Gate } from '../../src/p2p/gate.ts';
 import { FRAME_BYTES_MAX } from '../../src/p2p/packets.ts';
 import { UnaskedBytes, UnaskedCrowd } from '../../src/p2p/unasked.ts';
 
@@ -25,6 +25,7 @@ class Scene {
     const on = {
       overused: (detail: string) => this.charges.push(detail),
       flooded: (detail: string) => this.charges.push(detail),
+      overflowed: (detail: string) => this.charges.push(detail),
     };
     const unasked = new UnaskedBytes(this.#crowd, role === 'dialer');
     const gate = new Gate(
@@ -35,7 +36,7 @@ class Scene {
       unasked,
     );
     const reads = (frame: string): boolean => {
-      gate.count(Buffer.byteLength(frame));
+      gate.count(arrivalOf(Buffer.from(frame)));
       return gate.admit(frame) !== null;
     };
     return { unasked, reads };
@@ -113,4 +114,33 @@ test('a crowd that dials us and fills all that is read of strangers leaves room 
   t.true(scene.peer('dialer').reads(blockOf(2, LISTS)));
   t.false(scene.peer().reads(blockOf(3, TEXT)));
   t.true(scene.peer().reads(NODE_INFO));
+});
+
+test('an event in the clothes of an answer is dropped, and its sender has no answer left', (t) => {
+  const scene = new Scene();
+  const peer = scene.peer();
+  peer.unasked.asked(FRAME_BYTES_MAX, 'other');
+  const event = blockOf(1, '[]').slice(1);
+  for (const rid of ['7', 'null', '7,"rid":null', '"7"', '[]']) t.false(peer.reads(`{"rid":${rid},${event}`), rid);
+  for (let block = 0; block < 10; block += 1) peer.reads(blockOf(block, LISTS));
+  t.false(peer.reads(answerOf(TEXT)));
+  t.true(peer.reads(NODE_INFO));
+});
+
+test('a peer that sends small frames without end is closed, and one that does so for half a minute after a stall is not', (t) => {
+  const flood = JSON.stringify({ event: 'remote-message', data: 'x'.repeat(250_000) });
+  const scene = new Scene();
+  const peer = scene.peer();
+  // As fast as the line is let: 4 MB in a second.
+  const sendFor = (seconds: number): void => {
+    for (let frame = 0; frame < 16 * seconds; frame += 1, scene.nowMs += 62.5) peer.reads(flood);
+  };
+  sendFor(25);
+  t.deepEqual(scene.charges, []);
+  scene.nowMs += 60_000;
+  sendFor(25);
+  t.deepEqual(scene.charges, [], 'counted by the minute');
+  sendFor(10);
+  t.true(scene.charges.length > 0);
+  t.true(scene.charges.every((detail) => detail.includes('beyond the budget')));
 });

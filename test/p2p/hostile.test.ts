@@ -8,6 +8,7 @@ import { FRAMES_DROPPED_PER_CHARGE, FRAMES_PER_SECOND_CUT, framesAtOnceMax } fro
 import { limitsOf, RATE_WINDOW_MS, rateOf, STALL_MS } from '../../src/ports/rates.ts';
 import { MESSAGE_PIECES_MAX } from '../../src/p2p/packets.ts';
 import { ARRIVING_OF_PEER } from '../../src/p2p/unasked.ts';
+import { TURNS_MAX } from '../../src/p2p/unfinished.ts';
 import { PeerFault } from '../../src/ports/transport.ts';
 import {
   closeAll,
@@ -344,6 +345,22 @@ test('a peer that sends bytes without end waits in its line, at no cost, and is 
   await node.transport.close();
 });
 
+test('a line that brings small frames without end is closed, at no cost to its address', async (t) => {
+  const time = handClock();
+  const node = await startNode({}, { clock: time });
+  const peer = await greetedPeer(node.address.wsPort);
+  const flood = large(250_000);
+  for (let second = 0; second < 50 && peer.closed() === undefined; second += 1) {
+    for (let frame = 0; frame < 16; frame += 1) peer.say(flood);
+    await until(() => peer.webSocket.bufferedAmount === 0 || peer.closed() !== undefined, 'it is sent');
+    time.pass(1_000);
+  }
+  await until(() => node.seen.disconnected.length === 1, 'closed');
+  t.like(node.seen.disconnected[0], { reason: { code: 4429 } });
+  t.deepEqual(node.seen.faults, []);
+  await node.transport.close();
+});
+
 test('answers to our questions may be as large as messages are, however many', async (t) => {
   const answer = (): Promise<unknown> => Promise.resolve([{ blocks: 'x'.repeat(2_800_000) }]);
   const [asker, answerer] = await pair([{ answer }]);
@@ -413,17 +430,18 @@ test('a dialled peer that cuts messages into thousands of pieces is left', async
   await node.transport.close();
 });
 
-test('of messages that do not end, the oldest are given up before they fill the memory', async (t) => {
+test('of messages that do not end, few are taken at a time, and the oldest are given up where others wait', async (t) => {
   const node = await startNode();
   const text = JSON.stringify(message('postTransactionsAnnouncement', { transactionIds: ['1'] })).padEnd(2_900_000);
   const peers: RawPeer[] = [];
-  for (let index = 0; index < 12; index += 1) {
+  for (let index = 0; index < TURNS_MAX + 4; index += 1) {
     const peer = await greetedPeer(node.address.wsPort, SMALLEST_QUERY.replace('5301', String(5_301 + index)));
     peers.push(peer);
     // The first frame of a message of which another one is owed.
     peer.mute();
     peer.webSocket.send(text, { fin: false });
-    await until(() => peer.webSocket.bufferedAmount === 0, 'it is sent');
+    // The others wait in their lines.
+    if (index < TURNS_MAX) await until(() => peer.webSocket.bufferedAmount === 0, 'it is sent');
     await pause(20);
   }
   await until(() => node.seen.disconnected.length >= 4, 'the surplus is cut');

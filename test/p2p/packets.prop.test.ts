@@ -75,8 +75,12 @@ test('nothing that is read from the wire throws', (t) => {
   fc.assert(
     fc.property(nearFrame, fc.constantFrom('acceptor', 'dialer'), (value, role) => {
       const text = JSON.stringify(value) ?? '';
-      const gate = new Gate(role, dialect, clock, { overused: () => undefined, flooded: () => undefined });
-      gate.count(text.length);
+      const gate = new Gate(role, dialect, clock, {
+        overused: () => undefined,
+        flooded: () => undefined,
+        overflowed: () => undefined,
+      });
+      gate.count({ bytes: text.length, seemsAnswer: false });
       gate.admit(text);
       const { data } = (value ?? {}) as { data?: unknown };
       dialect.readCall(data);

@@ -1,13 +1,26 @@
 import test from 'ava';
 
 import { FRAME_BYTES_MAX } from '../../src/p2p/packets.ts';
-import { ARRIVING_OF_PEER, SMALL_OF_CROWD, SMALL_OF_PEER, UnaskedBytes, UnaskedCrowd } from '../../src/p2p/unasked.ts';
+import { arrivalsMax, RATES, SAFETY } from '../../src/ports/rates.ts';
+import {
+  ARRIVING_OF_CROWD,
+  ARRIVING_OF_PEER,
+  ARRIVING_SHARE,
+  FLOOD_BYTES_MAX,
+  FLOOD_WINDOW_MS,
+  readAtOnceBytesMax,
+  SMALL_OF_CROWD,
+  SMALL_OF_PEER,
+  SMALL_WEIGHT_MAX,
+  UnaskedBytes,
+  UnaskedCrowd,
+} from '../../src/p2p/unasked.ts';
 
 const MB = 1_000_000;
 const SMALL = 200_000;
 const none = (): number => 0;
-const readsOf = (bytes: UnaskedBytes, count: number, nowMs = 0): number =>
-  Array.from({ length: count }, () => bytes.mayRead(SMALL, none, nowMs)).filter(Boolean).length;
+const readsOf = (bytes: UnaskedBytes, count: number, nowMs = 0, seems = false): number =>
+  Array.from({ length: count }, () => bytes.mayRead(SMALL, none, nowMs, seems)).filter(Boolean).length;
 
 test('small frames of a peer are read up to its budget, and again as time passes', (t) => {
   const bytes = new UnaskedBytes();
@@ -25,7 +38,7 @@ test('where all peers together send too many small frames, those are still read 
 
 test('each open question has one answer read, whatever else was read before', (t) => {
   const bytes = new UnaskedBytes();
-  const large = (): boolean => bytes.mayRead(FRAME_BYTES_MAX, () => 10 * MB, 0);
+  const large = (): boolean => bytes.mayRead(FRAME_BYTES_MAX, () => 10 * MB, 0, true);
   t.is([large(), large(), large()].filter(Boolean).length, 1);
   bytes.asked();
   bytes.asked();
@@ -39,18 +52,18 @@ test('room that no answer took is gone when the question is settled', (t) => {
   const bytes = new UnaskedBytes();
   for (let question = 0; question < 20; question += 1) {
     bytes.asked();
-    bytes.mayRead(100, none, 0);
+    bytes.mayRead(100, none, 0, true);
     bytes.settled();
   }
-  t.true(bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0));
-  t.false(bytes.mayRead(FRAME_BYTES_MAX, none, 0));
+  t.true(bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0, false));
+  t.false(bytes.mayRead(FRAME_BYTES_MAX, none, 0, true));
 });
 
 test('a push leaves no room for more than its acknowledgement', (t) => {
   const bytes = new UnaskedBytes();
-  t.true(bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0));
+  t.true(bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0, false));
   bytes.asked(1_000);
-  t.false(bytes.mayRead(FRAME_BYTES_MAX, none, 0));
+  t.false(bytes.mayRead(FRAME_BYTES_MAX, none, 0, true));
   t.is(readsOf(bytes, 1), 1);
 });
 
@@ -60,14 +73,111 @@ test('a peer that sends without end waits, a moment at a time, and answers make 
   let taken = 0;
   for (let frame = 0; frame < 100; frame += 1) {
     taken += FRAME_BYTES_MAX;
-    const pauseMs = bytes.arrived(FRAME_BYTES_MAX, nowMs);
+    const pauseMs = bytes.arrived(FRAME_BYTES_MAX, nowMs, false);
     t.true(pauseMs <= 1_000);
     nowMs += pauseMs;
   }
   t.true(taken <= ARRIVING_OF_PEER.capacity + (nowMs * ARRIVING_OF_PEER.perSecond) / 1_000 + FRAME_BYTES_MAX);
   for (let question = 0; question < 100; question += 1) {
     bytes.asked();
-    t.is(bytes.arrived(FRAME_BYTES_MAX, nowMs), 0);
+    t.is(bytes.arrived(FRAME_BYTES_MAX, nowMs, true), 0);
     bytes.settled();
   }
+});
+
+test('an open question leaves room for one answer, and none for what else comes meanwhile', (t) => {
+  for (const what of ['blocks', 'other'] as const) {
+    const bytes = new UnaskedBytes();
+    for (let question = 0; question < 10; question += 1) bytes.asked(FRAME_BYTES_MAX, what);
+    t.is(readsOf(bytes, 100), SMALL_OF_PEER.capacity / SMALL, what);
+    t.is(readsOf(bytes, 100, 0, true), 10, 'as many as questions');
+  }
+});
+
+test('a crowd that leaves questions open has no more small frames read than one that was asked nothing', (t) => {
+  const crowd = new UnaskedCrowd();
+  const loud = Array.from({ length: 20 }, () => new UnaskedBytes(crowd));
+  for (const peer of loud) peer.asked(FRAME_BYTES_MAX, 'other');
+  const read = loud.reduce((sum, peer) => sum + readsOf(peer, 100), 0);
+  t.true(read <= SMALL_OF_CROWD.capacity / SMALL + loud.length, `${read}`);
+});
+
+test('answers of each kind find their room, in whichever order they come', (t) => {
+  const bytes = new UnaskedBytes();
+  const heavy = (): boolean => bytes.mayRead(FRAME_BYTES_MAX, none, 0, true);
+  t.true(
+    bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0, false),
+    'nothing is left but what answers have',
+  );
+  bytes.asked(1_000, 'other');
+  bytes.asked(FRAME_BYTES_MAX, 'other');
+  bytes.asked();
+  t.true(bytes.mayRead(100, none, 0, true), 'an acknowledgement');
+  bytes.settled(1_000, 'other');
+  t.true(heavy(), 'a pool');
+  bytes.settled(FRAME_BYTES_MAX, 'other');
+  t.true(heavy(), 'blocks');
+  bytes.settled();
+  t.false(heavy());
+});
+
+test('a crowd that sends small frames waits as one that sends large ones does; who sends little does not', (t) => {
+  const crowd = new UnaskedCrowd();
+  const lines = Math.ceil((2 * ARRIVING_OF_CROWD.capacity) / ARRIVING_OF_PEER.capacity) + 1;
+  const loud = Array.from({ length: lines }, () => new UnaskedBytes(crowd));
+  let waiting = 0;
+  for (let round = 0; round * SMALL < ARRIVING_OF_PEER.capacity; round += 1) {
+    waiting = loud.filter((peer) => peer.arrived(SMALL, 0, false) > 0).length;
+  }
+  t.is(waiting, lines);
+  t.is(new UnaskedBytes(crowd).arrived(SMALL, 0, false), 0);
+  const asked = new UnaskedBytes(crowd);
+  asked.asked();
+  t.is(asked.arrived(FRAME_BYTES_MAX, 0, true), 0);
+  t.true(ARRIVING_SHARE.perSecond * 128 <= ARRIVING_OF_CROWD.perSecond);
+});
+
+test('small frames beyond the budget count as a flood from more on than strangers can make an honest node send', (t) => {
+  const honest = ([2, 3] as const).map((generation) => {
+    const passedOn = RATES.filter(({ kind, generation: of }) => {
+      return of === generation && ['block', 'transactions', 'transactionIds', 'signatures'].includes(kind);
+    });
+    return passedOn.reduce(
+      (sum, { reference }) => sum + (reference === undefined ? 0 : arrivalsMax(reference, FLOOD_WINDOW_MS)),
+      0,
+    );
+  });
+  t.true(SAFETY * Math.max(...honest) * SMALL_WEIGHT_MAX <= FLOOD_BYTES_MAX + 1 * MB, honest.join(', '));
+  const bytes = new UnaskedBytes();
+  const beyond = (count: number): number => {
+    readsOf(bytes, count);
+    return bytes.beyondBytes(0);
+  };
+  t.is(beyond(SMALL_OF_PEER.capacity / SMALL), 0);
+  t.is(beyond(10), 10 * SMALL);
+  t.is(bytes.beyondBytes(FLOOD_WINDOW_MS), 0, 'each minute begins anew');
+});
+
+test('frames that find no room because of others are no flood of their sender', (t) => {
+  const crowd = new UnaskedCrowd();
+  for (let peer = 0; peer < 6; peer += 1) readsOf(new UnaskedBytes(crowd), 100);
+  const modest = new UnaskedBytes(crowd);
+  t.true(readsOf(modest, 10) < 10);
+  t.is(modest.beyondBytes(0), 0);
+});
+
+test('all that a crowd has read at once, with reserves, heavy frames and answers, is within what memory is counted for', (t) => {
+  const crowd = new UnaskedCrowd();
+  let read = 0;
+  for (let line = 0; line < 184; line += 1) {
+    const bytes = new UnaskedBytes(crowd, line < 20);
+    read += SMALL * readsOf(bytes, 30);
+    bytes.asked(FRAME_BYTES_MAX, 'other');
+    for (const seems of [false, true]) {
+      for (let frame = 0; frame < 10; frame += 1)
+        if (bytes.mayRead(FRAME_BYTES_MAX, none, 0, seems)) read += FRAME_BYTES_MAX;
+    }
+  }
+  t.true(read > 60 * MB);
+  t.true(read <= readAtOnceBytesMax(184), `${read}`);
 });
