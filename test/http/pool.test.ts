@@ -48,6 +48,21 @@ for (const generation of [2, 3] as const)
     t.is(await found(`recipientPublicKey=${GROUP.publicKey ?? ''}&recipientId=${ALICE.address}`), 0);
   });
 
+test('generation 3 finds a recipient in the pool in the asset of every type, as the reference does', async (t) => {
+  const fake = fakeNode(3);
+  const payload: Payload = { kind: 'delegate', username: 'alice' };
+  const written = { asset: JSON.stringify({ username: 'alice', recipientId: '7L' }) };
+  fake.pool = { ready: [{ transaction: transactionOf(3, payload, { written }), receivedAtMs: 0 }] };
+  const ask = await serve(t, fake);
+  for (const [recipientId, found] of [
+    ['7L', 1],
+    ['8L', 0],
+  ] as const) {
+    const { body } = await ask(`/node/transactions/ready?recipientId=${recipientId}`);
+    t.is((body as { data: unknown[] }).data.length, found, recipientId);
+  }
+});
+
 test('the signers of a transaction that waits for its group are told with their addresses, and 404 of every other', async (t) => {
   for (const generation of [2, 3] as const) {
     const fake = fakeNode(generation);

@@ -2,6 +2,7 @@
 
 import type { GroupSigners, NodeApi, PoolEntry, PoolState } from '../../ports/node-api.ts';
 import type { Direction } from '../../ports/queries.ts';
+import type { Transaction } from '../../protocol/types.ts';
 import { addressOf } from '../../crypto/keys.ts';
 import { joinedOnly, type Dialect } from '../dialect.ts';
 import {
@@ -17,7 +18,7 @@ import {
 import { Problem } from '../problems.ts';
 import type { CheckedRequest, Parameter, Reply, Route } from '../route.ts';
 import { withLive } from '../with-live.ts';
-import { amountOf, recipientOf } from '../views/asset.ts';
+import { amountOf, namesRecipient, recipientOf } from '../views/asset.ts';
 import { ADDRESS, COUNTED_PAGE_META, FLAG, ID, listOf, objectOf, PUBLIC_KEY } from '../views/shapes.ts';
 import { pooledShape, pooledView } from '../views/transaction.ts';
 
@@ -115,24 +116,27 @@ function listQueue(api: NodeApi, request: CheckedRequest, dialect: Dialect): Rep
 function pageOfQueue(entries: readonly PoolEntry[], api: NodeApi, request: CheckedRequest, dialect: Dialect): Reply {
   const { limit, offset } = pageMeta(request);
   const { field, direction } = sortOf<SortField>(request);
-  const chosen = entries.filter(filterOf(request)).sort(comparison(field, direction));
+  const chosen = entries.filter(filterOf(request, dialect)).sort(comparison(field, direction));
   const data = chosen.slice(offset, offset + limit).map((entry) => pooledView(entry, api, dialect));
   return { meta: { offset, limit, count: entries.length }, data };
 }
 
-function filterOf(request: CheckedRequest): (entry: PoolEntry) => boolean {
+function filterOf(request: CheckedRequest, { generation }: Dialect): (entry: PoolEntry) => boolean {
   const id = request.text('id');
   const senderId = request.text('senderId');
   const senderPublicKey = request.text('senderPublicKey');
   const type = request.number('type');
   const recipientKey = request.text('recipientPublicKey');
   const recipientId = recipientKey === undefined ? request.text('recipientId') : addressOf(recipientKey.toLowerCase());
+  // Where a recipient stands in the asset, the reference looks for the member in every asset.
+  const isTo = (transaction: Transaction, address: string): boolean =>
+    generation === 3 ? namesRecipient(transaction, address) : recipientOf(transaction) === address;
   return ({ transaction }) =>
     (id === undefined || transaction.id === id) &&
     (senderId === undefined || transaction.senderId === senderId) &&
     (senderPublicKey === undefined || transaction.senderPublicKey === senderPublicKey) &&
     (type === undefined || transaction.type === type) &&
-    (recipientId === undefined || recipientOf(transaction) === recipientId);
+    (recipientId === undefined || isTo(transaction, recipientId));
 }
 
 /** Sorting is stable, so equal entries stay oldest first. */

@@ -18,6 +18,13 @@ export function recipientOf(transaction: Transaction): string | undefined {
   return 'recipientId' in payload ? payload.recipientId : undefined;
 }
 
+/** True for a transaction whose asset names a recipient, also where that is a member that no rule knows. */
+export function namesRecipient(transaction: Transaction, address: string): boolean {
+  const asset = transaction.written?.asset;
+  if (asset === undefined) return recipientOf(transaction) === address;
+  return (JSON.parse(asset) as Asset)['recipientId'] === address;
+}
+
 /**
  * Asset as the chain's transactions show it. A delegate registration carries the sender's key and address besides what was
  * signed. Generation 3 flattens the nested assets of its predecessor, except those of the application types.
