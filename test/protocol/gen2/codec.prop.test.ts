@@ -36,10 +36,7 @@ test('bytes, ids, signatures and JSON of transactions of types 0 to 4 are those 
         t.is(hexOf(ed25519.sign(digest, second.keyPair.privateKey)), transaction.signSignature ?? '');
       }
 
-      // The reference also passes empty text on, which is signed like no text.
-      const { asset, ...rest } = json as { asset: { data?: string } };
-      const expected = { ...rest, asset: asset.data === '' ? {} : asset };
-      t.deepEqual(codec.transactionToJson(transaction) as object, expected);
+      t.deepEqual(codec.transactionToJson(transaction), json);
       t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(transaction)), transaction);
       seen.set(content.type, (seen.get(content.type) ?? 0) + 1);
     }),

@@ -43,13 +43,7 @@ test('bytes, ids, signatures and JSON of transactions of every type are those of
         t.is(hexOf(ed25519.sign(digest, second.keyPair.privateKey)), transaction.signSignature ?? '');
       }
 
-      // The reference also passes empty text on, which is signed like no text.
-      const { asset, ...rest } = json as { asset: { data?: string } };
-      const { data, ...others } = asset;
-      t.deepEqual(codec.transactionToJson(transaction), {
-        ...rest,
-        asset: data ? { ...others, data } : others,
-      } as ReturnType<typeof codec.transactionToJson>);
+      t.deepEqual(codec.transactionToJson(transaction), json);
       t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(transaction)), transaction);
       seen.set(content.type, (seen.get(content.type) ?? 0) + 1);
     }),
