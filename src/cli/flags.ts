@@ -152,6 +152,12 @@ export interface VerifyFlags {
   readonly dataDir?: string;
 }
 
+export interface UpgradeFlags {
+  readonly network?: string;
+  readonly dataDir?: string;
+  readonly json?: true;
+}
+
 export interface RollbackFlags {
   readonly network?: string;
   readonly dataDir?: string;

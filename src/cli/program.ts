@@ -14,6 +14,7 @@ import type {
   RollbackFlags,
   StartFlags,
   StatusFlags,
+  UpgradeFlags,
   VerifyFlags,
 } from './flags.ts';
 import {
@@ -240,6 +241,19 @@ ${PLACES}
 ${EXIT_CODES}`,
     )
     .action(async (options: VerifyFlags) => (await import('./commands/verify.ts')).verify(options));
+
+  chainCommand(program, 'upgrade', 'bring the chain store of a stopped node to the layout of this version')
+    .option('--json', 'print {"from","to","seconds"}')
+    .addHelpText(
+      'after',
+      `
+A node does the same when it starts; this command does it at a time of your choice and shows how far it is. It may be ended at any
+moment: the store is then as it was. A store of a layout that this version does not read is refused with what helps.
+${WHICH_CHAIN}
+${PLACES}
+${EXIT_CODES}`,
+    )
+    .action(async (options: UpgradeFlags) => (await import('./commands/upgrade.ts')).upgrade(options));
 
   chainCommand(program, 'rollback', 'take blocks back from the tip of a node that does not run')
     .requiredOption('--to <height>', 'height of the new tip, not below the finalized one', integerFrom(1, HEIGHT_MAX))

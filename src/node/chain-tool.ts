@@ -14,6 +14,8 @@ import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
 import type { StoredChain } from '../store/chain/chain-store.ts';
 import { openChainSnapshot, openChainStore } from '../store/chain/open.ts';
+import type { OnUpgradeStep } from '../store/chain/upgrade.ts';
+import { LAYOUT_VERSION } from '../store/tables/layout.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
 import { chainDirectory } from './chain-directory.ts';
 import { beginDraft } from './drafts.ts';
@@ -50,6 +52,24 @@ export async function openChain(place: ChainPlace, create: boolean): Promise<Ope
   const { codec, params } = rules;
   const store = await openChainStore({ directory: chainDirectory(place), codec, params, create, clock: systemClock });
   return openOver(store, rules, place);
+}
+
+/**
+ * Brings the chain store of a folder up to the layout of this version. One transaction of the disk: a process that is ended meanwhile
+ * leaves it as it was.
+ *
+ * @returns the layout that it had
+ * @throws ProtocolError as `openChainStore`
+ */
+export async function upgradeChain(place: ChainPlace, onUpgradeStep: OnUpgradeStep): Promise<number> {
+  const { codec, params } = rulesOf(place);
+  let before = LAYOUT_VERSION;
+  const store = await openChainStore({
+    ...{ directory: chainDirectory(place), codec, params, create: false, clock: systemClock, onUpgradeStep },
+    onUpgrade: (layout) => (before = Number(layout)),
+  });
+  await store.close();
+  return before;
 }
 
 /** Begins the network's chain anew in a folder that goes when it is closed. */

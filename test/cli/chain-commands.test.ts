@@ -8,6 +8,10 @@ import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import { openSnapshot } from '../../src/node/chain-tool.ts';
+import { openLmdb } from '../../src/store/disk/lmdb.ts';
+import type { KeyValue } from '../../src/store/tables/key-value.ts';
+import { LAYOUT_VERSION, TABLES } from '../../src/store/tables/layout.ts';
+import { makeOlder } from '../store/older-layouts.ts';
 import { madeChain, NETWORK_NAME, placeIn, writeNetworkFolder } from '../support/chain-folder.ts';
 import { CLI_ENTRY, isProblemLine, runCli, type CliResult } from '../support/cli.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
@@ -39,6 +43,53 @@ function scene(t: ExecutionContext, its = network): Scene {
     };
   };
   return { network: networkFolder, data, file, run };
+}
+
+test.serial(
+  'a store of an earlier layout is brought up to this one by a command, as often as it is asked for',
+  async (t) => {
+    const { run, file, data, network: networkFolder } = scene(t);
+    t.is((await run('upgrade')).code, 2, 'there is no store yet');
+    await run('import', file);
+    const chain = join(data, NETWORK_NAME, 'chain');
+    const keys = openLmdb(chain, false);
+    const before = contentOf(keys);
+    makeOlder(keys, '5');
+    t.not(contentOf(keys), before);
+    await keys.close();
+
+    const upgraded = await run('upgrade', '--json');
+    t.is(upgraded.stderr, '');
+    t.like(JSON.parse(upgraded.stdout), { from: 5, to: LAYOUT_VERSION });
+    const after = openLmdb(chain, false);
+    t.is(contentOf(after), before);
+    const held = await run('upgrade');
+    await after.close();
+    t.is(held.code, 1);
+    t.regex(held.stderr, /in use/);
+    const again = await run('upgrade');
+    t.is(again.stdout, `${NETWORK_NAME}: the chain store has layout ${LAYOUT_VERSION} already\n`);
+    t.is((await run('verify')).code, 0);
+
+    const raw = openLmdb(chain, false);
+    raw.transact((writer) => writer.put(TABLES.meta.key('layout'), Buffer.from('2')));
+    await raw.close();
+    const refused = await run('upgrade', '--network', networkFolder);
+    t.is(refused.code, 1);
+    t.regex(
+      refused.stderr,
+      /has layout 2, and this version of the node reads layouts 4 to .*nothing was changed.*bloomery export/,
+    );
+  },
+);
+
+/** Digest of all keys and values. */
+function contentOf(keys: KeyValue): string {
+  const hash = createHash('sha256');
+  for (const { key, value } of keys.entries({ gte: Buffer.from([0]), lt: Buffer.from([255]) })) {
+    hash.update(`${key.toString('hex')} ${value.toString('hex')}\n`);
+  }
+  return hash.digest('hex');
 }
 
 test.serial('a chain is imported, verified, exported, rolled back and imported again', async (t) => {

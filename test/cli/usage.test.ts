@@ -18,6 +18,7 @@ for (const args of [
   ['import', '--help'],
   ['verify', '--help'],
   ['rollback', '--help'],
+  ['upgrade', '--help'],
   ['why', '--help'],
   ['why', 'missed', '--help'],
   ['doctor', '--help'],

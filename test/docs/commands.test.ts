@@ -170,6 +170,10 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery devnet pause 1': control('a node that is paused answers nobody'),
   'bloomery devnet add': control('one more node follows the others'),
   'bloomery devnet stop': control('stop ends the devnet with all its nodes'),
+  'bloomery upgrade': {
+    file: 'cli/chain-commands.test.ts',
+    title: 'a store of an earlier layout is brought up to this one by a command',
+  },
   'bloomery sink': SINK,
   'bloomery sink parquet DIR': SINK,
   'bloomery sink parquet chain-files --data-dir ~/.bloomery --network mainnet': SINK,

@@ -129,6 +129,7 @@ export function argumentsOf(
     export: () => ['-', ...data],
     import: () => [join(folder, 'chain.ndjson'), ...empty],
     verify: () => data,
+    upgrade: () => data,
     rollback: () => ['--to', `${HEIGHT - 1}`, '--yes', ...data],
     help: () => ['forging', 'export'],
     doctor: () => [...at, ...data],

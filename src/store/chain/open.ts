@@ -23,7 +23,7 @@ import { openLmdb, openLmdbSnapshot } from '../disk/lmdb.ts';
 import { SHORT_LIST_ITEMS_MAX } from '../index/transaction-lists.ts';
 import { MemoryKeyValue } from '../disk/memory.ts';
 import { paramsPin, pinDifferences } from './params-pin.ts';
-import { FIRST_LAYOUT_READ, isLayoutRead, isOlder, upgradeStore } from './upgrade.ts';
+import { FIRST_LAYOUT_READ, isLayoutRead, isOlder, upgradeStore, type OnUpgradeStep } from './upgrade.ts';
 import { upgradedView } from './upgraded-view.ts';
 
 export interface MemoryChainStoreOptions {
@@ -49,6 +49,7 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   readonly checked?: CheckedBefore;
   /** Told before a store of an earlier layout is brought up to this one: some seconds for a long chain, a minute for a very long. */
   readonly onUpgrade?: (layout: string) => void;
+  readonly onUpgradeStep?: OnUpgradeStep;
 }
 
 export type CheckedBefore = 'pages' | 'all';
@@ -69,11 +70,12 @@ export async function openChainStore({
   clock,
   checked,
   onUpgrade,
+  onUpgradeStep,
   ...options
 }: ChainStoreOptions): Promise<StoredChain> {
   const keyValue = openLmdb(directory, create ?? true, durable, clock, checked !== undefined);
   try {
-    const store = chainStoreOver(keyValue, { codec, params, ...options }, directory, onUpgrade);
+    const store = chainStoreOver(keyValue, { codec, params, ...options }, directory, onUpgrade, onUpgradeStep);
     if (checked !== 'all') refuseChangedState(store, directory);
     for (const _ of store.catchUp()) continue;
     return store;
@@ -151,11 +153,12 @@ export function chainStoreOver(
   options: MemoryChainStoreOptions,
   directory: string,
   onUpgrade?: (layout: string) => void,
+  onUpgradeStep?: OnUpgradeStep,
 ): StoredChain {
   claim(keyValue, options.params, directory);
   if (isOlder(keyValue)) {
     onUpgrade?.(layoutOf(metaOf(keyValue, META_LAYOUT) ?? '').layout);
-    upgradeStore(keyValue);
+    upgradeStore(keyValue, onUpgradeStep);
   }
   return claimedStore(keyValue, options, directory);
 }

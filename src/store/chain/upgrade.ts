@@ -38,17 +38,28 @@ export function isOlder(keyValue: KeyValueReader): boolean {
   return layoutOf(layoutTextOf(keyValue)).layout !== String(LAYOUT_VERSION);
 }
 
+/** Told before each step of an upgrade: what is worked on, and the fraction of the steps that is done. */
+export type OnUpgradeStep = (step: string, fraction: number) => void;
+
 /**
  * What a flipped bit has called an earlier one is found to have all that this one has,
  * and stays as it is. Some seconds for twenty million transactions.
  *
  * @param keyValue a store that `isOlder`
  */
-export function upgradeStore(keyValue: KeyValue): void {
+export function upgradeStore(keyValue: KeyValue, onStep: OnUpgradeStep = () => undefined): void {
+  const steps: readonly (readonly [step: string, work: (writer: KeyValueWriter) => void])[] = [
+    ['checksum of the state', addStateChecksum],
+    ['checksums of undo records', sealUndoRecords],
+    ...COUNTED_TABLES.map(
+      (name) => [`index ${name}`, (writer: KeyValueWriter) => treeOverRuns(writer, TABLES[name].number)] as const,
+    ),
+  ];
   keyValue.transact((writer) => {
-    addStateChecksum(writer);
-    sealUndoRecords(writer);
-    for (const name of COUNTED_TABLES) treeOverRuns(writer, TABLES[name].number);
+    for (const [index, [step, work]] of steps.entries()) {
+      onStep(step, index / steps.length);
+      work(writer);
+    }
     const { indexedTo } = layoutOf(layoutTextOf(writer));
     writer.put(LAYOUT_KEY, Buffer.from(layoutText(indexedTo)));
   });

@@ -1,0 +1,35 @@
+/** `bloomery upgrade`: brings the chain store of a node that does not run to the layout of this version. */
+
+import { chainDirectory, upgradeChain } from '../../node/chain-tool.ts';
+import { systemClock } from '../../node/system.ts';
+import { LAYOUT_VERSION } from '../../store/tables/layout.ts';
+import { placeOfData } from '../chain-place.ts';
+import type { UpgradeFlags } from '../flags.ts';
+import { printJson, printLine, report } from '../output.ts';
+import { overStore } from '../over-store.ts';
+import { createStepProgress } from '../step-progress.ts';
+
+/** @throws ProtocolError for a store in use, of a layout that is not read, or damaged */
+export function upgrade(flags: UpgradeFlags): Promise<void> {
+  const place = placeOfData(flags);
+  const { name } = place.network;
+  return overStore(chainDirectory(place), async () => {
+    const progress = createStepProgress({ isQuiet: flags.json === true });
+    const startedMs = systemClock.nowMs();
+    let from: number;
+    try {
+      from = await upgradeChain(place, (step, fraction) => progress.show(`upgrading: ${step}`, fraction));
+    } finally {
+      progress.end();
+    }
+    const seconds = (systemClock.nowMs() - startedMs) / 1000;
+    report('the store was upgraded', () => {
+      if (flags.json === true) printJson({ from, to: LAYOUT_VERSION, seconds });
+      else if (from === LAYOUT_VERSION) printLine(`${name}: the chain store has layout ${from} already`);
+      else
+        printLine(
+          `${name}: the chain store was brought from layout ${from} to ${LAYOUT_VERSION} in ${seconds.toFixed(1)} s`,
+        );
+    });
+  });
+}
