@@ -47,7 +47,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'assets of generation 3 nest as deep as the stack of a process holds when it stores them: below 1,780 levels in a fresh one, up to 3,141 in one that has run for long',
     here: 'blocks may hold 3,400 levels; the pool takes 256, and so does what is forged',
     reason:
-      'Real nodes part from each other over such a block. This node takes what any of them stores, and forges what all of them ' +
+      'Such a block splits a network of real nodes: some store it and others cannot. This node takes what any of them stores, and forges what all of them ' +
       'store. A deeper block is passed on by real nodes and stored by none.',
   },
   {
