@@ -113,7 +113,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     reference:
       'generation 2: entries of a list of the pool that are equal in the member it is sorted by have an order that depends on the engine',
-    here: 'the older one first',
+    here: 'they keep the order of the queue, the older one first',
     reason: 'A client that reads page by page needs one order.',
   },
   {
@@ -144,9 +144,9 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: /^generation 2, http submissions/,
     matches: /^POST \/api\/transactions: both 409, changed body\.message( |$)/,
     reference:
-      'generation 2: the outer `message` of a transaction that its constructor fails on (`senderPublicKey:""`, `signature:""`, `recipientPublicKey:"x"`) is the text of that failure',
-    here: 'the outer `message` of every other refused transaction',
-    reason: 'The text is that of a library and names no member of the transaction.',
+      'generation 2: the outer `message` of a transaction that its constructor fails on (`senderPublicKey:""`, `signature:""`, `recipientPublicKey:"x"`) says another text than `Transaction was rejected with errors`',
+    here: '`Transaction was rejected with errors`, as for most refused transactions',
+    reason: '`errors` says what is wrong, and one outer message is enough for it.',
   },
   {
     target: SUBMISSIONS,
