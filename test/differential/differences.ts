@@ -17,6 +17,9 @@ export interface KnownDifference {
   readonly reason: string;
 }
 
+/** As JSON writes half of a surrogate pair; whole pairs stand there as they are. */
+const LONE_SURROGATE = /\\ud[89a-f]/i;
+
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     matches:
@@ -44,7 +47,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'assets of generation 3 nest as deep as the stack of a process holds when it stores them: below 1,780 levels in a fresh one, up to 3,141 in one that has run for long',
     here: 'blocks may hold 3,400 levels; the pool takes 256, and so does what is forged',
     reason:
-      'Real nodes part from each other over such a block. This node takes what any of them stores, and forges what all of them ' +
+      'Such a block splits a network of real nodes: some store it and others cannot. This node takes what any of them stores, and forges what all of them ' +
       'store. A deeper block is passed on by real nodes and stored by none.',
   },
   {
@@ -63,11 +66,23 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     matches: /^both accept, another result at \.asset\.data$/,
+    input: LONE_SURROGATE,
     reference: 'half of a surrogate pair in the data of a transfer is kept until the transfer is stored',
     here: 'it is replaced by U+FFFD when the transfer is read',
     reason:
       'What is signed are the UTF-8 bytes, in which it is U+FFFD already, and the reference stores these bytes: from there on ' +
       'it says U+FFFD too.',
+  },
+  {
+    matches: /^both accept, another result at \.(signature|signSignature|recipientPublicKey)$/,
+    target: /transactions/,
+    input: /"(signature|signSignature|recipientPublicKey)":"[0-9a-f]*[A-F]/,
+    reference:
+      "the sender's signatures (`signature`, `signSignature`), and `recipientPublicKey` in generation 2, keep their capitals until the transaction is stored",
+    here: 'they are in lower case from the moment at which the transaction is read',
+    reason:
+      'Both nodes verify bytes, so the same transactions are valid, with the same ids. The reference stores the signatures as ' +
+      'bytes: in a block that it reads from its database they are in lower case too.',
   },
   {
     matches: /^accepted here, refused there: new BigNumber\(\) number type has more than # significant digits: #$/,
@@ -81,6 +96,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     matches: /^both accept, another result at \.asset\.dapp\./,
     target: /older/,
+    input: LONE_SURROGATE,
     reference:
       'half of a surrogate pair in the texts of an application (type 5 of older history) passes the checks that need no state, and cannot be stored',
     here: 'it is replaced by U+FFFD when the transaction is read',

@@ -30,7 +30,13 @@ export interface Report {
 /** Classes of a target that are kept; more would say no more. */
 const CLASSES_MAX = 200;
 
-export async function runTarget(target: Target, cases: number, seed: number): Promise<Report> {
+/** @param told hears how many cases are done, now and then */
+export async function runTarget(
+  target: Target,
+  cases: number,
+  seed: number,
+  told?: (done: number) => void,
+): Promise<Report> {
   const below = belowOf(seed);
   const classes = new Map<string, DifferenceClass>();
   const reasons = new Map<string, DifferenceClass>();
@@ -42,6 +48,7 @@ export async function runTarget(target: Target, cases: number, seed: number): Pr
     const comparisons = await Promise.all(Array.from({ length: atOnce }, () => target.compare(below)));
     done += atOnce;
     for (const comparison of comparisons) take(comparison);
+    told?.(done);
   }
   const seconds = (performance.now() - startedMs) / 1000;
   return {

@@ -70,16 +70,10 @@ function targetOf(name: string, reference: ReferencePackage, ours: Ours, anyCase
 
 /** Members of a transaction that belong to a moment or a reader. */
 const REMARKS = ['blockId', 'height', 'confirmations', 'receivedAt', 'relays'];
-/** Members that the reference stores as bytes, and compares with nothing before it does. */
-const BYTES = ['signature', 'signSignature', 'recipientPublicKey'];
 
 /** What the network goes on with, in the order of the names. */
 function keptOf(json: object): unknown {
   const kept = JSON.parse(JSON.stringify(json)) as Record<string, unknown>;
   for (const name of REMARKS) delete kept[name];
-  for (const name of BYTES) if (typeof kept[name] === 'string') kept[name] = kept[name].toLowerCase();
-  const asset = kept['asset'] as Record<string, unknown> | undefined;
-  // Empty text is signed like none.
-  if (asset?.['data'] === '') delete asset['data'];
   return kept;
 }

@@ -1,4 +1,4 @@
-/** All kinds of cases. Requests over HTTP are to be compared with a node of the reference and have their place here. */
+/** All kinds of cases that need no real node. Requests over HTTP need one: they are in `http/target-http.ts`. */
 
 import type { ReferencePackage } from './reference.ts';
 import type { Handlers } from './reference-node.ts';

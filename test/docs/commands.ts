@@ -90,6 +90,7 @@ export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
 /** Where the flags of a command of npm are declared, below `test`; beside `main.ts` of the folder named like the command. */
 export const FLAGS_IN: Readonly<Record<string, readonly string[]>> = {
   bench: ['bench/main.ts', 'bench/http.ts', 'bench/import.ts'],
+  differential: ['differential/flags.ts'],
   devnet: ['../src/cli/command.ts', '../src/cli/program.ts'],
 };
 

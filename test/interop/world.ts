@@ -38,6 +38,8 @@ export interface WorldOptions {
   readonly say: (line: string) => void;
   /** Leaves folder and logs behind. */
   readonly keep: boolean;
+  /** Hears how to end the world as soon as there is a folder, long before it stands. */
+  readonly begun?: (close: () => Promise<void>) => void;
 }
 
 export const BLOCK_TIME_S = 2;
@@ -56,6 +58,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
     if (options.keep) say(`what it leaves behind: ${folder}`);
     else rmSync(folder, { recursive: true, force: true });
   };
+  options.begun?.(close);
   try {
     const network = await newNetwork(generation, join(folder, 'network'));
     const { forgers } = network;

@@ -40,10 +40,46 @@ export function oddGroupOf(wallet: Wallet): readonly string[] {
   return ODD_GROUP.map((name) => wallet.account(name).address);
 }
 
-export async function startHttpLab(generation: Generation, say: (line: string) => void): Promise<HttpLab> {
+/** A lab that is being started. */
+export interface StartingLab {
+  /** Rejects where it could not be made, with nothing left behind. */
+  readonly lab: Promise<HttpLab>;
+  /** Ends what runs and removes the folder, at any time. */
+  close(): Promise<void>;
+}
+
+/** Time that a start has to notice that its processes have ended. */
+const NOTICE_MS_MAX = 5_000;
+
+export function startHttpLab(generation: Generation, say: (line: string) => void): StartingLab {
+  let closeWorld: (() => Promise<void>) | undefined;
+  const lab = makeLab(generation, say, (close) => {
+    closeWorld = close;
+  });
+  return {
+    lab,
+    async close() {
+      await closeWorld?.();
+      const settled = lab.then(noted, noted);
+      await Promise.race([settled, sleep(NOTICE_MS_MAX)]);
+      // The start may have gone on meanwhile, and begun another process or file.
+      await closeWorld?.();
+    },
+  };
+}
+
+function noted(): void {
+  // Whoever waits for the lab hears of a failure.
+}
+
+async function makeLab(
+  generation: Generation,
+  say: (line: string) => void,
+  begun: (close: () => Promise<void>) => void,
+): Promise<HttpLab> {
   const release = await installRelease(generation, defaultCacheFolder(), say);
   const postgres = await installPostgres(defaultCacheFolder(), say);
-  const world = await makeWorld({ release, postgres, say, keep: false });
+  const world = await makeWorld({ release, postgres, say, keep: false, begun });
   try {
     const { delegates, password } = world;
     const real = await makeNode(world, 'real');

@@ -1,0 +1,45 @@
+/** What the harness prints of a target: its sums, and a line for each class of difference. */
+
+import type { DifferenceClass, Report } from './runner.ts';
+
+const EXAMPLE_CHARACTERS_MAX = 10_000;
+/** Of a row's first column, by which it is found on the page. */
+const ROW_CHARACTERS_MAX = 80;
+
+/** @param isEach whether examples of listed classes are printed too */
+export function tellReport(report: Report, isEach: boolean): void {
+  const { target, cases, accepted, seconds, classes } = report;
+  const strange = unlistedOf(report);
+  console.log(
+    `${target}: ${cases} cases, ${accepted} accepted by the reference, ${seconds.toFixed(1)} s, ${sharesOf(report)}; ` +
+      `${classes.length} classes of difference, ${strange.length} of them not listed`,
+  );
+  for (const each of classes) tellClass(each, isEach);
+}
+
+export function tellClass({ target, name, known, count, example }: DifferenceClass, isEach: boolean): void {
+  if (known === undefined) console.log(`  ${name} (${count})`);
+  else console.log(`  known: ${name} (${count}), row ${rowOf(target, known.reference)}`);
+  if (known === undefined || isEach) console.log(`    ${example.slice(0, EXAMPLE_CHARACTERS_MAX)}`);
+}
+
+export function unlistedOf({ classes }: Report): readonly DifferenceClass[] {
+  return classes.filter(({ known }) => known === undefined);
+}
+
+/** Page, and beginning of the row that lists a difference. */
+export function rowOf(target: string, reference: string): string {
+  const page = target.includes(', http ') ? 'docs/http/differences.md' : 'docs/protocol/differences.md';
+  const isLong = reference.length > ROW_CHARACTERS_MAX;
+  return `"${reference.slice(0, ROW_CHARACTERS_MAX)}${isLong ? ' ...' : ''}" of ${page}`;
+}
+
+/** Equal, different as it is listed, and different otherwise. */
+export function sharesOf({ cases, equal, listed }: Pick<Report, 'cases' | 'equal' | 'listed'>): string {
+  const others = cases - equal - listed;
+  return `${percentOf(equal, cases)} equal, ${percentOf(listed, cases)} listed (${listed}), ${others} not listed`;
+}
+
+function percentOf(part: number, whole: number): string {
+  return `${((100 * part) / Math.max(1, whole)).toFixed(2)} %`;
+}

@@ -1,0 +1,140 @@
+/**
+ * A run of the harness. It prints each class of difference once: one that is not among the known ones (`differences.ts`) with its
+ * smallest example, and then the exit code is 1. A run that compares nothing fails. Progress goes to stderr.
+ */
+
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { messageOf } from '../../src/primitives/errors.ts';
+import type { Generation } from '../../src/protocol/params.ts';
+import { defaultCacheFolder, installRelease } from '../interop/install.ts';
+import { differenceOf } from './comparison.ts';
+import { knownDifference } from './differences.ts';
+import { EXIT_NOTHING_COMPARED, generationsOf, type Flags } from './flags.ts';
+import { startHttpLab, type HttpLab, type StartingLab } from './http/lab.ts';
+import { Refusals } from './http/refusals.ts';
+import { httpTargets } from './http/target-http.ts';
+import { rowOf, sharesOf, tellClass, tellReport, unlistedOf } from './printed.ts';
+import { Progress, withHeartbeat } from './progress.ts';
+import { loadFramework } from './reference-framework.ts';
+import { doubleOf } from './reference-node.ts';
+import { referencePackage } from './reference.ts';
+import { runTarget } from './runner.ts';
+import type { Target } from './target.ts';
+import { targetsOf, type Reference } from './targets.ts';
+
+interface Sums {
+  cases: number;
+  equal: number;
+  listed: number;
+  /** Classes that are not listed; of a replay, examples. */
+  unlisted: number;
+}
+
+let starting: StartingLab | undefined;
+let isEnding = false;
+
+/** @returns the exit code */
+export async function compareAll(flags: Flags): Promise<number> {
+  endOnSignals();
+  const { cases, seed, replay } = flags;
+  if (replay === undefined) console.log(`seed ${seed}, ${cases} cases in each generation`);
+  const sums: Sums = { cases: 0, equal: 0, listed: 0, unlisted: 0 };
+  for (const generation of generationsOf(flags)) await compareGeneration(generation, flags, sums);
+  if (sums.cases === 0) {
+    console.error('error: nothing was compared');
+    return EXIT_NOTHING_COMPARED;
+  }
+  console.log(
+    sums.unlisted === 0
+      ? 'no difference but the listed ones'
+      : `${sums.unlisted} ${replay === undefined ? 'classes of difference' : 'examples with a difference'} that are not listed`,
+  );
+  return sums.unlisted === 0 ? 0 : 1;
+}
+
+function endOnSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      const code = 128 + constants.signals[signal];
+      // Asked twice: the lab's processes end with this one, its folder stays.
+      if (isEnding) process.exit(code);
+      isEnding = true;
+      if (starting !== undefined) console.error(`${signal}: ending the lab`);
+      void Promise.resolve(starting?.close()).finally(() => process.exit(code));
+    });
+  }
+}
+
+async function compareGeneration(generation: Generation, flags: Flags, sums: Sums): Promise<void> {
+  if (flags.http !== true) return compareTargets(targetsOf(await referenceOf(generation, flags)), flags, sums);
+  console.error(`generation ${generation}: starting a lab with a real node and two of this build, which takes minutes`);
+  starting = startHttpLab(generation, console.error);
+  const lab = await labOf(generation, starting);
+  try {
+    const refusals = new Refusals();
+    await compareTargets(await httpTargets(lab, refusals), flags, sums);
+    if (flags.record !== undefined) refusals.write(join(flags.record, `refusals-${generation}.json`));
+  } finally {
+    await lab.close();
+    starting = undefined;
+  }
+}
+
+async function labOf(generation: Generation, { lab }: StartingLab): Promise<HttpLab> {
+  try {
+    return await withHeartbeat(`generation ${generation}: starting the lab`, lab);
+  } catch (error) {
+    // A signal ended it, and ends this process too.
+    if (isEnding) return new Promise<never>(() => undefined);
+    // Of a machine that is busy, or without a package: nothing of the comparison.
+    console.error(`error: the lab of generation ${generation} could not be made: ${messageOf(error)}`);
+    process.exit(EXIT_NOTHING_COMPARED);
+  }
+}
+
+async function compareTargets(all: readonly Target[], flags: Flags, sums: Sums): Promise<void> {
+  const targets = all.filter(({ name }) => name.includes(flags.only ?? ''));
+  if (flags.replay !== undefined) return replay(targets, flags.replay, sums);
+  const weights = targets.reduce((sum, { weight = 1 }) => sum + weight, 0);
+  const own = { cases: 0, equal: 0, listed: 0 };
+  for (const target of targets) {
+    const cases = Math.ceil((flags.cases * (target.weight ?? 1)) / weights);
+    const progress = new Progress(target.name, cases);
+    const report = await runTarget(target, cases, flags.seed, (done) => progress.told(done, cases));
+    for (const name of ['cases', 'equal', 'listed'] as const) {
+      own[name] += report[name];
+      sums[name] += report[name];
+    }
+    sums.unlisted += unlistedOf(report).length;
+    tellReport(report, flags.examples === true);
+    if (flags.reasons === true) for (const each of report.reasons) tellClass(each, flags.examples === true);
+  }
+  console.log(`all ${own.cases} cases: ${sharesOf(own)}`);
+}
+
+/** Puts printed examples to both sides again. */
+async function replay(targets: readonly Target[], examples: readonly string[], sums: Sums): Promise<void> {
+  for (const input of examples) {
+    for (const target of targets) {
+      const comparison = await target.compareText(input);
+      const difference = differenceOf(comparison);
+      const known = difference === undefined ? undefined : knownDifference(target.name, difference, input);
+      sums.cases += 1;
+      if (difference !== undefined && known === undefined) sums.unlisted += 1;
+      const row = known === undefined ? '' : ` (known, row ${rowOf(target.name, known.reference)})`;
+      console.log(`${target.name}: ${difference ?? 'no difference'}${row}`);
+      console.log(`  there: ${JSON.stringify(comparison.reference)}\n  here:  ${JSON.stringify(comparison.ours)}`);
+    }
+  }
+}
+
+async function referenceOf(generation: Generation, flags: Flags): Promise<Reference> {
+  if (flags.framework === true) {
+    const install = installRelease(generation, defaultCacheFolder(), console.error);
+    const { sdk } = await withHeartbeat(`generation ${generation}: fetching the release`, install);
+    return loadFramework(generation, sdk);
+  }
+  const reference = referencePackage(generation);
+  return { package: reference, handlers: doubleOf(reference) };
+}

@@ -1,0 +1,20 @@
+/** Names of what is compared: `generation G, ` and one of these. `main.ts` needs them before anything is loaded or started. */
+
+import type { Generation } from '../../src/protocol/params.ts';
+
+const KINDS: Readonly<Record<Generation, readonly string[]>> = {
+  2: ['transactions', 'blocks', 'sequences', 'signatures', 'headers', 'older transactions'],
+  3: ['transactions', 'blocks', 'sequences', 'signatures', 'headers'],
+};
+const HTTP_KINDS = ['http questions, strict dialect', 'http questions, joined dialect', 'http submissions'];
+
+/** Names of the targets of a generation, in the order in which they are compared. */
+export function targetNames(generation: Generation, isHttp: boolean): readonly string[] {
+  return (isHttp ? HTTP_KINDS : KINDS[generation]).map((kind) => `generation ${generation}, ${kind}`);
+}
+
+/** A sentence for the help. */
+export const TARGETS_IN_WORDS = [
+  `Targets: ${KINDS[3].join(', ')}; in generation 2 also older transactions (types 5 to 7).`,
+  `Targets of --http: ${HTTP_KINDS.map((kind) => `"${kind}"`).join(', ')}.`,
+].join('\n');
