@@ -119,7 +119,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     reference:
       'generation 3: a list of the pool by `amount` is 500 while a registration with an amount that nobody signed (`asset.amount`) waits',
-    here: 'the list, in which that amount counts',
+    here: 'the list, in which the registration counts as one that moves nothing',
     reason: 'Anybody who pays the fee of a registration could take the list from all clients.',
   },
   {
@@ -127,6 +127,12 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       'lists of the pool show signatures of the sender (`signature`, `signSignature`) in the letter case in which they came',
     here: 'in lower case',
     reason: 'A signature is kept as bytes. In the lists of the chain both nodes show it in lower case.',
+  },
+  {
+    reference:
+      'a signature with the key of a member in another letter case than in the registration: 409 `Public Key … is not a member.`',
+    here: 'taken, as for the other letter case',
+    reason: 'The signature is valid, and the transaction passes on the whole network with it.',
   },
   {
     reference:
