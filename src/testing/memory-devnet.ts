@@ -14,6 +14,7 @@ import { createSigner } from '../protocol/sign.ts';
 import { epochTimeS } from '../protocol/slots.ts';
 import type { JsonObject } from '../protocol/types.ts';
 import { Hub } from './hub.ts';
+import { waitForHeight } from './height-wait.ts';
 import { MemoryFaults } from './memory-faults.ts';
 import { MemoryNode, type NodeCopy } from './memory-node.ts';
 import { payloadOf } from './payload.ts';
@@ -138,6 +139,10 @@ export class MemoryDevnet implements TestDevnet {
     await this.#handing;
     const { time, ...mined } = await this.#timekeeper.mine(slots);
     return { ...mined, time: new Date(time) };
+  }
+
+  waitForHeight(height: number, options: { readonly timeoutMs?: number } = {}): Promise<void> {
+    return waitForHeight(height, { ...options, nodes: this.#nodes, isClosed: () => this.#isClosed });
   }
 
   setMining(mode: MiningMode): Promise<void> {

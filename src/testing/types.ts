@@ -90,6 +90,13 @@ export interface TestDevnet {
   now(): Date;
   /** Has the owners of the next slots fill them; default 1. All nodes have the blocks then. */
   mine(slots?: number): Promise<Mined>;
+  /**
+   * Resolves when all nodes have at least this height; parts of a cut network reach it each by itself. It forges nothing.
+   *
+   * @param options `timeoutMs`: of the machine's clock, default 30,000
+   * @throws an error that names the height of each node when the time is over; also an error when the devnet is closed
+   */
+  waitForHeight(height: number, options?: { readonly timeoutMs?: number }): Promise<void>;
   /** From now on blocks come so. */
   setMining(mode: MiningMode): Promise<void>;
   /** Sets the chain's clock ahead: to a moment, or by `90s`, `15m`, `1h`, `2d`, `3w`, `1y`. The slots between stay empty. */

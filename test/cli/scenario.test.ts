@@ -112,6 +112,8 @@ test('expectations have bounds, nodes and a time', (t) => {
   t.deepEqual(claims('expect: { metric: { name: a_total, labels: { code: 1 }, equals: 2 } }')?.claims, [
     { kind: 'metric', name: 'a_total', labels: new Map([['code', '1']]), bounds: { min: 2, max: 2 } },
   ]);
+  t.deepEqual(claims('expect: { pool: 3 }')?.claims, [{ kind: 'pool', bounds: { min: 3, max: 3 } }]);
+  t.deepEqual(claims('expect: { pool: { min: 1, max: 4 } }')?.claims, [{ kind: 'pool', bounds: { min: 1, max: 4 } }]);
 });
 
 test('a node that is added counts for the steps after it', (t) => {
@@ -194,6 +196,7 @@ for (const [step, sentence] of [
   ['expect: { noPenalty: false }', '`noPenalty` can only be true'],
   ['expect: { metric: { name: "a b", min: 1 } }', '`metric` must have the `name` of a metric'],
   ['expect: { metric: { name: a } }', 'give `min`, `max` or `equals`'],
+  ['expect: { pool: none }', 'a bound must be an integer from 0 to 4294967295'],
   ['expect: { log: started }', /the code of a log line has capital letters/],
   ['{ expect: { heights: 1 }, within: soon }', /`within` must be a time up to an hour/],
 ] as const) {

@@ -77,6 +77,11 @@ export class Expectations {
         const address = this.#scene.addressOf(claim.who);
         return this.#each(nodes, `LSK of ${claim.who}`, claim.balance, ({ url }) => balanceOf(url, address), lskText);
       }
+      case 'pool':
+        return this.#each(nodes, 'transactions in the pool', claim.bounds, async ({ client }) => {
+          const { confirmed, total } = (await client.status()).transactions;
+          return total - confirmed;
+        });
       case 'noPenalty':
         return this.#each(nodes, 'penalties', { max: 0 }, (node) => this.#penalties(node));
       case 'metric': {

@@ -12,6 +12,7 @@ const CLAIMS: Readonly<Record<string, ReadClaim>> = {
   finalized: (value) => ({ kind: 'finalized', bounds: countsIn(value, 'min') }),
   finalityLag: (value) => ({ kind: 'finalityLag', bounds: countsIn(value, 'max') }),
   sameBlock: (value) => ({ kind: 'sameBlock', isSame: value.flag('`sameBlock`') }),
+  pool: (value) => ({ kind: 'pool', bounds: countsIn(value, undefined) }),
   noPenalty: (value) => {
     if (!value.flag('`noPenalty`')) throw value.fault('`noPenalty` can only be true');
     return { kind: 'noPenalty' };
@@ -57,8 +58,12 @@ export function readClaims(
   return { claims, named: of === undefined ? {} : { nodes: nodesIn(of, nodes) } };
 }
 
-/** A number, which is the bound `alone`, or a map of bounds. */
-function countsIn(place: Place, alone: 'min' | 'max'): Bounds<number> {
+/**
+ * A number or a map of bounds.
+ *
+ * @param alone what a number bounds; both ways when undefined
+ */
+function countsIn(place: Place, alone: 'min' | 'max' | undefined): Bounds<number> {
   return boundsIn(place, countIn, alone);
 }
 

@@ -59,6 +59,8 @@ export type Claim =
   | { readonly kind: 'sameBlock'; readonly isSame: boolean }
   /** Beddows, on each node. */
   | { readonly kind: 'account'; readonly who: string; readonly balance: Bounds<bigint> }
+  /** Transactions in all queues of the pool, on each node. */
+  | { readonly kind: 'pool'; readonly bounds: Bounds<number> }
   /** No node has charged or banned a peer. */
   | { readonly kind: 'noPenalty' }
   /** The sum of the samples with these labels, on each node. */
