@@ -17,6 +17,7 @@ import { runDoctorLooks } from './doctor-looks.ts';
 import { runKept } from './kept.ts';
 import { runNotified } from './notified.ts';
 import { runReaderKills } from './reader-kills.ts';
+import { reportStands } from './stands-report.ts';
 import { runLoad } from './steady-load.ts';
 import { RESTART_MS_MAX, chanceOf, runChaos } from './scenario.ts';
 
@@ -32,6 +33,7 @@ const { values } = parseArgs({
     'doctor-looks': { type: 'string', default: '100' },
     hosts: { type: 'string', default: '5' },
     minutes: { type: 'string', default: '5' },
+    'devnet-minutes': { type: 'string', default: '30' },
     'load-seconds': { type: 'string', default: '600' },
     generation: { type: 'string', default: '3' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
@@ -48,6 +50,10 @@ try {
   if (values['reader-kills'] !== '0') await killReaders();
   if (values['doctor-looks'] !== '0') await lookAtHealthy();
   if (values.hosts !== '0') await runOnHosts();
+  if (values['devnet-minutes'] !== '0') {
+    const options = { minutes: Number(values['devnet-minutes']), generation: 3, chance: chanceOf(Number(values.seed)), say } as const;
+    if (!(await reportStands(options))) process.exitCode = 1;
+  }
   if (values['load-seconds'] !== '0') await putUnderLoad();
   if (values['forger-kills'] !== '0') await killForgerOften();
 } catch (error) {
