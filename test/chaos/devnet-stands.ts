@@ -54,7 +54,7 @@ const MACHINE_PAUSE_MS = 1000;
 const TICK_MS = 100;
 const PAGE_BLOCKS = 100;
 /** Shortest run that has room for all faults of the node that joins. */
-export const MINUTES_MIN = 5;
+export const DEVNET_MINUTES_MIN = 6;
 
 /** @throws Error naming the first promise that was broken */
 export async function runStands(options: StandsOptions): Promise<StandsReport> {
