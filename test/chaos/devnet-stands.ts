@@ -198,7 +198,13 @@ class Stands {
     const startedMs = Date.now();
     const heights = await Promise.all(
       Array.from({ length: NODES }, async (_, other) => {
-        const state = other === index ? undefined : await this.#devnet.client(other).status().catch(() => undefined);
+        const state =
+          other === index
+            ? undefined
+            : await this.#devnet
+                .client(other)
+                .status()
+                .catch(() => undefined);
         return state?.height ?? 0;
       }),
     );

@@ -75,7 +75,9 @@ function positive(text: string): number {
 function devnetMinutes(text: string): number {
   const value = Number(text);
   if (text === '0' || value >= DEVNET_MINUTES_MIN) return value;
-  throw new InvalidArgumentError(`It should be 0 or a number from ${DEVNET_MINUTES_MIN} on: all faults need their time.`);
+  throw new InvalidArgumentError(
+    `It should be 0 or a number from ${DEVNET_MINUTES_MIN} on: all faults need their time.`,
+  );
 }
 
 function generation(text: string): 2 | 3 {

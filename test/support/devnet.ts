@@ -274,7 +274,8 @@ export function signedHeaderCount(devnet: TestDevnet): number {
 
 function journalEntries(
   plan: Pick<PlannedNode, 'directory'>,
-  networkName: string): { delegate: string; header: SignedHeader }[] {
+  networkName: string,
+): { delegate: string; header: SignedHeader }[] {
   let lines: string[];
   try {
     lines = readFileSync(join(plan.directory, networkName, 'forging-journal'), 'utf8').split('\n');
