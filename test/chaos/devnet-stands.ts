@@ -7,7 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ANSWERS } from '../../src/cli/devnet/control-answers.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { messageOf } from '../../src/primitives/errors.ts';
-import { contradictions, waitFor, waitForCommonBlock, waitForCommonDigest } from '../support/devnet.ts';
+import {
+  contradictions,
+  signedHeaderCount,
+  waitFor,
+  waitForCommonBlock,
+  waitForCommonDigest,
+} from '../support/devnet.ts';
 import { drawFaults, gapsOf, type ChainGaps, type FaultKind, type Outage, type PlannedFault } from './devnet-faults.ts';
 import { runningDevnet, type RunningDevnet } from './running-devnet.ts';
 
@@ -35,6 +41,7 @@ export interface StandsReport extends ChainGaps {
   readonly digest: string;
   /** Times that this process itself got no turn for a second: the machine was busy. */
   readonly machinePauses: number;
+  readonly signedHeaders: number;
   readonly contradictions: readonly string[];
   readonly exitCode: number | null;
 }
@@ -105,13 +112,14 @@ class Stands {
     const { epochMs, blockTimeS } = network.params;
     const times = (await this.#timestamps()).map((timestamp) => epochMs + timestamp * 1000);
     const places = all.map((_, index) => ({ plan: { directory: `${this.#devnet.directory}/node-${index}` } }));
-    const signedTwice = contradictions({ network, nodes: places });
+    const signing = { network, nodes: places };
     return {
       ...gapsOf(times, blockTimeS * 1000, this.#outages),
       nodes: all.map((_, node) => ({ node, ...this.#figuresOf(node), height, blockId })),
       digest,
       machinePauses: this.#machinePauses,
-      contradictions: signedTwice,
+      signedHeaders: signedHeaderCount(signing),
+      contradictions: contradictions(signing),
       exitCode: await this.#devnet.stop(),
     };
   }

@@ -268,7 +268,7 @@ export function contradictions(devnet: SigningPlaces): readonly string[] {
 }
 
 /** Headers in the signing journals of all nodes. */
-export function signedHeaderCount(devnet: TestDevnet): number {
+export function signedHeaderCount(devnet: SigningPlaces): number {
   return devnet.nodes.reduce((sum, { plan }) => sum + journalEntries(plan, devnet.network.name).length, 0);
 }
 
