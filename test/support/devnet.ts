@@ -205,7 +205,7 @@ export function closeAfter(t: ExecutionContext, devnet: TestDevnet): void {
 
 /** Resolves when all nodes have at least this height, and the same block there. */
 export async function waitForCommonBlock(
-  nodes: readonly TestNode[],
+  nodes: readonly Pick<TestNode, 'client'>[],
   height: number,
   deadlineMs: number,
 ): Promise<string> {
@@ -226,7 +226,7 @@ export async function highestHeight(nodes: readonly TestNode[]): Promise<number>
 }
 
 /** Resolves with a digest that all nodes have at the same tip. */
-export function waitForCommonDigest(nodes: readonly TestNode[], deadlineMs: number): Promise<string> {
+export function waitForCommonDigest(nodes: readonly Pick<TestNode, 'client'>[], deadlineMs: number): Promise<string> {
   return waitFor(
     'the same state digest',
     async () => {
@@ -241,8 +241,14 @@ export function waitForCommonDigest(nodes: readonly TestNode[], deadlineMs: numb
   );
 }
 
+/** Where the nodes of a devnet keep their signing journals. */
+interface SigningPlaces {
+  readonly network: Pick<Network, 'name'>;
+  readonly nodes: readonly { readonly plan: Pick<PlannedNode, 'directory'> }[];
+}
+
 /** Pairs of headers of one delegate, signed anywhere in the devnet, of which only one may have been signed. */
-export function contradictions(devnet: TestDevnet): readonly string[] {
+export function contradictions(devnet: SigningPlaces): readonly string[] {
   const byDelegate = new Map<string, SignedHeader[]>();
   for (const { plan } of devnet.nodes) {
     for (const { delegate, header } of journalEntries(plan, devnet.network.name)) {
@@ -262,11 +268,14 @@ export function contradictions(devnet: TestDevnet): readonly string[] {
 }
 
 /** Headers in the signing journals of all nodes. */
-export function signedHeaderCount(devnet: TestDevnet): number {
+export function signedHeaderCount(devnet: SigningPlaces): number {
   return devnet.nodes.reduce((sum, { plan }) => sum + journalEntries(plan, devnet.network.name).length, 0);
 }
 
-function journalEntries(plan: PlannedNode, networkName: string): { delegate: string; header: SignedHeader }[] {
+function journalEntries(
+  plan: Pick<PlannedNode, 'directory'>,
+  networkName: string,
+): { delegate: string; header: SignedHeader }[] {
   let lines: string[];
   try {
     lines = readFileSync(join(plan.directory, networkName, 'forging-journal'), 'utf8').split('\n');

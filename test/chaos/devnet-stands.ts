@@ -1,0 +1,268 @@
+/**
+ * A devnet for minutes on end, as a user runs it: each node stands still twice for 20 s and is killed twice, once by a command and
+ * once behind the supervisor's back, and one more node joins. The chain goes on, and in the end all nodes are the same.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ANSWERS } from '../../src/cli/devnet/control-answers.ts';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { messageOf } from '../../src/primitives/errors.ts';
+import {
+  contradictions,
+  signedHeaderCount,
+  waitFor,
+  waitForCommonBlock,
+  waitForCommonDigest,
+} from '../support/devnet.ts';
+import { drawFaults, gapsOf, type ChainGaps, type FaultKind, type Outage, type PlannedFault } from './devnet-faults.ts';
+import { runningDevnet, type RunningDevnet } from './running-devnet.ts';
+
+export interface StandsOptions {
+  readonly minutes: number;
+  readonly generation: 2 | 3;
+  /** Uniform in [0, 1): when which fault comes. */
+  readonly chance: () => number;
+  readonly say: (line: string) => void;
+}
+
+export interface NodeFigures {
+  readonly node: number;
+  /** Times that it stood still, and was killed. */
+  readonly stopped: number;
+  readonly killed: number;
+  /** From the end of a fault until the node had the height that the others had then, at most. */
+  readonly backMs: number;
+  readonly height: number;
+  readonly blockId: string;
+}
+
+export interface StandsReport extends ChainGaps {
+  readonly nodes: readonly NodeFigures[];
+  readonly digest: string;
+  /** Times that this process itself got no turn for a second: the machine was busy. */
+  readonly machinePauses: number;
+  readonly signedHeaders: number;
+  readonly contradictions: readonly string[];
+  readonly exitCode: number | null;
+}
+
+const NODES = 4;
+const STOP_MS = 20_000;
+/** Between two faults of a node: it stands still, comes back and is at work for some blocks. */
+const SPACING_MS = 45_000;
+/** The further node joins in this part of the run, so that its own faults have time to come. */
+const JOIN_PART = { from: 0.1, to: 0.3 };
+/** A node that was killed by a command is down for at most this time. */
+const DOWN_MS_MAX = 5000;
+/** Until a node has what the others have, on a machine with other work to do. */
+const BACK_MS_MAX = 150_000;
+/** Of a timer of this process, beyond which the nodes got no processor time either. */
+const MACHINE_PAUSE_MS = 1000;
+const TICK_MS = 100;
+const PAGE_BLOCKS = 100;
+/** Shortest run that has room for all faults of the node that joins. */
+export const DEVNET_MINUTES_MIN = 6;
+
+/** @throws Error naming the first promise that was broken */
+export async function runStands(options: StandsOptions): Promise<StandsReport> {
+  const devnet = await runningDevnet(NODES, ['--generation', `${options.generation}`]);
+  try {
+    return await new Stands(devnet, options).run();
+  } catch (error) {
+    throw new Error(`${messageOf(error)}\n${devnet.lastWords(NODES + 1)}`, { cause: error });
+  } finally {
+    await devnet.close();
+  }
+}
+
+class Stands {
+  readonly #devnet: RunningDevnet;
+  readonly #options: StandsOptions;
+  readonly #startedMs = Date.now();
+  readonly #broken = new AbortController();
+  readonly #outages: Outage[] = [];
+  readonly #figures = new Map<number, { stopped: number; killed: number; backMs: number }>();
+  #machinePauses = 0;
+
+  constructor(devnet: RunningDevnet, options: StandsOptions) {
+    this.#devnet = devnet;
+    this.#options = options;
+  }
+
+  async run(): Promise<StandsReport> {
+    const { minutes, generation, chance } = this.#options;
+    const network = loadNetwork(packagedNetworkDirectory(generation === 2 ? 'devnet-gen2' : 'devnet'));
+    const runMs = minutes * 60_000;
+    const watch = this.#watchMachine();
+    try {
+      const atWork = Array.from({ length: NODES }, (_, index) => {
+        return this.#troubled(index, drawFaults({ fromMs: 0, toMs: runMs }, SPACING_MS, chance));
+      });
+      const joinMs = runMs * (JOIN_PART.from + chance() * (JOIN_PART.to - JOIN_PART.from));
+      const joining = this.#join(joinMs, drawFaults({ fromMs: joinMs + SPACING_MS, toMs: runMs }, SPACING_MS, chance));
+      await Promise.all([...atWork, joining, this.#until(runMs)]);
+    } finally {
+      clearInterval(watch);
+      this.#broken.abort();
+    }
+    const all = Array.from({ length: NODES + 1 }, (_, index) => ({ client: this.#devnet.client(index) }));
+    const digest = await waitForCommonDigest(all, BACK_MS_MAX);
+    const { height } = await this.#devnet.client(0).digest();
+    const blockId = await waitForCommonBlock(all, height, BACK_MS_MAX);
+    const { epochMs, blockTimeS } = network.params;
+    const times = (await this.#timestamps()).map((timestamp) => epochMs + timestamp * 1000);
+    const places = all.map((_, index) => ({ plan: { directory: `${this.#devnet.directory}/node-${index}` } }));
+    const signing = { network, nodes: places };
+    return {
+      ...gapsOf(times, blockTimeS * 1000, this.#outages),
+      nodes: all.map((_, node) => ({ node, ...this.#figuresOf(node), height, blockId })),
+      digest,
+      machinePauses: this.#machinePauses,
+      signedHeaders: signedHeaderCount(signing),
+      contradictions: contradictions(signing),
+      exitCode: await this.#devnet.stop(),
+    };
+  }
+
+  /** @throws whatever breaks the run first, here or in another node's task */
+  async #until(atMs: number): Promise<void> {
+    const leftMs = Math.max(0, this.#startedMs + atMs - Date.now());
+    const { signal } = this.#broken;
+    await sleep(leftMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+  }
+
+  async #join(atMs: number, faults: readonly PlannedFault[]): Promise<void> {
+    await this.#orBreak(async () => {
+      await this.#until(atMs);
+      const { index } = ANSWERS.node.read(await this.#devnet.command('add'));
+      if (index !== NODES) throw new Error(`the further node is ${index} and not ${NODES}`);
+      const backMs = await this.#back(index);
+      this.#say(`node ${index} joined and had the others' height after ${backMs} ms`);
+    });
+    await this.#troubled(NODES, faults);
+  }
+
+  async #troubled(index: number, faults: readonly PlannedFault[]): Promise<void> {
+    await this.#orBreak(async () => {
+      for (const { kind, atMs } of faults) {
+        await this.#until(atMs);
+        await this.#trouble(index, kind);
+      }
+    });
+  }
+
+  /** What goes wrong for one node ends the run for all. */
+  async #orBreak(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      // Of several only the first counts.
+      this.#broken.abort(error);
+      throw this.#broken.signal.reason;
+    }
+  }
+
+  async #trouble(index: number, kind: FaultKind): Promise<void> {
+    const fromMs = Date.now();
+    await this.#inflict(index, kind);
+    const backMs = await this.#back(index);
+    this.#outages.push({ fromMs, toMs: Date.now() });
+    const figures = this.#figuresOf(index);
+    const isStop = kind === 'pause' || kind === 'stop';
+    this.#figures.set(index, {
+      stopped: figures.stopped + (isStop ? 1 : 0),
+      killed: figures.killed + (isStop ? 0 : 1),
+      backMs: Math.max(figures.backMs, backMs),
+    });
+    this.#say(`node ${index}: ${kind}, back after ${backMs} ms`);
+  }
+
+  /** Resolves when the fault is over; the node may still be on its way back. */
+  async #inflict(index: number, kind: FaultKind): Promise<void> {
+    const { command } = this.#devnet;
+    if (kind === 'pause') {
+      await command('pause', `${index}`);
+      await sleep(STOP_MS);
+      await command('resume', `${index}`);
+    } else if (kind === 'kill') {
+      await command('kill', `${index}`);
+      await sleep(this.#options.chance() * DOWN_MS_MAX);
+      await command('restart', `${index}`);
+    } else {
+      const pid = await this.#pidOf(index);
+      process.kill(pid, kind === 'stop' ? 'SIGSTOP' : 'SIGKILL');
+      if (kind === 'stop') {
+        await sleep(STOP_MS);
+        process.kill(pid, 'SIGCONT');
+      } else {
+        const isAnother = async () => ![undefined, pid].includes((await this.#rowOf(index))?.pid);
+        await waitFor(`restart of node ${index}`, isAnother, BACK_MS_MAX, this.#devnet.lost);
+      }
+    }
+  }
+
+  /** Waits until the node has the greatest height of all that answer now, and tells how long that took. */
+  async #back(index: number): Promise<number> {
+    const startedMs = Date.now();
+    const heights = await Promise.all(
+      Array.from({ length: NODES }, async (_, other) => {
+        const state =
+          other === index
+            ? undefined
+            : await this.#devnet
+                .client(other)
+                .status()
+                .catch(() => undefined);
+        return state?.height ?? 0;
+      }),
+    );
+    const goal = Math.max(...heights);
+    const hasIt = async () => (await this.#devnet.client(index).status()).height >= goal;
+    await waitFor(`node ${index} at height ${goal}`, hasIt, BACK_MS_MAX, this.#devnet.lost);
+    return Date.now() - startedMs;
+  }
+
+  async #rowOf(index: number) {
+    return (await this.#devnet.nodes()).find((row) => row.index === index);
+  }
+
+  async #pidOf(index: number): Promise<number> {
+    const pid = (await this.#rowOf(index))?.pid;
+    if (pid === undefined) throw new Error(`node ${index} has no process`);
+    return pid;
+  }
+
+  #figuresOf(index: number): { stopped: number; killed: number; backMs: number } {
+    return this.#figures.get(index) ?? { stopped: 0, killed: 0, backMs: 0 };
+  }
+
+  /** Times without a turn count as outages of all nodes. */
+  #watchMachine(): NodeJS.Timeout {
+    let lastMs = Date.now();
+    return setInterval(() => {
+      const nowMs = Date.now();
+      if (nowMs - lastMs > MACHINE_PAUSE_MS) {
+        this.#machinePauses += 1;
+        this.#outages.push({ fromMs: lastMs, toMs: nowMs });
+      }
+      lastMs = nowMs;
+    }, TICK_MS);
+  }
+
+  /** Of all blocks but the first, in seconds since the epoch. */
+  async #timestamps(): Promise<readonly number[]> {
+    const found: number[] = [];
+    for (;;) {
+      const query = `sort=height:asc&limit=${PAGE_BLOCKS}&offset=${found.length + 1}`;
+      const response = await fetch(`${this.#devnet.url(0)}/api/blocks?${query}`);
+      if (!response.ok) throw new Error(`the blocks of node 0 cannot be read: status ${response.status}`);
+      const { data } = (await response.json()) as { readonly data: readonly { readonly timestamp: number }[] };
+      found.push(...data.map(({ timestamp }) => timestamp));
+      if (data.length < PAGE_BLOCKS) return found;
+    }
+  }
+
+  #say(line: string): void {
+    this.#options.say(`${Math.round((Date.now() - this.#startedMs) / 1000)} s: ${line}`);
+  }
+}

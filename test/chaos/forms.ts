@@ -1,0 +1,179 @@
+/** What `npm run chaos` can do: each form runs, prints what came of it, and says whether all was well. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runCutOff } from './cut-off.ts';
+import { runDoctorLooks } from './doctor-looks.ts';
+import { runKept } from './kept.ts';
+import { killForger } from './kill-forger.ts';
+import { runNotified } from './notified.ts';
+import { runReaderKills } from './reader-kills.ts';
+import { RESTART_MS_MAX, chanceOf, runChaos } from './scenario.ts';
+import { reportStands } from './stands-report.ts';
+import { runLoad } from './steady-load.ts';
+
+/** How much of each form; 0 leaves it out. */
+export interface ChaosFlags {
+  readonly kills: number;
+  readonly lateBlocks: number;
+  readonly cutBlocks: number;
+  readonly kept: number;
+  readonly notifyKills: number;
+  readonly readerKills: number;
+  readonly doctorLooks: number;
+  readonly hosts: number;
+  readonly minutes: number;
+  readonly devnetMinutes: number;
+  readonly loadSeconds: number;
+  readonly forgerKills: number;
+  readonly generation: 2 | 3;
+  readonly seed: number;
+}
+
+export interface Form {
+  /** The option that says how much of it, as in the flags. */
+  readonly name: keyof ChaosFlags;
+  /** @returns whether all was well. @throws Error naming the first promise that was broken */
+  readonly run: (flags: ChaosFlags) => Promise<boolean>;
+}
+
+/** In the order in which they run. */
+export const FORMS: readonly Form[] = [
+  { name: 'kills', run: killNodes },
+  { name: 'cutBlocks', run: cutNodeOff },
+  { name: 'kept', run: killAfterAccepting },
+  { name: 'notifyKills', run: killWhileTelling },
+  { name: 'readerKills', run: killReaders },
+  { name: 'doctorLooks', run: lookAtHealthy },
+  { name: 'hosts', run: runOnHosts },
+  { name: 'devnetMinutes', run: troubleDevnet },
+  { name: 'loadSeconds', run: putUnderLoad },
+  { name: 'forgerKills', run: killForgerOften },
+];
+
+const say = (line: string): void => console.log(line);
+
+async function killNodes(flags: ChaosFlags): Promise<boolean> {
+  say(`${flags.kills} kills, a node ${flags.lateBlocks} blocks late, seed ${flags.seed}`);
+  const report = await runChaos({
+    kills: flags.kills,
+    lateBlocks: flags.lateBlocks,
+    chance: chanceOf(flags.seed),
+    say,
+  });
+  const slow = report.restarts.filter(({ answerMs }) => answerMs >= RESTART_MS_MAX);
+  say(`${report.signedHeaders} signed headers, ${report.contradictions.length} contradictions`);
+  for (const contradiction of report.contradictions) say(contradiction);
+  for (const { node, answerMs } of slow) say(`node ${node} answered only after ${answerMs} ms`);
+  return report.contradictions.length === 0 && slow.length === 0;
+}
+
+async function cutNodeOff(flags: ChaosFlags): Promise<boolean> {
+  say(`one of five nodes cut off for ${flags.cutBlocks} blocks`);
+  const { contradictions } = await runCutOff({ blocks: flags.cutBlocks, say });
+  for (const contradiction of contradictions) say(contradiction);
+  return contradictions.length === 0;
+}
+
+async function putUnderLoad(flags: ChaosFlags): Promise<boolean> {
+  const { generation } = flags;
+  const seconds = flags.loadSeconds;
+  say(`five nodes of generation ${generation} under 5 transactions per second for ${seconds} s`);
+  const { sent, confirmed, peersOfFifth, wrongs } = await runLoad({ generation, seconds, perSecond: 5, say });
+  for (const [figure, value] of Object.entries(wrongs)) say(`${figure}: ${value}`);
+  return confirmed >= sent && peersOfFifth >= 4 && Object.keys(wrongs).length === 0;
+}
+
+async function killAfterAccepting(flags: ChaosFlags): Promise<boolean> {
+  say(`${flags.kept} kills of a node that has just accepted transactions, seed ${flags.seed}`);
+  const { generation } = flags;
+  const chance = chanceOf(flags.seed);
+  const { accepted, lost, restored } = await runKept({ generation, kills: flags.kept, chance, say });
+  say(`${accepted} transactions accepted, ${restored} taken back after kills, ${lost.length} lost`);
+  for (const id of lost) say(`lost: ${id}`);
+  return lost.length === 0;
+}
+
+async function killWhileTelling(flags: ChaosFlags): Promise<boolean> {
+  const kills = flags.notifyKills;
+  say(`a forging node and the receiver of its events, ${kills} kills, seed ${flags.seed}`);
+  const report = await runNotified({ kills, chance: chanceOf(flags.seed), say });
+  const { missed, told, lost, twice, repeated } = report;
+  say(`${missed.length} slots missed, ${told} told, ${lost.length} lost, ${repeated} events came again under their id`);
+  for (const slot of lost) say(`slot ${slot} was missed, and nobody was told`);
+  for (const line of twice) say(line);
+  return missed.length > 0 && lost.length === 0 && twice.length === 0;
+}
+
+async function killReaders(flags: ChaosFlags): Promise<boolean> {
+  const kills = flags.readerKills;
+  say(`${kills} kills of processes that read beside a node, and ${kills} of the node, seed ${flags.seed}`);
+  const chance = chanceOf(flags.seed);
+  const { load, replacedMs, answeredMs, stale, wrong, grown } = await runReaderKills({
+    ...{ kills, nodeKills: kills, chance, say },
+  });
+  say(`${load.answered} requests answered, ${load.ofKilled} ended with their reader, ${load.lost.length} lost`);
+  say(`replaced within ${figuresOf(replacedMs)}, the node answered within ${figuresOf(answeredMs)}`);
+  say(`the store grew by ${grown.bytes} bytes in ${grown.blocks} blocks`);
+  for (const line of [...load.lost, ...stale, ...wrong]) say(line);
+  return load.lost.length + stale.length + wrong.length === 0;
+}
+
+function figuresOf(timesMs: readonly number[]): string {
+  const sorted = timesMs.toSorted((a, b) => a - b);
+  const [half = 0, most = 0] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
+  return `${Math.round(half)} ms in half of the cases, ${Math.round(most)} ms in all`;
+}
+
+async function lookAtHealthy(flags: ChaosFlags): Promise<boolean> {
+  const { generation } = flags;
+  say(`${flags.doctorLooks} looks of the doctor at a healthy network one of whose nodes caught up twice`);
+  const { looks, alarms, ofMachine } = await runDoctorLooks({
+    looks: flags.doctorLooks,
+    generation,
+    say,
+  });
+  say(`${looks} looks, ${alarms.length} alarms, ${ofMachine.length} more by the other work of the machine`);
+  return alarms.length === 0;
+}
+
+/** Needs the right to make network namespaces, and a kernel with VXLAN. */
+async function runOnHosts(flags: ChaosFlags): Promise<boolean> {
+  say(`${flags.hosts} hosts, 20 to 150 ms from one another, for ${flags.minutes} minutes`);
+  const { hosts, minutes, generation } = flags;
+  const program = fileURLToPath(new URL('./hosts/main.js', import.meta.url));
+  const args = [program, '--hosts', `${hosts}`, '--minutes', `${minutes}`, '--generation', `${generation}`];
+  const child = spawn('unshare', ['--net', process.execPath, ...args], { stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code === 0;
+}
+
+async function killForgerOften(flags: ChaosFlags): Promise<boolean> {
+  say(`${flags.forgerKills} kills of a node that forges a hundred blocks a second, seed ${flags.seed}`);
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-kills-'));
+  try {
+    const kills = flags.forgerKills;
+    const report = await killForger({ kills, directory, chance: chanceOf(flags.seed), say });
+    say(
+      `height ${report.height}, ${report.signedHeaders} signed headers, ${report.contradictions.length} contradictions`,
+    );
+    const wrong = [
+      ...report.contradictions,
+      ...report.complaints,
+      ...(report.deviation === undefined ? [] : [report.deviation]),
+    ];
+    for (const each of wrong) say(each);
+    return wrong.length === 0;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function troubleDevnet({ devnetMinutes, generation, seed }: ChaosFlags): Promise<boolean> {
+  say(`a devnet of generation ${generation} for ${devnetMinutes} minutes, its nodes stopped and killed, seed ${seed}`);
+  return reportStands({ minutes: devnetMinutes, generation, chance: chanceOf(seed), say });
+}

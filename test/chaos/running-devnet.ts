@@ -1,0 +1,103 @@
+/** `bloomery devnet` as a user starts it: one process with its nodes below it, asked over its commands alone. */
+
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ANSWERS, type ControlNode } from '../../src/cli/devnet/control-answers.ts';
+import { nodeClient, type NodeClient } from '../../src/cli/node-client.ts';
+import { CLI_ENTRY, runCli } from '../support/cli.ts';
+import { lastWordsOf, waitFor } from '../support/devnet.ts';
+import { freePortRanges } from '../support/ports.ts';
+
+/** The devnet has a deadline of its own for its start and says what it waits for; this only ends one that says nothing. */
+const START_MS_MAX = 400_000;
+const END_MS_MAX = 60_000;
+/** Of what the devnet prints, for the message of a failure. */
+const OUTPUT_CHARS_MAX = 4000;
+/** Nodes that can join. */
+const ADDED_MAX = 1;
+
+export interface RunningDevnet {
+  readonly directory: string;
+  /** Runs `bloomery devnet ARGS` to its end and returns what it printed as JSON. @throws Error with its complaint */
+  command(...args: readonly string[]): Promise<unknown>;
+  nodes(): Promise<readonly ControlNode[]>;
+  /** Of each node, by its number, whether it runs or not. */
+  client(index: number): NodeClient;
+  url(index: number): string;
+  /** Why it is in vain to wait: the devnet has ended. */
+  lost(): string | undefined;
+  lastWords(count: number): string;
+  /** `bloomery devnet stop`. Resolves with the exit code when all processes are gone. @throws Error for one that stays */
+  stop(): Promise<number | null>;
+  /** Ends it, whatever state it is in, and removes the folder. */
+  close(): Promise<void>;
+}
+
+/** Starts it with default values but for ports and folder, and waits until all nodes answer. */
+export async function runningDevnet(count: number, flags: readonly string[]): Promise<RunningDevnet> {
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-stands-'));
+  const { http, ws } = await freePortRanges(count + ADDED_MAX);
+  const places = ['--http-port', `${http}`, '--ws-port', `${ws}`, '--data-dir', directory];
+  const supervisor = spawn(process.execPath, [CLI_ENTRY, 'devnet', '--nodes', `${count}`, ...places, ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, BLOOMERY_HOME: directory, BLOOMERY_FORGING_WATERMARK_FOLDER: 'none' },
+  });
+  let output = '';
+  for (const stream of [supervisor.stdout, supervisor.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output = `${output}${text}`.slice(-OUTPUT_CHARS_MAX)));
+  }
+  const ended = new Promise<number | null>((resolve) => supervisor.once('exit', resolve));
+  const url = (index: number): string => `http://127.0.0.1:${http + index}`;
+  const devnet: RunningDevnet = {
+    directory,
+    url,
+    async command(...args) {
+      const { code, stdout, stderr } = await runCli(['devnet', ...args, '--data-dir', directory, '--json']);
+      if (code !== 0) throw new Error(`bloomery devnet ${args.join(' ')} ended with ${code}: ${stderr}`);
+      return JSON.parse(stdout);
+    },
+    nodes: async () => ANSWERS.list.read(await devnet.command('list')).nodes,
+    client: (index) => nodeClient(url(index)),
+    lost: () => (supervisor.exitCode === null ? undefined : `the devnet ended: ${output}`),
+    lastWords: (all) => {
+      const logs = Array.from({ length: all }, (_, index) => {
+        return `log of node ${index}: ${lastWordsOf(join(directory, `node-${index}`, 'node.log'))}`;
+      });
+      return [output, ...logs].join('\n');
+    },
+    async stop() {
+      const pids = (await devnet.nodes()).flatMap(({ pid }) => pid ?? []);
+      await devnet.command('stop');
+      const code = await ended;
+      await waitFor('end of the nodes', () => Promise.resolve(!pids.some(isAlive)), END_MS_MAX);
+      return code;
+    },
+    async close() {
+      supervisor.kill('SIGTERM');
+      await ended;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+  try {
+    for (let index = 0; index < count; index += 1) {
+      await waitFor(`node ${index}`, () => devnet.client(index).status(), START_MS_MAX, devnet.lost);
+    }
+  } catch (error) {
+    await devnet.close();
+    throw error;
+  }
+  return devnet;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  // Where nobody takes care of orphans, as in many containers, they stay in the list of processes when they have ended.
+  const stat = `/proc/${pid}/stat`;
+  return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
+}

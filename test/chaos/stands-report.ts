@@ -1,0 +1,37 @@
+/** Runs a devnet for minutes on end, prints what came of it, and judges it. */
+
+import { tableLines } from '../../src/cli/table.ts';
+import { runStands, type NodeFigures, type StandsOptions } from './devnet-stands.ts';
+
+/** More empty slots in a row than a busy machine explains, while no node was down. */
+const UNEXPLAINED_IN_A_ROW_MAX = 2;
+
+/** @returns whether the devnet stood. @throws Error naming the first promise that was broken */
+export async function reportStands(options: StandsOptions): Promise<boolean> {
+  const { say } = options;
+  const report = await runStands(options);
+  for (const line of tableLines<NodeFigures>(
+    [
+      { heading: 'node', of: ({ node }) => `${node}` },
+      { heading: 'stood still', of: ({ stopped }) => `${stopped}`, isNumber: true },
+      { heading: 'killed', of: ({ killed }) => `${killed}`, isNumber: true },
+      { heading: 'back within', of: ({ backMs }) => `${backMs} ms`, isNumber: true },
+      { heading: 'height', of: ({ height }) => `${height}`, isNumber: true },
+      { heading: 'block', of: ({ blockId }) => blockId },
+    ],
+    report.nodes,
+  )) {
+    say(line);
+  }
+  const { slots, emptySlots, longestMs, unexplainedSlots, unexplainedInARow, machinePauses } = report;
+  say(`${slots} slots, ${emptySlots} of them empty, at most ${longestMs / 1000} s from one block to the next`);
+  say(`${unexplainedSlots} empty slots while no node was down, at most ${unexplainedInARow} in a row`);
+  say(`the machine stood still ${machinePauses} times; all nodes have the state ${report.digest}`);
+  const { signedHeaders, contradictions, exitCode } = report;
+  say(
+    `${signedHeaders} signed headers, ${contradictions.length} contradictions; the devnet ended with exit code ${exitCode}`,
+  );
+  for (const contradiction of contradictions) say(contradiction);
+  const isOneChain = unexplainedInARow <= UNEXPLAINED_IN_A_ROW_MAX && signedHeaders > 0 && contradictions.length === 0;
+  return isOneChain && exitCode === 0;
+}
