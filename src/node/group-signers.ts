@@ -34,8 +34,8 @@ export interface GroupSignersParts {
 export type TellSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 
 /**
- * A client that has used up its budget is refused, and what was found until then is kept: no pair of member and signature is
- * tried twice, however many ask.
+ * A client that has used up its budget is refused, and what was found until then is kept: as long as no signature is added, no
+ * pair of member and signature is tried twice, however many ask.
  *
  * @returns rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the payer may ask for no more
  */
@@ -52,10 +52,12 @@ export function createGroupSigners(parts: GroupSignersParts): TellSigners {
   };
 
   return async (transaction, payer) => {
+    let search: Search | undefined;
     for (;;) {
       const group = groupOf(transaction, parts.state());
       if (group === undefined) return undefined;
-      const search = searchFor(transaction, group);
+      // Another client may ask meanwhile of the transaction with one signature more: neither takes the search from the other.
+      if (search?.isOf(transaction, group) !== true) search = searchFor(transaction, group);
       for (let checks = 0; checks < CHECKS_PER_TURN && search.signers === undefined; checks += 1) {
         if (!payer.mayAsk()) throw tooManyChecks();
         const beforeMs = parts.spentMs();

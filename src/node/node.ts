@@ -29,7 +29,7 @@ import { createChainLog } from '../store/chain/chain-log.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import type { KeyValue } from '../store/tables/key-value.ts';
 import { LAYOUT_VERSION } from '../store/tables/layout.ts';
-import { chainStoreOver, openChainStore, type CheckedBefore } from '../store/chain/open.ts';
+import { chainStoreOver, openChainStore } from '../store/chain/open.ts';
 import { createQueries } from '../store/query/queries.ts';
 import { createRules } from '../protocol/generations.ts';
 import { createVerifierPool } from '../workers/verifier-pool.ts';
@@ -70,8 +70,8 @@ export interface NodeControl {
   readonly ed25519: Ed25519;
   /** What is asked for signatures, over what answers for them. */
   verifier(over: Verifier): Verifier;
-  /** What is known of the chain store of the folder, as for `openChainStore`. */
-  readonly checkedChain?: CheckedBefore | undefined;
+  /** Of the chain store of the folder, as for `openChainStore`. */
+  readonly isChainChecked?: boolean;
   /** Called before the node starts to work. */
   built(parts: ControlledParts): void;
   /** Where the node keeps what it keeps, in the place of its folder, which is not made then. */
@@ -140,7 +140,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
             codec,
             params,
             clock: systemClock,
-            ...(control?.checkedChain === undefined ? {} : { checked: control.checkedChain }),
+            isChecked: control?.isChainChecked === true,
             onUpgrade: (layout) =>
               observer
                 .room('store')

@@ -156,6 +156,25 @@ test('a client that was refused goes on where it was, and tries no pair twice', 
   t.is(world.checks - before, 119);
 });
 
+test('two clients that ask of a transaction with and without its newest signature do not take the search from each other', async (t) => {
+  const { world, ask } = scene();
+  const many = Array.from({ length: 15 }, (_, at) => person(`member ${at}`));
+  world.setAccount(alice, { group: { min: 15, lifetime: 1, members: many.map(({ publicKey }) => publicKey) } });
+  const json = world.transfer(alice, stranger);
+  const id = world.submit(json);
+  for (const member of many.slice(8).reverse()) world.pool.submitSignature(world.signatureOf(member, json));
+  const first = ask(id);
+  t.true(world.pool.submitSignature(world.signatureOf(many[7]!, json)).accepted);
+  const before = world.checks;
+  const told = await Promise.all([first, ask(id)]);
+  t.deepEqual(
+    told.map((each) => each?.members.filter(({ hasSigned }) => hasSigned).length),
+    [7, 8],
+  );
+  // Each member with each signature that nobody has claimed yet.
+  t.true(world.checks - before <= 15 * 7 + 15 * 8, `${world.checks - before} checks`);
+});
+
 test('to ask is no waste: it does not keep a client from handing in, nor the node from other work', async (t) => {
   const { world, ask, turns } = scene();
   const [id = ''] = largeGroup(world, 1);

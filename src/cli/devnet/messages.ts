@@ -2,7 +2,6 @@
 
 import type { ClockSetting } from '../../node/movable-clock.ts';
 import type { JsonObject } from '../../protocol/types.ts';
-import type { CheckedBefore } from '../../store/chain/open.ts';
 import type { NodeFaults } from './faults.ts';
 
 /** A message of this many full blocks takes a fraction of a second. */
@@ -67,8 +66,8 @@ export interface AgentStart {
   readonly isHeld: boolean;
   readonly impersonated: readonly string[];
   readonly faults: NodeFaults;
-  /** What the supervisor knows of the chain that the node finds in its folder: it has just copied it. */
-  readonly checkedChain?: CheckedBefore;
+  /** Whether the chain in the node's folder is the copy of one that the supervisor has just gone through. */
+  readonly isChainChecked?: boolean;
   /** Of a devnet that was forked from a chain: the number of this node, and of how many delegates are dealt out to. */
   readonly fork?: ForkShare;
 }

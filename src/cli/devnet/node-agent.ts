@@ -9,7 +9,6 @@ import type { Verifier } from '../../ports/verifier.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { JsonObject, Transaction } from '../../protocol/types.ts';
-import type { CheckedBefore } from '../../store/chain/open.ts';
 import { copyState, writePool } from './node-state.ts';
 import { FaultyTransport } from './faulty-transport.ts';
 import type { NodeFaults } from './faults.ts';
@@ -59,11 +58,11 @@ export class NodeAgent implements NodeControl {
   #faults: NodeFaults;
   #wire: FaultyTransport | undefined;
   #parts: ControlledParts | undefined;
-  #checkedChain: CheckedBefore | undefined;
+  #isChainChecked: boolean;
 
   constructor(options: AgentOptions) {
-    const { clock, random, setting, isHeld, impersonated, faults, fork, checkedChain, tell, place } = options;
-    this.#checkedChain = checkedChain;
+    const { clock, random, setting, isHeld, impersonated, faults, fork, isChainChecked = false, tell, place } = options;
+    this.#isChainChecked = isChainChecked;
     this.#impersonation = new Impersonation(impersonated);
     this.#fork = fork;
     this.#standIn = fork === undefined ? undefined : new StandIn();
@@ -77,8 +76,8 @@ export class NodeAgent implements NodeControl {
     this.#place = place;
   }
 
-  get checkedChain(): CheckedBefore | undefined {
-    return this.#checkedChain;
+  get isChainChecked(): boolean {
+    return this.#isChainChecked;
   }
 
   isForgingHeld(): boolean {
@@ -97,7 +96,7 @@ export class NodeAgent implements NodeControl {
   built(parts: ControlledParts): void {
     this.#parts = parts;
     // From here on the node writes.
-    this.#checkedChain = undefined;
+    this.#isChainChecked = false;
     parts.engine.listenToTransactions((transaction) => {
       this.#tell({ event: 'transaction', id: transaction.id, transaction: this.#json(transaction) });
     });

@@ -44,7 +44,7 @@ export interface SessionOptions {
   readonly onReady?: (result: DevnetResult, session: RunningSession) => void;
   /** Of a devnet that was forked from a chain. */
   readonly fork?: ForkFacts;
-  /** Whether the nodes' chains are copies that were made just now, of one whose pages were checked. */
+  /** Whether the nodes' chains are copies that were made just now, of one whose pages and state were checked. */
   readonly areChainsCopied?: boolean;
   /** Of the nodes' log lines; for people unless given. */
   readonly logFormat?: 'json';
@@ -169,13 +169,12 @@ class Session {
   #linkOf({ index }: PlannedNode): LinkOptions {
     const { setting, isHeld } = this.#timekeeper;
     const { fork, nodes } = this.#options;
-    // One node compares the state with its checksum for all: they have the same bytes.
-    const checkedChain = this.#copied.delete(index) ? (index === 0 ? 'pages' : 'all') : undefined;
+    const isChainChecked = this.#copied.delete(index);
     return {
       first: {
         ...{ setting, isHeld, impersonated: this.#people.impersonated, faults: this.#faults.of(index) },
         ...(fork === undefined ? {} : { fork: { index, nodes: nodes.length } }),
-        ...(checkedChain === undefined ? {} : { checkedChain }),
+        isChainChecked,
       },
       onReturn: () => this.#welcome(index),
       onEvent: (event) => {

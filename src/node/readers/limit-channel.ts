@@ -86,6 +86,8 @@ export class LimitChannel implements SharedLimits {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
     this.#isSilent = false;
+    // What the loop has to tell waits with all else.
+    this.#isResting = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;
       // The node has counted a connection that was turned away meanwhile.
@@ -93,7 +95,6 @@ export class LimitChannel implements SharedLimits {
       timer.cancel();
       settle(answer);
     }
-    this.#isResting = true;
     this.#clock.after(REST_MS, () => {
       this.#isResting = false;
       this.#tell();

@@ -51,10 +51,14 @@ export class ChainReader {
   move(isWanted: (store: StoredChain) => boolean = () => true): boolean {
     const before = this.#current;
     const store = claimedStore(this.#disk.snapshot(), this.#options, this.#options.directory);
-    if (!isWanted(store)) {
-      void store.close();
-      return false;
+    let isTaken = false;
+    try {
+      isTaken = isWanted(store);
+    } finally {
+      // Its pages could not be used again while it is open, also where it could not be looked at.
+      if (!isTaken) void store.close();
     }
+    if (!isTaken) return false;
     this.#current = new HeldMoment(store, this.#clock);
     before.retire();
     return true;

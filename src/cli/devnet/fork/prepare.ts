@@ -19,7 +19,7 @@ import { storeOwner } from '../../../store/disk/environment.ts';
 import { makeFolder } from '../../../store/disk/folder.ts';
 import type { KeyValue } from '../../../store/tables/key-value.ts';
 import { openLmdb } from '../../../store/disk/lmdb.ts';
-import { chainStoreOver, writeMarks } from '../../../store/chain/open.ts';
+import { chainStoreOver, refuseChangedState, writeMarks } from '../../../store/chain/open.ts';
 import { createQueries } from '../../../store/query/queries.ts';
 import type { ForkSource } from './source.ts';
 import { nodeOfDelegate } from './stand-in.ts';
@@ -108,6 +108,8 @@ async function adopt(
   try {
     const rules = createRules(earlier.params);
     const store = chainStoreOver(keyValue, { codec: rules.codec, params: earlier.params }, directory);
+    // Once, for the copies of all nodes.
+    refuseChangedState(store, directory);
     const tip = store.tip();
     if (tip === undefined) throw new ProtocolError('STORE_MISSING', { directory }, `${path}: holds no chain yet`);
     const forgers = rules.forgers(store, tip.height + 1);
