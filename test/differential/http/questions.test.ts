@@ -1,6 +1,8 @@
 /** What the questions of the comparison over HTTP look like, and that they arrive so; no real node is asked. */
 
+import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import test from 'ava';
 import { belowOf } from '../../fuzz/mutate.ts';
 import { exchange } from './answers.ts';
@@ -54,3 +56,17 @@ test('some questions have names of headers in odd letter case, and the names arr
 function hasOddName({ headers = {} }: HttpRequest): boolean {
   return Object.keys(headers).some((name) => name !== name.toLowerCase());
 }
+
+test('the first of two answers on one connection counts: a real node that does not read a body gives a second', async (t) => {
+  const answers =
+    'HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}' +
+    'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n';
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(answers));
+  }).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  t.like(await exchange(origin, { method: 'POST', target: '/x', headers: {}, body: '{}' }), { status: 400, body: {} });
+});
