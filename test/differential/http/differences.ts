@@ -53,6 +53,15 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'Scripts outlive networks: the interface joins both generations.',
   },
   {
+    target: QUESTIONS,
+    input: /"transfer-encoding":"identity"/i,
+    matches: /: (both 400, changed contentType|400 here.*, \d+ there)/,
+    reference:
+      'a question with `Transfer-Encoding: identity` is answered, and then a second time with 400 on the same connection',
+    here: '400 without a body, and the connection ends',
+    reason: 'RFC 9112: a request whose last encoding is not `chunked` has no length that all on its way agree on.',
+  },
+  {
     target: /joined/,
     matches: /^HEAD .*: \d+ here.*, 405 there/,
     reference: 'HEAD is refused with 405',
