@@ -181,7 +181,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       name: 'unfinished messages',
       file: 'p2p/unfinished.ts',
       bytesMax: unfinishedBytesMax(ACCEPTED_LINES),
-      reckoning: 'eight large ones, and of each accepted line as much as needs no turn',
+      reckoning: 'eight large ones, two that wait, and of each accepted line as much as needs no turn',
     },
     {
       name: 'unread messages',

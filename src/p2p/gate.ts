@@ -42,7 +42,7 @@ export interface GateEvents {
   overused(detail: string): void;
   /** Far too many: cut the line. */
   flooded(detail: string): void;
-  /** More bytes than honest peers can be made to send: close the line, at no cost to the address. Told once. */
+  /** More bytes than honest peers can be made to send: close the line, at no cost to the address. It must close the gate: told again with each frame until then. */
   overflowed(detail: string): void;
 }
 
@@ -134,8 +134,7 @@ export class Gate {
     const nowMs = this.#clock.nowMs();
     if (this.unasked.mayRead(text.length, () => containerBytes(text), nowMs, seemsAnswer(text))) return parseJson(text);
     const bytes = this.unasked.beyondBytes(nowMs);
-    if (bytes > FLOOD_BYTES_MAX)
-      this.#on.overflowed(`${String(bytes)} bytes of small frames beyond the budget in a minute`);
+    if (bytes > FLOOD_BYTES_MAX) this.#on.overflowed(`${String(bytes)} bytes of small frames beyond the budget`);
     return undefined;
   }
 

@@ -23,6 +23,11 @@ export class RateWindow {
     return this.#uses;
   }
 
+  /** A window that runs goes on for its full length from now. */
+  extend(nowMs: number): void {
+    if (this.leftMs(nowMs) > 0 && nowMs >= this.#startMs) this.#startMs = nowMs;
+  }
+
   /** Time until a new window can start. */
   leftMs(nowMs: number): number {
     return Math.max(0, this.#startMs + this.#windowMs - nowMs);

@@ -23,14 +23,16 @@ export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000
 /** Of all peers together; beyond, each has its reserve. */
 export const SMALL_OF_CROWD: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
+/** No frame weighs more; a bucket that may owe as much has the heaviest paid for in full. */
+const HEAVIEST = 16_000_000;
 /** Heavy frames of a peer: two of the heaviest blocks at once, then one in seven seconds. */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
 /** Peers that we dialled are read beyond what all may: those that dial us cannot use up what the blocks of our own choice need. */
-const HEAVY_RESERVE = 16_000_000;
+const HEAVY_RESERVE = HEAVIEST;
 /** Of all peers together: one of the heaviest blocks in four seconds. A block that is dropped comes by synchronisation. */
 export const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /** Heavy answers of pools and peer lists, of all peers: each peer can make us ask it every five seconds. */
-const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000 };
+export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /** Bytes taken off the wire beyond answers, whether they are read or not; a peer that sends faster waits. */
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
 /** Of all peers; beyond, those wait that send large frames or more than their share. */
@@ -42,6 +44,10 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  * An honest node can be made to send as much as strangers have it pass on: in a minute, after a line that stood still,
  * 100 blocks and 91 messages each of transactions and signatures (`ports/rates.ts`). If all of them were as large as small frames
  * are, they would have 72 MB; this is half as much again. At the pace of `ARRIVING_OF_PEER` a flood has it after half a minute.
+ *
+ * Lines that flood together have each other wait, and bring less in a minute. So while all peers together send more than is taken
+ * off the wire, the window of a line that is beyond its budget does not begin anew: forty lines are closed within five minutes. From
+ * eighty on (`ARRIVING_OF_CROWD` by the rate of `SMALL_OF_PEER`) each brings no more than its budget, and waits.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;
@@ -167,15 +173,17 @@ export class UnaskedBytes {
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
+    // By what it sends, read or not: else each line of a crowd that leaves no room would stay within its budget.
     if (this.#small.level(nowMs) < weight) {
+      if (this.#crowd.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);
       return false;
     }
-    // What others used up is nothing that this peer did.
+    this.#small.take(weight, nowMs);
+    // What others used up is nothing that this peer did: it is not counted as beyond.
     if (this.#crowd.small.level(nowMs) >= weight) this.#crowd.small.take(weight, nowMs);
     else if (this.#reserve.level(nowMs) >= weight) this.#reserve.take(weight, nowMs);
     else return false;
-    this.#small.take(weight, nowMs);
     return true;
   }
 

@@ -3,8 +3,13 @@
  * the heartbeat gives a peer that says nothing else twenty seconds.
  *
  * A block of three megabytes comes from all that have it at the same time, so many large messages are nothing wrong: they take
- * turns. A few are taken at a time; the others wait in their lines until one has ended. A line loses its turn, and ends, only where
- * others wait for it: when nothing comes on it, or when it takes longer than the heartbeat gives it.
+ * turns. A few are taken at a time; the others wait in their lines until one has ended. A line loses its turn only where others wait
+ * for it: when next to nothing comes on it, or when it takes so long that the heartbeat of those that wait would end them; then the
+ * slowest goes first.
+ *
+ * A line that loses its turn is held and has another one after all others: it may be a slow line of an honest node, and what its
+ * peer sends meanwhile gathers in the socket. What is held so lies in memory, so it is bounded, and the line that loses a second
+ * turn, or finds no room, ends. Otherwise lines that bring a byte now and then would have turns for ever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -20,16 +25,26 @@ const PIECE_BYTES_MAX = 65_536;
 const PIECE_BYTES_MIN = 512;
 /** Of one message: the largest there is, a quarter of it in small pieces. */
 const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
+/** Of all lines together that have lost a turn and wait for another one: two of the largest messages, or many that just began. */
+const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
 /** How often it is looked whether a line has lost its turn, while others wait. */
 const LOOK_MS = 1_000;
-/** Looks in a row without a byte that end a line: longer than a line with losses stands still. */
-const STILL_LOOKS_MAX = 5;
-/** Looks that a turn may last: the heartbeat ends a connection whose message takes longer than 20 s. */
-const TURN_LOOKS_MAX = 20;
+/** Bytes from one look to the next below which a line is slow: a block of three megabytes would take three minutes. */
+const SLOW_BYTES = 16_000;
+/** Slow looks in a row after which a line loses its turn: longer than most losses have a line stand still. */
+const SLOW_LOOKS_MAX = 3;
+/**
+ * Looks that a turn may last; then one line in each look loses it, the slowest first. The heartbeat ends a connection whose message
+ * takes longer than 20 s, and the one that waits must have time to bring its own.
+ */
+const TURN_LOOKS_MAX = 8;
 
-/** What all messages together take, of so many lines that others opened. */
+/**
+ * What all messages together take, of so many lines that others opened. The piece that ends a message may bring the head of the next
+ * one, which is not counted, and the last piece comes before the line waits: a line has two pieces beyond what is free.
+ */
 export function unfinishedBytesMax(lines: number): number {
-  return TURNS_MAX * MESSAGE_BYTES_MAX + lines * (BYTES_FREE + PIECE_BYTES_MAX);
+  return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + lines * (BYTES_FREE + 2 * PIECE_BYTES_MAX);
 }
 
 export interface LineControl {
@@ -44,8 +59,15 @@ interface Begun {
   bytes: number;
   /** Small messages need no turn. */
   state: 'small' | 'waiting' | 'turn';
+  /** Of this turn. */
+  turnBytes: number;
   turnLooks: number;
-  stillLooks: number;
+  /** Since the last look. */
+  lookBytes: number;
+  slowLooks: number;
+  hasLostTurn: boolean;
+  /** What it counts for in `HELD_BYTES_MAX`. */
+  heldBytes: number;
   readonly control: LineControl;
 }
 
@@ -56,6 +78,7 @@ export class UnfinishedMessages<L> {
   readonly #begun = new Map<L, Begun>();
   #turns = 0;
   #waiting = 0;
+  #heldBytes = 0;
   #timer: Timer | undefined;
 
   constructor(clock: Pick<Clock, 'after'>) {
@@ -66,11 +89,12 @@ export class UnfinishedMessages<L> {
   arrived(line: L, bytes: number, control: LineControl): void {
     let begun = this.#begun.get(line);
     if (begun === undefined) {
-      begun = { bytes: 0, state: 'small', turnLooks: 0, stillLooks: 0, control };
+      begun = newlyBegun(control);
       this.#begun.set(line, begun);
     }
     begun.bytes += Math.max(bytes, PIECE_BYTES_MIN);
-    begun.stillLooks = 0;
+    begun.turnBytes += bytes;
+    begun.lookBytes += bytes;
     if (begun.bytes > MESSAGE_BYTES_MAX) this.#giveUp(line, begun);
     else if (begun.state === 'small' && begun.bytes > BYTES_FREE) this.#line(begun);
   }
@@ -81,7 +105,7 @@ export class UnfinishedMessages<L> {
     if (begun === undefined) return;
     this.#begun.delete(line);
     if (begun.state === 'waiting') {
-      this.#waiting -= 1;
+      this.#leaveQueue(begun);
       begun.control.release();
     } else if (begun.state === 'turn') {
       this.#turns -= 1;
@@ -91,52 +115,96 @@ export class UnfinishedMessages<L> {
   }
 
   #line(begun: Begun): void {
-    if (this.#turns < TURNS_MAX) {
-      begun.state = 'turn';
-      this.#turns += 1;
-      return;
-    }
+    if (this.#turns < TURNS_MAX) this.#begin(begun);
+    else this.#wait(begun);
+  }
+
+  #begin(begun: Begun): void {
+    begun.state = 'turn';
+    begun.turnBytes = begun.turnLooks = begun.lookBytes = begun.slowLooks = 0;
+    this.#turns += 1;
+  }
+
+  #wait(begun: Begun): void {
     begun.state = 'waiting';
     this.#waiting += 1;
     begun.control.hold();
     this.#timer ??= this.#clock.after(LOOK_MS, () => this.#look());
   }
 
-  /** The turn goes to the one that began first. */
+  #leaveQueue(begun: Begun): void {
+    this.#waiting -= 1;
+    this.#heldBytes -= begun.heldBytes;
+    begun.heldBytes = 0;
+  }
+
+  /** The turn goes to the one that began first; those that have lost one come after all others. */
   #next(): void {
     if (this.#waiting === 0) return;
+    let next: Begun | undefined;
     for (const begun of this.#begun.values()) {
       if (begun.state !== 'waiting') continue;
-      this.#waiting -= 1;
-      begun.state = 'turn';
-      this.#turns += 1;
-      begun.control.release();
-      return;
+      if (next === undefined || (next.hasLostTurn && !begun.hasLostTurn)) next = begun;
     }
+    if (next === undefined) return;
+    this.#leaveQueue(next);
+    this.#begin(next);
+    next.control.release();
   }
 
   /** Looks are counted, not time: after a moment in which the process stood still, what came meanwhile is read before the next. */
   #look(): void {
     this.#timer = undefined;
-    for (const [line, begun] of this.#begun) {
-      if (begun.state !== 'turn') continue;
+    const turns = [...this.#begun].filter(([, { state }]) => state === 'turn');
+    for (const [, begun] of turns) {
       begun.turnLooks += 1;
-      begun.stillLooks += 1;
-      if (this.#waiting === 0) continue;
-      if (begun.stillLooks > STILL_LOOKS_MAX || begun.turnLooks > TURN_LOOKS_MAX) this.#giveUp(line, begun);
+      begun.slowLooks = begun.lookBytes < SLOW_BYTES ? begun.slowLooks + 1 : 0;
+      begun.lookBytes = 0;
     }
-    if (this.#waiting > 0) this.#timer = this.#clock.after(LOOK_MS, () => this.#look());
+    turns.sort(([, one], [, other]) => paceOf(one) - paceOf(other));
+    const slow = turns.filter(([, { slowLooks }]) => slowLooks > SLOW_LOOKS_MAX);
+    const long = turns.find(([, { turnLooks }]) => turnLooks > TURN_LOOKS_MAX);
+    const losing = slow.length === 0 && long !== undefined ? [long] : slow;
+    // One makes room for one: those that lose their turn now wait as well.
+    for (const [line, begun] of losing.slice(0, this.#waiting)) this.#loseTurn(line, begun);
+    if (this.#waiting > 0) this.#timer ??= this.#clock.after(LOOK_MS, () => this.#look());
   }
 
-  /** Nobody waits: turns are as if they had just begun. */
+  #loseTurn(line: L, begun: Begun): void {
+    if (begun.hasLostTurn || this.#heldBytes + begun.bytes > HELD_BYTES_MAX) {
+      this.#giveUp(line, begun);
+      return;
+    }
+    begun.hasLostTurn = true;
+    begun.heldBytes = begun.bytes;
+    this.#heldBytes += begun.bytes;
+    // Behind those that have lost a turn before.
+    this.#begun.delete(line);
+    this.#begun.set(line, begun);
+    this.#turns -= 1;
+    this.#wait(begun);
+    this.#next();
+  }
+
+  /** Nobody waits: turns are as if they had just begun, but for lines that do not move. */
   #rest(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    for (const begun of this.#begun.values()) begun.turnLooks = begun.stillLooks = 0;
+    for (const begun of this.#begun.values()) if (begun.slowLooks === 0) begun.turnBytes = begun.turnLooks = 0;
   }
 
   #giveUp(line: L, { control }: Begun): void {
     this.ended(line);
     control.giveUp();
   }
+}
+
+function newlyBegun(control: LineControl): Begun {
+  const counts = { bytes: 0, turnBytes: 0, turnLooks: 0, lookBytes: 0, slowLooks: 0, heldBytes: 0 };
+  return { ...counts, state: 'small', hasLostTurn: false, control };
+}
+
+/** Bytes in each look of a turn. */
+function paceOf({ turnBytes, turnLooks }: Begun): number {
+  return turnBytes / Math.max(1, turnLooks);
 }

@@ -1,6 +1,6 @@
 import test from 'ava';
 
-import { Pace } from '../../src/p2p/rate.ts';
+import { Pace, RateWindow } from '../../src/p2p/rate.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 
 /** A clock whose timers go off when the test lets time pass, each a little early as real ones may. */
@@ -48,4 +48,15 @@ test('no more begin in a second than allowed, nobody waits without need, and all
   void pace.turn().then(() => begun.push(clock.nowMs()));
   await clock.pass(1);
   t.is(begun.length, before + 1);
+});
+
+test('a window that is extended goes on for its full length, and one that ended stays so', (t) => {
+  const window = new RateWindow(1_000);
+  window.use(0, 5);
+  window.extend(900);
+  t.is(window.use(1_800), 6);
+  window.extend(5_000);
+  t.is(window.use(5_000), 1);
+  window.extend(4_000);
+  t.is(window.use(5_500), 2, 'a clock that was set back extends nothing');
 });

@@ -8,6 +8,7 @@ import {
   ARRIVING_SHARE,
   FLOOD_BYTES_MAX,
   FLOOD_WINDOW_MS,
+  HEAVY_ANSWERS_OF_CROWD,
   readAtOnceBytesMax,
   SMALL_OF_CROWD,
   SMALL_OF_PEER,
@@ -180,4 +181,67 @@ test('all that a crowd has read at once, with reserves, heavy frames and answers
   }
   t.true(read > 60 * MB);
   t.true(read <= readAtOnceBytesMax(184), `${read}`);
+});
+
+/** Seconds after which each of so many lines is closed that send small frames as fast as they are taken, and what befell an honest line. */
+function floodOf(lines: number, secondsMax: number) {
+  const crowd = new UnaskedCrowd();
+  const frame = 100_000;
+  const flooding = Array.from({ length: lines }, () => ({ bytes: new UnaskedBytes(crowd), freeMs: 0 }));
+  const honest = new UnaskedBytes(crowd);
+  const closedSeconds: number[] = [];
+  let honestWaited = 0;
+  const stepMs = 20;
+  for (let nowMs = 0; nowMs < secondsMax * 1_000 && flooding.length > 0; nowMs += stepMs) {
+    // Whichever is first takes what the others have left: none is always first.
+    flooding.push(...flooding.splice(0, 1));
+    for (const line of [...flooding]) {
+      while (line.freeMs <= nowMs) {
+        const pauseMs = line.bytes.arrived(frame, nowMs, false);
+        if (pauseMs > 0) line.freeMs = nowMs + pauseMs;
+        line.bytes.mayRead(frame, none, nowMs, false);
+        if (line.bytes.beyondBytes(nowMs) <= FLOOD_BYTES_MAX) continue;
+        flooding.splice(flooding.indexOf(line), 1);
+        closedSeconds.push(nowMs / 1_000);
+        break;
+      }
+    }
+    if (nowMs % 1_000 > 0) continue;
+    // 200 kB in a second: half of what it may.
+    honestWaited += honest.arrived(SMALL, nowMs, false);
+    honest.mayRead(SMALL, none, nowMs, false);
+  }
+  return { closedSeconds, honestWaited, honestBeyond: honest.beyondBytes(secondsMax * 1_000 - 1) };
+}
+
+test('eight lines that flood are closed within a minute, as one is, and an honest line among them is not counted', (t) => {
+  for (const lines of [1, 7, 8]) {
+    const { closedSeconds, honestWaited, honestBeyond } = floodOf(lines, 120);
+    t.is(closedSeconds.length, lines);
+    t.true(Math.max(...closedSeconds) <= 60, closedSeconds.join(', '));
+    t.is(honestBeyond, 0);
+    t.is(honestWaited, 0);
+  }
+});
+
+test('forty lines that flood together, and so have each other wait, are closed within five minutes', (t) => {
+  const { closedSeconds, honestWaited, honestBeyond } = floodOf(40, 400);
+  t.is(closedSeconds.length, 40);
+  t.true(Math.max(...closedSeconds) <= 300, closedSeconds.join(', '));
+  t.is(honestBeyond, 0);
+  t.is(honestWaited, 0);
+});
+
+test('the heaviest answers are read as fast on average as is stated, whoever sends them', (t) => {
+  const crowd = new UnaskedCrowd();
+  const heaviest = 15 * MB;
+  let weight = 0;
+  for (let nowMs = 0; nowMs < 60_000; nowMs += 500) {
+    const bytes = new UnaskedBytes(crowd);
+    bytes.asked(FRAME_BYTES_MAX, 'other');
+    if (bytes.mayRead(FRAME_BYTES_MAX, () => heaviest - FRAME_BYTES_MAX, nowMs, true)) weight += heaviest;
+  }
+  const { capacity, perSecond } = HEAVY_ANSWERS_OF_CROWD;
+  t.true(weight > heaviest);
+  t.true(weight <= capacity + 60 * perSecond + heaviest, `${weight}`);
 });
