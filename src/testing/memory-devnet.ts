@@ -2,7 +2,7 @@
 
 import { NO_FAULTS } from '../cli/devnet/faults.ts';
 import { People } from '../cli/devnet/people.ts';
-import { momentOf } from '../cli/devnet/moments.ts';
+import { momentOf, momentOfDate } from '../cli/devnet/moments.ts';
 import { MINED_SLOTS_MAX } from '../cli/devnet/mining.ts';
 import { Timekeeper, type TimeState } from '../cli/devnet/timekeeper.ts';
 import type { Network } from '../config/network.ts';
@@ -150,7 +150,7 @@ export class MemoryDevnet implements TestDevnet {
   }
 
   async warp(to: string | Date): Promise<Date> {
-    const atMs = typeof to === 'string' ? momentOf(to, this.#timekeeper.nowMs()) : to.getTime();
+    const atMs = typeof to === 'string' ? momentOf(to, this.#timekeeper.nowMs()) : momentOfDate(to);
     return new Date((await this.#timekeeper.warp(atMs)).time);
   }
 
