@@ -1,6 +1,6 @@
 /** Snapshots of a whole devnet: chains, signing journals and pools of all nodes, the clock, and when blocks come. */
 
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clockSettingOf } from '../../node/movable-clock.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -38,6 +38,8 @@ interface SnapshotRecord extends SnapshotFacts, TimeState {
 }
 
 export const SNAPSHOTS_FOLDER = 'snapshots';
+/** The folder of the devnet may be one that everybody reads. */
+const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 /** Each takes as much room as the chains of all nodes. */
@@ -78,6 +80,7 @@ export class Snapshots {
       const draft = this.#folderOf(`.draft-${name}`);
       rmSync(draft, { recursive: true, force: true });
       makeFolder(draft);
+      chmodSync(draft, OWNER_ALONE);
       const states = await Promise.all(
         nodes.map(async (node): Promise<AgentState | undefined> => {
           const target = join(draft, nameOf(node));
