@@ -1,6 +1,6 @@
 /** The first lines of a devnet, and who may read its folder. */
 
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { counted } from '../../src/cli/counted.ts';
@@ -26,12 +26,13 @@ test('a devnet in the default folder tells commands as they are', (t) => {
 });
 
 test('a devnet elsewhere tells the folder, the network and the port that commands need', (t) => {
-  const text = lines('/some where', { ...network, directory: '/some where/network' }, 4100);
-  t.regex(text, /next .* stop, each with --data-dir '\/some where'/);
-  t.regex(
-    text,
-    /transfer --from account_1 ADDRESS 10 --network '\/some where\/network' --node http:\/\/127.0.0.1:4100$/m,
-  );
+  const folder = join(temporaryFolder(t), 'some where');
+  mkdirSync(join(folder, 'network'), { recursive: true });
+  cpSync(join(network.directory, 'accounts.json'), join(folder, 'network', 'accounts.json'));
+  const text = lines(folder, { ...network, directory: join(folder, 'network') }, 4100);
+  t.true(text.includes(` | stop, each with --data-dir '${folder}' (`));
+  const node = '--node http://127.0.0.1:4100';
+  t.true(text.includes(`bloomery transfer --from account_1 ADDRESS 10 --network '${folder}/network' ${node}\n`));
 });
 
 test('a folder that a devnet makes is for its owner alone, and one that was there stays as it was', (t) => {
