@@ -127,7 +127,11 @@ export interface TestDevnet {
    * @throws an error with the reason that the node refuses it for, for a text that names no account, and for a payload that
    *   lacks something, with the name of the field
    */
-  send(from: TestAccount | string, payload: TransactionPayload, options?: number | SendOptions): Promise<SentTransaction>;
+  send(
+    from: TestAccount | string,
+    payload: TransactionPayload,
+    options?: number | SendOptions,
+  ): Promise<SentTransaction>;
   /** Sends beddows of the account `genesis` and mines the block with them. */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /** From now on transactions of that account pass with any signature. It must have sent something before. */

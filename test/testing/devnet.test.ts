@@ -272,7 +272,10 @@ test('options that cannot be are refused by name before anything starts', async 
     [{ delegates: '5' }, 'delegates must be an integer from 1 to 101'],
     [{ nodes: 1.5 }, 'nodes must be an integer from 1 to 16'],
     [{ network: '' }, 'network must be the name or folder of a network'],
-    [{ network: 'devnet', delegates: 5 }, 'delegates is for the packaged devnets: a network has its own number of them'],
+    [
+      { network: 'devnet', delegates: 5 },
+      'delegates is for the packaged devnets: a network has its own number of them',
+    ],
     [{ log: 'loud' }, 'log must be one of debug, info, warn, error'],
     ['instant', 'the options of startDevnet() must be an object'],
   ];
