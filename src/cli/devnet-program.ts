@@ -243,6 +243,7 @@ folder lasts. No other node takes a chain with such transactions.`,
 function beddows(text: string): bigint {
   const amount = beddowsOfLskText(text);
   if (amount !== undefined && amount > 0n) return amount;
+  if (amount === 0n) throw new InvalidArgumentError('The amount must be above 0 LSK');
   throw new InvalidArgumentError('It must be an amount of LSK with at most 8 decimals');
 }
 

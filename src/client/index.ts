@@ -67,6 +67,8 @@ class HttpClient {
   }
 
   async *items(path: string, parameters: Values = {}): AsyncGenerator<unknown, void, undefined> {
+    // The node would refuse it beside the cursor, in words about a parameter that the caller has not given.
+    if (parameters['offset'] !== undefined) throw new TypeError('items() takes no offset: it reads the whole list');
     let after: string | null | undefined = '';
     while (after !== null && after !== undefined) {
       const { data, meta } = (await this.get(path, { limit: PAGE_ITEMS, ...parameters, after })) as {

@@ -95,12 +95,15 @@ export interface Client<G extends Generation> {
   ): Promise<AnswerOf<G, 'GET', P>>;
   post<P extends PathOf<G, 'POST'>>(path: P, body: BodyOf<G, 'POST', P>): Promise<AnswerOf<G, 'POST', P>>;
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
-  /** All items of a list, page by page. What comes or goes meanwhile shifts nothing. */
+  /** All items of a list, page by page. What comes or goes meanwhile shifts nothing. @throws TypeError for an `offset` */
   items<P extends ListPathOf<G>>(
     path: P,
     ...args: Arguments<ParametersOf<G, 'GET', P>>
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
-  /** Follows what happens. A connection that is lost is opened again where it ended. */
+  /**
+   * Follows what happens: `{ type, id, data }`, where an `id` goes into `lastEventId` to go on behind that event. A connection that
+   * is lost is opened again where it ended.
+   */
   events<K extends keyof Events<G>>(
     options?: EventOptions<K>,
   ): AsyncGenerator<Extract<NodeEvent<G>, { readonly type: K }>, void, undefined>;

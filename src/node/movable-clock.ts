@@ -31,17 +31,19 @@ export class MovableClock implements Clock {
   readonly #machine: Clock;
   #setting: ClockSetting;
 
+  /** @throws RangeError for a setting without a finite time */
   constructor(machine: Clock, setting: ClockSetting) {
     this.#machine = machine;
-    this.#setting = setting;
+    this.#setting = checked(setting);
   }
 
   get setting(): ClockSetting {
     return this.#setting;
   }
 
+  /** @throws RangeError for a setting without a finite time, which changes nothing */
   set(setting: ClockSetting): void {
-    this.#setting = setting;
+    this.#setting = checked(setting);
   }
 
   nowMs(): number {
@@ -53,6 +55,12 @@ export class MovableClock implements Clock {
     const leastMs = this.#setting.kind === 'frozen' && delayMs > 0 ? FROZEN_DELAY_MS_MIN : 0;
     return this.#machine.after(Math.max(delayMs, leastMs), work);
   }
+}
+
+/** A clock that shows NaN is neither before nor after any moment: no check of a slot would hold. */
+function checked(setting: ClockSetting): ClockSetting {
+  if (Number.isFinite(timeOf(setting, 0))) return setting;
+  throw new RangeError(`a clock cannot be set to ${timeOf(setting, 0)}`);
 }
 
 /** Reads a setting from JSON; undefined for anything else. */

@@ -7,6 +7,7 @@ import { chooseNetwork } from '../cli/devnet/network.ts';
 import { readAccounts } from '../cli/genesis/accounts-file.ts';
 import { SILENT } from '../ports/observer.ts';
 import { createObserver } from '../telemetry/logger.ts';
+import { checkOptions } from './checks.ts';
 import { MemoryDevnet } from './memory-devnet.ts';
 import type { DevnetOptions, TestDevnet } from './types.ts';
 
@@ -15,6 +16,7 @@ export type {
   Mined,
   MiningMode,
   NetworkFacts,
+  SendOptions,
   SentTransaction,
   Snapshot,
   TestAccount,
@@ -23,8 +25,6 @@ export type {
   TransactionPayload,
 } from './types.ts';
 
-const NODES_MAX = 16;
-
 /**
  * Starts a devnet in this process, with everything in memory and HTTP on free ports of the loopback address. Any number may run
  * at once. It ends with `close`, or with the block of an `await using`.
@@ -32,10 +32,8 @@ const NODES_MAX = 16;
  * @throws an error that says what is wrong with the options or the network
  */
 export async function startDevnet(options: DevnetOptions = {}): Promise<TestDevnet> {
+  checkOptions(options);
   const { nodes = 1, mine = 'instant', generation = 3, delegates, network: name, log } = options;
-  if (!Number.isInteger(nodes) || nodes < 1 || nodes > NODES_MAX) {
-    throw new RangeError(`nodes must be an integer from 1 to ${NODES_MAX}`);
-  }
   const choice = {
     generation,
     ...(delegates === undefined ? {} : { delegates }),

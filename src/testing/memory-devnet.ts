@@ -2,8 +2,9 @@
 
 import { NO_FAULTS } from '../cli/devnet/faults.ts';
 import { People } from '../cli/devnet/people.ts';
-import { momentOf } from '../cli/devnet/moments.ts';
+import { momentOf, momentOfDate } from '../cli/devnet/moments.ts';
 import { MINED_SLOTS_MAX } from '../cli/devnet/mining.ts';
+import { checkSnapshotName, unknownSnapshot } from '../cli/devnet/snapshots.ts';
 import { Timekeeper, type TimeState } from '../cli/devnet/timekeeper.ts';
 import type { Network } from '../config/network.ts';
 import { defaultEd25519 } from '../crypto/ed25519.ts';
@@ -13,15 +14,18 @@ import type { Observer } from '../ports/observer.ts';
 import { createSigner } from '../protocol/sign.ts';
 import { epochTimeS } from '../protocol/slots.ts';
 import type { JsonObject } from '../protocol/types.ts';
+import { checkAmount, checkMode, checkPayload } from './checks.ts';
 import { Hub } from './hub.ts';
 import { waitForHeight } from './height-wait.ts';
 import { MemoryFaults } from './memory-faults.ts';
 import { MemoryNode, type NodeCopy } from './memory-node.ts';
 import { payloadOf } from './payload.ts';
+import { passphraseOf } from './sender.ts';
 import type {
   Mined,
   MiningMode,
   NetworkFacts,
+  SendOptions,
   SentTransaction,
   Snapshot,
   TestAccount,
@@ -145,16 +149,18 @@ export class MemoryDevnet implements TestDevnet {
     return waitForHeight(height, { ...options, nodes: this.#nodes, isClosed: () => this.#isClosed });
   }
 
-  setMining(mode: MiningMode): Promise<void> {
+  async setMining(mode: MiningMode): Promise<void> {
+    checkMode(mode, 'the mode');
     return this.#timekeeper.setMode(mode);
   }
 
   async warp(to: string | Date): Promise<Date> {
-    const atMs = typeof to === 'string' ? momentOf(to, this.#timekeeper.nowMs()) : to.getTime();
+    const atMs = typeof to === 'string' ? momentOf(to, this.#timekeeper.nowMs()) : momentOfDate(to);
     return new Date((await this.#timekeeper.warp(atMs)).time);
   }
 
-  snapshot(name: string): Promise<Snapshot> {
+  async snapshot(name: string): Promise<Snapshot> {
+    checkSnapshotName(name);
     if (!this.#snapshots.has(name) && this.#snapshots.size >= SNAPSHOTS_MAX) {
       throw new Error(`there are ${SNAPSHOTS_MAX} snapshots: give one of their names`);
     }
@@ -168,9 +174,9 @@ export class MemoryDevnet implements TestDevnet {
     });
   }
 
-  revert(name: string): Promise<Snapshot> {
+  async revert(name: string): Promise<Snapshot> {
     const kept = this.#snapshots.get(name);
-    if (kept === undefined) throw new Error(`there is no snapshot ${name}`);
+    if (kept === undefined) throw unknownSnapshot(name, [...this.#snapshots.keys()]);
     return this.#timekeeper.standstill(async () => {
       // None may be up on its new chain while another still has the old one: it would fetch that again.
       for (const node of this.#nodes) await node.close();
@@ -186,9 +192,16 @@ export class MemoryDevnet implements TestDevnet {
     });
   }
 
-  async send(from: TestAccount | string, payload: TransactionPayload, node = 0): Promise<SentTransaction> {
+  async send(
+    from: TestAccount | string,
+    payload: TransactionPayload,
+    options: number | SendOptions = {},
+  ): Promise<SentTransaction> {
     const { params } = this.#options.network;
-    const keyPair = keyPairOfPassphrase(this.#passphraseOf(from));
+    const { node: index = 0, anyPassphrase = false } = typeof options === 'number' ? { node: options } : options;
+    const node = this.#node(index);
+    checkPayload(payload);
+    const keyPair = keyPairOfPassphrase(await passphraseOf(from, this.accounts, anyPassphrase));
     const signer = createSigner(params, defaultEd25519());
     const transaction = signer.sign({
       payload: payloadOf(payload, params.generation, keyPair),
@@ -201,12 +214,13 @@ export class MemoryDevnet implements TestDevnet {
       const { height } = await this.#timekeeper.confirm(id, json);
       return { id, height };
     }
-    await this.#node(node).ask({ op: 'transaction', transaction: json });
+    await node.ask({ op: 'transaction', transaction: json });
     await this.#handing;
     return { id };
   }
 
   async fund(address: string, amount: bigint): Promise<SentTransaction> {
+    checkAmount(amount, 1n);
     const { transactionId, height } = await this.#people.fund(address, amount.toString());
     return { id: transactionId, height };
   }
@@ -282,11 +296,6 @@ export class MemoryDevnet implements TestDevnet {
 
   #groupOf(index: number): number {
     return this.#groups.findIndex((group) => group.includes(index));
-  }
-
-  #passphraseOf(from: TestAccount | string): string {
-    if (typeof from !== 'string') return from.passphrase;
-    return this.accounts.find(({ name }) => name === from)?.passphrase ?? from;
   }
 
   /** A transaction is in all pools at once: whoever mines next may be the owner of any slot. */

@@ -78,6 +78,13 @@ export interface SentTransaction {
   readonly height?: number;
 }
 
+export interface SendOptions {
+  /** That gets the transaction first; default 0. */
+  readonly node?: number;
+  /** Takes a text that is neither the name of an account nor a passphrase of BIP-39 for a passphrase. */
+  readonly anyPassphrase?: boolean;
+}
+
 export interface TestDevnet {
   /** Of the HTTP interface of node 0, without a path. */
   readonly url: string;
@@ -97,21 +104,34 @@ export interface TestDevnet {
    * @throws an error that names the height of each node when the time is over; also an error when the devnet is closed
    */
   waitForHeight(height: number, options?: { readonly timeoutMs?: number }): Promise<void>;
-  /** From now on blocks come so. */
+  /** Sets when blocks come from now on. @throws an error for another mode */
   setMining(mode: MiningMode): Promise<void>;
-  /** Sets the chain's clock ahead: to a moment, or by `90s`, `15m`, `1h`, `2d`, `3w`, `1y`. The slots between stay empty. */
+  /**
+   * Sets the chain's clock ahead: to a moment, or by `90s`, `15m`, `1h`, `2d`, `3w`, `1y`. The slots between stay empty.
+   *
+   * @throws an error for an invalid date and a moment that has passed; the clock stays as it is then
+   */
   warp(to: string | Date): Promise<Date>;
-  /** Keeps chains, pools, signing journals and clock of all nodes under a name. */
+  /**
+   * Keeps chains, pools, signing journals and clock of all nodes under a name: 1 to 64 letters, digits, `-`, `_` and `.`, the
+   * first of them a letter or digit.
+   */
   snapshot(name: string): Promise<Snapshot>;
-  /** Puts all nodes back to a snapshot, which stays. Ports stay, too. */
+  /** Puts all nodes back to a snapshot, which stays. Ports stay, too. @throws an error that names the snapshots there are */
   revert(name: string): Promise<Snapshot>;
   /**
    * Signs a transaction and hands it to a node. With `mine: 'instant'` a block has it then.
    *
-   * @param from an account, its name, or a passphrase
-   * @throws an error with the reason that the node refuses it for
+   * @param from an account, its name, or a passphrase of BIP-39
+   * @param options number of the node, or more
+   * @throws an error with the reason that the node refuses it for, for a text that names no account, and for a payload that
+   *   lacks something, with the name of the field
    */
-  send(from: TestAccount | string, payload: TransactionPayload, node?: number): Promise<SentTransaction>;
+  send(
+    from: TestAccount | string,
+    payload: TransactionPayload,
+    options?: number | SendOptions,
+  ): Promise<SentTransaction>;
   /** Sends beddows of the account `genesis` and mines the block with them. */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /** From now on transactions of that account pass with any signature. It must have sent something before. */

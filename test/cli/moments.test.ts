@@ -1,5 +1,5 @@
 import test from 'ava';
-import { momentOf } from '../../src/cli/devnet/moments.ts';
+import { momentOf, momentOfDate } from '../../src/cli/devnet/moments.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 
@@ -31,4 +31,18 @@ test('anything else is refused, and what chain time cannot hold', (t) => {
   ]) {
     t.throws(() => momentOf(text, NOW_MS), { code: 'USAGE', message: /is no time to come/ }, text);
   }
+});
+
+test('a day that its month does not have is refused, not shifted to the next month', (t) => {
+  for (const text of ['2030-02-30', '2031-02-29', '2030-04-31', '2030-02-30T12:00', '2030-01-32', '2030-01-00']) {
+    t.throws(() => momentOf(text, NOW_MS), { code: 'USAGE', message: /is no time to come/ }, text);
+  }
+  t.is(momentOf('2028-02-29', NOW_MS), Date.UTC(2028, 1, 29));
+  t.is(momentOf('2030-12-31T23:59', NOW_MS), Date.UTC(2030, 11, 31, 23, 59));
+});
+
+test('an invalid date and one beyond the time of a chain are no moments', (t) => {
+  t.is(momentOfDate(new Date(NOW_MS)), NOW_MS);
+  t.throws(() => momentOfDate(new Date('x')), { instanceOf: RangeError, message: /invalid/ });
+  t.throws(() => momentOfDate(new Date(8.64e15)), { instanceOf: RangeError, message: /2149/ });
 });

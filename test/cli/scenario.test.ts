@@ -116,6 +116,26 @@ test('expectations have bounds, nodes and a time', (t) => {
   t.deepEqual(claims('expect: { pool: { min: 1, max: 4 } }')?.claims, [{ kind: 'pool', bounds: { min: 1, max: 4 } }]);
 });
 
+test('a revert needs a snapshot of that name in a step before it', (t) => {
+  t.is(works('snapshot: one', 'snapshot: two', 'revert: one', 'revert: two', 'revert: one').length, 5);
+  for (const lines of [
+    ['revert: nevermade'],
+    ['revert: one', 'snapshot: one'],
+    ['snapshot: one', 'revert: nevermade'],
+  ]) {
+    const line = 4 + lines.findIndex((each) => each.startsWith('revert'));
+    const error = t.throws(() => steps(...lines), { code: 'SCENARIO_INVALID' });
+    t.regex(error?.message ?? '', new RegExp(`a\\.yaml: line ${line}:.*no step before makes the snapshot`));
+  }
+});
+
+test('a day that its month does not have is refused with its line', (t) => {
+  t.throws(() => steps('heal', 'warp: 2030-02-30'), {
+    code: 'SCENARIO_INVALID',
+    message: /a\.yaml: line 5:.*no time to come/,
+  });
+});
+
 test('a node that is added counts for the steps after it', (t) => {
   t.is(works('add', 'kill: 3').length, 2);
   t.throws(() => works('kill: 3', 'add'), {

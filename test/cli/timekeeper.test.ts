@@ -138,6 +138,18 @@ test('time does not go back, and the refusal says what does', async (t) => {
   t.regex(error?.message ?? '', /snapshot/);
 });
 
+test('what is no moment is refused and leaves the clock as it was', async (t) => {
+  const { timekeeper, nodes } = await devnetOf(t);
+  await timekeeper.begin(undefined);
+  const { setting } = timekeeper;
+  await t.throwsAsync(timekeeper.warp(Number.NaN), { instanceOf: RangeError, message: /no moment/ });
+  t.deepEqual(timekeeper.setting, setting);
+  const { chainClock } = nodes[0]!.agent;
+  t.throws(() => chainClock.set({ kind: 'running', aheadMs: Number.NaN }), { instanceOf: RangeError });
+  t.throws(() => chainClock.set({ kind: 'frozen', atMs: Number.POSITIVE_INFINITY }), { instanceOf: RangeError });
+  t.deepEqual(chainClock.setting, setting);
+});
+
 test('a frozen clock stands still on all nodes until it goes on, and mining moves it by slots', async (t) => {
   const { timekeeper, machine, nodes, network } = await devnetOf(t);
   await timekeeper.begin(undefined);

@@ -122,6 +122,10 @@ test('a list is read to its end by cursors, each item once', async (t) => {
   await net.mine(25);
   const client = createClient(net.url);
   const heights: number[] = [];
+  await t.throwsAsync(client.items('/blocks', { offset: 5 }).next(), {
+    instanceOf: TypeError,
+    message: /^items\(\) takes no offset/,
+  });
   for await (const { height } of client.items('/blocks', { sort: 'height:asc', limit: 10 })) heights.push(height);
   t.deepEqual(
     heights,

@@ -1,7 +1,13 @@
 import test from 'ava';
 import { transfer as transferOf2 } from 'lisk-transactions-2';
 import { transfer as transferOf3 } from 'lisk-transactions-3';
-import { startDevnet, type TestDevnet } from '../../src/testing/index.ts';
+import {
+  startDevnet,
+  type DevnetOptions,
+  type MiningMode,
+  type TestDevnet,
+  type TransactionPayload,
+} from '../../src/testing/index.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const LSK = 100_000_000n;
@@ -99,7 +105,7 @@ test('a revert puts back state, pool, clock and ports, as often as one likes', a
         urls,
       );
     }
-    t.throws(() => net.revert('other'), { message: 'there is no snapshot other' });
+    await t.throwsAsync(net.revert('other'), { message: 'there is no snapshot other: there are waiting' });
   } finally {
     await net.close();
   }
@@ -251,6 +257,80 @@ test('what cannot be is refused with its reason', async (t) => {
     await t.throwsAsync(net.loss(2), { message: /from 0 to 1/ });
     await t.throwsAsync(net.skew(0, 'now'), { message: /no distance of a clock/ });
     await t.throwsAsync(net.warp(new Date(0)), { message: /cannot go back/ });
+  } finally {
+    await net.close();
+  }
+});
+
+test('options that cannot be are refused by name before anything starts', async (t) => {
+  const cases: readonly (readonly [options: unknown, message: string])[] = [
+    [{ mine: 'x' }, 'mine must be one of interval, instant, on-demand'],
+    [{ generation: 4 }, 'generation must be 2 or 3'],
+    [{ node: 2 }, 'startDevnet() has no option node: it has nodes, mine, generation, delegates, network, log'],
+    [{ delegates: 0 }, 'delegates must be an integer from 1 to 101'],
+    [{ delegates: 102 }, 'delegates must be an integer from 1 to 101'],
+    [{ delegates: '5' }, 'delegates must be an integer from 1 to 101'],
+    [{ nodes: 1.5 }, 'nodes must be an integer from 1 to 16'],
+    [{ network: '' }, 'network must be the name or folder of a network'],
+    [
+      { network: 'devnet', delegates: 5 },
+      'delegates is for the packaged devnets: a network has its own number of them',
+    ],
+    [{ log: 'loud' }, 'log must be one of debug, info, warn, error'],
+    ['instant', 'the options of startDevnet() must be an object'],
+  ];
+  for (const [options, message] of cases) await t.throwsAsync(startDevnet(options as DevnetOptions), { message });
+});
+
+test('what a devnet is asked for is checked before anything changes', async (t) => {
+  const net = await startDevnet({ delegates: 5 });
+  try {
+    const { height } = await net.mine();
+    const now = net.now();
+    await t.throwsAsync(net.warp(new Date('x')), { instanceOf: RangeError, message: /invalid/ });
+    await t.throwsAsync(net.warp('2030-02-30'), { message: /is no time to come/ });
+    t.true(net.now().getTime() - now.getTime() < 600_000);
+    await t.throwsAsync(net.setMining('zz' as MiningMode), {
+      message: 'the mode must be one of interval, instant, on-demand',
+    });
+    await t.throwsAsync(net.snapshot('../x'), { message: /the name of a snapshot has 1 to 64 letters/ });
+    await t.throwsAsync(net.revert('nope'), { message: 'there is no snapshot nope: none was made yet' });
+    const to = net.account('account_2').address;
+    const transfer = { kind: 'transfer', to, amount: 1n } as const;
+    const sends: readonly (readonly [payload: unknown, message: RegExp])[] = [
+      [undefined, /the payload must be an object with a `kind`/],
+      [{ kind: 'fly' }, /the kind of a payload must be one of transfer, delegate, vote, secondSignature/],
+      [{ ...transfer, amount: 5 }, /`amount` must be a bigint of beddows from 0 on/],
+      [{ ...transfer, amount: -1n }, /`amount` must be a bigint of beddows from 0 on/],
+      [{ kind: 'transfer', amount: 1n }, /`to` must be a text/],
+      [{ ...transfer, recipient: to }, /a payload of the kind transfer has no `recipient`/],
+      [{ kind: 'delegate' }, /`username` must be a text/],
+      [{ kind: 'vote', for: 'genesis_1' }, /`for` must be a list of public keys/],
+      [{ kind: 'secondSignature', publicKey: 'ab' }, /`publicKey` must have 64 hexadecimal digits/],
+    ];
+    for (const [payload, message] of sends) {
+      await t.throwsAsync(net.send('account_1', payload as TransactionPayload), { message });
+    }
+    await t.throwsAsync(net.send('acount_1', transfer), { message: /^there is no account acount_1: the first one is/ });
+    await t.throwsAsync(net.send('two words', transfer), { message: /neither the name of an account nor .* BIP-39/ });
+    await t.throwsAsync(net.send('account_1', transfer, 1), { message: 'there is no node 1: the last one is 0' });
+    await t.throwsAsync(net.fund(to, 0n), { message: '`amount` must be a bigint of beddows from 1 on' });
+    t.is((await get(net.url, 'node/status')).height, height);
+  } finally {
+    await net.close();
+  }
+});
+
+test('a passphrase sends where it is one of BIP-39, and any other where that is said', async (t) => {
+  const net = await startDevnet({ delegates: 5 });
+  try {
+    const { address, passphrase } = net.account('account_1');
+    const before = await balanceOf(net, '42L');
+    await net.send(passphrase, { kind: 'transfer', to: '42L', amount: LSK });
+    const payload = { kind: 'transfer', to: address, amount: LSK } as const;
+    const error = await t.throwsAsync(net.send('some text', payload, { anyPassphrase: true }));
+    t.regex(error?.message ?? '', /does not have enough/);
+    t.is(await balanceOf(net, '42L'), before + LSK);
   } finally {
     await net.close();
   }

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lskText } from '../../primitives/amount.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
+import { counted } from '../counted.ts';
 import { ANSWERS, type Answer, type ControlNode } from '../devnet/control-answers.ts';
 import { askDevnet } from '../devnet/control-client.ts';
 import { isControlFileThere } from '../devnet/control-file.ts';
@@ -21,6 +22,7 @@ import { devnetNetworkName } from '../devnet/network.ts';
 import type { SnapshotFacts } from '../devnet/snapshots.ts';
 import type { ControlFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
+import { usageError } from '../problems.ts';
 
 /** Nodes stop within ten seconds or are ended. */
 const STOP_MS_MAX = 30_000;
@@ -78,8 +80,26 @@ export class DevnetControl {
     return this.#fault('loss', { loss: lossOfText(loss), nodes: nodesOfText(nodes) });
   }
 
-  skew(node: number, skew: string): Promise<void> {
-    return this.#fault('skew', { node, skewMs: skewMsOfText(skew) });
+  async skew(node: number, skew: string): Promise<void> {
+    let skewMs: number;
+    try {
+      skewMs = skewMsOfText(skew);
+    } catch (error) {
+      // Of two mistakes the node is the one that no other distance mends.
+      await this.#refuseMissing(node);
+      throw error;
+    }
+    await this.#fault('skew', { node, skewMs });
+  }
+
+  /** @throws ProtocolError `USAGE` for a node that a running devnet does not have */
+  async #refuseMissing(index: number): Promise<void> {
+    const nodes = await this.#ask('list', {}, ANSWERS.list).then(
+      (list) => list.nodes,
+      () => [],
+    );
+    if (nodes.length === 0 || nodes.some((each) => each.index === index)) return;
+    throw usageError(`there is no node ${index}: the last one is ${nodes.length - 1}`);
   }
 
   heal(): Promise<void> {
@@ -90,7 +110,7 @@ export class DevnetControl {
     const answer = await this.#ask('mine', { slots }, ANSWERS.mine);
     const { emptySlots, height, blockId, time } = answer;
     const empty = emptySlots === 0 ? '' : `, ${emptySlots} of them stayed empty`;
-    this.#tell(answer, [`${slots} slots${empty}: height ${height}, block ${blockId}, ${time}`]);
+    this.#tell(answer, [`${counted(slots, 'slot')}${empty}: height ${height}, block ${blockId}, ${time}`]);
   }
 
   async mode(mode: MiningMode): Promise<void> {
@@ -167,7 +187,7 @@ function snapshotLine({ name, height, blockId, time }: SnapshotFacts): string {
 
 function nodeLine({ index, state, http, ws, delegates, pid }: ControlNode): string {
   const process = pid === undefined ? '' : `, process ${pid}`;
-  return `node ${index}  ${state.padEnd(8)} http ${http}, peers ${ws}, ${delegates} delegates${process}`;
+  return `node ${index}  ${state.padEnd(8)} http ${http}, peers ${ws}, ${counted(delegates, 'delegate')}${process}`;
 }
 
 /** One line for the parts of the network, and one for each node with a fault of its own. */

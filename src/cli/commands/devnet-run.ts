@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { bloomeryHome } from '../../config/network.ts';
 import { systemRandom } from '../../node/system.ts';
 import { messageOf } from '../../primitives/errors.ts';
+import { counted } from '../counted.ts';
 import { lockDevnetFolder, placedNetwork, writeDevnetFolder } from '../devnet/folder.ts';
 import { freePorts } from '../devnet/free-ports.ts';
 import { chooseNetwork } from '../devnet/network.ts';
@@ -102,7 +103,9 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
     const lock = lockDevnetFolder(directory);
     try {
       writeDevnetFolder(directory, nodes, chosen.network, placed);
-      printLine(`${scenario.name}: ${devnet.nodes} nodes of ${placed.name} start`);
+      printLine(
+        `${scenario.name}: ${counted(devnet.nodes, 'node')} of ${placed.name} ${devnet.nodes === 1 ? 'starts' : 'start'}`,
+      );
       begins();
       let played: Promise<boolean> | undefined;
       await runSession({

@@ -54,6 +54,11 @@ export class ProcessLink implements AgentLink {
     this.#send(first);
   }
 
+  /** Whether the node has been up. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
   /** Whether it can be asked: it runs, and answered when it was asked last. */
   get isUsable(): boolean {
     return this.#isReady && !this.#isSilent && this.#child.connected;

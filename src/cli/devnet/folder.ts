@@ -1,6 +1,6 @@
 /** The folder of a devnet: what an earlier run left there, and the files that its nodes are started with. */
 
-import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readBounded } from '../../config/bounded-file.ts';
 import { bloomeryHome, loadNetwork, type Network } from '../../config/network.ts';
@@ -33,6 +33,8 @@ const FORK_FILE = 'fork.json';
 const OWN_ENTRIES: ReadonlySet<string> = new Set([
   ...[NETWORK_FOLDER, RECORD_FILE, CLOCK_FILE, CONTROL_FILE, IMPERSONATED_FILE, FORK_FILE, 'snapshots'],
 ]);
+/** Whoever may read the folder could copy keys and snapshots. */
+const OWNER_ALONE = 0o700;
 const LOCK_NAME = 'devnet.in-use';
 
 /** Where a devnet lies: the folder that is named, else one of its network's name in the user's home of all networks. */
@@ -88,7 +90,10 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
  * @throws ProtocolError `DEVNET_IN_USE` while another devnet has it
  */
 export function lockDevnetFolder(directory: string): ProcessLock {
+  const isNew = !existsSync(directory);
   makeFolder(directory);
+  // Of a folder that was there its owner decides.
+  if (isNew) chmodSync(directory, OWNER_ALONE);
   try {
     return takeLock(directory, LOCK_NAME);
   } catch (error) {
@@ -144,7 +149,7 @@ export function writeClock(directory: string, setting: ClockSetting): void {
 }
 
 export function writeImpersonated(directory: string, publicKeys: readonly string[]): void {
-  writeFileSync(join(directory, IMPERSONATED_FILE), `${JSON.stringify(publicKeys)}\n`);
+  writeFileSync(join(directory, IMPERSONATED_FILE), `${JSON.stringify(publicKeys)}\n`, { mode: 0o600 });
 }
 
 export function writeForkFacts(directory: string, facts: ForkFacts): void {

@@ -25,9 +25,29 @@ export function momentOf(text: string, nowMs: number): number {
   const unitMs = UNITS_MS[duration?.[2] ?? ''];
   let atMs = Number.NaN;
   if (duration !== null && unitMs !== undefined) atMs = nowMs + Number(duration[1]) * unitMs;
-  else if (DATE.test(text)) atMs = Date.parse(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text);
+  else if (DATE.test(text)) atMs = dateMsOf(text);
   if (atMs <= LATEST_MS) return atMs;
   throw usageError(
     `\`${text}\` is no time to come: give a duration (30s, 15m, 1h, 2d, 3w, 1y) or a date (2027-01-01, UTC)`,
   );
+}
+
+/**
+ * Unix time in milliseconds of a date.
+ *
+ * @throws RangeError for an invalid date, and for moments beyond the year 2149
+ */
+export function momentOfDate(date: Date): number {
+  const atMs = date.getTime();
+  if (Number.isNaN(atMs)) throw new RangeError('the date is invalid: it names no moment');
+  if (atMs <= LATEST_MS) return atMs;
+  throw new RangeError(`${date.toISOString()} is beyond the year 2149, where the time of a chain ends`);
+}
+
+/** NaN for a day that its month does not have: `Date.parse` takes February 30 for March 2. */
+function dateMsOf(text: string): number {
+  const atMs = Date.parse(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text);
+  const [year = 0, month = 0, day = 0] = text.slice(0, 'YYYY-MM-DD'.length).split('-').map(Number);
+  const daysOfMonth = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  return day <= daysOfMonth ? atMs : Number.NaN;
 }

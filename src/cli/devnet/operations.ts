@@ -9,6 +9,7 @@ import type { Snapshots } from './snapshots.ts';
 import type { SupervisedNode } from './supervised-node.ts';
 import { MINED_SLOTS_MAX, MINING_MODES, type MiningMode } from './mining.ts';
 import type { Timekeeper } from './timekeeper.ts';
+import { whenUsable } from './usable.ts';
 
 export interface OperationParts {
   readonly nodes: () => readonly SupervisedNode[];
@@ -63,6 +64,7 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
       async (parameters) => {
         const node = nodeOf(parameters);
         await node.restart();
+        await whenUsable(node);
         return rowOf(node);
       },
     ],
@@ -76,15 +78,23 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
     ],
     [
       'resume',
-      (parameters) => {
+      async (parameters) => {
         if (parameters['node'] === undefined) return moved(timekeeper.resume());
         const node = nodeOf(parameters);
         node.pause(false);
+        await whenUsable(node);
         resumed(node);
-        return Promise.resolve(rowOf(node));
+        return rowOf(node);
       },
     ],
-    ['add', async () => rowOf(await add())],
+    [
+      'add',
+      async () => {
+        const node = await add();
+        await whenUsable(node);
+        return rowOf(node);
+      },
+    ],
     ['partition', ({ parts: groups }) => faults.partition(groups)],
     ['delay', ({ delayMs, nodes: named }) => faults.delay(delayMs, named)],
     ['loss', ({ loss, nodes: named }) => faults.lose(loss, named)],
@@ -135,10 +145,16 @@ function devnetOf({ nodes, timekeeper, faults }: OperationParts) {
   };
 }
 
+/** A process that runs is not yet a node that answers. */
+function answeringState(link: { readonly isReady: boolean; readonly isUsable: boolean } | undefined) {
+  if (link === undefined || link.isUsable) return 'running';
+  return link.isReady ? 'silent' : 'starting';
+}
+
 function rowOf({ node, process, stateName }: SupervisedNode) {
   return {
     index: node.index,
-    state: stateName,
+    state: stateName === 'running' ? answeringState(process?.link) : stateName,
     http: node.httpPort,
     ws: node.wsPort,
     delegates: node.delegates.length,

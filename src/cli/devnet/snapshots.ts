@@ -1,6 +1,6 @@
 /** Snapshots of a whole devnet: chains, signing journals and pools of all nodes, the clock, and when blocks come. */
 
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clockSettingOf } from '../../node/movable-clock.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -38,6 +38,8 @@ interface SnapshotRecord extends SnapshotFacts, TimeState {
 }
 
 export const SNAPSHOTS_FOLDER = 'snapshots';
+/** The folder of the devnet may be one that everybody reads. */
+const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 /** Each takes as much room as the chains of all nodes. */
@@ -66,7 +68,7 @@ export class Snapshots {
    * @throws ProtocolError `USAGE` for what cannot be a name, `DEVNET_NODE_PAUSED`, `SNAPSHOTS_FULL`
    */
   create(name: string): Promise<SnapshotFacts> {
-    checkName(name);
+    checkSnapshotName(name);
     const { timekeeper, directory } = this.#parts;
     if (this.#read(name) === undefined && this.list().length >= SNAPSHOTS_MAX) {
       const message = `there are ${SNAPSHOTS_MAX} snapshots: give one of their names, or remove some from ${directory}/snapshots`;
@@ -78,6 +80,7 @@ export class Snapshots {
       const draft = this.#folderOf(`.draft-${name}`);
       rmSync(draft, { recursive: true, force: true });
       makeFolder(draft);
+      chmodSync(draft, OWNER_ALONE);
       const states = await Promise.all(
         nodes.map(async (node): Promise<AgentState | undefined> => {
           const target = join(draft, nameOf(node));
@@ -113,12 +116,11 @@ export class Snapshots {
    *   state that the snapshot tells of
    */
   revert(name: string): Promise<SnapshotFacts> {
-    checkName(name);
+    checkSnapshotName(name);
     const record = this.#read(name);
     if (record === undefined) {
       const known = this.list().map((each) => each.name);
-      const message = `there is no snapshot ${name}: ${known.length === 0 ? 'none was made yet' : `there are ${known.join(', ')}`}`;
-      throw new ProtocolError('SNAPSHOT_UNKNOWN', { name }, message);
+      throw unknownSnapshot(name, known);
     }
     return this.#parts.timekeeper.standstill(async () => {
       const nodes = this.#restingNodes();
@@ -184,7 +186,14 @@ export function isSnapshotName(name: string): boolean {
   return NAME.test(name);
 }
 
-function checkName(name: string): void {
+/** @param known names of those that there are */
+export function unknownSnapshot(name: string, known: readonly string[]): ProtocolError {
+  const others = known.length === 0 ? 'none was made yet' : `there are ${known.join(', ')}`;
+  return new ProtocolError('SNAPSHOT_UNKNOWN', { name }, `there is no snapshot ${name}: ${others}`);
+}
+
+/** @throws ProtocolError `USAGE` for what cannot be a name */
+export function checkSnapshotName(name: string): void {
   if (isSnapshotName(name)) return;
   throw usageError(
     'the name of a snapshot has 1 to 64 letters, digits, `-`, `_` and `.`, and begins with a letter or digit',

@@ -135,10 +135,13 @@ export class Timekeeper {
    * Sets the clock of all nodes ahead. The slots between stay empty.
    *
    * @param toMs Unix time in milliseconds
-   * @throws ProtocolError `DEVNET_TIME_BACKWARDS` for a moment that has passed: blocks have been forged since
+   * @throws ProtocolError `DEVNET_TIME_BACKWARDS` for a moment that has passed: blocks have been forged since; RangeError for
+   *   what is no moment
    */
   warp(toMs: number): Promise<{ readonly time: string }> {
     return this.#lane.run(async () => {
+      // No comparison below refuses NaN.
+      if (!Number.isFinite(toMs)) throw new RangeError(`${toMs} is no moment: the clock stays at ${this.#timeText()}`);
       if (toMs < this.nowMs()) {
         const message = `the devnet's clock stands at ${this.#timeText()} and cannot go back: revert to a snapshot for that`;
         throw new ProtocolError('DEVNET_TIME_BACKWARDS', { toMs }, message);

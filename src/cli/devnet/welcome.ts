@@ -1,12 +1,16 @@
 /** The first lines of a devnet: where it is, who has money in it, and what can be done next. */
 
-import type { Network } from '../../config/network.ts';
+import { packagedNetworkDirectory, type Network } from '../../config/network.ts';
 import { readAccounts, type KnownAccount } from '../genesis/accounts-file.ts';
+import { devnetDirectory } from './folder.ts';
 import type { ForkFacts } from './fork/prepare.ts';
+import { devnetNetworkName } from './network.ts';
 import { DEVNET_HOST, type PlannedNode } from './plan.ts';
 import type { MiningMode } from './mining.ts';
 
 const ACCOUNTS_SHOWN = 10;
+/** That commands ask unless told another. */
+const HTTP_PORT = 4000;
 
 export interface WelcomeFacts {
   readonly network: Network;
@@ -38,12 +42,31 @@ export function welcomeLines({ network, nodes, directory, mode, blockTimeS, fork
     }),
     `data       ${directory} (logs: node-<i>/node.log)`,
     '',
-    ...accountLines(network),
-    'next       bloomery devnet list | mine 10 | warp 1h | freeze | kill 1 | stop (bloomery devnet --help has them all)',
+    ...accountLines(network, first?.httpPort ?? HTTP_PORT),
+    `next       bloomery devnet list | mine 10 | warp 1h | freeze | kill 1 | stop${placeWords(directory)} (bloomery devnet --help has them all)`,
   ];
 }
 
-function accountLines(network: Network): readonly string[] {
+/** Commands find the devnet of generation 3 in the default folder by themselves. */
+function placeWords(directory: string): string {
+  return directory === devnetDirectory({}, devnetNetworkName(3))
+    ? ''
+    : `, each with --data-dir ${shellText(directory)}`;
+}
+
+/** The whole line that sends something, also where the network is not the packaged one, or the port another. */
+function transferLine({ directory, params }: Network, httpPort: number): string {
+  const isPackaged = directory === packagedNetworkDirectory(devnetNetworkName(params.generation));
+  const network = isPackaged && params.generation === 3 ? '' : ` --network ${shellText(directory)}`;
+  const node = httpPort === HTTP_PORT ? '' : ` --node http://${DEVNET_HOST}:${httpPort}`;
+  return `  send: bloomery transfer --from account_1 ADDRESS 10${network}${node}`;
+}
+
+function shellText(path: string): string {
+  return /^[\w./:@+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+function accountLines(network: Network, httpPort: number): readonly string[] {
   let accounts: readonly KnownAccount[];
   try {
     accounts = readAccounts(network.directory);
@@ -57,6 +80,7 @@ function accountLines(network: Network): readonly string[] {
       .slice(0, ACCOUNTS_SHOWN)
       .map(({ name, address, passphrase }) => `  ${name.padEnd(10)} ${address.padEnd(21)} ${passphrase}`),
     '  all of them: bloomery devnet accounts',
+    transferLine(network, httpPort),
     '',
   ];
 }

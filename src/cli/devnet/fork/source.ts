@@ -35,9 +35,21 @@ export async function forkSourceOf(path: string, network: string | undefined): P
     const { dataDirectory, network: known } = placeOfData({ ...given, dataDir: place });
     return { path: place, network: known, chain: { kind: 'folder', dataDirectory } };
   }
-  const name = network ?? (await readSnapshotManifest(place)).network;
+  const name = network ?? (await networkOfSnapshot(path, place));
   const known = loadNetwork(findNetworkDirectory(name, bloomeryHome(process.env)));
   return { path: place, network: known, chain: { kind: 'snapshot', file: place } };
+}
+
+/** @throws ProtocolError `USAGE` for a file that is no snapshot, `SNAPSHOT_REFUSED` for one that cannot be read */
+async function networkOfSnapshot(path: string, file: string): Promise<string> {
+  try {
+    return (await readSnapshotManifest(file)).network;
+  } catch (error) {
+    const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
+    // The system says why a file cannot be read; what the decompression says of another kind of file helps nobody.
+    if (cause?.syscall !== undefined) throw error;
+    throw usageError(`--fork ${path}: is not a file of bloomery snapshot create`);
+  }
 }
 
 /**

@@ -48,10 +48,18 @@ export function readScenario(text: string, file: string): Scenario {
   if (items.length === 0 || items.length > STEPS_MAX) throw steps.fault(`there must be 1 to ${STEPS_MAX} steps`);
   const read: Step[] = [];
   let nodes = devnet.nodes;
+  const snapshots = new Set<string>();
   for (const item of items) {
     const step = readStep(item, nodes);
     read.push(step);
-    if (step.work.kind === 'operation' && step.work.operation === 'add') nodes += 1;
+    if (step.work.kind !== 'operation') continue;
+    const { operation, parameters } = step.work;
+    if (operation === 'add') nodes += 1;
+    const { name: snapshot } = parameters as { readonly name?: string };
+    if (snapshot === undefined) continue;
+    if (operation === 'snapshot') snapshots.add(snapshot);
+    // The devnet is fresh: it has no snapshot but those of the steps before.
+    else if (!snapshots.has(snapshot)) throw item.fault(`no step before makes the snapshot \`${snapshot}\``);
   }
   return { name: title, devnet, steps: read };
 }

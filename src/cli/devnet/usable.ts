@@ -1,0 +1,52 @@
+/** Waits until a node of a devnet can be asked: after its start, or after it stood still. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { SupervisedNode } from './supervised-node.ts';
+
+/** A node is up within seconds; on a machine that is busy with other work it takes many times as long. */
+const USABLE_MS_MAX = 120_000;
+const POLL_MS = 20;
+
+/**
+ * Resolves when the node answers its supervisor, so that the next command finds it ready.
+ *
+ * @param timeoutMs of the machine's clock
+ * @throws ProtocolError `DEVNET_NODE_ENDED` when its process ends instead, `DEVNET_NODE_SILENT` when the time is over
+ */
+export async function whenUsable(supervised: SupervisedNode, timeoutMs = USABLE_MS_MAX): Promise<void> {
+  const { node, process } = supervised;
+  const { index, logFile } = node;
+  const link = process?.link;
+  if (process === undefined || link === undefined) return;
+  const endMs = performance.now() + timeoutMs;
+  for (;;) {
+    if (!process.isRunning()) {
+      const { reason } = await process.ended;
+      throw new ProtocolError('DEVNET_NODE_ENDED', { index }, `node ${index} ended: ${reason}: its log is ${logFile}`);
+    }
+    // One that has stood still may not have noticed yet that it goes on.
+    if (link.isUsable && (await answers(link, endMs - performance.now()))) return;
+    if (performance.now() >= endMs) {
+      const message = `node ${index} runs, but does not answer after ${timeoutMs / 1000} s: its log is ${logFile}`;
+      throw new ProtocolError('DEVNET_NODE_SILENT', { index }, message);
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+type Link = NonNullable<NonNullable<SupervisedNode['process']>['link']>;
+
+async function answers(link: Link, withinMs: number): Promise<boolean> {
+  const patience = new AbortController();
+  const asked = link.ask({ op: 'state' }).then(
+    () => true,
+    () => false,
+  );
+  const late = sleep(Math.max(0, withinMs), false, { signal: patience.signal }).catch(() => false);
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    patience.abort();
+  }
+}

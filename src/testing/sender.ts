@@ -1,0 +1,32 @@
+/** Whose transaction it is: an account, its name, or a passphrase. */
+
+import type { TestAccount } from './types.ts';
+
+/**
+ * @param anyPassphrase whether a text that is neither a name nor a passphrase of BIP-39 is taken for a passphrase
+ * @throws an error for such a text otherwise: a misspelt name would be the passphrase of an account that has nothing
+ */
+export async function passphraseOf(
+  from: TestAccount | string,
+  accounts: readonly TestAccount[],
+  anyPassphrase: boolean,
+): Promise<string> {
+  if (typeof from === 'object' && from !== null && typeof from.passphrase === 'string') return from.passphrase;
+  if (typeof from !== 'string') throw new TypeError('the sender must be an account, its name, or a passphrase');
+  const found = accounts.find(({ name }) => name === from);
+  if (found !== undefined) return found.passphrase;
+  if (anyPassphrase || (await isOfBip39(from))) return from;
+  const wayOut = 'a passphrase that is not one of BIP-39 is taken with { anyPassphrase: true }';
+  // What has several words may be a secret with a word misspelt.
+  if (/\s/.test(from)) {
+    throw new Error(`the sender is neither the name of an account nor a passphrase of BIP-39: ${wayOut}`);
+  }
+  throw new Error(`there is no account ${from}: the first one is ${accounts[0]?.name}; ${wayOut}`);
+}
+
+/** The list of words is not loaded for names. */
+async function isOfBip39(passphrase: string): Promise<boolean> {
+  const { validateMnemonic } = await import('@scure/bip39');
+  const { wordlist } = await import('@scure/bip39/wordlists/english.js');
+  return validateMnemonic(passphrase, wordlist);
+}

@@ -1,0 +1,136 @@
+/** Commands that start nodes of a devnet or let them go on, over processes that only pretend. */
+
+import type { ChildProcess } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import test from 'ava';
+import { ProcessLink } from '../../src/cli/devnet/agent-link.ts';
+import { NO_FAULTS } from '../../src/cli/devnet/faults.ts';
+import type { NodeEnd } from '../../src/cli/devnet/node-process.ts';
+import { operationsOf, type OperationParts } from '../../src/cli/devnet/operations.ts';
+import { planDevnet } from '../../src/cli/devnet/plan.ts';
+import { SupervisedNode } from '../../src/cli/devnet/supervised-node.ts';
+import { whenUsable } from '../../src/cli/devnet/usable.ts';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import type { Untyped } from '../support/untyped.ts';
+
+const network = loadNetwork(packagedNetworkDirectory('devnet'));
+
+/** A child process that says it is ready, and answers, when it is told to. */
+class FakeChild extends EventEmitter {
+  readonly connected = true;
+  isRunning = true;
+  isAnswering = false;
+  readonly #open: number[] = [];
+
+  send(message: { readonly number?: number }): void {
+    if (message.number === undefined) return;
+    this.#open.push(message.number);
+    if (this.isAnswering) this.answer();
+  }
+
+  ready(): void {
+    this.isAnswering = true;
+    this.emit('message', { event: 'ready', state: {} });
+  }
+
+  answer(): void {
+    for (const number of this.#open.splice(0)) this.emit('message', { number, state: {} });
+  }
+}
+
+function devnet() {
+  const children: FakeChild[] = [];
+  const ends: ((end: NodeEnd) => void)[] = [];
+  const [plan] = planDevnet({ nodes: 1, httpPort: 4000, wsPort: 5000, directory: '/d', network });
+  const node = new SupervisedNode({
+    node: plan!,
+    client: {} as Untyped,
+    restart: 'always',
+    nowMs: () => 0,
+    start: (planned) => {
+      const child = new FakeChild();
+      children.push(child);
+      const ended = new Promise<NodeEnd>((resolve) => ends.push(resolve));
+      const end = (reason: string): void => {
+        child.isRunning = false;
+        ends.at(-1)?.({ reason, exitCode: 0 });
+      };
+      const first = { setting: { kind: 'running', aheadMs: 0 }, isHeld: true, impersonated: [], faults: NO_FAULTS };
+      const options = { first, onEvent: () => undefined, onReturn: () => undefined } as const;
+      return {
+        ...{ node: planned, pid: 1, ended, isRunning: () => child.isRunning },
+        stop: () => end('stopped'),
+        kill: () => end('killed'),
+        // What was asked meanwhile is answered when the test says so.
+        pause: () => void (child.isAnswering = false),
+        link: new ProcessLink(child as unknown as ChildProcess, options as Untyped),
+      };
+    },
+  });
+  const parts = {
+    nodes: () => [node],
+    add: () => Promise.resolve(node),
+    resumed: () => undefined,
+    timekeeper: { mode: 'on-demand', setting: { kind: 'running' }, nowMs: () => 0 },
+    faults: { standing: () => ({ parts: [], nodes: [] }) },
+  } as unknown as OperationParts;
+  const operations = operationsOf(parts);
+  const ask = (name: string, parameters: object = {}): Promise<Untyped> =>
+    operations.get(name)!({ ...parameters }) as Promise<Untyped>;
+  const stateOf = async () => (await ask('list')).nodes[0].state as string;
+  const end = (reason: string): void => {
+    children.at(-1)!.isRunning = false;
+    ends.at(-1)?.({ reason, exitCode: 1 });
+  };
+  return { node, children, ask, stateOf, end };
+}
+
+test('a node is listed as starting until it answers', async (t) => {
+  const { children, stateOf } = devnet();
+  t.is(await stateOf(), 'starting');
+  children[0]!.ready();
+  t.is(await stateOf(), 'running');
+});
+
+for (const name of ['restart', 'add'] as const) {
+  test(`${name} returns when the node answers, not before`, async (t) => {
+    const { children, ask } = devnet();
+    let isDone = false;
+    const answer = ask(name, { node: 0 }).finally(() => (isDone = true));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    t.false(isDone);
+    children.at(-1)!.ready();
+    t.is((await answer).state, 'running');
+  });
+}
+
+test('resume returns when the node answers again', async (t) => {
+  const { children, ask, stateOf } = devnet();
+  children[0]!.ready();
+  await ask('pause', { node: 0 });
+  t.is(await stateOf(), 'paused');
+  let isDone = false;
+  const answer = ask('resume', { node: 0 }).finally(() => (isDone = true));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  t.false(isDone);
+  children[0]!.answer();
+  t.is((await answer).state, 'running');
+});
+
+test('a node that ends instead of answering is told with its reason', async (t) => {
+  const { ask, end } = devnet();
+  const answer = ask('restart', { node: 0 });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  end('the disk is full');
+  await t.throwsAsync(answer, { code: 'DEVNET_NODE_ENDED', message: /node 0 ended: the disk is full: its log is/ });
+});
+
+test('a node that does not answer is waited for as long as was said', async (t) => {
+  const { node, children } = devnet();
+  const expected = { code: 'DEVNET_NODE_SILENT', message: /node 0 runs, but does not answer after 0.05 s: its log is/ };
+  await t.throwsAsync(whenUsable(node, 50), expected);
+  children[0]!.ready();
+  children[0]!.isAnswering = false;
+  await t.throwsAsync(whenUsable(node, 50), expected);
+  children[0]!.answer();
+});
