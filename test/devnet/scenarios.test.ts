@@ -74,13 +74,13 @@ test.serial('what a step asks for and the devnet refuses makes the step fail wit
   t.timeout(RUN_MS_MAX + 50_000);
   const file = written(
     t,
-    'name: refused\ndevnet: { nodes: 1, delegates: 5, mine: on-demand }\nsteps:\n  - warp: 1h\n  - revert: never-made\n',
+    'name: refused\ndevnet: { nodes: 1, delegates: 5, mine: on-demand }\nsteps:\n  - warp: 1h\n  - warp: 2017-01-01\n',
   );
   const { code, stdout, stderr } = await run(file);
   t.is(code, 1, stderr);
   t.regex(
     stdout,
-    /^FAILED {2}2 of 2 {2}revert never-made {2}\(line 5\): there is no snapshot never-made: none was made yet$/m,
+    /^FAILED {2}2 of 2 {2}warp 2017-01-01 {2}\(line 5\): the devnet's clock stands at .* and cannot go back/m,
   );
   const [, folder = ''] = /^the logs of the nodes are in (.*)$/m.exec(stderr) ?? [];
   rmSync(folder, { recursive: true });
