@@ -38,6 +38,9 @@ export const PEER_LISTS_ATTACK: Attack = {
   },
 };
 
+/** As servers of the family send it. */
+const PING_MS = 8_000;
+
 const LIARS = new WeakMap<Arena, readonly Liar[]>();
 
 /** A server at an address that the node has heard of. */
@@ -98,8 +101,11 @@ class Liar implements Presence {
 
   #serve(webSocket: WebSocket, peers: string, info: object): void {
     let farewell: number | undefined;
+    // The node may come to the others much later, and ends a line without a ping after 20 s.
+    const pings = setInterval(() => webSocket.send('#1'), PING_MS).unref();
     webSocket.on('error', () => undefined);
     webSocket.on('close', (code) => {
+      clearInterval(pings);
       if (this.hasTold) this.#end ??= farewell ?? code;
     });
     webSocket.on('message', (data) => {
