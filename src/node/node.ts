@@ -247,10 +247,12 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');
       const ceilingBytes = config.memory.ceilingMb * MEGABYTE;
-      tellFiguresOf(
+      const endFigures = tellFiguresOf(
         { api, engine, store, delegates, chainDirectory, clock: chainClock, observer, ceilingBytes },
         metrics,
       );
+      // A node of a devnet is closed and begun anew in one process.
+      closers.add(endFigures);
     }
     let httpPort = 0;
     if (config.http.enabled) {

@@ -37,7 +37,7 @@ export class MetricsRegistry {
   readonly #seriesMax: number;
   readonly #families = new Map<string, Family>();
   readonly #refused: Counter;
-  readonly #beforeReading: (() => void)[] = [];
+  readonly #beforeReading = new Set<() => void>();
 
   constructor(options: MetricsOptions = {}) {
     this.#seriesMax = options.seriesMax ?? 250;
@@ -86,9 +86,16 @@ export class MetricsRegistry {
     else this.#refused.inc();
   }
 
-  /** Has figures set that nobody sets as things happen, each time before they are read. */
-  beforeReading(set: () => void): void {
-    this.#beforeReading.push(set);
+  /**
+   * Has figures set that nobody sets as things happen, each time before they are read.
+   *
+   * @returns ends that: what `set` holds on to lives as long
+   */
+  beforeReading(set: () => void): () => void {
+    this.#beforeReading.add(set);
+    return () => {
+      this.#beforeReading.delete(set);
+    };
   }
 
   /** Forgets all series of a gauge, which is unknown then: for labels whose values come and go, and for what is known at times. */

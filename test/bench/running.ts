@@ -12,6 +12,10 @@ const READER_BLOCKS = 20;
 const SLOTS = 1000;
 const CYCLES = 1000;
 const CYCLE_HEIGHT = 500;
+/** A heap that is collected late has memory go up and down by a third. */
+const LEAK_RATIO = 1.5;
+/** Connections that are there at one look and not at the other. */
+const SPARE_DESCRIPTORS = 10;
 
 export async function benchDevnet(): Promise<void> {
   const devnet = await measureDevnet();
@@ -49,6 +53,9 @@ export async function benchCycles(cycles = CYCLES, height = CYCLE_HEIGHT): Promi
     `${figure(middle(all))} ms`,
     `${figure(all.at(-1) ?? 0)} ms`,
   ];
+  // What is kept of each cycle shows after some hundred of them.
+  const isLeaking = cycles >= 200 && late.residentMb > LEAK_RATIO * early.residentMb;
+  if (isLeaking || late.descriptors > early.descriptors + SPARE_DESCRIPTORS) process.exitCode = 1;
   printTable(`Snapshots of four nodes at height ${figures.height}: ${cycles} cycles, digests equal each time`, [
     ['', 'median', 'longest'],
     row('snapshot', figures.snapshotMs),

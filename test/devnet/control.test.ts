@@ -139,21 +139,11 @@ test.serial('a frozen clock stands still, and goes on', async (t) => {
 
 test.serial('in the mode instant, a transaction is in a block before anybody asks', async (t) => {
   t.deepEqual(await ask('instant'), { mode: 'instant' });
-  const [, sender, recipient] = readAccounts(join(directory, 'network'));
-  const file = join(directory, 'passphrase');
-  writeFileSync(file, `${sender?.passphrase}\n`, { mode: 0o600 });
+  const network = join(directory, 'network');
+  const [, , recipient] = readAccounts(network);
   const node = `http://127.0.0.1:${ports.http + 1}`;
-  const args = [
-    'transfer',
-    recipient?.address ?? '',
-    '1',
-    '--passphrase-file',
-    file,
-    '--node',
-    node,
-    '--yes',
-    '--wait',
-  ];
+  const to = recipient?.address ?? '';
+  const args = ['transfer', '--from', 'account_1', to, '1', '--wait', '--network', network, '--node', node];
   const { code, stderr } = await runCli(args);
   t.is(code, 0, stderr);
   t.deepEqual(await heights(), [11, 11, 11]);

@@ -145,6 +145,10 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
     file: 'devnet/own-network.test.ts',
     title: 'start says what keeps a network of one’s own from forging',
   },
+  'bloomery devnet --delegates 5 --data-dir ./five': control('it prints where it is, ten accounts'),
+  'bloomery transfer --from account_1 ADDRESS 12.5 --wait --network ./five/network': control(
+    'in the mode instant, a transaction is in a block before anybody asks',
+  ),
   'bloomery devnet list': control('one more node follows the others'),
   'bloomery devnet mine 10': MINING,
   'bloomery devnet instant': control('in the mode instant, a transaction is in a block before anybody asks'),

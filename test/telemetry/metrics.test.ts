@@ -81,9 +81,12 @@ test('the number of series of one name has a maximum, and known series go on cou
 test('figures of a state are taken when somebody reads them', async (t) => {
   const metrics = new MetricsRegistry({ declarations: OWN });
   let height = 1;
-  metrics.beforeReading(() => metrics.gauge('height', height));
+  const end = metrics.beforeReading(() => metrics.gauge('height', height));
   t.is(await valueOf(metrics, 'bloomery_height'), 1);
   height = 2;
+  t.is(await valueOf(metrics, 'bloomery_height'), 2);
+  end();
+  height = 3;
   t.is(await valueOf(metrics, 'bloomery_height'), 2);
 });
 
