@@ -257,7 +257,7 @@ export class Gossip {
   }
 
   /**
-   * What a peer brings is verified as it comes, in slices, so that what else came in does not wait for all of it.
+   * Transactions of a peer are verified as they come, in slices, so that other messages do not wait for all of them.
    *
    * @returns ids of those that were looked at, by the peer's word. A peer whose budget is used up, or that has one at fault among
    *   them, says nothing about the rest. A full pool counts: no other peer would get it in.

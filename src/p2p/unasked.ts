@@ -180,7 +180,7 @@ export class UnaskedBytes {
       return false;
     }
     this.#small.take(weight, nowMs);
-    // What others used up is nothing that this peer did: it is not counted as beyond.
+    // This peer did not use up what others did: it is not counted as beyond.
     if (this.#crowd.small.level(nowMs) >= weight) this.#crowd.small.take(weight, nowMs);
     else if (this.#reserve.level(nowMs) >= weight) this.#reserve.take(weight, nowMs);
     else return false;

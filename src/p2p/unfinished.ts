@@ -66,7 +66,7 @@ interface Begun {
   lookBytes: number;
   slowLooks: number;
   hasLostTurn: boolean;
-  /** What it counts for in `HELD_BYTES_MAX`. */
+  /** Its part of `HELD_BYTES_MAX`. */
   heldBytes: number;
   readonly control: LineControl;
 }

@@ -289,7 +289,7 @@ export interface NodeApi {
   /** All entries of a queue, oldest first. */
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
   /**
-   * Who has signed a transaction of the pool; undefined for one that is not there or that no group signs.
+   * Tells the signers of a transaction of the pool; undefined for one that is not there or that no group signs.
    *
    * @param client address that asks: what the checks cost is charged to it
    * @throws ProtocolError `VERIFICATION_LIMIT` for a client that may cost no more at present

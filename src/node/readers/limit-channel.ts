@@ -86,7 +86,7 @@ export class LimitChannel implements SharedLimits {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
     this.#isSilent = false;
-    // What the loop has to tell waits with all else.
+    // The loop may have something to tell, which waits with all else.
     this.#isResting = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;

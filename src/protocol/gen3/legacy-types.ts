@@ -28,7 +28,7 @@ function typeOf<K extends PayloadKind>(
   rebuilt: boolean,
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
-  /** What a rebuilt asset takes over as it is written, where that is more than `known`. */
+  /** Gives the asset that a rebuilt one is written as, where that is more than `known`. */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {
   const layout = LEGACY_LAYOUTS.get(type);
