@@ -16,7 +16,7 @@ import type { PublicKey, Signature, SignatureOracle, Transaction } from '../prot
 const REMEMBERED_MAX = 1_000;
 /** Checks in a turn of the event loop: 2 ms with the native back end, 40 ms with the portable one. */
 const CHECKS_PER_TURN = 8;
-/** What a check costs besides: the bytes that were signed are made and hashed anew. It is charged also where memory answers. */
+/** A check costs this besides: the bytes that were signed are made and hashed anew. It is charged also where memory answers. */
 const HANDLING_MS = 0.05;
 
 export interface GroupSignersParts {

@@ -60,7 +60,7 @@ export class Pace {
 export interface ByteRate {
   readonly capacity: number;
   readonly perSecond: number;
-  /** What may be owed; the capacity unless told. */
+  /** Bytes that may be owed; the capacity unless told. */
   readonly debtMax?: number;
 }
 

@@ -19,7 +19,7 @@ import { FRAME_BYTES_MAX } from './packets.ts';
 export const TURNS_MAX = 8;
 /** A message with fewer bytes so far waits for nobody: more than blocks and transactions usually have. */
 export const BYTES_FREE = 64_000;
-/** What a socket may hand over in one piece before it can be told to wait. */
+/** Bytes that a socket may hand over in one piece before it can be told to wait. */
 const PIECE_BYTES_MAX = 65_536;
 /** What memory a piece takes that brings a single byte. */
 const PIECE_BYTES_MIN = 512;

@@ -17,7 +17,7 @@ export async function passphraseOf(
   if (found !== undefined) return found.passphrase;
   if (anyPassphrase || (await isOfBip39(from))) return from;
   const wayOut = 'a passphrase that is not one of BIP-39 is taken with { anyPassphrase: true }';
-  // What has several words may be a secret with a word misspelt.
+  // A text of several words may be a secret with a word misspelt.
   if (/\s/.test(from)) {
     throw new Error(`the sender is neither the name of an account nor a passphrase of BIP-39: ${wayOut}`);
   }

@@ -1,4 +1,4 @@
-/** What a machine does by itself: signature checks, blocks verified and applied, bytes on the disk. */
+/** Figures of a machine by itself: signature checks, blocks verified and applied, bytes on the disk. */
 
 import { performance } from 'node:perf_hooks';
 import { createNoble, loadSodium, selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';

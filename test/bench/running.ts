@@ -1,4 +1,4 @@
-/** What running nodes do: forge in their slots, beside readers, and go back to snapshots. */
+/** Figures of running nodes: they forge in their slots, beside readers, and go back to snapshots. */
 
 import { packageDirectory } from '../../src/config/package.ts';
 import { measureDevnet } from './devnet.ts';
@@ -53,7 +53,7 @@ export async function benchCycles(cycles = CYCLES, height = CYCLE_HEIGHT): Promi
     `${figure(middle(all))} ms`,
     `${figure(all.at(-1) ?? 0)} ms`,
   ];
-  // What is kept of each cycle shows after some hundred of them.
+  // Memory that each cycle keeps shows after some hundred of them.
   const isLeaking = cycles >= 200 && late.residentMb > LEAK_RATIO * early.residentMb;
   if (isLeaking || late.descriptors > early.descriptors + SPARE_DESCRIPTORS) process.exitCode = 1;
   printTable(`Snapshots of four nodes at height ${figures.height}: ${cycles} cycles, digests equal each time`, [

@@ -3,7 +3,7 @@
 /** `pause` and `kill` are commands of the devnet; `stop` and `crash` are signals that its supervisor does not know of. */
 export type FaultKind = 'pause' | 'stop' | 'kill' | 'crash';
 
-/** What happens to each node once: it stands still twice and is killed twice. */
+/** The faults of each node: it stands still twice and is killed twice. */
 export const FAULT_KINDS: readonly FaultKind[] = ['pause', 'stop', 'kill', 'crash'];
 
 export interface PlannedFault {

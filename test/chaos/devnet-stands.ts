@@ -151,7 +151,7 @@ class Stands {
     });
   }
 
-  /** What goes wrong for one node ends the run for all. */
+  /** A failure of one node ends the run for all. */
   async #orBreak(work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -1,7 +1,7 @@
 /** `bloomery devnet` as a user starts it: one process with its nodes below it, asked over its commands alone. */
 
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ANSWERS, type ControlNode } from '../../src/cli/devnet/control-answers.ts';
@@ -9,6 +9,7 @@ import { nodeClient, type NodeClient } from '../../src/cli/node-client.ts';
 import { CLI_ENTRY, runCli } from '../support/cli.ts';
 import { lastWordsOf, waitFor } from '../support/devnet.ts';
 import { freePortRanges } from '../support/ports.ts';
+import { isAlive } from '../support/alive.ts';
 
 /** The devnet has a deadline of its own for its start and says what it waits for; this only ends one that says nothing. */
 const START_MS_MAX = 400_000;
@@ -89,15 +90,4 @@ export async function runningDevnet(count: number, flags: readonly string[]): Pr
     throw error;
   }
   return devnet;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  // Where nobody takes care of orphans, as in many containers, they stay in the list of processes when they have ended.
-  const stat = `/proc/${pid}/stat`;
-  return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
 }

@@ -17,6 +17,7 @@ import { waitFor } from '../support/devnet.ts';
 import { MachineWatch } from '../support/machine.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import type { Untyped } from '../support/untyped.ts';
+import { isAlive } from '../support/alive.ts';
 
 const NODES = 2;
 /** Far more than a start takes: a machine with other work to do is no fault of the node. */
@@ -250,15 +251,4 @@ function pidOf(data: string, index: number): number {
   const names = readdirSync(join(data, `node-${index}`, 'devnet', 'chain'));
   const claims = names.map((name) => /^in-use\.(\d+)\./.exec(name));
   return Number(claims.find((claim) => claim !== null)?.[1] ?? 0);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  // Where nobody takes care of orphans, as in many containers, they stay in the list of processes when they have ended.
-  const stat = `/proc/${pid}/stat`;
-  return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
 }

@@ -33,7 +33,7 @@ const FORK_FILE = 'fork.json';
 const OWN_ENTRIES: ReadonlySet<string> = new Set([
   ...[NETWORK_FOLDER, RECORD_FILE, CLOCK_FILE, CONTROL_FILE, IMPERSONATED_FILE, FORK_FILE, 'snapshots'],
 ]);
-/** Whoever may read the folder could copy keys and snapshots. */
+/** Other users who may read the folder could copy keys and snapshots. */
 const OWNER_ALONE = 0o700;
 const LOCK_NAME = 'devnet.in-use';
 

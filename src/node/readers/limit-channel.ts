@@ -26,7 +26,7 @@ interface Waiting {
   readonly ask: LimitAsk;
   readonly timer: Timer;
   readonly settle: (answer: LimitAnswer) => void;
-  /** Whoever asked was told that there is no answer. */
+  /** The caller was told that there is no answer. */
   isGivenUp: boolean;
 }
 
