@@ -41,6 +41,9 @@ export interface OneNodeOptions {
 }
 
 const STARTS_WITHIN_MS = 150_000;
+/** Of a node that is asked what it did, once a test has failed. */
+const ANSWERS_WITHIN_MS = 5_000;
+const DECISIONS_SHOWN_MAX = 20;
 
 /** Resolves when it answers. It ends with the test. */
 export async function startOneNode(
@@ -74,12 +77,12 @@ export async function startOneNode(
   });
   closeSync(log);
   const ended = once(child, 'exit');
+  const url = `http://127.0.0.1:${http}`;
   t.teardown(async () => {
-    if (!t.passed) t.log(lastWordsOf(join(folder, 'log')));
+    if (!t.passed) t.log(`${await lastDecisionsOf(url)}\n${lastWordsOf(join(folder, 'log'))}`);
     child.kill('SIGKILL');
     await ended;
   });
-  const url = `http://127.0.0.1:${http}`;
   const isGone = (): boolean => child.exitCode !== null || child.signalCode !== null;
   await waitFor(
     `a node with ${JSON.stringify(options)}`,
@@ -88,6 +91,22 @@ export async function startOneNode(
     () => (isGone() ? `it ended: ${lastWordsOf(join(folder, 'log'))}` : undefined),
   );
   return { url, wsPort: ws, place: { url, network, dataDir, config }, process: child, ended };
+}
+
+/** What a node that runs decided last, quiet things among them, and what it says of itself: for the message of a failure. */
+async function lastDecisionsOf(url: string): Promise<string> {
+  try {
+    const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+    const [status, decisions] = await Promise.all(
+      ['status', 'decisions?limit=100'].map(async (name) =>
+        (await fetch(`${url}/api/node/${name}`, { signal })).json(),
+      ),
+    );
+    const lines = (decisions as Untyped).data.map((each: unknown) => JSON.stringify(each).slice(0, 200));
+    return [JSON.stringify((status as Untyped).data), ...lines.slice(0, DECISIONS_SHOWN_MAX)].join('\n');
+  } catch (error) {
+    return `no answer of the node: ${String(error)}`;
+  }
 }
 
 /** A module that moves the clock of the process that imports it. */
