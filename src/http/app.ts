@@ -124,7 +124,6 @@ export function createHttpServer(
       (error: unknown) => {
         if (response.destroyed) return;
         // Nobody knows whether the client may ask: the process that counts for all did not say so in time.
-        response.setHeader('Retry-After', RETRY_AFTER_S);
         answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
       },
     );
@@ -157,7 +156,6 @@ export function createHttpServer(
       // The client may have gone meanwhile.
       if (response.destroyed) return;
       if (came) return start();
-      response.setHeader('Retry-After', RETRY_AFTER_S);
       answerProblem(response, behind(height));
     });
   };
@@ -214,6 +212,7 @@ function behind(height: number): Problem {
 
 function answerProblem(response: ServerResponse, { status, body }: Problem): void {
   const bytes = Buffer.from(JSON.stringify(body), 'utf8');
+  if (status === 503) response.setHeader('Retry-After', RETRY_AFTER_S);
   response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': bytes.length });
   response.end(bytes);
 }

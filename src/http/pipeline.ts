@@ -32,6 +32,7 @@ import {
   isUnchanged,
   placeOf,
   type ReadPlace,
+  RETRY_AFTER_S,
 } from './read-place.ts';
 import type { Reference } from './reference.ts';
 import { methodOf } from './request-checks.ts';
@@ -306,6 +307,7 @@ function answerError(options: HttpOptions, dialect: Dialect, contentType: string
   return (error: unknown, request, response, next: NextFunction) => {
     if (response.headersSent) return next(error);
     const problem = problemOf(error, dialect.generation);
+    if (problem?.status === 503) response.setHeader('Retry-After', RETRY_AFTER_S);
     if (problem !== undefined) return void send(response, problem.status, problem.body, contentType);
     const ofReading = problemOfReading(error, request);
     const { status, body } = ofReading ?? failure(error, request, options);

@@ -182,7 +182,9 @@ test('a stream is refused for wrong names and places, and when there are too man
   t.is(await statusOf('finality=maybe'), 400);
   const reader = new EventReader();
   await reader.connect(origin);
-  t.is(await statusOf(''), 503);
+  const refused = await fetch(`${origin}/api/events`);
+  t.is(refused.status, 503);
+  t.is(refused.headers.get('retry-after'), '5');
   reader.disconnect();
   await until(() => scene.listeners.size === 0, 'the reader to be gone');
 });

@@ -300,6 +300,14 @@ test('what stops a switch answers 404 with its sentence', async (t) => {
   }
 });
 
+test('a node that cannot keep a transaction now says when to hand it in again', async (t) => {
+  const fake = fakeNode(3);
+  fake.submit = () => Promise.resolve(refusal('TRANSACTION_NOT_KEPT', 'x'));
+  const answer = await (await serve(t, fake))('/api/transactions', withBody(BODIES[3]));
+  t.is(answer.status, 503);
+  t.is(answer.headers.get('retry-after'), '5');
+});
+
 test('a code that is not in the table is a failure of the node', async (t) => {
   const fake = fakeNode(3);
   fake.setForging = () => Promise.reject(new ProtocolError('SOMETHING_ELSE', {}, 'inner words'));
