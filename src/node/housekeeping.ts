@@ -34,7 +34,7 @@ export interface HousekeepingOptions {
   readonly beginsAfterMs?: number;
 }
 
-/** Runs the jobs from some seconds on. A job that throws is logged and runs again at its next time. */
+/** LeafBlocks the jobs from some seconds on. A job that throws is logged and runs again at its next time. */
 export function startHousekeeping(
   jobs: HousekeepingJobs,
   observer: Observer,

@@ -24,9 +24,9 @@ import { readAtOnceBytesMax } from '../p2p/unasked.ts';
 import { unfinishedBytesMax } from '../p2p/unfinished.ts';
 import { ACCOUNTS_CACHED_MAX, VOTERS_CACHED_MAX } from '../store/chain/account-cache.ts';
 import { HEADERS_CACHED_MAX } from '../store/chain/chain-store.ts';
-import { BLOCKS_READ_MAX, RUNS_CHANGED_MAX, RUNS_READ_MAX } from '../store/index/counted.ts';
+import { INNER_BLOCKS_CACHED_MAX, LEAVES_CHANGED_MAX, LEAVES_CACHED_MAX } from '../store/index/counted-key-sets.ts';
 import { ITEMS_KEPT_MAX } from '../store/query/long-work.ts';
-import { INNER_BYTES_MAX, RUN_BYTES_MAX } from '../store/index/runs.ts';
+import { INNER_BYTES_MAX, LEAF_BYTES_MAX } from '../store/index/leaf-blocks.ts';
 import { DELEGATES_CACHED_MAX } from '../store/chain/state-tables.ts';
 import { ADDRESSES_CACHED_MAX } from '../store/index/transaction-lists.ts';
 import { THREAD_CHECKS_MAX } from '../workers/verifier-pool.ts';
@@ -93,16 +93,16 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       reckoning: '150 bytes for each address',
     },
     {
-      name: 'runs of indexes',
-      file: 'store/index/counted.ts',
-      bytesMax: (RUNS_CHANGED_MAX + RUNS_READ_MAX) * 3 * RUN_BYTES_MAX,
-      reckoning: 'keys of a run in their own buffers take three times its bytes',
+      name: 'leaf blocks of indexes',
+      file: 'store/index/counted-key-sets.ts',
+      bytesMax: (LEAVES_CHANGED_MAX + LEAVES_CACHED_MAX) * 3 * LEAF_BYTES_MAX,
+      reckoning: 'keys of a leaf block in their own buffers take three times its bytes',
     },
     {
       name: 'inner blocks of indexes',
-      file: 'store/index/counted.ts',
-      bytesMax: (RUNS_CHANGED_MAX + BLOCKS_READ_MAX) * 3 * INNER_BYTES_MAX,
-      reckoning: 'as runs; no more are changed at once than runs are',
+      file: 'store/index/counted-key-sets.ts',
+      bytesMax: (LEAVES_CHANGED_MAX + INNER_BLOCKS_CACHED_MAX) * 3 * INNER_BYTES_MAX,
+      reckoning: 'as leaf blocks; no more are changed at once than leaf blocks are',
     },
     { name: 'ids seen', file: 'store/index/id-filter.ts', bytesMax: 4 * 2 ** 20, reckoning: 'a fixed array' },
     {

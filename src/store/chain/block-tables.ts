@@ -7,7 +7,7 @@ import type { TransactionPlace } from '../../ports/store.ts';
 import { headerOf } from '../../protocol/block/header.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../../protocol/types.ts';
-import type { CountedWriter } from '../index/counted.ts';
+import type { CountedWriter } from '../index/counted-key-sets.ts';
 import { blockEntries } from '../index/indexes.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import { LateIndexes } from '../index/late-indexes.ts';

@@ -22,7 +22,7 @@ import type {
   TransactionId,
 } from '../../protocol/types.ts';
 import { BlockTables } from './block-tables.ts';
-import type { CountedKeyValue } from '../index/counted.ts';
+import type { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import type { CatchUpLimits } from '../index/late-indexes.ts';
 import { STATE_TABLES, TABLES } from '../tables/layout.ts';
@@ -76,7 +76,7 @@ export class KeyValueChainStore implements StoredChain {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
   readonly shortListMax: number;
-  readonly #keyValue: CountedKeyValue;
+  readonly #keyValue: CountedKeySets;
   readonly #state: StateTables;
   readonly #blocks: BlockTables;
   readonly #checksum: KeptChecksum;
@@ -90,7 +90,7 @@ export class KeyValueChainStore implements StoredChain {
   readonly #tellDamage: (error: ProtocolError) => void;
 
   /** @param directory names the place of a damaged store */
-  constructor(keyValue: CountedKeyValue, codec: Codec, shortListMax: number, directory: string) {
+  constructor(keyValue: CountedKeySets, codec: Codec, shortListMax: number, directory: string) {
     this.#keyValue = keyValue;
     this.tables = keyValue;
     this.codec = codec;

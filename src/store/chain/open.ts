@@ -5,7 +5,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import { KeyValueChainStore, type StoredChain } from './chain-store.ts';
-import { CountedKeyValue } from '../index/counted.ts';
+import { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValue, KeyValueWriter } from '../tables/key-value.ts';
 import {
   LAYOUT_VERSION,
@@ -167,7 +167,7 @@ export function claimedStore(
   { codec, shortListMax = SHORT_LIST_ITEMS_MAX }: MemoryChainStoreOptions,
   directory: string,
 ): StoredChain {
-  return new KeyValueChainStore(new CountedKeyValue(keyValue), codec, shortListMax, directory);
+  return new KeyValueChainStore(new CountedKeySets(keyValue), codec, shortListMax, directory);
 }
 
 /** Marks an empty store as this network's; refuses one with other marks. */

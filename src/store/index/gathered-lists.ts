@@ -3,7 +3,7 @@
 import { assert } from '../../primitives/errors.ts';
 import type { Address } from '../../protocol/types.ts';
 import { grouped, NONE, type GatheredTransactions, type Groups } from './gathered.ts';
-import { compareKeys, type KeyRun } from './key-run.ts';
+import { compareKeys, type KeyBlock } from './key-block.ts';
 import type { TransactionSort } from '../../ports/queries.ts';
 import { ADDRESS_ORDERS, SELF_LIST, TABLES, TRANSACTION_ORDERS, TYPE_ORDERS } from '../tables/layout.ts';
 import { ListEntryWriter } from './list-entries.ts';
@@ -65,8 +65,8 @@ export class GatheredLists {
     return sizes([this.#senderOfRow, this.#recipientOfRow], this.addresses.length);
   }
 
-  /** Keys of the tables of all transactions. Each run is to be taken in before the next is asked for, here and below. */
-  *amongAll(): Iterable<KeyRun> {
+  /** Keys of the tables of all transactions. Each block is to be taken in before the next is asked for, here and below. */
+  *amongAll(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     for (const sort of TYPE_ORDERS) {
       const rows = this.#inOrder(sort);
@@ -79,7 +79,7 @@ export class GatheredLists {
   }
 
   /** Keys of the lists in the order of the chain. */
-  *inLists(): Iterable<KeyRun> {
+  *inLists(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     const rows = this.#gathered.rows();
     const never = { isLongType: () => false, isLongAddress: () => false };
@@ -96,7 +96,7 @@ export class GatheredLists {
   }
 
   /** Keys of long lists in their other orders. */
-  *inOrders(long: LongLists): Iterable<KeyRun> {
+  *inOrders(long: LongLists): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     for (const lists of [this.#ofTypes(long), this.#ofSenders(long), this.#ofRecipients(long), this.#ofSelves(long)]) {
       const { prefixes, ofRow, isLong, sorts } = lists;

@@ -11,7 +11,7 @@ import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { TransactionPlace } from '../../ports/store.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Transaction, TransactionId } from '../../protocol/types.ts';
-import type { CountedKeyValue, CountedWriter } from './counted.ts';
+import type { CountedKeySets, CountedWriter } from './counted-key-sets.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import { layoutOf, layoutText, META_LAYOUT, TABLES } from '../tables/layout.ts';
 import { heightWithTransactions, transactionsAt, transactionTotal } from '../tables/stored-transactions.ts';
@@ -107,7 +107,7 @@ export class LateIndexes {
    * Writes what is missing, in transactions that end soon: one for each step. The store may be closed, or its process killed,
    * between any two. What is not in memory is read again and written part by part, each of which is done for good.
    */
-  *catchUp(keyValue: CountedKeyValue, limits: CatchUpLimits = {}): Iterable<void> {
+  *catchUp(keyValue: CountedKeySets, limits: CatchUpLimits = {}): Iterable<void> {
     const { pagesMax = PAGES_PER_TRANSACTION, transactionsMax = TRANSACTIONS_AT_ONCE } = limits;
     assert(!this.#isCatchingUp, 'indexes catch up once at a time');
     this.#isCatchingUp = true;
@@ -126,7 +126,7 @@ export class LateIndexes {
     }
   }
 
-  *#catchUpGathered(keyValue: CountedKeyValue, pagesMax: number): Iterable<void> {
+  *#catchUpGathered(keyValue: CountedKeySets, pagesMax: number): Iterable<void> {
     const pieces = this.#lists.pieces(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     for (let isDone = false; !isDone;) {
       // A transaction that failed between two steps has dropped it, and pieces of nothing must not end this.

@@ -1,13 +1,13 @@
 /** Index entries of gathered transactions, made many at a time: as keys, one behind the other in memory that is used again. */
 
 import { NONE, type GatheredTransactions } from './gathered.ts';
-import { KeyRun } from './key-run.ts';
+import { KeyBlock } from './key-block.ts';
 import type { TransactionSort } from '../../ports/queries.ts';
 import { TRANSACTION_ORDERS } from '../tables/layout.ts';
 import { PLACE_BYTES, writePlace } from '../tables/ordered-bytes.ts';
 
 const BYTES_AT_FIRST = 4096;
-/** Keys that are handed on together: a few thousand, which may belong to as many runs. */
+/** Keys that are handed on together: a few thousand, which may belong to as many leaf blocks. */
 const BYTES_AT_ONCE = 1 << 16;
 /** More than any value and place take that can stand behind a prefix. */
 const TAIL_BYTES_MAX = 160;
@@ -55,8 +55,8 @@ export class ListEntryWriter {
   }
 
   /** What was written. Its memory is used again by the next `write`. */
-  take(): KeyRun {
-    const keys = KeyRun.of(this.#bytes.subarray(0, this.#length), this.#ends);
+  take(): KeyBlock {
+    const keys = KeyBlock.of(this.#bytes.subarray(0, this.#length), this.#ends);
     this.#length = 0;
     this.#ends = [];
     return keys;

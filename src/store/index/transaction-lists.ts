@@ -14,12 +14,12 @@ import type { TransactionPlace } from '../../ports/store.ts';
 import { unpackParts } from '../../protocol/block/packed-block.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Address, Transaction, TransactionId } from '../../protocol/types.ts';
-import type { CountedWriter } from './counted.ts';
+import type { CountedWriter } from './counted-key-sets.ts';
 import { GatheredLists } from './gathered-lists.ts';
 import { GatheredTransactions } from './gathered.ts';
 import { IdFilter } from './id-filter.ts';
 import { longListEntry, transactionDataEntry, transactionEntries } from './indexes.ts';
-import { compareKeys, KeyRun } from './key-run.ts';
+import { compareKeys, KeyBlock } from './key-block.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';
 import type { TransactionSort } from '../../ports/queries.ts';
 import { ADDRESS_ORDERS, listPlaceKey, selfListKey, TABLES, TYPE_ORDERS } from '../tables/layout.ts';
@@ -37,12 +37,12 @@ const TYPES_CACHED_MAX = 64;
 const MEMBERS_AT_ONCE = 20_000;
 /** Ids that are written at once. */
 const IDS_PER_PIECE = 4096;
-/** Likewise keys with the data of transfers, which may belong to as many runs. */
+/** Likewise keys with the data of transfers, which may belong to as many leaf blocks. */
 const DATA_PER_PIECE = 1024;
 /** Entries of a page of the disk that ids come to, at least. */
 const IDS_PER_PAGE = 64;
-/** Pages of the disk that a run takes, with those of its number. */
-const PAGES_PER_RUN = 3;
+/** Pages of the disk that a leaf block takes, with those of its number. */
+const PAGES_PER_LEAF = 3;
 
 /**
  * A part of what is gathered: writes it, and says about how many pages of the disk that has changed. Written twice it changes
@@ -126,7 +126,7 @@ export class TransactionLists {
     const types = this.#grown(lists.types, lists.typeSizes(), (type) => this.#lengthOfType(type, first));
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
     yield* this.#idPieces(stored);
-    yield* piecesOf(this.#dataRuns());
+    yield* piecesOf(this.#dataBlocks());
     // What stood in lists before they became long, then what comes, as if they had been long already.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
@@ -195,10 +195,10 @@ export class TransactionLists {
     }
   }
 
-  *#dataRuns(): Iterable<KeyRun> {
+  *#dataBlocks(): Iterable<KeyBlock> {
     this.#data.sort(compareKeys);
     for (let at = 0; at < this.#data.length; at += DATA_PER_PIECE) {
-      yield KeyRun.from(this.#data.slice(at, at + DATA_PER_PIECE));
+      yield KeyBlock.from(this.#data.slice(at, at + DATA_PER_PIECE));
     }
   }
 
@@ -292,8 +292,8 @@ interface Grown<T> {
 
 const NO_ID = '0';
 
-function* piecesOf(runs: Iterable<KeyRun>): Iterable<IndexPiece> {
-  for (const run of runs) yield (keys) => keys.putSorted(run) * PAGES_PER_RUN;
+function* piecesOf(blocks: Iterable<KeyBlock>): Iterable<IndexPiece> {
+  for (const block of blocks) yield (keys) => keys.putSorted(block) * PAGES_PER_LEAF;
 }
 
 function listBelow(list: Buffer, end: TransactionPlace): { readonly gte: Uint8Array; readonly lt: Uint8Array } {

@@ -35,11 +35,12 @@ export const TABLES = {
     value: 'what the block overwrote (`undo.ts`), then its checksum (`undo-records.ts`)',
   }),
   notes: new Table({ number: 5, role: 'local', key: ['note'], value: 'see the notes below' }),
-  runs: new Table({
+  innerBlocks: new Table({
     number: 6,
     role: 'local',
     key: ['table', 'level', 'start'],
-    value: 'where runs, or blocks of the level below, begin, and the number of keys of each, u32 (`run-tree.ts`)',
+    value:
+      'where leaf blocks, or blocks of the level below, begin, and the number of keys of each, u32 (`order-statistic-tree.ts`)',
   }),
 
   transactions: new Table({
@@ -142,7 +143,7 @@ export const TABLES = {
 
 export type TableName = keyof typeof TABLES;
 
-/** Tables whose pages are asked for at any depth (`index/counted.ts`). */
+/** Tables whose pages are asked for at any depth (`index/counted-key-sets.ts`). */
 export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[]).filter(
   (name) => TABLES[name].isCounted,
 );

@@ -6,7 +6,7 @@ import { paramsWith } from '../../support/fixtures.ts';
 import { BACKENDS, dump, temporaryFolder, withStore, type Backend } from '../backends.ts';
 import { Dice, nextStep, type Step } from '../world.ts';
 import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
-import { CountedKeyValue } from '../../../src/store/index/counted.ts';
+import { CountedKeySets } from '../../../src/store/index/counted-key-sets.ts';
 import { LAYOUT_VERSION, layoutOf, META_LAYOUT, TABLES } from '../../../src/store/tables/layout.ts';
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
@@ -88,7 +88,7 @@ for (const backend of BACKENDS) {
             t.is(late.store.indexesBehind, 0);
             t.deepEqual(dump(late.store), dump(prompt));
             const { tables } = late.store;
-            t.is(tables instanceof CountedKeyValue ? tables.wrongRun() : 'none', undefined);
+            t.is(tables instanceof CountedKeySets ? tables.wrongBlock() : 'none', undefined);
           } finally {
             await late.end();
           }

@@ -8,11 +8,11 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
-/** What other keys may take in the memory of a run: as much as the pool of small buffers. */
+/** What other keys may take in the memory of a block: as much as the pool of small buffers. */
 const PIECE_MEMORY_MIN = 8192;
 
 /** Sorted keys in one piece of memory, none twice. */
-export class KeyRun {
+export class KeyBlock {
   #bytes: Buffer;
   /** Where each key ends; the next begins there. */
   #ends: number[];
@@ -24,12 +24,12 @@ export class KeyRun {
     this.#ends = ends;
   }
 
-  static empty(): KeyRun {
-    return new KeyRun(EMPTY, []);
+  static empty(): KeyBlock {
+    return new KeyBlock(EMPTY, []);
   }
 
   /** @param packed what `packed` gave. Of damaged bytes as many keys as can be made out; they may be in any order then */
-  static read(packed: Buffer): KeyRun {
+  static read(packed: Buffer): KeyBlock {
     const count = packed.length < COUNT_BYTES ? 0 : packed.readUInt16LE(0);
     const from = COUNT_BYTES + count * LENGTH_BYTES;
     const ends: number[] = [];
@@ -39,23 +39,23 @@ export class KeyRun {
       if (from + end > packed.length) break;
       ends.push(end);
     }
-    return new KeyRun(packed.subarray(Math.min(from, packed.length)), ends);
+    return new KeyBlock(packed.subarray(Math.min(from, packed.length)), ends);
   }
 
   /**
    * Keys one behind the other.
    *
-   * @param bytes stay as they are as long as the run is in use
+   * @param bytes stay as they are as long as the block is in use
    * @param ends where each key ends, ascending
    */
-  static of(bytes: Buffer, ends: number[]): KeyRun {
-    return new KeyRun(bytes, ends);
+  static of(bytes: Buffer, ends: number[]): KeyBlock {
+    return new KeyBlock(bytes, ends);
   }
 
   /** @param keys ascending */
-  static from(keys: readonly Uint8Array[]): KeyRun {
+  static from(keys: readonly Uint8Array[]): KeyBlock {
     let end = 0;
-    return new KeyRun(
+    return new KeyBlock(
       Buffer.concat(keys),
       keys.map(({ length }) => (end += length)),
     );
@@ -117,20 +117,20 @@ export class KeyRun {
   }
 
   /**
-   * Adds the keys of another run from one position to below another. Some dozens at once cost little more than one alone.
+   * Adds the keys of another block from one position to below another. Some dozens at once cost little more than one alone.
    *
    * @returns how many were not there
    */
-  addAll(other: KeyRun, from: number, to: number): number {
+  addAll(other: KeyBlock, from: number, to: number): number {
     const sizeBefore = this.size;
     const bytes = Buffer.allocUnsafeSlow(this.#end + other.#from(to) - other.#from(from));
     const ends: number[] = [];
     let written = 0;
-    const take = (run: KeyRun, first: number, last: number): void => {
-      const start = run.#from(first);
-      const end = run.#from(last);
-      run.#bytes.copy(bytes, written, start, end);
-      for (let index = first; index < last; index += 1) ends.push((run.#ends[index] ?? 0) - start + written);
+    const take = (block: KeyBlock, first: number, last: number): void => {
+      const start = block.#from(first);
+      const end = block.#from(last);
+      block.#bytes.copy(bytes, written, start, end);
+      for (let index = first; index < last; index += 1) ends.push((block.#ends[index] ?? 0) - start + written);
       written += end - start;
     };
     let at = 0;
@@ -140,7 +140,7 @@ export class KeyRun {
       at = rank;
       let last = at < sizeBefore ? next : to;
       let order = -1;
-      while (last < to && (order = KeyRun.#compareIn(other, last, this, at)) < 0) last += 1;
+      while (last < to && (order = KeyBlock.#compareIn(other, last, this, at)) < 0) last += 1;
       if (last > next) take(other, next, last);
       next = last < to && order === 0 ? last + 1 : last;
     }
@@ -169,12 +169,12 @@ export class KeyRun {
   }
 
   /**
-   * The same keys as several runs of at most so many bytes, or of one key.
+   * The same keys as several blocks of at most so many bytes, or of one key.
    *
    * @param more bytes that go with each key elsewhere
    */
-  split(bytesMax: number, more = 0): KeyRun[] {
-    const runs: KeyRun[] = [];
+  split(bytesMax: number, more = 0): KeyBlock[] {
+    const blocks: KeyBlock[] = [];
     for (let at = 0; at < this.size;) {
       const from = this.#from(at);
       const ends: number[] = [];
@@ -183,9 +183,9 @@ export class KeyRun {
         if (ends.length > 0 && COUNT_BYTES + (ends.length + 1) * (LENGTH_BYTES + more) + end > bytesMax) break;
         ends.push(end);
       }
-      runs.push(new KeyRun(this.#bytes.subarray(from, from + (ends.at(-1) ?? 0)), ends));
+      blocks.push(new KeyBlock(this.#bytes.subarray(from, from + (ends.at(-1) ?? 0)), ends));
     }
-    return runs;
+    return blocks;
   }
 
   packed(): Buffer {
@@ -208,14 +208,14 @@ export class KeyRun {
     return packed;
   }
 
-  /** Keys of this run below one of another. */
-  #rankOf(other: KeyRun, index: number, from: number): number {
+  /** Keys of this block below one of another. */
+  #rankOf(other: KeyBlock, index: number, from: number): number {
     let low = from;
     let high = this.#ends.length;
-    if (high > low && KeyRun.#compareIn(this, high - 1, other, index) < 0) return high;
+    if (high > low && KeyBlock.#compareIn(this, high - 1, other, index) < 0) return high;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (KeyRun.#compareIn(this, middle, other, index) < 0) low = middle + 1;
+      if (KeyBlock.#compareIn(this, middle, other, index) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -243,7 +243,7 @@ export class KeyRun {
   }
 
   /** Below zero when the key of `a` is the smaller one. */
-  static #compareIn(a: KeyRun, atA: number, b: KeyRun, atB: number): number {
+  static #compareIn(a: KeyBlock, atA: number, b: KeyBlock, atB: number): number {
     const bytesA = a.#bytes;
     const bytesB = b.#bytes;
     const fromA = a.#from(atA);
@@ -265,7 +265,7 @@ export class KeyRun {
   /** Makes room for so many bytes, in memory that nobody else reads. */
   #reserve(bytes: number): void {
     if (this.#isOwn && bytes <= this.#bytes.length) return;
-    // A little room only: thousands of runs may change before they are written.
+    // A little room only: thousands of blocks may change before they are written.
     const larger = Buffer.allocUnsafeSlow(bytes + Math.max(64, bytes >> 3));
     this.#bytes.copy(larger, 0, 0, this.#end);
     this.#bytes = larger;

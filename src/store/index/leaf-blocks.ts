@@ -1,62 +1,62 @@
-/** The runs of neighbouring keys that a counted table is cut into. */
+/** The leaf blocks of neighbouring keys that a counted table is cut into. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { LruMap } from '../../primitives/bounded.ts';
 import type { KeyRange, KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
-import { compareKeys, KeyRun } from './key-run.ts';
-import { RunTree, type ReadBlocks, type RunPlace, type RunSizes } from './run-tree.ts';
+import { compareKeys, KeyBlock } from './key-block.ts';
+import { OrderStatisticTree, type CachedBlocks, type LeafPlace, type BlockSizes } from './order-statistic-tree.ts';
 
-/** A run that grows beyond this is cut: a small multiple of what the disk writes at once. */
-export const RUN_BYTES_MAX = 8000;
+/** A leaf block that grows beyond this is cut: a small multiple of what the disk writes at once. */
+export const LEAF_BYTES_MAX = 8000;
 /** Likewise an inner block. */
 export const INNER_BYTES_MAX = 8000;
-/** Where runs and the blocks above them are cut. Tests take little, for trees of many levels. */
-export const RUN_SIZES: RunSizes = {
-  runBytesMax: RUN_BYTES_MAX,
+/** Where leaf blocks and the blocks above them are cut. Tests take little, for trees of many levels. */
+export const BLOCK_SIZES: BlockSizes = {
+  leafBytesMax: LEAF_BYTES_MAX,
   // With its key such a value fills a page of the disk.
-  runBytesCut: 4000,
+  leafBytesCut: 4000,
   innerBytesMax: INNER_BYTES_MAX,
   innerBytesCut: 3900,
 };
-/** As few keys are put into a run one by one: to make it anew takes longer. */
+/** As few keys are put into a leaf block one by one: to make it anew takes longer. */
 const KEYS_ALONE_MAX = 4;
 
-/** Runs lately read, as they are on the disk, by what they begin with as characters. */
-export type ReadRuns = LruMap<string, KeyRun>;
+/** Leaf blocks lately read, as they are on the disk, by what they begin with as characters. */
+export type CachedLeaves = LruMap<string, KeyBlock>;
 
-/** A run, as it is with the changes of the running transaction. */
-interface Run {
-  readonly place: RunPlace;
-  readonly keys: KeyRun;
+/** A leaf block, as it is with the changes of the running transaction. */
+interface Leaf {
+  readonly place: LeafPlace;
+  readonly keys: KeyBlock;
 }
 
-/** The run that was changed last: the next change is often in the same. */
+/** The leaf block that was changed last: the next change is often in the same. */
 interface Latest {
-  readonly run: Run;
-  /** What the run behind it begins with. */
+  readonly leaf: Leaf;
+  /** What the leaf block behind it begins with. */
   readonly end: Buffer | undefined;
 }
 
-/** The runs of one table, in the order of their keys. */
-export class Runs {
+/** The leaf blocks of one table, in the order of their keys. */
+export class LeafBlocks {
   readonly #table: number;
   readonly #disk: KeyValueReader;
-  readonly #read: ReadRuns;
-  readonly #tree: RunTree;
-  readonly #sizes: RunSizes;
+  readonly #read: CachedLeaves;
+  readonly #tree: OrderStatisticTree;
+  readonly #sizes: BlockSizes;
   /** Of the running transaction. */
-  readonly #changed = new Map<string, KeyRun>();
+  readonly #changed = new Map<string, KeyBlock>();
   #latest: Latest | undefined;
 
-  constructor(table: number, disk: KeyValueReader, read: ReadRuns, readBlocks: ReadBlocks, sizes: RunSizes) {
+  constructor(table: number, disk: KeyValueReader, read: CachedLeaves, readBlocks: CachedBlocks, sizes: BlockSizes) {
     this.#table = table;
     this.#disk = disk;
     this.#read = read;
-    this.#tree = new RunTree(table, disk, readBlocks, sizes);
+    this.#tree = new OrderStatisticTree(table, disk, readBlocks, sizes);
     this.#sizes = sizes;
   }
 
-  /** Runs that were changed since the last `save`. */
+  /** Leaf blocks that were changed since the last `save`. */
   get changes(): number {
     return this.#changed.size;
   }
@@ -78,14 +78,14 @@ export class Runs {
     if (left <= 0) return;
     const found = this.#tree.at(reverse ? to - 1 - offset : from + offset);
     if (found === undefined) return;
-    let { run, index }: { run: RunPlace | undefined; index: number } = found;
-    let keys = this.#keysOf(run);
+    let { leaf, index }: { leaf: LeafPlace | undefined; index: number } = found;
+    let keys = this.#keysOf(leaf);
     for (; left > 0; left -= 1) {
       while (index < 0 || index >= keys.size) {
-        run = this.#tree.beside(run, index < 0 ? -1 : 1);
-        // A number that says more than its run holds: damage, which `wrongRun` tells of.
-        if (run === undefined) return;
-        keys = this.#keysOf(run);
+        leaf = this.#tree.beside(leaf, index < 0 ? -1 : 1);
+        // A number that says more than its leaf block holds: damage, which `wrongBlock` tells of.
+        if (leaf === undefined) return;
+        keys = this.#keysOf(leaf);
         index = index < 0 ? keys.size - 1 : 0;
       }
       yield keys.key(index);
@@ -94,32 +94,32 @@ export class Runs {
   }
 
   add(key: Uint8Array): void {
-    const { place, keys } = this.#runToChange(key).run;
+    const { place, keys } = this.#leafToChange(key).leaf;
     if (!keys.add(key)) return;
     this.#tree.grow(place, 1);
-    if (keys.bytes > this.#sizes.runBytesMax) this.#cut(place, keys);
+    if (keys.bytes > this.#sizes.leafBytesMax) this.#cut(place, keys);
   }
 
-  /** Adds keys, each run's together. @param keys ascending */
-  addSorted(keys: KeyRun): void {
+  /** Adds keys, each leaf block's together. @param keys ascending */
+  addSorted(keys: KeyBlock): void {
     for (let from = 0; from < keys.size;) {
-      const { run, end } = this.#runToChange(keys.key(from));
+      const { leaf, end } = this.#leafToChange(keys.key(from));
       const to = end === undefined ? keys.size : keys.rank(end, from);
       let added = 0;
-      if (to - from > KEYS_ALONE_MAX) added = run.keys.addAll(keys, from, to);
-      else for (let at = from; at < to; at += 1) added += Number(run.keys.add(keys.key(at)));
-      this.#tree.grow(run.place, added);
-      if (run.keys.bytes > this.#sizes.runBytesMax) this.#cut(run.place, run.keys);
+      if (to - from > KEYS_ALONE_MAX) added = leaf.keys.addAll(keys, from, to);
+      else for (let at = from; at < to; at += 1) added += Number(leaf.keys.add(keys.key(at)));
+      this.#tree.grow(leaf.place, added);
+      if (leaf.keys.bytes > this.#sizes.leafBytesMax) this.#cut(leaf.place, leaf.keys);
       from = to;
     }
   }
 
   remove(key: Uint8Array): void {
-    const { place, keys } = this.#runToChange(key).run;
+    const { place, keys } = this.#leafToChange(key).leaf;
     if (keys.remove(key)) this.#tree.grow(place, -1);
   }
 
-  /** Writes what changed; empty runs go. */
+  /** Writes what changed; empty leaf blocks go. */
   save(writer: KeyValueWriter): void {
     this.#latest = undefined;
     for (const [name, keys] of this.#changed) {
@@ -136,18 +136,18 @@ export class Runs {
     this.#tree.save(writer);
   }
 
-  /** Start of a run on the disk, or key of an inner block, that is none or holds other keys than its number and its neighbours say. */
-  wrongRun(): Buffer | undefined {
+  /** Start of a leaf block on the disk, or key of an inner block, that is none or holds other keys than its number and its neighbours say. */
+  wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();
     if (block !== undefined) return block;
     const table = { gte: Buffer.from([this.#table]), lt: Buffer.from([this.#table + 1]) };
     const onDisk = new Set(Array.from(this.#disk.keys(table), textOf));
-    let run: RunPlace | undefined = this.#tree.find(table.gte);
-    while (run !== undefined) {
-      const behind: RunPlace | undefined = this.#tree.beside(run, 1);
-      const { start, size } = run;
+    let leaf: LeafPlace | undefined = this.#tree.find(table.gte);
+    while (leaf !== undefined) {
+      const behind: LeafPlace | undefined = this.#tree.beside(leaf, 1);
+      const { start, size } = leaf;
       const end = behind?.start ?? table.lt;
-      const found = this.#keysOf(run);
+      const found = this.#keysOf(leaf);
       const keys = Array.from({ length: found.size }, (_, index) => found.key(index));
       const isKnown = onDisk.delete(textOf(start));
       const isOrdered = keys.every((key, index) => {
@@ -155,7 +155,7 @@ export class Runs {
         return Buffer.compare(start, key) <= 0 && Buffer.compare(key, next) < 0;
       });
       if (keys.length !== size || isKnown !== keys.length > 0 || !isOrdered) return start;
-      run = behind;
+      leaf = behind;
     }
     const [surplus] = onDisk;
     return surplus === undefined ? undefined : Buffer.from(surplus, 'latin1');
@@ -168,40 +168,40 @@ export class Runs {
     return this.#tree.before(place) + this.#keysOf(place).rank(bound);
   }
 
-  #keysOf({ start }: RunPlace): KeyRun {
+  #keysOf({ start }: LeafPlace): KeyBlock {
     const name = textOf(start);
     const known = this.#changed.get(name) ?? this.#read.get(name);
     if (known !== undefined) return known;
     const value = this.#disk.get(start);
-    const keys = value === undefined ? KeyRun.empty() : KeyRun.read(value);
+    const keys = value === undefined ? KeyBlock.empty() : KeyBlock.read(value);
     this.#read.set(name, keys);
     return keys;
   }
 
-  #runToChange(key: Uint8Array): Latest {
+  #leafToChange(key: Uint8Array): Latest {
     if (this.#latest !== undefined && isIn(this.#latest, key)) return this.#latest;
     const place = this.#tree.find(key);
     const keys = this.#keysOf(place);
     const name = textOf(place.start);
     this.#read.delete(name);
     this.#changed.set(name, keys);
-    this.#latest = { run: { place, keys }, end: this.#tree.endOf(place) };
+    this.#latest = { leaf: { place, keys }, end: this.#tree.endOf(place) };
     return this.#latest;
   }
 
-  #cut(place: RunPlace, keys: KeyRun): void {
-    const [first, ...others] = keys.split(this.#sizes.runBytesCut);
+  #cut(place: LeafPlace, keys: KeyBlock): void {
+    const [first, ...others] = keys.split(this.#sizes.leafBytesCut);
     assert(first !== undefined, 'what grew too large holds keys');
     this.#latest = undefined;
     this.#changed.set(textOf(place.start), first);
-    const runs = others.map((piece) => ({ start: piece.key(0), size: piece.size, piece }));
-    for (const { start, piece } of runs) this.#changed.set(textOf(start), piece);
-    this.#tree.insertBehind(place, runs);
+    const leaves = others.map((piece) => ({ start: piece.key(0), size: piece.size, piece }));
+    for (const { start, piece } of leaves) this.#changed.set(textOf(start), piece);
+    this.#tree.insertBehind(place, leaves);
   }
 }
 
-function isIn({ run, end }: Latest, key: Uint8Array): boolean {
-  return compareKeys(run.place.start, key) <= 0 && (end === undefined || compareKeys(key, end) < 0);
+function isIn({ leaf, end }: Latest, key: Uint8Array): boolean {
+  return compareKeys(leaf.place.start, key) <= 0 && (end === undefined || compareKeys(key, end) < 0);
 }
 
 function textOf(key: Buffer): string {

@@ -1,54 +1,54 @@
 /**
- * Keys without values that know how many they are. Each counted table is cut into runs of neighbouring keys: a run is one
- * value on the disk (key-run.ts), and its number of keys is kept beside it, so that counting a range and passing over the
+ * Keys without values that know how many they are. Each counted table is cut into leaf blocks of neighbouring keys: a leaf block is one
+ * value on the disk (key-block.ts), and its number of keys is kept beside it, so that counting a range and passing over the
  * first million of it cost about the same as the first page does. Whoever reads or writes meets the single keys.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import { assert } from '../../primitives/errors.ts';
-import type { KeyRun } from './key-run.ts';
+import type { KeyBlock } from './key-block.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from '../tables/key-value.ts';
 import { COUNTED_TABLES, TABLES } from '../tables/layout.ts';
 import { EMPTY } from '../tables/ordered-bytes.ts';
-import type { ReadBlocks, RunSizes } from './run-tree.ts';
-import { RUN_SIZES, Runs, type ReadRuns } from './runs.ts';
+import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
+import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
-/** Changed runs of a table that wait to be written together, where keys come by the thousand: some megabytes. */
-export const RUNS_CHANGED_MAX = 512;
-/** Runs that are kept in memory as keys, about 8 KB each. */
-export const RUNS_READ_MAX = 512;
+/** Changed leaf blocks of a table that wait to be written together, where keys come by the thousand: some megabytes. */
+export const LEAVES_CHANGED_MAX = 512;
+/** Leaf blocks that are kept in memory as keys, about 8 KB each. */
+export const LEAVES_CACHED_MAX = 512;
 
 /** Inner blocks that are kept in memory, about 8 KB each. */
-export const BLOCKS_READ_MAX = 256;
+export const INNER_BLOCKS_CACHED_MAX = 256;
 
 export interface CountedWriter extends KeyValueWriter {
   /**
    * Adds keys without values: for many, much faster than one after the other.
    *
    * @param keys of one counted table, ascending; their memory may be used again afterwards
-   * @returns runs that were to be changed for them
+   * @returns leaf blocks that were to be changed for them
    */
-  putSorted(keys: KeyRun): number;
+  putSorted(keys: KeyBlock): number;
 }
 
-export class CountedKeyValue implements KeyValue {
+export class CountedKeySets implements KeyValue {
   readonly #inner: KeyValue;
   /** By the number of the table. */
-  readonly #tables = new Map<number, Runs | undefined>();
-  readonly #read: ReadRuns = new LruMap(RUNS_READ_MAX);
-  readonly #readBlocks: ReadBlocks = new LruMap(BLOCKS_READ_MAX);
+  readonly #tables = new Map<number, LeafBlocks | undefined>();
+  readonly #read: CachedLeaves = new LruMap(LEAVES_CACHED_MAX);
+  readonly #readBlocks: CachedBlocks = new LruMap(INNER_BLOCKS_CACHED_MAX);
 
-  readonly #sizes: RunSizes;
+  readonly #sizes: BlockSizes;
 
-  constructor(inner: KeyValue, sizes: RunSizes = RUN_SIZES) {
+  constructor(inner: KeyValue, sizes: BlockSizes = BLOCK_SIZES) {
     this.#inner = inner;
     this.#sizes = sizes;
     for (const name of COUNTED_TABLES) this.#tables.set(TABLES[name].number, undefined);
   }
 
   get(key: Uint8Array): Buffer | undefined {
-    const runs = this.#runsOf(key[0]);
-    return runs === undefined ? this.#inner.get(key) : runs.has(key) ? EMPTY : undefined;
+    const leaves = this.#leavesOf(key[0]);
+    return leaves === undefined ? this.#inner.get(key) : leaves.has(key) ? EMPTY : undefined;
   }
 
   *entries(range: KeyRange): Iterable<KeyValueEntry> {
@@ -68,8 +68,8 @@ export class CountedKeyValue implements KeyValue {
   }
 
   count(range: KeyRange): number {
-    return this.#partsOf(range).reduce((sum, { runs, gte, lt }) => {
-      return sum + (runs === undefined ? this.#inner.count({ gte, lt }) : runs.count(gte, lt));
+    return this.#partsOf(range).reduce((sum, { leaves, gte, lt }) => {
+      return sum + (leaves === undefined ? this.#inner.count({ gte, lt }) : leaves.count(gte, lt));
     }, 0);
   }
 
@@ -77,7 +77,7 @@ export class CountedKeyValue implements KeyValue {
     try {
       return this.#inner.transact((writer) => {
         const result = work(this.#counting(writer));
-        for (const runs of this.#tables.values()) runs?.save(writer);
+        for (const leaves of this.#tables.values()) leaves?.save(writer);
         return result;
       });
     } catch (error) {
@@ -88,18 +88,18 @@ export class CountedKeyValue implements KeyValue {
     }
   }
 
-  snapshot(): CountedKeyValue {
-    return new CountedKeyValue(this.#inner.snapshot(), this.#sizes);
+  snapshot(): CountedKeySets {
+    return new CountedKeySets(this.#inner.snapshot(), this.#sizes);
   }
 
   close(): Promise<void> {
     return this.#inner.close();
   }
 
-  /** Start of a run on the disk that is none, or that holds other keys than its number and its neighbours say. */
-  wrongRun(): Buffer | undefined {
+  /** Start of a leaf block on the disk that is none, or that holds other keys than its number and its neighbours say. */
+  wrongBlock(): Buffer | undefined {
     for (const table of this.#tables.keys()) {
-      const wrong = this.#runsOf(table)?.wrongRun();
+      const wrong = this.#leavesOf(table)?.wrongBlock();
       if (wrong !== undefined) return wrong;
     }
     return undefined;
@@ -112,39 +112,39 @@ export class CountedKeyValue implements KeyValue {
       keys: (range) => this.keys(range),
       count: (range) => this.count(range),
       put: (key, value) => {
-        const runs = this.#runsOf(key[0]);
-        if (runs === undefined) {
+        const leaves = this.#leavesOf(key[0]);
+        if (leaves === undefined) {
           writer.put(key, value);
           return;
         }
         assert(value.length === 0, 'a counted key has no value');
-        runs.add(key);
+        leaves.add(key);
       },
       putSorted: (keys) => {
         if (keys.size === 0) return 0;
-        const runs = this.#runsOf(keys.key(0)[0]);
-        assert(runs !== undefined, 'sorted keys are of a counted table');
-        const before = runs.changes;
-        runs.addSorted(keys);
-        const changed = runs.changes - before;
-        if (runs.changes > RUNS_CHANGED_MAX) runs.save(writer);
+        const leaves = this.#leavesOf(keys.key(0)[0]);
+        assert(leaves !== undefined, 'sorted keys are of a counted table');
+        const before = leaves.changes;
+        leaves.addSorted(keys);
+        const changed = leaves.changes - before;
+        if (leaves.changes > LEAVES_CHANGED_MAX) leaves.save(writer);
         return changed;
       },
       remove: (key) => {
-        const runs = this.#runsOf(key[0]);
-        if (runs === undefined) writer.remove(key);
-        else runs.remove(key);
+        const leaves = this.#leavesOf(key[0]);
+        if (leaves === undefined) writer.remove(key);
+        else leaves.remove(key);
       },
     };
   }
 
-  /** Runs of a table that is counted. */
-  #runsOf(table = 0): Runs | undefined {
+  /** Leaf blocks of a table that is counted. */
+  #leavesOf(table = 0): LeafBlocks | undefined {
     if (!this.#tables.has(table)) return undefined;
-    let runs = this.#tables.get(table);
-    if (runs === undefined)
-      this.#tables.set(table, (runs = new Runs(table, this.#inner, this.#read, this.#readBlocks, this.#sizes)));
-    return runs;
+    let leaves = this.#tables.get(table);
+    if (leaves === undefined)
+      this.#tables.set(table, (leaves = new LeafBlocks(table, this.#inner, this.#read, this.#readBlocks, this.#sizes)));
+    return leaves;
   }
 
   *#walk<T>(
@@ -162,13 +162,13 @@ export class CountedKeyValue implements KeyValue {
         continue;
       }
       const some = { gte: part.gte, lt: part.lt, reverse, offset: skip };
-      if (part.runs === undefined) {
+      if (part.leaves === undefined) {
         for (const each of others(left === Infinity ? some : { ...some, limit: left })) {
           yield each;
           left -= 1;
         }
       } else {
-        for (const key of part.runs.keys(some, left)) {
+        for (const key of part.leaves.keys(some, left)) {
           yield counted(key);
           left -= 1;
         }
@@ -185,17 +185,17 @@ export class CountedKeyValue implements KeyValue {
     for (const table of COUNTED_NUMBERS) {
       const [begin, end] = [Buffer.from([table]), Buffer.from([table + 1])];
       if (table < (from[0] ?? 0) || Buffer.compare(lt, begin) <= 0) continue;
-      if (Buffer.compare(from, begin) < 0) parts.push({ runs: undefined, gte: from, lt: begin });
+      if (Buffer.compare(from, begin) < 0) parts.push({ leaves: undefined, gte: from, lt: begin });
       const isLast = Buffer.compare(lt, end) <= 0;
       parts.push({
-        runs: this.#runsOf(table),
+        leaves: this.#leavesOf(table),
         gte: Buffer.compare(from, begin) < 0 ? begin : from,
         lt: isLast ? lt : end,
       });
       if (isLast) return parts;
       from = end;
     }
-    parts.push({ runs: undefined, gte: from, lt });
+    parts.push({ leaves: undefined, gte: from, lt });
     return parts;
   }
 }
@@ -203,7 +203,7 @@ export class CountedKeyValue implements KeyValue {
 const COUNTED_NUMBERS: readonly number[] = COUNTED_TABLES.map((name) => TABLES[name].number).sort((a, b) => a - b);
 
 interface RangePart {
-  readonly runs: Runs | undefined;
+  readonly leaves: LeafBlocks | undefined;
   readonly gte: Uint8Array;
   readonly lt: Uint8Array;
 }

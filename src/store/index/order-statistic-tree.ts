@@ -1,7 +1,7 @@
 /**
- * The runs of a table as leaves of an order-statistic B-tree: inner blocks in the same database say where each run begins and
+ * The leaf blocks of a table as leaves of an order-statistic B-tree: inner blocks in the same database say where each leaf block begins and
  * how many keys it has, blocks above them the same of those below. Whichever place is asked for, a block of each level is
- * read, and some hundred are kept in memory: neither opening nor memory depends on how many runs there are.
+ * read, and some hundred are kept in memory: neither opening nor memory depends on how many leaf blocks there are.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -9,48 +9,48 @@ import { assert } from '../../primitives/errors.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import { TABLES } from '../tables/layout.ts';
 import { InnerBlock } from './inner-block.ts';
-import { KeyRun } from './key-run.ts';
+import { KeyBlock } from './key-block.ts';
 
 /** What grows beyond so many bytes is cut into pieces of so many. */
-export interface RunSizes {
-  readonly runBytesMax: number;
-  readonly runBytesCut: number;
+export interface BlockSizes {
+  readonly leafBytesMax: number;
+  readonly leafBytesCut: number;
   readonly innerBytesMax: number;
   readonly innerBytesCut: number;
 }
 
 /** Blocks lately read, as they are on the disk. */
-export type ReadBlocks = LruMap<string, InnerBlock>;
+export type CachedBlocks = LruMap<string, InnerBlock>;
 
-/** A step of the way down to a run: which child of a block. */
+/** A step of the way down to a leaf block: which child of a block. */
 interface Step {
   readonly block: InnerBlock;
   readonly child: number;
 }
 
-/** The way to a run from the block above it to the root. Good until something is inserted or removed. */
-export type RunPath = readonly Step[];
+/** The way to a leaf block from the block above it to the root. Good until something is inserted or removed. */
+export type LeafPath = readonly Step[];
 
-/** A run on the disk. */
-export interface RunPlace {
-  readonly path: RunPath;
-  /** Its table first; that alone for the first run of a table. */
+/** A leaf block on the disk. */
+export interface LeafPlace {
+  readonly path: LeafPath;
+  /** Its table first; that alone for the first leaf block of a table. */
   readonly start: Buffer;
   readonly size: number;
 }
 
-export class RunTree {
+export class OrderStatisticTree {
   readonly #table: number;
   readonly #first: Buffer;
   readonly #disk: KeyValueReader;
-  readonly #read: ReadBlocks;
-  readonly #sizes: RunSizes;
+  readonly #read: CachedBlocks;
+  readonly #sizes: BlockSizes;
   readonly #changed = new Map<string, InnerBlock>();
   readonly #removed = new Map<string, InnerBlock>();
   /** Level of the root; not known before it is asked for. */
   #height: number | undefined;
 
-  constructor(table: number, disk: KeyValueReader, read: ReadBlocks, sizes: RunSizes) {
+  constructor(table: number, disk: KeyValueReader, read: CachedBlocks, sizes: BlockSizes) {
     this.#table = table;
     this.#first = Buffer.from([table]);
     this.#disk = disk;
@@ -58,13 +58,13 @@ export class RunTree {
     this.#sizes = sizes;
   }
 
-  /** Keys of all runs. */
+  /** Keys of all leaf blocks. */
   get total(): number {
     return this.#root().total;
   }
 
-  /** The run that a key lies in. */
-  find(key: Uint8Array): RunPlace {
+  /** The leaf block that a key lies in. */
+  find(key: Uint8Array): LeafPlace {
     const path: Step[] = [];
     let block = this.#root();
     for (;;) {
@@ -75,8 +75,8 @@ export class RunTree {
     }
   }
 
-  /** The run with the key that has so many before it, and how many of those are its own. */
-  at(rank: number): { readonly run: RunPlace; readonly index: number } | undefined {
+  /** The leaf block with the key that has so many before it, and how many of those are its own. */
+  at(rank: number): { readonly leaf: LeafPlace; readonly index: number } | undefined {
     const path: Step[] = [];
     let block = this.#root();
     let left = rank;
@@ -85,24 +85,24 @@ export class RunTree {
       for (; child < block.children && left >= (block.sizes[child] ?? 0); child += 1) left -= block.sizes[child] ?? 0;
       if (child === block.children) return undefined;
       path.unshift({ block, child });
-      if (block.level === 1) return { run: placeOf(path), index: left };
+      if (block.level === 1) return { leaf: placeOf(path), index: left };
       block = this.#below(block, child);
     }
   }
 
-  /** Keys of all runs in front of one. */
-  before({ path }: RunPlace): number {
+  /** Keys of all leaf blocks in front of one. */
+  before({ path }: LeafPlace): number {
     return path.reduce((sum, { block, child }) => sum + block.before(child), 0);
   }
 
-  /** What the run behind another begins with; undefined at the end. Reads nothing: blocks begin as their first runs do. */
-  endOf({ path }: RunPlace): Buffer | undefined {
+  /** What the leaf block behind another begins with; undefined at the end. Reads nothing: blocks begin as their first leaf blocks do. */
+  endOf({ path }: LeafPlace): Buffer | undefined {
     const step = path.find(({ block, child }) => child + 1 < block.children);
     return step?.block.starts.key(step.child + 1);
   }
 
-  /** The run behind another, or in front of it; undefined at the end. */
-  beside({ path }: RunPlace, by: 1 | -1): RunPlace | undefined {
+  /** The leaf block behind another, or in front of it; undefined at the end. */
+  beside({ path }: LeafPlace, by: 1 | -1): LeafPlace | undefined {
     const turn = path.findIndex(({ block, child }) => child + by >= 0 && child + by < block.children);
     const step = path[turn];
     if (step === undefined) return undefined;
@@ -116,8 +116,8 @@ export class RunTree {
     return placeOf(found);
   }
 
-  /** A run has more keys, or fewer. */
-  grow({ path }: RunPlace, by: number): void {
+  /** A leaf block has more keys, or fewer. */
+  grow({ path }: LeafPlace, by: number): void {
     if (by === 0) return;
     for (const { block, child } of path) {
       block.sizes[child] = (block.sizes[child] ?? 0) + by;
@@ -125,14 +125,14 @@ export class RunTree {
     }
   }
 
-  /** Runs that were cut off the end of another, which has so many fewer keys. */
-  insertBehind(run: RunPlace, runs: readonly { readonly start: Buffer; readonly size: number }[]): void {
-    this.grow(run, -runs.reduce((sum, { size }) => sum + size, 0));
-    for (const { start, size } of runs) this.#insert(this.find(start).path, start, size);
+  /** Leaf blocks that were cut off the end of another, which has so many fewer keys. */
+  insertBehind(leaf: LeafPlace, leaves: readonly { readonly start: Buffer; readonly size: number }[]): void {
+    this.grow(leaf, -leaves.reduce((sum, { size }) => sum + size, 0));
+    for (const { start, size } of leaves) this.#insert(this.find(start).path, start, size);
   }
 
-  /** An empty run goes, unless it is the first of its block: then it stays as one without keys. */
-  remove({ path }: RunPlace): void {
+  /** An empty leaf block goes, unless it is the first of its block: then it stays as one without keys. */
+  remove({ path }: LeafPlace): void {
     for (const { block, child } of path) {
       if (block.sizes[child] !== 0) break;
       if (child === 0) continue;
@@ -169,15 +169,15 @@ export class RunTree {
       }
       return false;
     };
-    const keys = Array.from(this.#disk.keys(TABLES.runs.range(this.#table)));
+    const keys = Array.from(this.#disk.keys(TABLES.innerBlocks.range(this.#table)));
     if (keys.length === 0) return undefined;
     const root = this.#root();
     if (isWrong(root)) return root.start;
     const surplus = keys.find((key) => !known.has(key.toString('hex')));
-    return surplus === undefined ? undefined : Buffer.concat([this.#first, TABLES.runs.read(surplus)[2]]);
+    return surplus === undefined ? undefined : Buffer.concat([this.#first, TABLES.innerBlocks.read(surplus)[2]]);
   }
 
-  #insert(path: RunPath, start: Buffer, size: number): void {
+  #insert(path: LeafPath, start: Buffer, size: number): void {
     const [step, ...above] = path;
     assert(step !== undefined, 'what is inserted comes behind something');
     const { block, child } = step;
@@ -190,7 +190,7 @@ export class RunTree {
     if (block.bytes > this.#sizes.innerBytesMax) this.#cut(block, above);
   }
 
-  #cut(block: InnerBlock, above: RunPath): void {
+  #cut(block: InnerBlock, above: LeafPath): void {
     const [first, ...others] = block.split(this.#sizes.innerBytesCut);
     assert(first !== undefined, 'what grew too large has children');
     this.#change(first);
@@ -199,7 +199,7 @@ export class RunTree {
     if (parent === undefined) {
       this.#height = block.level + 1;
       const pieces = [first, ...others];
-      const starts = KeyRun.from(pieces.map(({ start }) => start));
+      const starts = KeyBlock.from(pieces.map(({ start }) => start));
       this.#change(
         new InnerBlock(
           this.#height,
@@ -224,8 +224,8 @@ export class RunTree {
 
   #root(): InnerBlock {
     if (this.#height === undefined) {
-      const [last] = this.#disk.keys({ ...TABLES.runs.range(this.#table), reverse: true, limit: 1 });
-      this.#height = last === undefined ? 0 : TABLES.runs.read(last)[1];
+      const [last] = this.#disk.keys({ ...TABLES.innerBlocks.range(this.#table), reverse: true, limit: 1 });
+      this.#height = last === undefined ? 0 : TABLES.innerBlocks.read(last)[1];
     }
     if (this.#height > 0) return this.#block(this.#height, this.#first);
     this.#height = 1;
@@ -275,13 +275,13 @@ export class RunTree {
   }
 
   #keyOf(level: number, start: Buffer): Buffer {
-    return TABLES.runs.key(this.#table, level, start.subarray(1));
+    return TABLES.innerBlocks.key(this.#table, level, start.subarray(1));
   }
 }
 
-function placeOf(path: RunPath): RunPlace {
+function placeOf(path: LeafPath): LeafPlace {
   const [step] = path;
-  assert(step !== undefined, 'each key lies in a run');
+  assert(step !== undefined, 'each key lies in a leaf');
   return { path, start: step.block.starts.key(step.child), size: step.block.sizes[step.child] ?? 0 };
 }
 
