@@ -38,8 +38,8 @@ export class LateIndexes {
   readonly #lists: TransactionLists;
   /** Height above which transactions stand in no index; undefined when all do. Not known before it is asked for. */
   #indexedTo: { readonly height: number | undefined } | undefined;
-  /** Whether what the indexes lack is gathered, or the first part of it. */
-  #isGathered = false;
+  /** Whether what the indexes lack is in memory, or the first part of it. */
+  #isLoaded = false;
   /** Height that this part ends with; undefined where nothing is missing behind it. */
   #partEnd: number | undefined;
   #mayFallBehind = false;
@@ -68,13 +68,13 @@ export class LateIndexes {
   }
 
   place(id: TransactionId): TransactionPlace | undefined {
-    if (this.#indexedHeight !== undefined) this.#gatherAll();
+    if (this.#indexedHeight !== undefined) this.#loadAllPending();
     return this.#lists.place(id);
   }
 
   add(transaction: Transaction, place: TransactionPlace): void {
     assert(!this.#isCatchingUp, 'nothing is appended while indexes catch up');
-    if (this.#indexedHeight !== undefined) this.#gatherAll(place.height - 1);
+    if (this.#indexedHeight !== undefined) this.#loadAllPending(place.height - 1);
     this.#lists.add(transaction, place);
   }
 
@@ -85,20 +85,20 @@ export class LateIndexes {
 
   /** Ends a transaction of the store: writes what has joined, or takes note that it is missing. */
   flush(keys: CountedWriter): void {
-    if (this.#lists.gathered === 0) return;
+    if (this.#lists.pending === 0) return;
     if (!this.#mayFallBehind) this.catchUpWithin(keys);
     else if (this.#indexedHeight === undefined) {
-      const first = this.#lists.firstGathered;
-      assert(first !== undefined, 'what is gathered begins somewhere');
+      const first = this.#lists.firstPending;
+      assert(first !== undefined, 'what is pending begins somewhere');
       this.#mark(keys, first.height - 1);
-      this.#isGathered = true;
+      this.#isLoaded = true;
     }
   }
 
   /** Writes what is missing within a running transaction of the store. */
   catchUpWithin(keys: CountedWriter): void {
     assert(!this.#isCatchingUp, 'indexes catch up once at a time');
-    if (this.#indexedHeight !== undefined) this.#gatherAll();
+    if (this.#indexedHeight !== undefined) this.#loadAllPending();
     for (const write of this.#lists.pieces(0)) write(keys);
     this.#endCatchUp(keys);
   }
@@ -113,8 +113,8 @@ export class LateIndexes {
     this.#isCatchingUp = true;
     try {
       while (this.#indexedHeight !== undefined) {
-        if (!this.#isGathered) this.#gather(tipHeight(this.#keys), transactionsMax);
-        yield* this.#catchUpGathered(keyValue, pagesMax);
+        if (!this.#isLoaded) this.#loadPending(tipHeight(this.#keys), transactionsMax);
+        yield* this.#backfillLoaded(keyValue, pagesMax);
       }
     } catch (error) {
       this.forget();
@@ -126,11 +126,11 @@ export class LateIndexes {
     }
   }
 
-  *#catchUpGathered(keyValue: CountedKeySets, pagesMax: number): Iterable<void> {
+  *#backfillLoaded(keyValue: CountedKeySets, pagesMax: number): Iterable<void> {
     const pieces = this.#lists.pieces(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     for (let isDone = false; !isDone;) {
       // A transaction that failed between two steps has dropped it, and pieces of nothing must not end this.
-      assert(this.#isGathered, 'what indexes lack is in memory until they have caught up');
+      assert(this.#isLoaded, 'what indexes lack is in memory until they have caught up');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {
           const piece = pieces.next();
@@ -146,7 +146,7 @@ export class LateIndexes {
   /** Drops what is in memory after a failed transaction. */
   forget(): void {
     this.#lists.forget();
-    this.#isGathered = false;
+    this.#isLoaded = false;
     this.#partEnd = undefined;
     this.#indexedTo = undefined;
   }
@@ -156,23 +156,23 @@ export class LateIndexes {
     return this.#indexedTo.height;
   }
 
-  /** @param to height of the last block that counts, when it is not the tip: later ones are gathered as they come */
-  #gatherAll(to?: number): void {
+  /** @param to height of the last block that counts, when it is not the tip: later ones join the batch as they come */
+  #loadAllPending(to?: number): void {
     assert(this.#partEnd === undefined, 'nobody asks for ids while indexes catch up piece by piece');
-    if (!this.#isGathered) this.#gather(to ?? tipHeight(this.#keys), Infinity);
+    if (!this.#isLoaded) this.#loadPending(to ?? tipHeight(this.#keys), Infinity);
   }
 
   /** Reads what the indexes lack again from the blocks up to a height, or a first part of it. */
-  #gather(to: number, transactionsMax: number): void {
+  #loadPending(to: number, transactionsMax: number): void {
     const from = this.#indexedHeight;
-    assert(from !== undefined && this.#lists.gathered === 0, 'what indexes lack is gathered once');
-    this.#isGathered = true;
+    assert(from !== undefined && this.#lists.pending === 0, 'what indexes lack is loaded once');
+    this.#isLoaded = true;
     let height: number | undefined = from;
     while ((height = heightWithTransactions(this.#keys, height, to)) !== undefined) {
       for (const [index, transaction] of this.#transactionsAt(height).entries()) {
         this.#lists.add(transaction, { height, index });
       }
-      if (this.#lists.gathered < transactionsMax) continue;
+      if (this.#lists.pending < transactionsMax) continue;
       if (heightWithTransactions(this.#keys, height, to) !== undefined) this.#partEnd = height;
       return;
     }
@@ -191,7 +191,7 @@ export class LateIndexes {
 
   #endCatchUp(keys: CountedWriter): void {
     if (this.#indexedHeight !== undefined) this.#mark(keys, this.#partEnd);
-    this.#isGathered = false;
+    this.#isLoaded = false;
     this.#partEnd = undefined;
   }
 

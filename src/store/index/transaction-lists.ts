@@ -1,6 +1,6 @@
 /**
  * The indexes of transactions: their ids, all by amount, fee and timestamp, and the lists of each type and address in the order
- * of the chain. What comes is gathered and written later, sorted, each list as one: a key alone costs several times as much.
+ * of the chain. Entries that come are kept as a pending batch and written later, sorted, each list as one: a key alone costs several times as much.
  * What goes, goes at once.
  *
  * Lists that have grown long are kept sorted in each order that readers ask for. Short ones are not: sorting some hundred
@@ -15,8 +15,8 @@ import { unpackParts } from '../../protocol/block/packed-block.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Address, Transaction, TransactionId } from '../../protocol/types.ts';
 import type { CountedWriter } from './counted-key-sets.ts';
-import { GatheredLists } from './gathered-lists.ts';
-import { GatheredTransactions } from './gathered.ts';
+import { PostingLists } from './posting-lists.ts';
+import { PendingIndexBatch } from './pending-index-batch.ts';
 import { IdFilter } from './id-filter.ts';
 import { longListEntry, transactionDataEntry, transactionEntries } from './indexes.ts';
 import { compareKeys, KeyBlock } from './key-block.ts';
@@ -45,7 +45,7 @@ const IDS_PER_PAGE = 64;
 const PAGES_PER_LEAF = 3;
 
 /**
- * A part of what is gathered: writes it, and says about how many pages of the disk that has changed. Written twice it changes
+ * A part of the pending batch: writes it, and says about how many pages of the disk that has changed. Written twice it changes
  * nothing the second time.
  */
 export type IndexPiece = (keys: CountedWriter) => number;
@@ -54,13 +54,13 @@ export class TransactionLists {
   readonly #keys: KeyValueReader;
   readonly #codec: Codec;
   readonly #shortMax: number;
-  /** What an address sent and received; what it sent to itself counts twice. What is gathered does not count yet. */
+  /** What an address sent and received; what it sent to itself counts twice. What is pending does not count yet. */
   readonly #lengths = new LruMap<Address, number>(ADDRESSES_CACHED_MAX);
   readonly #typeLengths = new LruMap<number, number>(TYPES_CACHED_MAX);
-  readonly #gathered = new GatheredTransactions();
+  readonly #pending = new PendingIndexBatch();
   /** Keys with the data of those. */
   #data: Buffer[] = [];
-  /** Of all ids that are stored or gathered, and of some that were; undefined where few are asked for. */
+  /** Of all ids that are stored or pending, and of some that were; undefined where few are asked for. */
   #filter: IdFilter | undefined;
 
   /** @param shortMax items of a list that is not kept sorted */
@@ -71,20 +71,20 @@ export class TransactionLists {
   }
 
   /** Transactions that are not written yet. */
-  get gathered(): number {
-    return this.#gathered.size;
+  get pending(): number {
+    return this.#pending.size;
   }
 
   /** Place of the first of them. */
-  get firstGathered(): TransactionPlace | undefined {
-    return this.#gathered.size === 0 ? undefined : this.#gathered.place(0);
+  get firstPending(): TransactionPlace | undefined {
+    return this.#pending.size === 0 ? undefined : this.#pending.place(0);
   }
 
   place(id: TransactionId): TransactionPlace | undefined {
     const key = TABLES.transactionIds.key(id);
     if (this.#filter?.mayHold(key) === false) return undefined;
-    const gathered = this.#gathered.placeOfId(key);
-    if (gathered !== undefined) return gathered;
+    const pending = this.#pending.placeOfId(key);
+    if (pending !== undefined) return pending;
     const value = this.#keys.get(key);
     return value === undefined ? undefined : placeAtEnd(value);
   }
@@ -93,7 +93,7 @@ export class TransactionLists {
   filterIds(): void {
     const filter = new IdFilter();
     for (const key of this.#keys.keys(TABLES.transactionIds.all)) filter.add(key);
-    for (const row of this.#gathered.rows()) filter.add(this.#gathered.idKey(row));
+    for (const row of this.#pending.rows()) filter.add(this.#pending.idKey(row));
     this.#filter = filter;
   }
 
@@ -101,28 +101,28 @@ export class TransactionLists {
   forget(): void {
     this.#lengths.clear();
     this.#typeLengths.clear();
-    this.#gathered.clear();
+    this.#pending.clear();
     this.#data = [];
   }
 
   /** A transaction joins the indexes. It is in the tables already, or is before anything is written. */
   add(transaction: Transaction, place: TransactionPlace): void {
-    const key = this.#gathered.add(transaction, place);
+    const key = this.#pending.add(transaction, place);
     this.#filter?.add(key);
     const data = transactionDataEntry(transaction, place);
     if (data !== undefined) this.#data.push(data);
   }
 
   /**
-   * What is gathered, in pieces: each is to be written before the next is asked for, and nothing else meanwhile. Whatever of it
+   * The pending batch, in chunks: each is to be written before the next is asked for, and nothing else meanwhile. Whatever of it
    * was written before, by a process that was killed, may be written again.
    *
    * @param stored transactions of the chain, or 0 where nobody asks for pages that change
    */
   *pieces(stored: number): Iterable<IndexPiece> {
-    if (this.#gathered.size === 0) return;
-    const first = this.#gathered.place(0);
-    const lists = new GatheredLists(this.#gathered);
+    if (this.#pending.size === 0) return;
+    const first = this.#pending.place(0);
+    const lists = new PostingLists(this.#pending);
     const types = this.#grown(lists.types, lists.typeSizes(), (type) => this.#lengthOfType(type, first));
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
     yield* this.#idPieces(stored);
@@ -130,20 +130,20 @@ export class TransactionLists {
     // What stood in lists before they became long, then what comes, as if they had been long already.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
-      yield* piecesOf(new GatheredLists(members).inOrders(begun));
+      yield* piecesOf(new PostingLists(members).inOrders(begun));
     }
     yield* piecesOf(lists.amongAll());
     yield* piecesOf(lists.inLists());
     yield* piecesOf(lists.inOrders({ isLongType: types.isLong, isLongAddress: addresses.isLong }));
     for (const [type, length] of types.lengths) this.#typeLengths.set(type, length);
     for (const [address, length] of addresses.lengths) this.#lengths.set(address, length);
-    this.#gathered.clear();
+    this.#pending.clear();
     this.#data = [];
   }
 
-  /** The highest transaction of the chain leaves the indexes. Nothing is gathered. */
+  /** The highest transaction of the chain leaves the indexes. Nothing is pending. */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
-    assert(this.#gathered.size === 0, 'nothing leaves before all that joined is written');
+    assert(this.#pending.size === 0, 'nothing leaves before all that joined is written');
     keys.remove(TABLES.transactionIds.key(transaction.id));
     const { type, senderId } = transaction;
     const recipientId = recipientOf(transaction);
@@ -184,12 +184,12 @@ export class TransactionLists {
 
   *#idPieces(stored: number): Iterable<IndexPiece> {
     // What lies on one page of the disk is written together.
-    const rows = this.#gathered.rowsById();
+    const rows = this.#pending.rowsById();
     const pagesPerId = Math.min(1, stored / IDS_PER_PAGE / rows.length);
     for (let at = 0; at < rows.length; at += IDS_PER_PIECE) {
       const piece = rows.subarray(at, at + IDS_PER_PIECE);
       yield (keys) => {
-        for (const row of piece) keys.put(this.#gathered.idKey(row), placeBytes(this.#gathered.place(row)));
+        for (const row of piece) keys.put(this.#pending.idKey(row), placeBytes(this.#pending.place(row)));
         return Math.ceil(piece.length * pagesPerId);
       };
     }
@@ -226,7 +226,7 @@ export class TransactionLists {
     types: readonly number[],
     addresses: readonly Address[],
     end: TransactionPlace,
-  ): Iterable<GatheredTransactions> {
+  ): Iterable<PendingIndexBatch> {
     const lists = [
       ...types.map((type) => [TABLES.transactionsByType.prefix(type)]),
       ...addresses.map((address) => [
@@ -240,14 +240,14 @@ export class TransactionLists {
         for (const key of this.#keys.keys(listBelow(prefix, end))) places.push(placeAtEnd(key));
       }
       if (places.length < MEMBERS_AT_ONCE && index + 1 < lists.length) continue;
-      yield this.#gatheredAt(places);
+      yield this.#batchOf(places);
       places = [];
     }
   }
 
-  #gatheredAt(places: TransactionPlace[]): GatheredTransactions {
+  #batchOf(places: TransactionPlace[]): PendingIndexBatch {
     places.sort((a, b) => a.height - b.height || a.index - b.index);
-    const gathered = new GatheredTransactions();
+    const batch = new PendingIndexBatch();
     let value: { readonly height: number; readonly from: number; readonly parts: readonly Buffer[] } | undefined;
     for (const [at, place] of places.entries()) {
       const before = places[at - 1];
@@ -261,9 +261,9 @@ export class TransactionLists {
       const bytes = value.parts[place.index - from];
       assert(bytes !== undefined, 'a list names transactions that are stored');
       // No list asks for the id, which would cost a hash.
-      gathered.add(this.#codec.decodeTransaction(bytes, NO_ID), place);
+      batch.add(this.#codec.decodeTransaction(bytes, NO_ID), place);
     }
-    return gathered;
+    return batch;
   }
 
   /** @param end place that what counts stands below; without one all counts */

@@ -1,8 +1,8 @@
-/** The lists that gathered transactions belong to, and their entries there as sorted keys. */
+/** The posting lists that the transactions of a pending batch belong to, and their entries there as sorted keys. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { Address } from '../../protocol/types.ts';
-import { grouped, NONE, type GatheredTransactions, type Groups } from './gathered.ts';
+import { grouped, NONE, type PendingIndexBatch, type Groups } from './pending-index-batch.ts';
 import { compareKeys, type KeyBlock } from './key-block.ts';
 import type { TransactionSort } from '../../ports/queries.ts';
 import { ADDRESS_ORDERS, SELF_LIST, TABLES, TRANSACTION_ORDERS, TYPE_ORDERS } from '../tables/layout.ts';
@@ -24,24 +24,24 @@ interface Lists {
   readonly sorts: readonly TransactionSort[];
 }
 
-export class GatheredLists {
+export class PostingLists {
   readonly types: readonly number[];
   /** In the order of their prefixes. */
   readonly addresses: readonly Address[];
-  readonly #gathered: GatheredTransactions;
+  readonly #pending: PendingIndexBatch;
   readonly #typeOfRow: Uint32Array;
   readonly #senderOfRow: Uint32Array;
   readonly #recipientOfRow: Uint32Array;
   readonly #prefixes: readonly Buffer[];
   readonly #rowsBy = new Map<TransactionSort, Uint32Array>();
 
-  constructor(gathered: GatheredTransactions) {
-    this.#gathered = gathered;
-    const rows = gathered.rows();
-    this.types = [...new Set(Array.from(rows, (row) => gathered.type(row)))].sort((a, b) => a - b);
+  constructor(batch: PendingIndexBatch) {
+    this.#pending = batch;
+    const rows = batch.rows();
+    this.types = [...new Set(Array.from(rows, (row) => batch.type(row)))].sort((a, b) => a - b);
     const positionOfType = new Map(this.types.map((type, position) => [type, position]));
-    this.#typeOfRow = rows.map((row) => positionOfType.get(gathered.type(row)) ?? NONE);
-    const named = gathered.addresses.map((address, number) => ({
+    this.#typeOfRow = rows.map((row) => positionOfType.get(batch.type(row)) ?? NONE);
+    const named = batch.addresses.map((address, number) => ({
       address,
       number,
       prefix: TABLES.transactionsBySender.prefix(address),
@@ -51,8 +51,8 @@ export class GatheredLists {
     this.#prefixes = named.map(({ prefix }) => prefix);
     const positionOfNumber = new Uint32Array(named.length);
     for (const [position, { number }] of named.entries()) positionOfNumber[number] = position;
-    this.#senderOfRow = rows.map((row) => positionOfNumber[gathered.sender(row)] ?? NONE);
-    this.#recipientOfRow = rows.map((row) => positionOfNumber[gathered.recipient(row)] ?? NONE);
+    this.#senderOfRow = rows.map((row) => positionOfNumber[batch.sender(row)] ?? NONE);
+    this.#recipientOfRow = rows.map((row) => positionOfNumber[batch.recipient(row)] ?? NONE);
   }
 
   /** For each type the number of its transactions. */
@@ -72,7 +72,7 @@ export class GatheredLists {
       const rows = this.#inOrder(sort);
       const prefix = startOf(sort);
       for (let at = 0; at < rows.length;) {
-        at = writer.write(this.#gathered, prefix, sort, rows, at, rows.length);
+        at = writer.write(this.#pending, prefix, sort, rows, at, rows.length);
         yield writer.take();
       }
     }
@@ -81,13 +81,13 @@ export class GatheredLists {
   /** Keys of the lists in the order of the chain. */
   *inLists(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
-    const rows = this.#gathered.rows();
+    const rows = this.#pending.rows();
     const never = { isLongType: () => false, isLongAddress: () => false };
     for (const { prefixes, ofRow } of [this.#ofTypes(never), this.#ofSenders(never), this.#ofRecipients(never)]) {
       const groups = grouped(rows, ofRow, prefixes.length);
       for (const [list, prefix] of prefixes.entries()) {
         const { from, to } = boundsOf(groups, list);
-        for (let at = from; (at = writer.write(this.#gathered, prefix, undefined, groups.rows, at, to)) < to;) {
+        for (let at = from; (at = writer.write(this.#pending, prefix, undefined, groups.rows, at, to)) < to;) {
           yield writer.take();
         }
       }
@@ -108,7 +108,7 @@ export class GatheredLists {
           const { from, to } = boundsOf(groups, list);
           if (from === to) continue;
           const key = TABLES.longLists.prefix(prefix, TRANSACTION_ORDERS[sort].number);
-          for (let at = from; (at = writer.write(this.#gathered, key, sort, groups.rows, at, to)) < to;) {
+          for (let at = from; (at = writer.write(this.#pending, key, sort, groups.rows, at, to)) < to;) {
             yield writer.take();
           }
         }
@@ -153,7 +153,7 @@ export class GatheredLists {
 
   #inOrder(sort: TransactionSort): Uint32Array {
     let rows = this.#rowsBy.get(sort);
-    if (rows === undefined) this.#rowsBy.set(sort, (rows = this.#gathered.rowsBy(sort)));
+    if (rows === undefined) this.#rowsBy.set(sort, (rows = this.#pending.rowsBy(sort)));
     return rows;
   }
 }

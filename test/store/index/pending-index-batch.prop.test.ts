@@ -2,7 +2,7 @@ import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
 
 import type { Transaction } from '../../../src/protocol/types.ts';
-import { GatheredTransactions } from '../../../src/store/index/gathered.ts';
+import { PendingIndexBatch } from '../../../src/store/index/pending-index-batch.ts';
 import { TABLES } from '../../../src/store/tables/layout.ts';
 
 /** Many of them share a half with others, or both. */
@@ -13,31 +13,31 @@ const ids = fc.oneof(fc.array(id, { maxLength: 20 }), fc.array(id, { minLength: 
 
 const place = (row: number) => ({ height: 1 + (row >> 4), index: row & 15 });
 
-test('gathered ids are found where a map finds them, and come in the order of their first bits', (t) => {
-  const gathered = new GatheredTransactions();
+test('pending ids are found where a map finds them, and come in the order of their first bits', (t) => {
+  const batch = new PendingIndexBatch();
   fc.assert(
     fc.property(ids, ids, (added, others) => {
       const rowOf = new Map<bigint, number>();
       for (const [row, number] of added.entries()) {
-        gathered.add(transfer(number), place(row));
+        batch.add(transfer(number), place(row));
         rowOf.set(number, row);
       }
       for (const number of [...added, ...others]) {
         const row = rowOf.get(number);
         t.deepEqual(
-          gathered.placeOfId(TABLES.transactionIds.key(String(number))),
+          batch.placeOfId(TABLES.transactionIds.key(String(number))),
           row === undefined ? undefined : place(row),
         );
       }
       const rows = added.map((number, row) => ({ number, row }));
-      for (const { number, row } of rows) t.deepEqual(gathered.idKey(row), TABLES.transactionIds.key(String(number)));
+      for (const { number, row } of rows) t.deepEqual(batch.idKey(row), TABLES.transactionIds.key(String(number)));
       rows.sort((a, b) => Number((a.number >> 43n) - (b.number >> 43n)) || a.row - b.row);
       t.deepEqual(
-        [...gathered.rowsById()],
+        [...batch.rowsById()],
         rows.map(({ row }) => row),
       );
-      gathered.clear();
-      t.is(gathered.placeOfId(TABLES.transactionIds.key(String(added[0] ?? 0n))), undefined);
+      batch.clear();
+      t.is(batch.placeOfId(TABLES.transactionIds.key(String(added[0] ?? 0n))), undefined);
     }),
   );
 });

@@ -22,7 +22,7 @@ export const NONE = 0xffff_ffff;
 /** What rows are sorted by, with what is taken from a transaction for it. */
 const ORDERS = TRANSACTION_SORTS.map((sort) => ({ sort, of: TRANSACTION_ORDERS[sort].of }));
 
-export class GatheredTransactions {
+export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
   /** Values that no double from 0 on holds exactly: their column has the nearest one, which sorts like them. */
