@@ -110,7 +110,7 @@ export async function openIndexedSnapshot(place: ChainPlace): ReturnType<typeof 
   const opened = await openSnapshot(place);
   let isBehind = true;
   try {
-    isBehind = opened.store.indexesBehind > 0;
+    isBehind = opened.store.indexLag > 0;
   } finally {
     if (isBehind) await opened.store.close();
   }

@@ -25,7 +25,7 @@ import { unfinishedBytesMax } from '../p2p/unfinished.ts';
 import { ACCOUNTS_CACHED_MAX, VOTERS_CACHED_MAX } from '../store/chain/account-cache.ts';
 import { HEADERS_CACHED_MAX } from '../store/chain/chain-store.ts';
 import { INNER_BLOCKS_CACHED_MAX, LEAVES_CHANGED_MAX, LEAVES_CACHED_MAX } from '../store/index/counted-key-sets.ts';
-import { ITEMS_KEPT_MAX } from '../store/query/long-work.ts';
+import { ITEMS_KEPT_MAX } from '../store/query/background-queries.ts';
 import { INNER_BYTES_MAX, LEAF_BYTES_MAX } from '../store/index/leaf-blocks.ts';
 import { DELEGATES_CACHED_MAX } from '../store/chain/state-tables.ts';
 import { ADDRESSES_CACHED_MAX } from '../store/index/transaction-lists.ts';
@@ -104,10 +104,10 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       bytesMax: (LEAVES_CHANGED_MAX + INNER_BLOCKS_CACHED_MAX) * 3 * INNER_BYTES_MAX,
       reckoning: 'as leaf blocks; no more are changed at once than leaf blocks are',
     },
-    { name: 'ids seen', file: 'store/index/id-filter.ts', bytesMax: 4 * 2 ** 20, reckoning: 'a fixed array' },
+    { name: 'ids seen', file: 'store/index/id-bloom-filter.ts', bytesMax: 4 * 2 ** 20, reckoning: 'a fixed array' },
     {
       name: 'lists for pages',
-      file: 'store/query/long-work.ts',
+      file: 'store/query/background-queries.ts',
       bytesMax: ITEMS_KEPT_MAX * 10,
       reckoning: 'ten bytes for an item',
     },

@@ -61,7 +61,7 @@ export async function runDoctorLooks(options: LooksOptions): Promise<LooksReport
 async function looksAt(devnet: TestDevnet, { looks, say }: LooksOptions): Promise<LooksReport> {
   const { nodes } = devnet;
   const machine = new MachineWatch();
-  const downloads = await catchUpTwice(devnet);
+  const downloads = await syncTwice(devnet);
   say(`a node caught up with ${downloads.join(' and ')} blocks`);
   const alarms: string[] = [];
   const ofMachine: string[] = [];
@@ -101,7 +101,7 @@ async function lookAt(
 }
 
 /** @returns blocks of each download */
-async function catchUpTwice({ nodes, wires }: TestDevnet): Promise<readonly number[]> {
+async function syncTwice({ nodes, wires }: TestDevnet): Promise<readonly number[]> {
   const late = nodes[NODES];
   if (late === undefined || wires === undefined) throw new Error('the devnet lacks a node or its wires');
   const others = nodes.slice(0, NODES);

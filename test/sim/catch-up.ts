@@ -13,7 +13,7 @@ import { Disk } from './disk.ts';
 import { Scenario } from './scenario.ts';
 import { World } from './world.ts';
 
-export interface CatchUp {
+export interface OutageSync {
   readonly blocks: number;
   /** Slots until the late node held the same tip as the others. */
   readonly slots: number;
@@ -24,7 +24,7 @@ const NETWORK = { blockTimeS: 10 };
 const SLOTS_MAX = 4000;
 
 /** @param blocks that the late node has missed; 60,480 are a week */
-export async function catchUp(blocks: number): Promise<CatchUp> {
+export async function syncAfterOutage(blocks: number): Promise<OutageSync> {
   const history = await makeHistory(blocks);
   const scenario = await Scenario.begin({
     nodes: 3,

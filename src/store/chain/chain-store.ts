@@ -24,7 +24,7 @@ import type {
 import { BlockTables } from './block-tables.ts';
 import type { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
-import type { CatchUpLimits } from '../index/late-indexes.ts';
+import type { BackfillLimits } from '../index/deferred-indexes.ts';
 import { STATE_TABLES, TABLES } from '../tables/layout.ts';
 import { FINALITY_CHANGED, FINALIZED_NOTE, finalizedIn, finalizedRecord } from './finalized-note.ts';
 import { KeptChecksum, type StateCheck, type StateKeys } from './kept-checksum.ts';
@@ -49,16 +49,16 @@ export interface StoredChain extends ChainStore {
    * Blocks and transactions that the indexes of transactions lack. Ids are found all the same; what asks the other indexes has
    * to wait until there are none.
    */
-  readonly indexesBehind: number;
-  /** From here on the indexes of transactions fall behind with each block that is appended, until `catchUp`. */
-  postponeIndexes(): void;
+  readonly indexLag: number;
+  /** From here on the indexes of transactions lag with each block that is appended, until `backfill`. */
+  deferIndexing(): void;
   /**
    * Writes what the indexes of transactions lack, in transactions that end soon: one for each step. Nothing may be appended
    * before the last. A store that is left before that catches up when it is opened again.
    *
    * @param limits as many as memory has room for unless told
    */
-  catchUp(limits?: CatchUpLimits): Iterable<void>;
+  backfill(limits?: BackfillLimits): Iterable<void>;
   /** Begins to compare the state with its checksum. One check at a time: who begins another leaves the one before. */
   checkState(): StateCheck;
   /**
@@ -241,16 +241,16 @@ export class KeyValueChainStore implements StoredChain {
     return new KeyValueChainStore(this.#keyValue.snapshot(), this.codec, this.shortListMax, this.#directory);
   }
 
-  get indexesBehind(): number {
-    return this.#blocks.indexes.behind;
+  get indexLag(): number {
+    return this.#blocks.indexes.lag;
   }
 
-  postponeIndexes(): void {
-    this.#blocks.indexes.postpone();
+  deferIndexing(): void {
+    this.#blocks.indexes.defer();
   }
 
-  catchUp(limits?: CatchUpLimits): Iterable<void> {
-    return this.#blocks.indexes.catchUp(this.#keyValue, limits);
+  backfill(limits?: BackfillLimits): Iterable<void> {
+    return this.#blocks.indexes.backfill(this.#keyValue, limits);
   }
 
   checkState(): StateCheck {

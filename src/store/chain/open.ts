@@ -75,7 +75,7 @@ export async function openChainStore({
   try {
     const store = chainStoreOver(keyValue, { codec, params, ...options }, directory, onUpgrade, onUpgradeStep);
     if (!isChecked) refuseChangedState(store, directory);
-    for (const _ of store.catchUp()) continue;
+    for (const _ of store.backfill()) continue;
     return store;
   } catch (error) {
     await keyValue.close();

@@ -60,8 +60,8 @@ export function upgradeStore(keyValue: KeyValue, onStep: OnUpgradeStep = () => u
       onStep(step, index / steps.length);
       work(writer);
     }
-    const { indexedTo } = layoutOf(layoutTextOf(writer));
-    writer.put(LAYOUT_KEY, Buffer.from(layoutText(indexedTo)));
+    const { watermark } = layoutOf(layoutTextOf(writer));
+    writer.put(LAYOUT_KEY, Buffer.from(layoutText(watermark)));
   });
 }
 

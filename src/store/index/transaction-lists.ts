@@ -17,7 +17,7 @@ import type { Address, Transaction, TransactionId } from '../../protocol/types.t
 import type { CountedWriter } from './counted-key-sets.ts';
 import { PostingLists } from './posting-lists.ts';
 import { PendingIndexBatch } from './pending-index-batch.ts';
-import { IdFilter } from './id-filter.ts';
+import { IdFilter } from './id-bloom-filter.ts';
 import { longListEntry, transactionDataEntry, transactionEntries } from './indexes.ts';
 import { compareKeys, KeyBlock } from './key-block.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';

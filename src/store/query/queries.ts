@@ -4,7 +4,7 @@ import type { ChainQueries } from '../../ports/queries.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { BlockHeader } from '../../protocol/types.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
-import { LONG_WORK_DEFAULTS, LongWork, type LongWorkOptions } from './long-work.ts';
+import { LONG_WORK_DEFAULTS, LongWork, type LongWorkOptions } from './background-queries.ts';
 import { AccountQueries } from './query-accounts.ts';
 import { BlockQueries } from './query-blocks.ts';
 import { DelegateQueries } from './query-delegates.ts';

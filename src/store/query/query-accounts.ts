@@ -20,7 +20,7 @@ import type { StoredChain } from '../chain/chain-store.ts';
 import { afterPrefix } from '../tables/key-value.ts';
 import { TABLES } from '../tables/layout.ts';
 import { orderedBigint, orderedBigintAt, orderedBigintBytes } from '../tables/ordered-bytes.ts';
-import { PIECE_ITEMS, sortInPieces, type LongWork, type Pause } from './long-work.ts';
+import { PIECE_ITEMS, sortInPieces, type LongWork, type Pause } from './background-queries.ts';
 import { OrderedKeys } from './ordered-keys.ts';
 import {
   compareTexts,

@@ -11,7 +11,7 @@ import type { StoredChain } from '../chain/chain-store.ts';
 import { afterPrefix, prefixRange } from '../tables/key-value.ts';
 import { BLOCK_ORDERS, TABLES } from '../tables/layout.ts';
 import { heightAtEnd, heightBytes, isU32, orderedBigint } from '../tables/ordered-bytes.ts';
-import { type LongWork, type Pause } from './long-work.ts';
+import { type LongWork, type Pause } from './background-queries.ts';
 import { compareValues, directed, emptyPage, listPage, lowest, type Compare, type CursorRules } from './pages.ts';
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;

@@ -1,6 +1,6 @@
 /**
  * Transactions as readers ask for them. What an index holds in the wanted order is read from there. Everything else goes
- * through the shortest list of candidates: a short one is filtered and sorted at once, a long one in pieces (long-work.ts).
+ * through the shortest list of candidates: a short one is filtered and sorted at once, a long one in pieces (background-queries.ts).
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -19,7 +19,7 @@ import { transactionTotal } from '../tables/stored-transactions.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
 import { TRANSACTION_ORDERS } from '../tables/layout.ts';
 import { recipientOf } from '../tables/transaction-values.ts';
-import { PIECE_ITEMS, sortInPieces, type LongWork, type Pause } from './long-work.ts';
+import { PIECE_ITEMS, sortInPieces, type LongWork, type Pause } from './background-queries.ts';
 import { cursorOf, orderedPlaces, placeOfCursor, valueOfCursor, type OrderedPlaces } from './ordered-places.ts';
 import { compareTexts, compareValues, directed, emptyPage, firstOf, listPage, type Compare } from './pages.ts';
 import { inList } from './candidates.ts';

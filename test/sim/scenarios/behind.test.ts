@@ -2,10 +2,10 @@
 
 import test from 'ava';
 
-import { catchUp } from '../catch-up.ts';
+import { syncAfterOutage } from '../catch-up.ts';
 
 test('a node that missed thousands of blocks has them again within minutes, from a network that goes on', async (t) => {
-  const { blocks, slots, isSame } = await catchUp(2000);
+  const { blocks, slots, isSame } = await syncAfterOutage(2000);
   t.true(isSame);
   t.true(slots <= 30, `${blocks} blocks took ${slots} slots`);
 });

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import test from 'ava';
 import type { TransactionQuery } from '../../../src/ports/queries.ts';
-import { LongWork, sortInPieces } from '../../../src/store/query/long-work.ts';
+import { LongWork, sortInPieces } from '../../../src/store/query/background-queries.ts';
 import { openChainStore } from '../../../src/store/chain/open.ts';
 import { createQueries } from '../../../src/store/query/queries.ts';
 import type { StoredChain } from '../../../src/store/chain/chain-store.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
 
-import { IdFilter } from '../../../src/store/index/id-filter.ts';
+import { IdFilter } from '../../../src/store/index/id-bloom-filter.ts';
 import { TABLES } from '../../../src/store/tables/layout.ts';
 
 const key = fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }).map((id) => TABLES.transactionIds.key(String(id)));

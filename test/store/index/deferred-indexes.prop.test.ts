@@ -14,7 +14,7 @@ import { chainStoreOver } from '../../../src/store/chain/open.ts';
 
 const OPTIONS = { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
 
-/** What a chain goes through: with late indexes in one store, with those of each block in the other. */
+/** What a chain goes through: with deferred indexes in one store, with those of each block in the other. */
 const event = fc.oneof(
   {
     weight: 4,
@@ -28,7 +28,7 @@ const event = fc.oneof(
   fc.record({ kind: fc.constant('revert' as const), blocks: fc.integer({ min: 1, max: 2 }) }),
   // After so many transactions, of which each ends at once, it is left.
   fc.record({
-    kind: fc.constant('catchUp' as const),
+    kind: fc.constant('backfill' as const),
     steps: fc.oneof(fc.nat(12), fc.constant(Infinity)),
     transactionsMax: fc.constantFrom(1, 5, 1000),
   }),
@@ -36,61 +36,61 @@ const event = fc.oneof(
 );
 
 for (const backend of BACKENDS) {
-  test(`${backend}: late indexes end as those of each block do, whatever happens before they are written`, async (t) => {
+  test(`${backend}: deferred indexes end as those of each block do, whatever happens before they are written`, async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 2, maxLength: 12 }), async (events) => {
         await withStore('memory', async (prompt) => {
-          const late = new Reopened(backend);
+          const deferred = new Reopened(backend);
           try {
-            let isPostponed = true;
-            late.store.postponeIndexes();
+            let isDeferring = true;
+            deferred.store.deferIndexing();
             const ids: string[] = [];
             for (const each of events) {
               switch (each.kind) {
                 case 'append': {
                   const steps = append(prompt, new Dice(each.seed), each.blocks);
-                  late.store.transact((writer) => {
+                  deferred.store.transact((writer) => {
                     for (const { block, apply } of steps) writer.append(block, apply);
                   });
                   for (const { block } of steps) ids.push(...block.transactions.map(({ id }) => id));
-                  if (!isPostponed) t.is(late.store.indexesBehind, 0);
+                  if (!isDeferring) t.is(deferred.store.indexLag, 0);
                   break;
                 }
                 case 'fail':
-                  for (const store of [prompt, late.store])
+                  for (const store of [prompt, deferred.store])
                     t.throws(() => fail(store, each.seed, each.reverts), { message: 'bad' });
                   break;
                 case 'revert': {
                   const blocks = Math.min(each.blocks, (prompt.tip()?.height ?? 0) - 1);
-                  for (const store of [prompt, late.store]) {
+                  for (const store of [prompt, deferred.store]) {
                     store.transact((writer) => {
                       for (let i = 0; i < blocks; i += 1) writer.revert();
                     });
                   }
                   break;
                 }
-                case 'catchUp': {
+                case 'backfill': {
                   let left = each.steps;
                   if (left === 0) break;
                   const limits = { pagesMax: 1, transactionsMax: each.transactionsMax };
-                  for (const _ of late.store.catchUp(limits)) if ((left -= 1) <= 0) break;
+                  for (const _ of deferred.store.backfill(limits)) if ((left -= 1) <= 0) break;
                   break;
                 }
                 case 'reopen':
-                  await late.reopen();
-                  isPostponed = each.postpones;
-                  if (isPostponed) late.store.postponeIndexes();
+                  await deferred.reopen();
+                  isDeferring = each.postpones;
+                  if (isDeferring) deferred.store.deferIndexing();
               }
-              t.is(late.store.stateDigest(), prompt.stateDigest());
-              for (const id of ids) t.deepEqual(late.store.transactionPlace(id), prompt.transactionPlace(id));
+              t.is(deferred.store.stateDigest(), prompt.stateDigest());
+              for (const id of ids) t.deepEqual(deferred.store.transactionPlace(id), prompt.transactionPlace(id));
             }
-            for (const _ of late.store.catchUp({ pagesMax: 1 })) continue;
-            t.is(late.store.indexesBehind, 0);
-            t.deepEqual(dump(late.store), dump(prompt));
-            const { tables } = late.store;
+            for (const _ of deferred.store.backfill({ pagesMax: 1 })) continue;
+            t.is(deferred.store.indexLag, 0);
+            t.deepEqual(dump(deferred.store), dump(prompt));
+            const { tables } = deferred.store;
             t.is(tables instanceof CountedKeySets ? tables.wrongBlock() : 'none', undefined);
           } finally {
-            await late.end();
+            await deferred.end();
           }
         });
       }),
@@ -99,12 +99,12 @@ for (const backend of BACKENDS) {
   });
 }
 
-test('a store whose indexes are behind says so to all who open it, and not any more when they have caught up', async (t) => {
+test('a store whose indexes lag says so to all who open it, and not any more after the backfill', async (t) => {
   const keyValue = new MemoryKeyValue();
   const store = chainStoreOver(keyValue, OPTIONS, 'memory');
   append(store, new Dice(1), 3);
-  store.postponeIndexes();
-  t.is(store.indexesBehind, 0);
+  store.deferIndexing();
+  t.is(store.indexLag, 0);
   const layout = (): string => String(keyValue.get(TABLES.meta.key(META_LAYOUT)));
   t.is(layout(), String(LAYOUT_VERSION));
   const steps = append(store, new Dice(2), 4);
@@ -112,56 +112,56 @@ test('a store whose indexes are behind says so to all who open it, and not any m
   const lacking = steps.findIndex(({ block }) => block.transactions.length > 0);
   t.true(lacking >= 0);
   t.is(layout(), `${LAYOUT_VERSION} without indexes of transactions above height ${3 + lacking}`);
-  t.is(store.indexesBehind, 4 - lacking + transactions.length);
+  t.is(store.indexLag, 4 - lacking + transactions.length);
   for (const other of [store, store.snapshot(), chainStoreOver(keyValue, OPTIONS, 'memory')]) {
-    t.is(other.indexesBehind, store.indexesBehind);
+    t.is(other.indexLag, store.indexLag);
     t.true(transactions.every(({ id }) => other.hasTransaction(id)));
     t.false(other.hasTransaction('1'));
   }
-  for (const _ of store.catchUp()) continue;
+  for (const _ of store.backfill()) continue;
   t.is(layout(), String(LAYOUT_VERSION));
-  t.is(store.indexesBehind, 0);
+  t.is(store.indexLag, 0);
   t.true(transactions.every(({ id }) => store.hasTransaction(id)));
 });
 
 test('nothing is appended between the steps in which indexes catch up', (t) => {
   const store = chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory');
-  store.postponeIndexes();
+  store.deferIndexing();
   append(store, new Dice(3), 8);
-  const steps = store.catchUp({ pagesMax: 1 })[Symbol.iterator]();
+  const steps = store.backfill({ pagesMax: 1 })[Symbol.iterator]();
   t.false(steps.next().done);
   t.throws(() => append(store, new Dice(5), 8), { message: /nothing is appended while indexes catch up/ });
 });
 
 test('a transaction that fails between the steps ends them, and indexes catch up from the beginning', (t) => {
-  const [prompt, late] = [0, 1].map(() => chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory')) as [
+  const [prompt, deferred] = [0, 1].map(() => chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory')) as [
     StoredChain,
     StoredChain,
   ];
-  late.postponeIndexes();
-  for (const store of [prompt, late]) append(store, new Dice(3), 8);
-  const behind = late.indexesBehind;
-  const steps = late.catchUp({ pagesMax: 1 })[Symbol.iterator]();
+  deferred.deferIndexing();
+  for (const store of [prompt, deferred]) append(store, new Dice(3), 8);
+  const lag = deferred.indexLag;
+  const steps = deferred.backfill({ pagesMax: 1 })[Symbol.iterator]();
   t.false(steps.next().done);
-  t.throws(() => fail(late, 5, false));
+  t.throws(() => fail(deferred, 5, false));
   t.throws(() => steps.next(), { message: /what indexes lack is in memory until they have caught up/ });
-  t.is(late.indexesBehind, behind);
-  for (const _ of late.catchUp({ pagesMax: 1 })) continue;
-  t.deepEqual(dump(late), dump(prompt));
+  t.is(deferred.indexLag, lag);
+  for (const _ of deferred.backfill({ pagesMax: 1 })) continue;
+  t.deepEqual(dump(deferred), dump(prompt));
 });
 
-test('a store that lacks many times what there is memory for catches up piece by piece, and goes on where it was killed', (t) => {
+test('a store that lacks many times what there is memory for is backfilled in chunks, and goes on where it was killed', (t) => {
   const prompt = chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory');
   const keyValue = new MemoryKeyValue();
   const reopened = (): StoredChain => chainStoreOver(keyValue, OPTIONS, 'memory');
-  const late = reopened();
-  late.postponeIndexes();
-  for (const store of [prompt, late]) append(store, new Dice(3), 60);
+  const deferred = reopened();
+  deferred.deferIndexing();
+  for (const store of [prompt, deferred]) append(store, new Dice(3), 60);
   const limits = { pagesMax: 1, transactionsMax: 10 };
   const perBlock = Array.from({ length: 60 }, (_, at) => prompt.block(at + 1)?.transactions.length ?? 0);
   const lacking = (): number => {
-    const { indexedTo } = layoutOf(String(keyValue.get(TABLES.meta.key(META_LAYOUT))));
-    return perBlock.slice(indexedTo ?? perBlock.length).reduce((sum, transactions) => sum + transactions, 0);
+    const { watermark } = layoutOf(String(keyValue.get(TABLES.meta.key(META_LAYOUT))));
+    return perBlock.slice(watermark ?? perBlock.length).reduce((sum, transactions) => sum + transactions, 0);
   };
   const parts = [lacking()];
   t.true((parts[0] ?? 0) > 10 * limits.transactionsMax, parts.join());
@@ -169,7 +169,7 @@ test('a store that lacks many times what there is memory for catches up piece by
   for (let left = lacking(), processes = 0; left > 0; left = lacking(), processes += 1) {
     t.true(processes < 100, 'each comes further');
     let stepsMore = processes % 2;
-    for (const _ of reopened().catchUp(limits)) if (lacking() < left && (stepsMore -= 1) < 0) break;
+    for (const _ of reopened().backfill(limits)) if (lacking() < left && (stepsMore -= 1) < 0) break;
     parts.push(lacking());
   }
   // A part ends with the block that fills it.
@@ -179,15 +179,15 @@ test('a store that lacks many times what there is memory for catches up piece by
   t.is(String(keyValue.get(TABLES.meta.key(META_LAYOUT))), String(LAYOUT_VERSION));
 });
 
-test('who asks for an id while indexes catch up piece by piece is not told that it is unknown', (t) => {
+test('who asks for an id during a backfill in chunks is not told that it is unknown', (t) => {
   const keyValue = new MemoryKeyValue();
-  const late = chainStoreOver(keyValue, OPTIONS, 'memory');
-  late.postponeIndexes();
-  const ids = append(late, new Dice(3), 20).flatMap(({ block }) => block.transactions.map(({ id }) => id));
+  const deferred = chainStoreOver(keyValue, OPTIONS, 'memory');
+  deferred.deferIndexing();
+  const ids = append(deferred, new Dice(3), 20).flatMap(({ block }) => block.transactions.map(({ id }) => id));
   const store = chainStoreOver(keyValue, OPTIONS, 'memory');
-  const steps = store.catchUp({ pagesMax: 1, transactionsMax: 3 })[Symbol.iterator]();
+  const steps = store.backfill({ pagesMax: 1, transactionsMax: 3 })[Symbol.iterator]();
   t.false(steps.next().done);
-  t.throws(() => ids.map((id) => store.hasTransaction(id)), { message: /while indexes catch up piece by piece/ });
+  t.throws(() => ids.map((id) => store.hasTransaction(id)), { message: /during a backfill in chunks/ });
   steps.return?.();
   t.true(ids.every((id) => store.hasTransaction(id)));
 });
@@ -195,7 +195,7 @@ test('who asks for an id while indexes catch up piece by piece is not told that 
 test('a block that cannot be read any more is named when indexes that lack it are to catch up', (t) => {
   const keyValue = new MemoryKeyValue();
   const store = chainStoreOver(keyValue, OPTIONS, 'memory');
-  store.postponeIndexes();
+  store.deferIndexing();
   const { height } = append(store, new Dice(3), 8).findLast(({ block }) => block.transactions.length > 0)!.block;
   keyValue.transact((writer) =>
     writer.put(TABLES.transactions.key({ height, index: 0 }), Buffer.from('ffffff', 'hex')),
@@ -208,7 +208,7 @@ test('a block that cannot be read any more is named when indexes that lack it ar
   // Asked again it does not pass for one that lacks nothing.
   for (let i = 0; i < 2; i += 1) {
     t.throws(() => other.hasTransaction('1'), refused);
-    t.throws(() => [...other.catchUp()], refused);
+    t.throws(() => [...other.backfill()], refused);
   }
 });
 
@@ -234,7 +234,7 @@ function fail(store: StoredChain, seed: number, reverts: boolean): void {
   });
 }
 
-/** A store that is left as a killed process leaves it, and opened again without catching up. */
+/** A store that is left as a killed process leaves it, and opened again without a backfill. */
 class Reopened {
   readonly #directory: string | undefined;
   readonly #memory = new MemoryKeyValue();
@@ -257,6 +257,6 @@ class Reopened {
 
   #open(): StoredChain {
     const keyValue = this.#directory === undefined ? this.#memory : openLmdb(this.#directory, true, false);
-    return chainStoreOver(keyValue, OPTIONS, 'late');
+    return chainStoreOver(keyValue, OPTIONS, 'deferred');
   }
 }

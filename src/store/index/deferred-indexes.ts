@@ -1,6 +1,6 @@
 /**
  * The indexes of transactions as of the chain's end, or of a height below it: while many blocks are appended and nobody asks,
- * they may fall behind. Most entries of a hundred blocks come to places far apart; of some thousand blocks ten stand
+ * they may lag. Most entries of a hundred blocks come to places far apart; of some thousand blocks ten stand
  * side by side, and ten are written as fast as one.
  *
  * How far they have come stands in the store, in the transaction of the first block that they lack. What they lack is kept in
@@ -19,31 +19,31 @@ import { TransactionLists } from './transaction-lists.ts';
 
 /** Ids of the store that are read before blocks are appended by the thousand: a fraction of a second. */
 const IDS_READ_MAX = 200_000;
-/** Pages that a transaction changes while indexes catch up: they are in memory until its end, 4 KB each. */
+/** Pages that a transaction changes during a backfill: they are in memory until its end, 4 KB each. */
 const PAGES_PER_TRANSACTION = 3_000;
-/** Transactions that are read again from the blocks at once, some ten megabytes: a mark may be as old as the chain. */
+/** Transactions that are read again from the blocks at once, some ten megabytes: a watermark may be as old as the chain. */
 const TRANSACTIONS_AT_ONCE = 100_000;
 
-/** How indexes catch up. */
-export interface CatchUpLimits {
+/** Bounds of a backfill. */
+export interface BackfillLimits {
   /** A transaction ends after so many changed pages. */
   readonly pagesMax?: number;
   /** So many transactions are read again from the blocks at once, and those of the block that they end with. */
   readonly transactionsMax?: number;
 }
 
-export class LateIndexes {
+export class DeferredIndexes {
   readonly #keys: KeyValueReader;
   readonly #codec: Codec;
   readonly #lists: TransactionLists;
-  /** Height above which transactions stand in no index; undefined when all do. Not known before it is asked for. */
-  #indexedTo: { readonly height: number | undefined } | undefined;
+  /** The index watermark: transactions above this height stand in no index; undefined when all do. Not known before it is asked for. */
+  #knownWatermark: { readonly height: number | undefined } | undefined;
   /** Whether what the indexes lack is in memory, or the first part of it. */
   #isLoaded = false;
   /** Height that this part ends with; undefined where nothing is missing behind it. */
   #partEnd: number | undefined;
-  #mayFallBehind = false;
-  #isCatchingUp = false;
+  #isDeferring = false;
+  #isBackfilling = false;
 
   /** @param shortListMax items of a list that is not kept sorted */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
@@ -53,32 +53,32 @@ export class LateIndexes {
   }
 
   /** Blocks and transactions that the indexes lack. */
-  get behind(): number {
-    const indexedTo = this.#indexedHeight;
-    if (indexedTo === undefined) return 0;
+  get lag(): number {
+    const watermark = this.#watermark;
+    if (watermark === undefined) return 0;
     const tip = tipHeight(this.#keys);
-    const from = Math.min(indexedTo, tip);
+    const from = Math.min(watermark, tip);
     return transactionTotal(this.#keys, tip) - transactionTotal(this.#keys, from) + tip - from;
   }
 
-  /** From here on blocks are appended by the thousand: indexes fall behind with each, until they are caught up with. */
-  postpone(): void {
-    this.#mayFallBehind = true;
+  /** From here on blocks are appended by the thousand: indexes lag with each, until the backfill. */
+  defer(): void {
+    this.#isDeferring = true;
     if (transactionTotal(this.#keys, tipHeight(this.#keys)) <= IDS_READ_MAX) this.#lists.filterIds();
   }
 
   place(id: TransactionId): TransactionPlace | undefined {
-    if (this.#indexedHeight !== undefined) this.#loadAllPending();
+    if (this.#watermark !== undefined) this.#loadAllPending();
     return this.#lists.place(id);
   }
 
   add(transaction: Transaction, place: TransactionPlace): void {
-    assert(!this.#isCatchingUp, 'nothing is appended while indexes catch up');
-    if (this.#indexedHeight !== undefined) this.#loadAllPending(place.height - 1);
+    assert(!this.#isBackfilling, 'nothing is appended during a backfill');
+    if (this.#watermark !== undefined) this.#loadAllPending(place.height - 1);
     this.#lists.add(transaction, place);
   }
 
-  /** The highest transaction of the chain leaves. The indexes have caught up. */
+  /** The highest transaction of the chain leaves. The indexes have no lag. */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
     this.#lists.remove(keys, transaction, place);
   }
@@ -86,8 +86,8 @@ export class LateIndexes {
   /** Ends a transaction of the store: writes what has joined, or takes note that it is missing. */
   flush(keys: CountedWriter): void {
     if (this.#lists.pending === 0) return;
-    if (!this.#mayFallBehind) this.catchUpWithin(keys);
-    else if (this.#indexedHeight === undefined) {
+    if (!this.#isDeferring) this.backfillWithin(keys);
+    else if (this.#watermark === undefined) {
       const first = this.#lists.firstPending;
       assert(first !== undefined, 'what is pending begins somewhere');
       this.#mark(keys, first.height - 1);
@@ -96,23 +96,23 @@ export class LateIndexes {
   }
 
   /** Writes what is missing within a running transaction of the store. */
-  catchUpWithin(keys: CountedWriter): void {
-    assert(!this.#isCatchingUp, 'indexes catch up once at a time');
-    if (this.#indexedHeight !== undefined) this.#loadAllPending();
+  backfillWithin(keys: CountedWriter): void {
+    assert(!this.#isBackfilling, 'one backfill runs at a time');
+    if (this.#watermark !== undefined) this.#loadAllPending();
     for (const write of this.#lists.pieces(0)) write(keys);
-    this.#endCatchUp(keys);
+    this.#endBackfill(keys);
   }
 
   /**
    * Writes what is missing, in transactions that end soon: one for each step. The store may be closed, or its process killed,
    * between any two. What is not in memory is read again and written part by part, each of which is done for good.
    */
-  *catchUp(keyValue: CountedKeySets, limits: CatchUpLimits = {}): Iterable<void> {
+  *backfill(keyValue: CountedKeySets, limits: BackfillLimits = {}): Iterable<void> {
     const { pagesMax = PAGES_PER_TRANSACTION, transactionsMax = TRANSACTIONS_AT_ONCE } = limits;
-    assert(!this.#isCatchingUp, 'indexes catch up once at a time');
-    this.#isCatchingUp = true;
+    assert(!this.#isBackfilling, 'one backfill runs at a time');
+    this.#isBackfilling = true;
     try {
-      while (this.#indexedHeight !== undefined) {
+      while (this.#watermark !== undefined) {
         if (!this.#isLoaded) this.#loadPending(tipHeight(this.#keys), transactionsMax);
         yield* this.#backfillLoaded(keyValue, pagesMax);
       }
@@ -120,7 +120,7 @@ export class LateIndexes {
       this.forget();
       throw error;
     } finally {
-      this.#isCatchingUp = false;
+      this.#isBackfilling = false;
       // Left in the middle: a part is not what is missing.
       if (this.#partEnd !== undefined) this.forget();
     }
@@ -130,12 +130,12 @@ export class LateIndexes {
     const pieces = this.#lists.pieces(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     for (let isDone = false; !isDone;) {
       // A transaction that failed between two steps has dropped it, and pieces of nothing must not end this.
-      assert(this.#isLoaded, 'what indexes lack is in memory until they have caught up');
+      assert(this.#isLoaded, 'what indexes lack is in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {
           const piece = pieces.next();
           isDone = piece.done === true;
-          if (piece.done === true) return this.#endCatchUp(keys);
+          if (piece.done === true) return this.#endBackfill(keys);
           pages += piece.value(keys);
         }
       });
@@ -148,23 +148,25 @@ export class LateIndexes {
     this.#lists.forget();
     this.#isLoaded = false;
     this.#partEnd = undefined;
-    this.#indexedTo = undefined;
+    this.#knownWatermark = undefined;
   }
 
-  get #indexedHeight(): number | undefined {
-    this.#indexedTo ??= { height: layoutOf(this.#keys.get(TABLES.meta.key(META_LAYOUT))?.toString() ?? '').indexedTo };
-    return this.#indexedTo.height;
+  get #watermark(): number | undefined {
+    this.#knownWatermark ??= {
+      height: layoutOf(this.#keys.get(TABLES.meta.key(META_LAYOUT))?.toString() ?? '').watermark,
+    };
+    return this.#knownWatermark.height;
   }
 
   /** @param to height of the last block that counts, when it is not the tip: later ones join the batch as they come */
   #loadAllPending(to?: number): void {
-    assert(this.#partEnd === undefined, 'nobody asks for ids while indexes catch up piece by piece');
+    assert(this.#partEnd === undefined, 'nobody asks for ids during a backfill in chunks');
     if (!this.#isLoaded) this.#loadPending(to ?? tipHeight(this.#keys), Infinity);
   }
 
   /** Reads what the indexes lack again from the blocks up to a height, or a first part of it. */
   #loadPending(to: number, transactionsMax: number): void {
-    const from = this.#indexedHeight;
+    const from = this.#watermark;
     assert(from !== undefined && this.#lists.pending === 0, 'what indexes lack is loaded once');
     this.#isLoaded = true;
     let height: number | undefined = from;
@@ -189,15 +191,15 @@ export class LateIndexes {
     }
   }
 
-  #endCatchUp(keys: CountedWriter): void {
-    if (this.#indexedHeight !== undefined) this.#mark(keys, this.#partEnd);
+  #endBackfill(keys: CountedWriter): void {
+    if (this.#watermark !== undefined) this.#mark(keys, this.#partEnd);
     this.#isLoaded = false;
     this.#partEnd = undefined;
   }
 
-  #mark(keys: CountedWriter, indexedTo: number | undefined): void {
-    keys.put(TABLES.meta.key(META_LAYOUT), Buffer.from(layoutText(indexedTo)));
-    this.#indexedTo = { height: indexedTo };
+  #mark(keys: CountedWriter, watermark: number | undefined): void {
+    keys.put(TABLES.meta.key(META_LAYOUT), Buffer.from(layoutText(watermark)));
+    this.#knownWatermark = { height: watermark };
   }
 }
 
