@@ -7,7 +7,7 @@ import type { CloseReason, NodeInfo, PeerAddress } from '../ports/transport.ts';
 import { CLOSE, type WireDialect } from './dialect.ts';
 import { arrivalOf, Gate, type GateEvents } from './gate.ts';
 import { type ClientSocket, CLOSE_TIMEOUT_MS, Link, type LinkEvents } from './link.ts';
-import { FRAME_BYTES_MAX, MESSAGE_PIECES_MAX } from './packets.ts';
+import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
 import { ReceivePause } from './receive-pause.ts';
 import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
 
@@ -61,7 +61,7 @@ export function dial(options: DialOptions): Dialled {
     },
     wsOptions: {
       maxPayload: FRAME_BYTES_MAX,
-      maxFragments: MESSAGE_PIECES_MAX,
+      maxFragments: MESSAGE_FRAGMENTS_MAX,
       perMessageDeflate: false,
       handshakeTimeout: timeoutMs,
       closeTimeout: CLOSE_TIMEOUT_MS,

@@ -20,7 +20,7 @@ export const FRAME_BYTES_MAX = 3_048_576;
  * 48 kilobytes. Pieces may be empty and are counted by nobody before the message ends, so that a hundred messages in a second,
  * which are free, could be a million pieces of work.
  */
-export const MESSAGE_PIECES_MAX = 64;
+export const MESSAGE_FRAGMENTS_MAX = 64;
 /** Largest node info, as JSON bytes. */
 export const INFO_BYTES_MAX = 20_480;
 /** Entries of a peer list. */

@@ -13,7 +13,7 @@ import { CLOSE, type QueryVerdict, type WireDialect } from './dialect.ts';
 import { Doorstep } from './doorstep.ts';
 import { arrivalOf, Gate, type GateEvents } from './gate.ts';
 import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
-import { FRAME_BYTES_MAX, ipv4Of, MESSAGE_PIECES_MAX } from './packets.ts';
+import { FRAME_BYTES_MAX, ipv4Of, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
 import { ReceivePause } from './receive-pause.ts';
 import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
 import { type LineControl, UnfinishedMessages } from './unfinished.ts';
@@ -205,7 +205,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     wsEngine: { Server: GuardedServer },
     wsEngineServerOptions: {
       maxPayload: FRAME_BYTES_MAX,
-      maxFragments: MESSAGE_PIECES_MAX,
+      maxFragments: MESSAGE_FRAGMENTS_MAX,
       perMessageDeflate: false,
       autoPong: false,
       closeTimeout: CLOSE_TIMEOUT_MS,

@@ -104,7 +104,7 @@ test('questions within one turn are answered once, later ones anew', async (t) =
   t.is(second.data.height, height + 1);
 });
 
-/** A packer that works piece by piece cannot say the length ahead. */
+/** A packer that works chunk by chunk cannot say the length ahead. */
 function comparable({ headers }: RawAnswer): object {
   const { 'transfer-encoding': _pieces, 'content-length': _length, ...told } = headers;
   return told;

@@ -68,7 +68,7 @@ export class ClientConnection implements Place, Holder {
   #isPaused = true;
   #isPassing = false;
   #lingeredBytes = 0;
-  #parse: (piece: Buffer) => void = () => undefined;
+  #parse: (chunk: Buffer) => void = () => undefined;
 
   /** @param socket not read yet, and paused */
   constructor(socket: Socket, key: string, isTrusted: boolean, host: ConnectionHost) {
@@ -219,7 +219,7 @@ export class ClientConnection implements Place, Holder {
     socket.pause();
     takeOver(socket);
     // The one listener is the parser's. Another one beside it makes node:http read through listeners and not beneath them.
-    const [parse] = socket.listeners('data') as ((piece: Buffer) => void)[];
+    const [parse] = socket.listeners('data') as ((chunk: Buffer) => void)[];
     if (parse === undefined) throw new Error('node:http does not listen to its socket');
     this.#parse = parse;
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
@@ -339,9 +339,9 @@ export class ClientConnection implements Place, Holder {
       this.#gate.takeStart()?.();
       // The parser refuses to be given a request while an answer waits to be sent.
       if (!this.#gate.isBusy && this.#socket.writableNeedDrain) return this.#passOnWhenSent();
-      const piece = this.#gate.next();
-      if (piece === undefined) return;
-      this.#parse(piece);
+      const chunk = this.#gate.next();
+      if (chunk === undefined) return;
+      this.#parse(chunk);
     }
   }
 

@@ -98,7 +98,7 @@ class View implements KeyValue {
   }
 }
 
-/** A range as pieces of which each lies in one table that is in memory, or in none. */
+/** A range as chunks of which each lies in one table that is in memory, or in none. */
 function partsOf({ gte, lt }: KeyRange): { gte: Uint8Array; lt: Uint8Array }[] {
   const parts: { gte: Uint8Array; lt: Uint8Array }[] = [];
   let from = gte;

@@ -31,9 +31,9 @@ export function buildTree(
   for (let [level, below] = [1, children]; ; level += 1) {
     const starts = KeyBlock.from(below.map(({ start }) => start));
     const sizes = below.map(({ size }) => size);
-    const pieces = new InnerBlock(level, first, starts, sizes).split(innerBytesCut);
-    blocks.push(...pieces);
-    if (pieces.length === 1) return blocks;
-    below = pieces.map(({ start, total }) => ({ start, size: total }));
+    const chunks = new InnerBlock(level, first, starts, sizes).split(innerBytesCut);
+    blocks.push(...chunks);
+    if (chunks.length === 1) return blocks;
+    below = chunks.map(({ start, total }) => ({ start, size: total }));
   }
 }

@@ -177,7 +177,7 @@ export class CountedKeySets implements KeyValue {
     }
   }
 
-  /** A range as pieces of which each lies in one counted table or in none. */
+  /** A range as chunks of which each lies in one counted table or in none. */
   #partsOf({ gte, lt }: KeyRange): RangePart[] {
     if (Buffer.compare(gte, lt) >= 0) return [];
     const parts: RangePart[] = [];

@@ -64,7 +64,7 @@ export class DeferredIndexes {
   /** From here on blocks are appended by the thousand: indexes lag with each, until the backfill. */
   defer(): void {
     this.#isDeferring = true;
-    if (transactionTotal(this.#keys, tipHeight(this.#keys)) <= IDS_READ_MAX) this.#lists.filterIds();
+    if (transactionTotal(this.#keys, tipHeight(this.#keys)) <= IDS_READ_MAX) this.#lists.fillBloomFilter();
   }
 
   place(id: TransactionId): TransactionPlace | undefined {
@@ -99,7 +99,7 @@ export class DeferredIndexes {
   backfillWithin(keys: CountedWriter): void {
     assert(!this.#isBackfilling, 'one backfill runs at a time');
     if (this.#watermark !== undefined) this.#loadAllPending();
-    for (const write of this.#lists.pieces(0)) write(keys);
+    for (const write of this.#lists.chunks(0)) write(keys);
     this.#endBackfill(keys);
   }
 
@@ -127,16 +127,16 @@ export class DeferredIndexes {
   }
 
   *#backfillLoaded(keyValue: CountedKeySets, pagesMax: number): Iterable<void> {
-    const pieces = this.#lists.pieces(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
+    const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     for (let isDone = false; !isDone;) {
-      // A transaction that failed between two steps has dropped it, and pieces of nothing must not end this.
+      // A transaction that failed between two steps has dropped it, and chunks of nothing must not end this.
       assert(this.#isLoaded, 'what indexes lack is in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {
-          const piece = pieces.next();
-          isDone = piece.done === true;
-          if (piece.done === true) return this.#endBackfill(keys);
-          pages += piece.value(keys);
+          const chunk = chunks.next();
+          isDone = chunk.done === true;
+          if (chunk.done === true) return this.#endBackfill(keys);
+          pages += chunk.value(keys);
         }
       });
       yield;

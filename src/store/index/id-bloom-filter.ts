@@ -1,6 +1,6 @@
 /**
- * Says of nearly all ids that were never seen that they were not, in a fraction of the time that the disk takes: nearly every
- * transaction of a chain that is taken over has a new one. Ids are pieces of hashes, so their own bits spread them evenly.
+ * A Bloom filter with one hash over transaction ids. It says of nearly all new ids that they are new, in a fraction of the time that the disk takes: nearly every
+ * transaction of a chain that is taken over has a new one. Ids are parts of hashes, so their own bits serve as the hash.
  */
 
 /** Marks in 32 bits each: 4 MB, of which a chain of five million transactions takes a seventh. */
@@ -8,7 +8,7 @@ const WORDS = 2 ** 20;
 /** The last half of the id in its key. */
 const LOW_AT = 5;
 
-export class IdFilter {
+export class IdBloomFilter {
   readonly #marks = new Uint32Array(WORDS);
 
   /** @param key that the id has in its table, here and below */

@@ -83,9 +83,9 @@ export class InnerBlock {
   /** The same children as several blocks of at most so many bytes each, the first with this block's start. */
   split(bytesMax: number): readonly InnerBlock[] {
     let at = 0;
-    return this.starts.split(bytesMax, SIZE_BYTES).map((starts, piece) => {
+    return this.starts.split(bytesMax, SIZE_BYTES).map((starts, chunk) => {
       const sizes = this.sizes.slice(at, (at += starts.size));
-      return new InnerBlock(this.level, piece === 0 ? this.start : starts.key(0), starts, sizes);
+      return new InnerBlock(this.level, chunk === 0 ? this.start : starts.key(0), starts, sizes);
     });
   }
 }

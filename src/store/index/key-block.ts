@@ -9,7 +9,7 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /** What other keys may take in the memory of a block: as much as the pool of small buffers. */
-const PIECE_MEMORY_MIN = 8192;
+const SHARED_MEMORY_MIN = 8192;
 
 /** Sorted keys in one piece of memory, none twice. */
 export class KeyBlock {
@@ -189,9 +189,9 @@ export class KeyBlock {
   }
 
   packed(): Buffer {
-    // A piece of what was cut would keep the whole in memory, so from here on it is read from what is packed.
-    const isPiece = this.#bytes.buffer.byteLength > this.bytes * 2 + PIECE_MEMORY_MIN;
-    const packed = isPiece ? Buffer.allocUnsafeSlow(this.bytes) : Buffer.allocUnsafe(this.bytes);
+    // A chunk of what was cut would keep the whole in memory, so from here on it is read from what is packed.
+    const isShared = this.#bytes.buffer.byteLength > this.bytes * 2 + SHARED_MEMORY_MIN;
+    const packed = isShared ? Buffer.allocUnsafeSlow(this.bytes) : Buffer.allocUnsafe(this.bytes);
     packed.writeUInt16LE(this.size, 0);
     let at = COUNT_BYTES;
     let from = 0;
@@ -201,7 +201,7 @@ export class KeyBlock {
       at += LENGTH_BYTES;
     }
     this.#bytes.copy(packed, at, 0, from);
-    if (isPiece) {
+    if (isShared) {
       this.#bytes = packed.subarray(at);
       this.#isOwn = false;
     }

@@ -194,8 +194,8 @@ export class LeafBlocks {
     assert(first !== undefined, 'what grew too large holds keys');
     this.#latest = undefined;
     this.#changed.set(textOf(place.start), first);
-    const leaves = others.map((piece) => ({ start: piece.key(0), size: piece.size, piece }));
-    for (const { start, piece } of leaves) this.#changed.set(textOf(start), piece);
+    const leaves = others.map((chunk) => ({ start: chunk.key(0), size: chunk.size, chunk }));
+    for (const { start, chunk } of leaves) this.#changed.set(textOf(start), chunk);
     this.#tree.insertBehind(place, leaves);
   }
 }

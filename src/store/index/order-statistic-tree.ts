@@ -11,7 +11,7 @@ import { TABLES } from '../tables/layout.ts';
 import { InnerBlock } from './inner-block.ts';
 import { KeyBlock } from './key-block.ts';
 
-/** What grows beyond so many bytes is cut into pieces of so many. */
+/** What grows beyond so many bytes is cut into chunks of so many. */
 export interface BlockSizes {
   readonly leafBytesMax: number;
   readonly leafBytesCut: number;
@@ -198,14 +198,14 @@ export class OrderStatisticTree {
     const [parent, ...rest] = above;
     if (parent === undefined) {
       this.#height = block.level + 1;
-      const pieces = [first, ...others];
-      const starts = KeyBlock.from(pieces.map(({ start }) => start));
+      const chunks = [first, ...others];
+      const starts = KeyBlock.from(chunks.map(({ start }) => start));
       this.#change(
         new InnerBlock(
           this.#height,
           this.#first,
           starts,
-          pieces.map(({ total }) => total),
+          chunks.map(({ total }) => total),
         ),
       );
       return;

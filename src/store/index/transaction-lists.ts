@@ -17,7 +17,7 @@ import type { Address, Transaction, TransactionId } from '../../protocol/types.t
 import type { CountedWriter } from './counted-key-sets.ts';
 import { PostingLists } from './posting-lists.ts';
 import { PendingIndexBatch } from './pending-index-batch.ts';
-import { IdFilter } from './id-bloom-filter.ts';
+import { IdBloomFilter } from './id-bloom-filter.ts';
 import { longListEntry, transactionDataEntry, transactionEntries } from './indexes.ts';
 import { compareKeys, KeyBlock } from './key-block.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';
@@ -36,9 +36,9 @@ const TYPES_CACHED_MAX = 64;
 /** Items of lists that become long, read at once: some megabytes. */
 const MEMBERS_AT_ONCE = 20_000;
 /** Ids that are written at once. */
-const IDS_PER_PIECE = 4096;
+const IDS_PER_CHUNK = 4096;
 /** Likewise keys with the data of transfers, which may belong to as many leaf blocks. */
-const DATA_PER_PIECE = 1024;
+const DATA_PER_CHUNK = 1024;
 /** Entries of a page of the disk that ids come to, at least. */
 const IDS_PER_PAGE = 64;
 /** Pages of the disk that a leaf block takes, with those of its number. */
@@ -48,7 +48,7 @@ const PAGES_PER_LEAF = 3;
  * A part of the pending batch: writes it, and says about how many pages of the disk that has changed. Written twice it changes
  * nothing the second time.
  */
-export type IndexPiece = (keys: CountedWriter) => number;
+export type IndexChunk = (keys: CountedWriter) => number;
 
 export class TransactionLists {
   readonly #keys: KeyValueReader;
@@ -61,7 +61,7 @@ export class TransactionLists {
   /** Keys with the data of those. */
   #data: Buffer[] = [];
   /** Of all ids that are stored or pending, and of some that were; undefined where few are asked for. */
-  #filter: IdFilter | undefined;
+  #filter: IdBloomFilter | undefined;
 
   /** @param shortMax items of a list that is not kept sorted */
   constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
@@ -90,8 +90,8 @@ export class TransactionLists {
   }
 
   /** From here on ids are asked for by the thousand. Reads all that are stored. */
-  filterIds(): void {
-    const filter = new IdFilter();
+  fillBloomFilter(): void {
+    const filter = new IdBloomFilter();
     for (const key of this.#keys.keys(TABLES.transactionIds.all)) filter.add(key);
     for (const row of this.#pending.rows()) filter.add(this.#pending.idKey(row));
     this.#filter = filter;
@@ -119,22 +119,22 @@ export class TransactionLists {
    *
    * @param stored transactions of the chain, or 0 where nobody asks for pages that change
    */
-  *pieces(stored: number): Iterable<IndexPiece> {
+  *chunks(stored: number): Iterable<IndexChunk> {
     if (this.#pending.size === 0) return;
     const first = this.#pending.place(0);
     const lists = new PostingLists(this.#pending);
     const types = this.#grown(lists.types, lists.typeSizes(), (type) => this.#lengthOfType(type, first));
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
-    yield* this.#idPieces(stored);
-    yield* piecesOf(this.#dataBlocks());
+    yield* this.#idChunks(stored);
+    yield* chunksOf(this.#dataBlocks());
     // What stood in lists before they became long, then what comes, as if they had been long already.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
-      yield* piecesOf(new PostingLists(members).inOrders(begun));
+      yield* chunksOf(new PostingLists(members).inOrders(begun));
     }
-    yield* piecesOf(lists.amongAll());
-    yield* piecesOf(lists.inLists());
-    yield* piecesOf(lists.inOrders({ isLongType: types.isLong, isLongAddress: addresses.isLong }));
+    yield* chunksOf(lists.amongAll());
+    yield* chunksOf(lists.inLists());
+    yield* chunksOf(lists.inOrders({ isLongType: types.isLong, isLongAddress: addresses.isLong }));
     for (const [type, length] of types.lengths) this.#typeLengths.set(type, length);
     for (const [address, length] of addresses.lengths) this.#lengths.set(address, length);
     this.#pending.clear();
@@ -182,23 +182,23 @@ export class TransactionLists {
     }
   }
 
-  *#idPieces(stored: number): Iterable<IndexPiece> {
+  *#idChunks(stored: number): Iterable<IndexChunk> {
     // What lies on one page of the disk is written together.
     const rows = this.#pending.rowsById();
     const pagesPerId = Math.min(1, stored / IDS_PER_PAGE / rows.length);
-    for (let at = 0; at < rows.length; at += IDS_PER_PIECE) {
-      const piece = rows.subarray(at, at + IDS_PER_PIECE);
+    for (let at = 0; at < rows.length; at += IDS_PER_CHUNK) {
+      const chunk = rows.subarray(at, at + IDS_PER_CHUNK);
       yield (keys) => {
-        for (const row of piece) keys.put(this.#pending.idKey(row), placeBytes(this.#pending.place(row)));
-        return Math.ceil(piece.length * pagesPerId);
+        for (const row of chunk) keys.put(this.#pending.idKey(row), placeBytes(this.#pending.place(row)));
+        return Math.ceil(chunk.length * pagesPerId);
       };
     }
   }
 
   *#dataBlocks(): Iterable<KeyBlock> {
     this.#data.sort(compareKeys);
-    for (let at = 0; at < this.#data.length; at += DATA_PER_PIECE) {
-      yield KeyBlock.from(this.#data.slice(at, at + DATA_PER_PIECE));
+    for (let at = 0; at < this.#data.length; at += DATA_PER_CHUNK) {
+      yield KeyBlock.from(this.#data.slice(at, at + DATA_PER_CHUNK));
     }
   }
 
@@ -292,7 +292,7 @@ interface Grown<T> {
 
 const NO_ID = '0';
 
-function* piecesOf(blocks: Iterable<KeyBlock>): Iterable<IndexPiece> {
+function* chunksOf(blocks: Iterable<KeyBlock>): Iterable<IndexChunk> {
   for (const block of blocks) yield (keys) => keys.putSorted(block) * PAGES_PER_LEAF;
 }
 

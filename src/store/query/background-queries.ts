@@ -1,6 +1,6 @@
 /**
- * Questions that no index answers are worked on in pieces, one question at a time, over a snapshot of the store: blocks come
- * and go meanwhile, and nothing waits for more than a piece. What was found is kept until the chain changes, so that the next
+ * Questions that no index answers are worked on in chunks, one question at a time, over a snapshot of the store: blocks come
+ * and go meanwhile, and nothing waits for more than a chunk. What was found is kept until the chain changes, so that the next
  * page of the same list costs no more than any other.
  */
 
@@ -17,7 +17,7 @@ const LISTS_KEPT_MAX = 16;
 /** Items of all kept lists together, some ten bytes each. */
 export const ITEMS_KEPT_MAX = 2_000_000;
 
-export interface LongWorkOptions {
+export interface BackgroundQueryOptions {
   readonly pause: Pause;
   /** What is read and sorted at once, without a pause: some milliseconds. */
   readonly atOnceMax: number;
@@ -25,21 +25,21 @@ export interface LongWorkOptions {
   readonly sortedMax: number;
 }
 
-export const LONG_WORK_DEFAULTS: LongWorkOptions = {
+export const BACKGROUND_QUERY_DEFAULTS: BackgroundQueryOptions = {
   pause: () => Promise.resolve(),
   atOnceMax: 1_000,
   sortedMax: 20_000,
 };
 
-export class LongWork {
-  readonly options: LongWorkOptions;
+export class BackgroundQueries {
+  readonly options: BackgroundQueryOptions;
   readonly #store: StoredChain;
   readonly #kept = new Map<string, readonly unknown[]>();
   #tipId: string | undefined;
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(store: StoredChain, options: LongWorkOptions) {
+  constructor(store: StoredChain, options: BackgroundQueryOptions) {
     this.#store = store;
     this.options = options;
   }
@@ -48,7 +48,7 @@ export class LongWork {
    * What is read of the list of a name.
    *
    * @param name tells the list from all others
-   * @param find makes it; awaits `pause` after each piece of some milliseconds
+   * @param find makes it; awaits `pause` after each chunk of some milliseconds
    * @param read takes what is wanted from the list, and from the store as it was when the list was made
    * @throws ProtocolError `QUERIES_BUSY`, or `STORE_CLOSED` when that happens meanwhile
    */
@@ -60,7 +60,8 @@ export class LongWork {
     const known = this.#lookUp(name);
     if (known !== undefined) return read(known as readonly T[], this.#store);
     if (this.#waiting >= WAITING_MAX) {
-      const message = 'The node works on as many long questions as it may. Narrow the question, or ask again later.';
+      const message =
+        'The node works on as many background queries as it may. Narrow the question, or ask again later.';
       throw new ProtocolError('QUERIES_BUSY', { waiting: this.#waiting }, message);
     }
     this.#waiting += 1;
@@ -110,11 +111,11 @@ export class LongWork {
   }
 }
 
-/** Items of a piece: some milliseconds of reading. */
-export const PIECE_ITEMS = 200;
+/** Items of a chunk: some milliseconds of reading. */
+export const CHUNK_ITEMS = 200;
 
-/** Sorts by merging sorted pieces, giving way between them. */
-export async function sortInPieces<T>(
+/** Sorts by merging sorted chunks, giving way between them. */
+export async function sortInChunks<T>(
   items: readonly T[],
   compare: (a: T, b: T) => number,
   pause: Pause,

@@ -168,7 +168,7 @@ test('keys that come together and cut several leaf blocks stand in their order, 
   counted.transact((writer) => {
     for (const number of stored) writer.put(keyOf(number), EMPTY);
   });
-  // Between the pieces that are cut lie leaf blocks that nothing comes to.
+  // Between the chunks that are cut lie leaf blocks that nothing comes to.
   const coming = Array.from({ length: 100_000 }, (_, index) => index * 2).filter((number) => number % 60_000 < 30_000);
   const expected = [...new Set([...stored, ...coming])].sort((a, b) => a - b).map(keyOf);
   const whole = TABLES.transactionsByFee.all;

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import test from 'ava';
 import type { TransactionQuery } from '../../../src/ports/queries.ts';
-import { LongWork, sortInPieces } from '../../../src/store/query/background-queries.ts';
+import { BackgroundQueries, sortInChunks } from '../../../src/store/query/background-queries.ts';
 import { openChainStore } from '../../../src/store/chain/open.ts';
 import { createQueries } from '../../../src/store/query/queries.ts';
 import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
@@ -85,7 +85,7 @@ test('long questions wait in line, one too many is refused, and a list is made o
   await withStore('memory', async (store) => {
     const dice = new Dice(2);
     grow(store, dice, 3);
-    const work = new LongWork(store, { pause: () => Promise.resolve(), atOnceMax: 0, sortedMax: 0 });
+    const work = new BackgroundQueries(store, { pause: () => Promise.resolve(), atOnceMax: 0, sortedMax: 0 });
     let made = 0;
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
@@ -112,7 +112,7 @@ test('long questions wait in line, one too many is refused, and a list is made o
 test('a question that fails lets the next one have its turn', async (t) => {
   await withStore('memory', async (store) => {
     grow(store, new Dice(2), 1);
-    const work = new LongWork(store, { pause: () => Promise.resolve(), atOnceMax: 0, sortedMax: 0 });
+    const work = new BackgroundQueries(store, { pause: () => Promise.resolve(), atOnceMax: 0, sortedMax: 0 });
     const failing = work.read(
       'a',
       () => Promise.reject(new Error('no')),
@@ -128,10 +128,10 @@ test('a question that fails lets the next one have its turn', async (t) => {
   });
 });
 
-test('sorting in pieces is sorting, and equal items keep their order', async (t) => {
+test('sorting in chunks is sorting, and equal items keep their order', async (t) => {
   const items = Array.from({ length: 50_001 }, (_, i) => ({ value: (i * 7919) % 1000, i }));
   let pauses = 0;
-  const sorted = await sortInPieces(
+  const sorted = await sortInChunks(
     items,
     (a, b) => a.value - b.value,
     async () => void (pauses += 1),
@@ -147,7 +147,7 @@ test('sorting in pieces is sorting, and equal items keep their order', async (t)
   );
   t.is(sorted.length, items.length);
   t.deepEqual(
-    await sortInPieces(
+    await sortInChunks(
       [],
       () => 0,
       () => Promise.resolve(),

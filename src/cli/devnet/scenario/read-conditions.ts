@@ -1,13 +1,13 @@
 /** Reads what a step of a scenario expects. */
 
 import type { Place } from './place.ts';
-import type { Bounds, Claim, Expected } from './scenario.ts';
+import type { Bounds, Condition, Expected } from './scenario.ts';
 import { lskIn, nodesIn, whoIn } from './values.ts';
 
-/** What reads a claim. */
-type ReadClaim = (value: Place) => Claim;
+/** What reads a condition. */
+type ReadClaim = (value: Place) => Condition;
 
-const CLAIMS: Readonly<Record<string, ReadClaim>> = {
+const CONDITIONS: Readonly<Record<string, ReadClaim>> = {
   heights: (value) => ({ kind: 'heights', bounds: countsIn(value, 'min') }),
   finalized: (value) => ({ kind: 'finalized', bounds: countsIn(value, 'min') }),
   finalityLag: (value) => ({ kind: 'finalityLag', bounds: countsIn(value, 'max') }),
@@ -47,15 +47,15 @@ const CLAIMS: Readonly<Record<string, ReadClaim>> = {
 };
 
 /** @throws ProtocolError `SCENARIO_INVALID` with the line */
-export function readClaims(
+export function readConditions(
   place: Place,
   nodes: number,
-): { readonly claims: readonly Claim[]; readonly named: Pick<Expected, 'nodes'> } {
-  const members = place.known('`expect`', [...Object.keys(CLAIMS), 'nodes']);
-  const claims = [...members].flatMap(([name, value]) => CLAIMS[name]?.(value) ?? []);
-  if (claims.length === 0) throw place.fault('`expect` must say what is expected');
+): { readonly conditions: readonly Condition[]; readonly named: Pick<Expected, 'nodes'> } {
+  const members = place.known('`expect`', [...Object.keys(CONDITIONS), 'nodes']);
+  const conditions = [...members].flatMap(([name, value]) => CONDITIONS[name]?.(value) ?? []);
+  if (conditions.length === 0) throw place.fault('`expect` must say what is expected');
   const of = members.get('nodes');
-  return { claims, named: of === undefined ? {} : { nodes: nodesIn(of, nodes) } };
+  return { conditions, named: of === undefined ? {} : { nodes: nodesIn(of, nodes) } };
 }
 
 /**
