@@ -18,7 +18,7 @@ import { DiskWatch } from './disk-watch.ts';
 import { Lane } from './lane.ts';
 import { answerSearches } from './signature-searches.ts';
 import { Reception, type ReceiveOutcome } from './reception.ts';
-import { isOrderCertain } from './slot-turns.ts';
+import { isOrderCertain } from './slot-owners.ts';
 
 /**
  * Blocks of a download committed together: as many as peers send at once. The wait for the disk is shared by them all, and

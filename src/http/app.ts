@@ -73,7 +73,7 @@ export function createHttpServer(
 
   // No node of the family has such a stream.
   const streamDialect = { ...dialect, strict: false };
-  const hub = createEventHub(api, streamDialect, { ...settings.events, observer, turns: admission.turns });
+  const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler: admission.scheduler });
   const memory = createAnswerMemory(api, settings.keepAnswers);
   const waiters = new HeightWaiters(api, clock);
   const allowances = new WeakMap<IncomingMessage, Allowance>();
@@ -101,7 +101,7 @@ export function createHttpServer(
     connection?.begin(request, response);
     const client = strangerBehindProxy(request);
     if (client !== undefined && connection !== undefined) {
-      admission.turns.take(client, () => {
+      admission.scheduler.take(client, () => {
         connection.contain(() => work(request, response, expectation));
       });
     } else work(request, response, expectation);
@@ -120,7 +120,7 @@ export function createHttpServer(
     const admitted = checks.admitClient(request, response, expectation);
     if (!(admitted instanceof Promise)) return workOn(request, response, admitted, expectation);
     admitted.then(
-      (allowance) => inTurn(request, () => workOn(request, response, allowance, expectation)),
+      (allowance) => scheduled(request, () => workOn(request, response, allowance, expectation)),
       (error: unknown) => {
         if (response.destroyed) return;
         // Nobody knows whether the client may ask: the process that counts for all did not say so in time.
@@ -130,13 +130,13 @@ export function createHttpServer(
     );
   };
   /** Goes on with what waited: work for strangers takes turns, however it comes back. */
-  const inTurn = (request: IncomingMessage, go: () => void): void => {
+  const scheduled = (request: IncomingMessage, go: () => void): void => {
     const connection = admission.of(request.socket);
     const contained = (): void => (connection === undefined ? go() : connection.contain(go));
     const proxied = strangerBehindProxy(request);
-    if (proxied !== undefined) admission.turns.take(proxied, contained);
+    if (proxied !== undefined) admission.scheduler.take(proxied, contained);
     else if (connection === undefined || connection.isTrusted) contained();
-    else admission.turns.take(connection.key, contained);
+    else admission.scheduler.take(connection.key, contained);
   };
   const workOn = (
     request: IncomingMessage,

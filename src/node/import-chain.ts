@@ -1,7 +1,7 @@
 /** Takes the blocks of a file into a store, each verified as if a peer had sent it. */
 
 import { availableParallelism } from 'node:os';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Chain } from '../engine/chain.ts';
 import { BranchRejected } from '../engine/commit.ts';
@@ -215,7 +215,7 @@ class ImportRun {
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
     // Applying keeps this thread to itself: what was read meanwhile goes to the other threads first.
-    await nextTurn();
+    await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;
       return;

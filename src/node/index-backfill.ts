@@ -1,6 +1,6 @@
 /** Indexing that is deferred while a whole chain is imported, and its backfill. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { StoredChain } from '../store/chain/chain-store.ts';
 
 /** What an import needs of its store. */
@@ -19,5 +19,5 @@ export async function backfillWhenLagging(indexes: IndexBackfill): Promise<void>
 
 /** Backfills the indexes. Nothing may be appended meanwhile. */
 export async function backfill(indexes: IndexBackfill): Promise<void> {
-  for (const _ of indexes.backfill()) await nextTurn();
+  for (const _ of indexes.backfill()) await yieldToEventLoop();
 }

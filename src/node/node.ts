@@ -46,7 +46,7 @@ import { watchPages } from './page-watch.ts';
 import { WatermarkFiles, watermarkFolderOf } from './watermark-files.ts';
 import { SeedSearch } from './seeds.ts';
 import { openTransactionJournal, transactionJournalOf } from './transaction-journal-file.ts';
-import { nextTurn, systemClock, systemRandom, systemTimes } from './system.ts';
+import { yieldToEventLoop, systemClock, systemRandom, systemTimes } from './system.ts';
 
 export interface NodeOptions {
   readonly network: Network;
@@ -236,7 +236,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const notifier = await startNotifier({ config, network, directory, observer, engine, store, identity });
     closers.add(() => notifier?.close());
 
-    const queries = createQueries(store, params, { pause: nextTurn });
+    const queries = createQueries(store, params, { pause: yieldToEventLoop });
     const clock = systemClock;
     const chainClock = control?.chainClock ?? clock;
     let readers: ReaderPool | undefined;

@@ -15,7 +15,7 @@ import { createChainLog } from '../store/chain/chain-log.ts';
 import { createQueries } from '../store/query/queries.ts';
 import { openIndexedSnapshot, type ChainPlace } from './chain-tool.ts';
 import { nextForgers } from './next-forgers.ts';
-import { nextTurn, systemClock } from './system.ts';
+import { yieldToEventLoop, systemClock } from './system.ts';
 import { readTransactionJournal, transactionJournalOf } from './transaction-journal-file.ts';
 
 export interface StoppedNode {
@@ -42,7 +42,7 @@ export async function openStoppedNode(
   const api: NodeApi = {
     params,
     identity: { networkName: name, version: appVersion, protocolVersion, ...buildIdentity(), nonce: NO_NONCE },
-    chain: createQueries(inner, params, { pause: nextTurn }),
+    chain: createQueries(inner, params, { pause: yieldToEventLoop }),
     log,
     listen: () => () => undefined,
     status: () => ({

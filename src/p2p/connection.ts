@@ -223,7 +223,7 @@ export class PeerConnection implements Connection {
     if (this.#link === undefined) throw new ProtocolError('CALL_FAILED', { reason: 'closed' });
     this.#asking += 1;
     try {
-      await this.#pace.turn();
+      await this.#pace.wait();
       return await this.#link.call(outgoing, this.#context.requestTimeoutMs, FRAME_BYTES_MAX, what);
     } finally {
       this.#asking -= 1;

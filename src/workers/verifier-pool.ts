@@ -1,6 +1,6 @@
 /** The verifier of a node: single checks on the calling thread, many at once on worker threads. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { selectEd25519, type Ed25519Backend } from '../crypto/ed25519.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Verifier } from '../ports/verifier.ts';
@@ -69,7 +69,7 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   async function answerInline(checks: readonly SignatureCheck[]): Promise<boolean[]> {
     const answers: boolean[] = [];
     for (const [index, check] of checks.entries()) {
-      if (index > 0 && index % inlineMax === 0) await nextTurn();
+      if (index > 0 && index % inlineMax === 0) await yieldToEventLoop();
       answers.push(verify(check));
     }
     return answers;

@@ -3,13 +3,13 @@
 import type { Decision, ForgingDelegate } from '../answers.ts';
 import { runsOf, type Run } from '../decisions.ts';
 import { countText, dateText, sinceText, timeText, untilText } from '../format.ts';
-import { turnsOf } from '../round.ts';
+import { nextSlotsOf } from '../round.ts';
 import { useLive, useNow, useRound, useSlotStart } from './hooks.ts';
 import { DelegateLink, More, Table } from './parts.tsx';
 
 export function Forging() {
   const { forging, forgers } = useLive();
-  const turns = useTurns();
+  const nextSlots = useNextSlots();
   if (forging === undefined) {
     return (
       <>
@@ -20,7 +20,7 @@ export function Forging() {
   }
   const addresses = new Map(forgers.map(({ publicKey, address }) => [publicKey, address]));
   const placeOf = ({ publicKey }: ForgingDelegate): number =>
-    turns.get(publicKey) ?? Number.MAX_SAFE_INTEGER - (addresses.has(publicKey) ? 1 : 0);
+    nextSlots.get(publicKey) ?? Number.MAX_SAFE_INTEGER - (addresses.has(publicKey) ? 1 : 0);
   const rows = [...forging].sort((a, b) => placeOf(a) - placeOf(b));
   return (
     <>
@@ -63,12 +63,12 @@ function ForgingState({ delegate: { forging, waiting } }: { delegate: ForgingDel
 /** When a delegate has its slot of the present round, as far as that is known. */
 export function NextSlot({ publicKey }: { publicKey: string }) {
   const { forgers, status } = useLive();
-  const turn = useTurns().get(publicKey);
+  const nextSlot = useNextSlots().get(publicKey);
   const startOf = useSlotStart();
   const now = useNow();
   if (status?.syncing === true) return <>not known yet</>;
-  if (turn !== undefined) {
-    const startMs = startOf(turn);
+  if (nextSlot !== undefined) {
+    const startMs = startOf(nextSlot);
     return (
       <time dateTime={new Date(startMs).toISOString()} title={`${timeText(startMs)} UTC`}>
         {startMs <= now ? 'now' : untilText(startMs, now)}
@@ -78,9 +78,9 @@ export function NextSlot({ publicKey }: { publicKey: string }) {
   return <>{forgers.some((forger) => forger.publicKey === publicKey) ? 'next round' : 'not active'}</>;
 }
 
-function useTurns(): ReadonlyMap<string, number> {
+function useNextSlots(): ReadonlyMap<string, number> {
   const round = useRound();
-  return round === undefined ? new Map() : turnsOf(round);
+  return round === undefined ? new Map() : nextSlotsOf(round);
 }
 
 export function Decisions() {

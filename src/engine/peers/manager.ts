@@ -4,7 +4,7 @@
  */
 
 import { Closers } from '../closers.ts';
-import { ServingLane } from '../serving-lane.ts';
+import { FairAnswerQueue } from '../fair-answer-queue.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 import { assert } from '../../primitives/errors.ts';
 import { WorkShare } from '../../primitives/work-share.ts';
@@ -126,7 +126,7 @@ export class PeerManager {
   async start(handlers: PeerHandlers): Promise<void> {
     assert(this.#stopped, 'peers start once');
     this.#loadBook();
-    const lane = new ServingLane(
+    const answers = new FairAnswerQueue(
       (peerId, request) => {
         if (request.kind === 'peers') return Promise.resolve(this.#listed());
         return handlers.answer(peerId, request);
@@ -134,7 +134,7 @@ export class PeerManager {
       { share: this.#workShare, isNamed: (peerId) => this.isNamed(peerId) },
     );
     await this.#transport.start({
-      answer: (peerId, request) => lane.answer(peerId, request),
+      answer: (peerId, request) => answers.answer(peerId, request),
       message: handlers.message,
       admits: (ip) => this.#admits(ip),
       isNamed: (ip) => this.#named.all().some((peerId) => ipOf(peerId) === ip),
@@ -147,7 +147,7 @@ export class PeerManager {
         handlers.connected?.(connection);
       },
       disconnected: (peerId, direction, reason) => {
-        lane.leave(peerId);
+        answers.leave(peerId);
         this.#disconnected(peerId, direction, reason);
         handlers.disconnected?.(peerId, reason);
       },

@@ -24,7 +24,7 @@ import type { StoredChain } from '../../store/chain/chain-store.ts';
 import type { ChainReader, Moment } from '../../store/chain/reader.ts';
 import { createQueries } from '../../store/query/queries.ts';
 import { readyOf } from '../node-api.ts';
-import { nextTurn } from '../system.ts';
+import { yieldToEventLoop } from '../system.ts';
 import { NEWS_WAITING_MAX, type Received } from './messages.ts';
 import type { NodeChannel } from './node-channel.ts';
 
@@ -55,7 +55,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) }).log;
   const viewOf = (moment: Moment): View => ({
     moment,
-    chain: heldQueries(createQueries(moment.store, rules.params, { pause: nextTurn }), moment),
+    chain: heldQueries(createQueries(moment.store, rules.params, { pause: yieldToEventLoop }), moment),
     log: logOf(moment.store),
   });
   let view = viewOf(reader.current);

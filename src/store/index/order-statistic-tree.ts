@@ -103,11 +103,11 @@ export class OrderStatisticTree {
 
   /** The leaf block behind another, or in front of it; undefined at the end. */
   beside({ path }: LeafPlace, by: 1 | -1): LeafPlace | undefined {
-    const turn = path.findIndex(({ block, child }) => child + by >= 0 && child + by < block.children);
-    const step = path[turn];
+    const at = path.findIndex(({ block, child }) => child + by >= 0 && child + by < block.children);
+    const step = path[at];
     if (step === undefined) return undefined;
-    const found: Step[] = [{ block: step.block, child: step.child + by }, ...path.slice(turn + 1)];
-    for (let below = turn; below > 0; below -= 1) {
+    const found: Step[] = [{ block: step.block, child: step.child + by }, ...path.slice(at + 1)];
+    for (let below = at; below > 0; below -= 1) {
       const [above] = found;
       assert(above !== undefined, 'a way down begins somewhere');
       const block = this.#below(above.block, above.child);

@@ -1,20 +1,20 @@
 import test from 'ava';
 
-import { QUESTIONS_WAITING_MAX, ServingLane } from '../../src/engine/serving-lane.ts';
+import { QUESTIONS_WAITING_MAX, FairAnswerQueue } from '../../src/engine/fair-answer-queue.ts';
 import { WorkShare } from '../../src/primitives/work-share.ts';
 import type { PeerRequest, TransportHandlers } from '../../src/ports/transport.ts';
 import { FakeClock, settle } from './peers/support.ts';
 
 const TIP = { kind: 'tip' } as const satisfies PeerRequest;
 
-/** A clock that a test moves on while work is done, and a lane on it. */
-function laneOf(answer: TransportHandlers['answer'], isNamed: (peerId: string) => boolean = () => false) {
+/** A clock that a test moves on while work is done, and a queue on it. */
+function queueOf(answer: TransportHandlers['answer'], isNamed: (peerId: string) => boolean = () => false) {
   const timers = new FakeClock();
   let workedMs = 0;
   const clock = { nowMs: () => timers.nowMs() + workedMs, after: timers.after.bind(timers) };
   const share = new WorkShare({ clock, share: 0.5, burstMs: 10 });
   return {
-    lane: new ServingLane(answer, { share, isNamed }),
+    answers: new FairAnswerQueue(answer, { share, isNamed }),
     share,
     timers,
     spend: (ms: number) => (workedMs += ms),
@@ -36,9 +36,9 @@ function gated() {
 
 test('peers take turns: a busy peer waits behind its own questions, and a named one behind no stranger', async (t) => {
   const { order, answer, open } = gated();
-  const { lane } = laneOf(answer, (peerId) => peerId === 'named');
+  const { answers } = queueOf(answer, (peerId) => peerId === 'named');
   const askers = [...Array.from({ length: 5 }, () => 'busy'), 'calm', 'named'];
-  const all = askers.map((peerId) => lane.answer(peerId, TIP));
+  const all = askers.map((peerId) => answers.answer(peerId, TIP));
   open();
   await Promise.all(all);
   t.deepEqual(order, ['busy', 'named', 'busy', 'calm', 'busy', 'busy', 'busy']);
@@ -46,14 +46,14 @@ test('peers take turns: a busy peer waits behind its own questions, and a named 
 
 test('answers and what else is done for strangers share half of the time', async (t) => {
   let answers = 0;
-  const scene = laneOf(() => {
+  const scene = queueOf(() => {
     answers += 1;
     scene.spend(10);
     return Promise.resolve();
   });
   const startMs = scene.nowMs();
   for (const peerId of ['a', 'b', 'c', 'd', 'e']) {
-    for (let index = 0; index < 4; index += 1) void scene.lane.answer(peerId, TIP);
+    for (let index = 0; index < 4; index += 1) void scene.answers.answer(peerId, TIP);
   }
   let others = 0;
   const work = (): void => {
@@ -78,11 +78,11 @@ test('answers and what else is done for strangers share half of the time', async
 
 test('the questions of a peer that leaves are dropped, and those of others are answered', async (t) => {
   const { order, answer, open } = gated();
-  const { lane } = laneOf(answer);
-  const gone = Array.from({ length: 5 }, () => lane.answer('gone', TIP));
-  const stays = lane.answer('stays', TIP);
-  lane.leave('gone');
-  t.is(lane.waiting, 1);
+  const { answers } = queueOf(answer);
+  const gone = Array.from({ length: 5 }, () => answers.answer('gone', TIP));
+  const stays = answers.answer('stays', TIP);
+  answers.leave('gone');
+  t.is(answers.waiting, 1);
   open();
   const results = await Promise.allSettled(gone);
   t.deepEqual(
@@ -95,21 +95,25 @@ test('the questions of a peer that leaves are dropped, and those of others are a
 
 test('so many questions wait; a peer that waits for nothing may ask all the same', async (t) => {
   const { answer, open } = gated();
-  const { lane, share, timers } = laneOf(answer);
-  const asked = Array.from({ length: QUESTIONS_WAITING_MAX + 1 }, (_, index) => lane.answer(`peer ${index % 4}`, TIP));
-  t.is(lane.waiting, QUESTIONS_WAITING_MAX);
-  await t.throwsAsync(lane.answer('peer 1', TIP), { code: 'TOO_MANY_QUESTIONS' });
-  for (let refusal = 0; refusal < 200; refusal += 1) await t.throwsAsync(lane.answer('peer 1', TIP));
+  const { answers, share, timers } = queueOf(answer);
+  const asked = Array.from({ length: QUESTIONS_WAITING_MAX + 1 }, (_, index) =>
+    answers.answer(`peer ${index % 4}`, TIP),
+  );
+  t.is(answers.waiting, QUESTIONS_WAITING_MAX);
+  await t.throwsAsync(answers.answer('peer 1', TIP), { code: 'TOO_MANY_QUESTIONS' });
+  for (let refusal = 0; refusal < 200; refusal += 1) await t.throwsAsync(answers.answer('peer 1', TIP));
   t.false(share.isFree, 'refusals are charged, too');
-  asked.push(lane.answer('newcomer', TIP));
+  asked.push(answers.answer('newcomer', TIP));
   open();
-  for (let step = 0; step < 10_000 && lane.waiting > 0; step += 1) await timers.advance(1);
+  for (let step = 0; step < 10_000 && answers.waiting > 0; step += 1) await timers.advance(1);
   await Promise.all(asked);
 });
 
 test('an answer that fails fails for its asker alone', async (t) => {
-  const { lane } = laneOf((peerId) => (peerId === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve('yes')));
-  const [bad, good] = [lane.answer('bad', TIP), lane.answer('good', TIP)];
+  const { answers } = queueOf((peerId) =>
+    peerId === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve('yes'),
+  );
+  const [bad, good] = [answers.answer('bad', TIP), answers.answer('good', TIP)];
   await t.throwsAsync(bad, { message: 'no' });
   t.is(await good, 'yes');
 });

@@ -1,7 +1,7 @@
 /** Whose slots were and are, as the chain tells it. */
 
 import test from 'ava';
-import { SlotTurns, isOrderCertain } from '../../src/engine/slot-turns.ts';
+import { SlotOwners, isOrderCertain } from '../../src/engine/slot-owners.ts';
 import { chainStoreOver } from '../../src/store/chain/open.ts';
 import { MemoryKeyValue } from '../../src/store/disk/memory.ts';
 import { openGenesis } from '../../src/engine/genesis.ts';
@@ -28,13 +28,13 @@ for (const generation of [2, 3] as const) {
       appendBlocks(store, rules, [block], { nowS: block.timestamp, verify: () => true });
       maker.apply(block);
     }
-    const turns = new SlotTurns(rules, store);
+    const owners = new SlotOwners(rules, store);
     const tip = store.tip()!;
     const unknown: number[] = [];
     for (const [slot, { delegate, height }] of expected) {
-      const turn = turns.of(slot);
-      if (turn === undefined) unknown.push(roundOf(height, params));
-      else t.deepEqual(turn, { delegate, height, isCertain: true }, `slot ${slot}`);
+      const owner = owners.of(slot);
+      if (owner === undefined) unknown.push(roundOf(height, params));
+      else t.deepEqual(owner, { delegate, height, isCertain: true }, `slot ${slot}`);
     }
     // Only delegates that used no slot of a round that is over for long are not known any more.
     t.true(
@@ -48,7 +48,7 @@ for (const generation of [2, 3] as const) {
       const isCertain = ahead <= left;
       t.is(isOrderCertain(tip, tipSlot + ahead, params), isCertain);
       const delegate = ownerOfSlot(rules.forgers(store, tip.height + 1), tipSlot + ahead, params);
-      t.deepEqual(turns.of(tipSlot + ahead), { delegate: delegate ?? '', height: tip.height + 1, isCertain });
+      t.deepEqual(owners.of(tipSlot + ahead), { delegate: delegate ?? '', height: tip.height + 1, isCertain });
     }
   });
 }

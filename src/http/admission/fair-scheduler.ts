@@ -1,5 +1,5 @@
 /**
- * Work for strangers takes turns: all of it together gets a stated share of the time of the main thread, and while more is
+ * Schedules the work for strangers fairly: all of it together gets a stated share of the time of the main thread, and while more is
  * asked for than that, each address waits behind its own requests only. While there is time, work is done at once.
  */
 
@@ -9,29 +9,29 @@ import { AcceptPriority } from './accept-priority.ts';
 
 type Work = () => void;
 
-interface Turn {
+interface Task {
   readonly work: Work;
   /** Begins to read what the work needs. */
   readonly read: Work | undefined;
 }
 
-export interface TurnsOptions {
+export interface FairSchedulerOptions {
   readonly clock: MonotonicClock;
   readonly share: WorkShare;
 }
 
-/** Turns that wait from which on there is no time for courtesies. */
+/** Tasks that wait from which on there is no time for courtesies. */
 const PRESSED_FROM = 16;
 
-export class Turns {
+export class FairScheduler {
   readonly #share: WorkShare;
   readonly #accepting: AcceptPriority;
   /** Work that waits, by address; the next address is the first one. */
-  readonly #waiting = new Map<string, Turn[]>();
+  readonly #waiting = new Map<string, Task[]>();
   #waitingCount = 0;
   #isServing = false;
 
-  constructor(options: TurnsOptions) {
+  constructor(options: FairSchedulerOptions) {
     this.#share = options.share;
     this.#accepting = new AcceptPriority(options.clock);
   }
@@ -46,23 +46,23 @@ export class Turns {
     this.#accepting.accepted();
   }
 
-  /** Charges what was done for a stranger outside of a turn. */
+  /** Charges what was done for a stranger outside of the scheduler. */
   spend(costMs: number): void {
     this.#share.spend(costMs);
   }
 
   /**
-   * Does the work now, or when its address has its turn. How much waits is bounded by the connections that bring it.
+   * Does the work now, or when the scheduler comes to its address. How much waits is bounded by the connections that bring it.
    *
    * @param read begins to read what the work needs; the work follows after the event loop has looked once for what is there
    */
   take(address: string, work: Work, read?: Work): void {
-    const turn = { work, read };
+    const task = { work, read };
     const isFree = this.#waiting.size === 0 && !this.#isServing && this.#share.isFree;
-    if (isFree && !this.#accepting.isBusy) return void this.#do(turn);
+    if (isFree && !this.#accepting.isBusy) return void this.#do(task);
     const queue = this.#waiting.get(address);
-    if (queue === undefined) this.#waiting.set(address, [turn]);
-    else queue.push(turn);
+    if (queue === undefined) this.#waiting.set(address, [task]);
+    else queue.push(task);
     this.#waitingCount += 1;
     if (this.#isServing) return;
     this.#isServing = true;
@@ -77,15 +77,15 @@ export class Turns {
   async #serve(): Promise<void> {
     for (;;) {
       await this.#accepting.over();
-      const turn = this.#next();
-      if (turn === undefined) break;
-      await this.#do(turn);
+      const task = this.#next();
+      if (task === undefined) break;
+      await this.#do(task);
       if (this.#waiting.size > 0 && !this.#share.isFree) return this.#serveLater();
     }
     this.#isServing = false;
   }
 
-  async #do({ work, read }: Turn): Promise<void> {
+  async #do({ work, read }: Task): Promise<void> {
     if (read !== undefined) {
       read();
       await polled();
@@ -97,15 +97,15 @@ export class Turns {
     charge();
   }
 
-  #next(): Turn | undefined {
+  #next(): Task | undefined {
     const [first] = this.#waiting;
     if (first === undefined) return undefined;
     const [address, queue] = first;
-    const turn = queue.shift();
+    const task = queue.shift();
     this.#waitingCount -= 1;
     this.#waiting.delete(address);
     if (queue.length > 0) this.#waiting.set(address, queue);
-    return turn;
+    return task;
   }
 }
 

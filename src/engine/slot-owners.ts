@@ -10,7 +10,7 @@ import type { Rules } from '../protocol/rules.ts';
 import { slotAt } from '../protocol/slots.ts';
 import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 
-export interface SlotTurn {
+export interface SlotOwner {
   readonly delegate: PublicKey;
   /** Whose order tells it. */
   readonly height: number;
@@ -25,7 +25,7 @@ export function isOrderCertain(tip: BlockHeader, slot: number, params: ChainPara
 }
 
 /** Answers for one moment: the chain must not change between two questions. */
-export class SlotTurns {
+export class SlotOwners {
   readonly #rules: Pick<Rules, 'forgers' | 'params'>;
   readonly #state: ChainReader;
   /** Owners by place in the round: looking one up reads all headers of its round. */
@@ -37,7 +37,7 @@ export class SlotTurns {
   }
 
   /** Undefined for a slot that nobody owns, and for one whose round is over for so long that its order is not kept. */
-  of(slot: number): SlotTurn | undefined {
+  of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;
     const tip = this.#state.tip();
     if (tip === undefined) return undefined;

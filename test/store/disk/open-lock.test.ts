@@ -3,19 +3,19 @@ import { once } from 'node:events';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import test from 'ava';
 
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { openLmdbSnapshot } from '../../../src/store/disk/lmdb.ts';
-import { inTurn } from '../../../src/store/disk/turns.ts';
+import { withOpenLock } from '../../../src/store/disk/open-lock.ts';
 import { temporaryFolder } from '../backends.ts';
 
 const HOLDER = fileURLToPath(new URL('../../support/lock-holder.js', import.meta.url));
 const WRITER = fileURLToPath(new URL('./reopening-writer.js', import.meta.url));
-/** Enough that without turns both the writer and a reader were refused in each of six runs. */
+/** Enough that without the lock both the writer and a reader were refused in each of six runs. */
 const OPENINGS = 600;
 
 test.serial(
@@ -40,7 +40,7 @@ test.serial(
         t.true(error instanceof ProtocolError && error.code === 'STORE_MISSING', String(error));
         t.is(opened, 0);
       }
-      await nextTurn();
+      await yieldToEventLoop();
     }
     t.true(opened > OPENINGS / 10, `opened ${opened} times`);
     t.false(seen.hasEnded, 'the writer was refused');
@@ -54,36 +54,36 @@ test.serial(
   'who is at it is waited for, and one that died or was stopped in the middle is not waited for long',
   async (t) => {
     const directory = temporaryFolder();
-    const turns = (): string[] => readdirSync(directory).filter((name) => name.startsWith('turn'));
+    const locks = (): string[] => readdirSync(directory).filter((name) => name.startsWith('turn'));
     writeFileSync(join(directory, 'turn.4194399.abcdef01-5'), '');
     t.deepEqual(
-      inTurn(directory, () => turns().length),
+      withOpenLock(directory, () => locks().length),
       1,
     );
-    t.deepEqual(turns(), []);
+    t.deepEqual(locks(), []);
 
     const other = spawn(process.execPath, [HOLDER, directory, '0', 'turn'], { stdio: ['ignore', 'pipe', 'inherit'] });
     t.teardown(() => other.kill('SIGKILL'));
     t.regex(String(await once(other.stdout, 'data')), / taken\n$/);
     const start = process.hrtime.bigint();
-    inTurn(directory, () => t.is(turns().length, 1), 200);
+    withOpenLock(directory, () => t.is(locks().length, 1), 200);
     t.true(process.hrtime.bigint() - start >= 200_000_000n);
-    t.is(turns().length, 1, 'the turn of another is not taken from it');
+    t.is(locks().length, 1, 'the lock of another is not taken from it');
     other.kill('SIGKILL');
     await once(other, 'exit');
-    // The work is done by itself where its turn comes, and what it throws is thrown.
+    // The work is done by itself once it has the lock, and what it throws is thrown.
     t.throws(
       () =>
-        inTurn(directory, () => {
-          t.is(turns().length, 1);
+        withOpenLock(directory, () => {
+          t.is(locks().length, 1);
           throw new Error('work');
         }),
       { message: 'work' },
     );
-    t.deepEqual(turns(), []);
-    // Where no claim can be made there is nothing to be in turn for.
+    t.deepEqual(locks(), []);
+    // Where no lock can be taken there is nothing to lock.
     t.is(
-      inTurn(join(directory, 'none'), () => 5),
+      withOpenLock(join(directory, 'none'), () => 5),
       5,
     );
     rmSync(directory, { recursive: true });

@@ -1,5 +1,5 @@
 /**
- * Answers to peers' questions take turns: each peer waits behind its own questions only, named peers wait behind nobody else,
+ * A fair queue of answers to peers' questions: each peer waits behind its own questions only, named peers wait behind nobody else,
  * and all of them together draw on the time that strangers' work gets (`WorkShare`), so that no number of askers keeps the node
  * from its blocks. The questions of a peer that leaves go with it.
  */
@@ -26,21 +26,21 @@ interface Question {
   drop(error: Error): void;
 }
 
-export interface ServingLaneOptions {
+export interface FairAnswerQueueOptions {
   readonly share: WorkShare;
   /** Whether the operator named the peer. */
   isNamed(peerId: PeerId): boolean;
 }
 
-export class ServingLane {
+export class FairAnswerQueue {
   readonly #answer: Answer;
-  readonly #options: ServingLaneOptions;
+  readonly #options: FairAnswerQueueOptions;
   readonly #named = new Map<PeerId, Question[]>();
   readonly #others = new Map<PeerId, Question[]>();
   #waiting = 0;
   #isBusy = false;
 
-  constructor(answer: Answer, options: ServingLaneOptions) {
+  constructor(answer: Answer, options: FairAnswerQueueOptions) {
     this.#answer = answer;
     this.#options = options;
   }
@@ -51,7 +51,7 @@ export class ServingLane {
   }
 
   /**
-   * The same answer, in its turn.
+   * The same answer, queued.
    *
    * @throws ProtocolError `TOO_MANY_QUESTIONS` while too many wait, `PEER_GONE` when the peer left meanwhile
    */

@@ -7,30 +7,30 @@
 import { ProtocolError } from '../../primitives/errors.ts';
 import { takeLock, type ProcessLock } from './process-lock.ts';
 
-const TURN_NAME = 'turn';
+const LOCK_NAME = 'turn';
 /** Opening takes milliseconds. Who needs so long was stopped in the middle of it, and nobody waits for that. */
 const WAIT_MS_MAX = 5_000;
 /** Pauses of different lengths: two processes that saw each other do not meet again at each try. */
 const PAUSES_MS = [1, 3, 2, 7, 5];
 
 /**
- * Calls `work`, which must be done when it returns, while no other process is at the same.
+ * Calls `work`, which must be done when it returns, under the open lock: while no other process opens or closes the database.
  *
- * @param directory a folder that exists; where it cannot be written to there are no locks either, and no turns
+ * @param directory a folder that exists; where it cannot be written to there are no locks either
  */
-export function inTurn<T>(directory: string, work: () => T, waitMsMax = WAIT_MS_MAX): T {
-  const turn = takeTurn(directory, waitMsMax);
+export function withOpenLock<T>(directory: string, work: () => T, waitMsMax = WAIT_MS_MAX): T {
+  const lock = takeOpenLock(directory, waitMsMax);
   try {
     return work();
   } finally {
-    turn?.release();
+    lock?.release();
   }
 }
 
-function takeTurn(directory: string, waitMsMax: number): ProcessLock | undefined {
+function takeOpenLock(directory: string, waitMsMax: number): ProcessLock | undefined {
   for (let waitedMs = 0, attempt = process.pid; ; attempt += 1) {
     try {
-      return takeLock(directory, TURN_NAME);
+      return takeLock(directory, LOCK_NAME);
     } catch (error) {
       if (!(error instanceof ProtocolError) || error.code !== 'LOCKED' || waitedMs >= waitMsMax) return undefined;
       const pauseMs = PAUSES_MS[attempt % PAUSES_MS.length] ?? 1;
