@@ -9,7 +9,7 @@
 import type { Config } from '../config/schema.ts';
 import * as announcements from '../engine/announcements.ts';
 import { ENTRIES_PER_ROOM_MAX } from '../engine/decisions.ts';
-import { REPUTATIONS_MAX } from '../engine/peers/discipline.ts';
+import { REPUTATIONS_MAX } from '../engine/peers/peer-scoring.ts';
 import { REMEMBERED_MAX } from '../engine/peers/dial-plan.ts';
 import { BATCHES_AHEAD_MAX } from '../engine/sync/download.ts';
 import { BRANCH_BYTES_MAX } from '../engine/sync/follow.ts';
@@ -20,7 +20,7 @@ import { RECORDS_CACHED_MAX } from '../http/events/hub.ts';
 import { CLIENTS_MAX } from '../http/rate-limit.ts';
 import { UNSENT_BYTES_TOTAL_MAX } from '../p2p/link.ts';
 import { FRAME_BYTES_MAX } from '../p2p/packets.ts';
-import { readAtOnceBytesMax } from '../p2p/unasked.ts';
+import { readAtOnceBytesMax } from '../p2p/unsolicited-bytes.ts';
 import { unfinishedBytesMax } from '../p2p/unfinished.ts';
 import { ACCOUNTS_CACHED_MAX, VOTERS_CACHED_MAX } from '../store/chain/account-cache.ts';
 import { HEADERS_CACHED_MAX } from '../store/chain/chain-store.ts';
@@ -185,7 +185,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     },
     {
       name: 'unread messages',
-      file: 'p2p/unasked.ts',
+      file: 'p2p/unsolicited-bytes.ts',
       bytesMax: readAtOnceBytesMax(ACCEPTED_LINES + DIALLED_PEERS),
       reckoning: 'all peers together, and the reserve of each line',
     },

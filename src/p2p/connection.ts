@@ -23,7 +23,7 @@ import { FRAME_BYTES_MAX, peerIdOf } from './packets.ts';
 import { PeerCalls } from './peer-calls.ts';
 import { Pace } from './rate.ts';
 import { ReceiveLimits } from './receive-limits.ts';
-import type { AskedFor } from './unasked.ts';
+import type { AskedFor } from './unsolicited-bytes.ts';
 
 /** Of a push or a probe, and more than it has: neither must give a silent peer the room of a whole frame. */
 const ACKNOWLEDGEMENT_BYTES = 1_000;

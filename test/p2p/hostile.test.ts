@@ -4,10 +4,10 @@ import { connect } from 'node:net';
 
 import test from 'ava';
 
-import { FRAMES_DROPPED_PER_CHARGE, FRAMES_PER_SECOND_CUT, framesAtOnceMax } from '../../src/p2p/gate.ts';
+import { FRAMES_DROPPED_PER_CHARGE, FRAMES_PER_SECOND_CUT, framesAtOnceMax } from '../../src/p2p/frame-filter.ts';
 import { limitsOf, RATE_WINDOW_MS, rateOf, STALL_MS } from '../../src/ports/rates.ts';
 import { MESSAGE_FRAGMENTS_MAX } from '../../src/p2p/packets.ts';
-import { ARRIVING_OF_PEER } from '../../src/p2p/unasked.ts';
+import { ARRIVING_OF_PEER } from '../../src/p2p/unsolicited-bytes.ts';
 import { TURNS_MAX } from '../../src/p2p/unfinished.ts';
 import { PeerFault } from '../../src/ports/transport.ts';
 import {

@@ -184,7 +184,7 @@ test('a peer that announces more than it can show costs one question and is left
   t.is(b.asked.length, 2);
   b.lone.nowS += 11;
   await b.run();
-  t.is(b.asked.length, 2, 'the second rest is longer');
+  t.is(b.asked.length, 2, 'the second backoff is longer');
 });
 
 test('a tip with a wrong signature costs the peer its place', async (t) => {
@@ -258,7 +258,7 @@ test('a block of generation 2 whose total has more than 64 bits stops nobody: an
   t.deepEqual(b.penalties, ['evil SYNC_BRANCH_INVALID']);
 });
 
-test('a peer with which a defect of ours shows rests, and another is followed in the same run', async (t) => {
+test('a peer with which a defect of ours shows is backed off from, and another is followed in the same run', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 80);
   b.peers.set(
     'strange',

@@ -13,32 +13,32 @@ import {
   SMALL_OF_CROWD,
   SMALL_OF_PEER,
   SMALL_WEIGHT_MAX,
-  UnaskedBytes,
-  UnaskedCrowd,
-} from '../../src/p2p/unasked.ts';
+  UnsolicitedBytesBudget,
+  SharedUnsolicitedBytesBudget,
+} from '../../src/p2p/unsolicited-bytes.ts';
 
 const MB = 1_000_000;
 const SMALL = 200_000;
 const none = (): number => 0;
-const readsOf = (bytes: UnaskedBytes, count: number, nowMs = 0, seems = false): number =>
+const readsOf = (bytes: UnsolicitedBytesBudget, count: number, nowMs = 0, seems = false): number =>
   Array.from({ length: count }, () => bytes.mayRead(SMALL, none, nowMs, seems)).filter(Boolean).length;
 
 test('small frames of a peer are read up to its budget, and again as time passes', (t) => {
-  const bytes = new UnaskedBytes();
+  const bytes = new UnsolicitedBytesBudget();
   t.is(readsOf(bytes, 100), SMALL_OF_PEER.capacity / SMALL);
   t.is(readsOf(bytes, 100, 1_000), SMALL_OF_PEER.perSecond / SMALL);
 });
 
 test('where all peers together send too many small frames, those are still read that sent few', (t) => {
-  const crowd = new UnaskedCrowd();
-  const loud = Array.from({ length: 6 }, () => new UnaskedBytes(crowd));
+  const crowd = new SharedUnsolicitedBytesBudget();
+  const loud = Array.from({ length: 6 }, () => new UnsolicitedBytesBudget(crowd));
   const read = loud.reduce((sum, peer) => sum + readsOf(peer, 100), 0);
   t.true(read <= SMALL_OF_CROWD.capacity / SMALL + loud.length, `${read}`);
-  t.is(readsOf(new UnaskedBytes(crowd), 1), 1);
+  t.is(readsOf(new UnsolicitedBytesBudget(crowd), 1), 1);
 });
 
 test('each open question has one answer read, whatever else was read before', (t) => {
-  const bytes = new UnaskedBytes();
+  const bytes = new UnsolicitedBytesBudget();
   const large = (): boolean => bytes.mayRead(FRAME_BYTES_MAX, () => 10 * MB, 0, true);
   t.is([large(), large(), large()].filter(Boolean).length, 1);
   bytes.asked();
@@ -50,7 +50,7 @@ test('each open question has one answer read, whatever else was read before', (t
 });
 
 test('room that no answer took is gone when the question is settled', (t) => {
-  const bytes = new UnaskedBytes();
+  const bytes = new UnsolicitedBytesBudget();
   for (let question = 0; question < 20; question += 1) {
     bytes.asked();
     bytes.mayRead(100, none, 0, true);
@@ -61,7 +61,7 @@ test('room that no answer took is gone when the question is settled', (t) => {
 });
 
 test('a push leaves no room for more than its acknowledgement', (t) => {
-  const bytes = new UnaskedBytes();
+  const bytes = new UnsolicitedBytesBudget();
   t.true(bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0, false));
   bytes.asked(1_000);
   t.false(bytes.mayRead(FRAME_BYTES_MAX, none, 0, true));
@@ -69,7 +69,7 @@ test('a push leaves no room for more than its acknowledgement', (t) => {
 });
 
 test('a peer that sends without end waits, a moment at a time, and answers make nobody wait', (t) => {
-  const bytes = new UnaskedBytes();
+  const bytes = new UnsolicitedBytesBudget();
   let nowMs = 0;
   let taken = 0;
   for (let frame = 0; frame < 100; frame += 1) {
@@ -88,7 +88,7 @@ test('a peer that sends without end waits, a moment at a time, and answers make 
 
 test('an open question leaves room for one answer, and none for what else comes meanwhile', (t) => {
   for (const what of ['blocks', 'other'] as const) {
-    const bytes = new UnaskedBytes();
+    const bytes = new UnsolicitedBytesBudget();
     for (let question = 0; question < 10; question += 1) bytes.asked(FRAME_BYTES_MAX, what);
     t.is(readsOf(bytes, 100), SMALL_OF_PEER.capacity / SMALL, what);
     t.is(readsOf(bytes, 100, 0, true), 10, 'as many as questions');
@@ -96,15 +96,15 @@ test('an open question leaves room for one answer, and none for what else comes 
 });
 
 test('a crowd that leaves questions open has no more small frames read than one that was asked nothing', (t) => {
-  const crowd = new UnaskedCrowd();
-  const loud = Array.from({ length: 20 }, () => new UnaskedBytes(crowd));
+  const crowd = new SharedUnsolicitedBytesBudget();
+  const loud = Array.from({ length: 20 }, () => new UnsolicitedBytesBudget(crowd));
   for (const peer of loud) peer.asked(FRAME_BYTES_MAX, 'other');
   const read = loud.reduce((sum, peer) => sum + readsOf(peer, 100), 0);
   t.true(read <= SMALL_OF_CROWD.capacity / SMALL + loud.length, `${read}`);
 });
 
 test('answers of each kind find their room, in whichever order they come', (t) => {
-  const bytes = new UnaskedBytes();
+  const bytes = new UnsolicitedBytesBudget();
   const heavy = (): boolean => bytes.mayRead(FRAME_BYTES_MAX, none, 0, true);
   t.true(
     bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0, false),
@@ -123,16 +123,16 @@ test('answers of each kind find their room, in whichever order they come', (t) =
 });
 
 test('a crowd that sends small frames waits as one that sends large ones does; who sends little does not', (t) => {
-  const crowd = new UnaskedCrowd();
+  const crowd = new SharedUnsolicitedBytesBudget();
   const lines = Math.ceil((2 * ARRIVING_OF_CROWD.capacity) / ARRIVING_OF_PEER.capacity) + 1;
-  const loud = Array.from({ length: lines }, () => new UnaskedBytes(crowd));
+  const loud = Array.from({ length: lines }, () => new UnsolicitedBytesBudget(crowd));
   let waiting = 0;
   for (let round = 0; round * SMALL < ARRIVING_OF_PEER.capacity; round += 1) {
     waiting = loud.filter((peer) => peer.arrived(SMALL, 0, false) > 0).length;
   }
   t.is(waiting, lines);
-  t.is(new UnaskedBytes(crowd).arrived(SMALL, 0, false), 0);
-  const asked = new UnaskedBytes(crowd);
+  t.is(new UnsolicitedBytesBudget(crowd).arrived(SMALL, 0, false), 0);
+  const asked = new UnsolicitedBytesBudget(crowd);
   asked.asked();
   t.is(asked.arrived(FRAME_BYTES_MAX, 0, true), 0);
   t.true(ARRIVING_SHARE.perSecond * 128 <= ARRIVING_OF_CROWD.perSecond);
@@ -149,7 +149,7 @@ test('small frames beyond the budget count as a flood from more on than stranger
     );
   });
   t.true(SAFETY * Math.max(...honest) * SMALL_WEIGHT_MAX <= FLOOD_BYTES_MAX + 1 * MB, honest.join(', '));
-  const bytes = new UnaskedBytes();
+  const bytes = new UnsolicitedBytesBudget();
   const beyond = (count: number): number => {
     readsOf(bytes, count);
     return bytes.beyondBytes(0);
@@ -160,18 +160,18 @@ test('small frames beyond the budget count as a flood from more on than stranger
 });
 
 test('frames that find no room because of others are no flood of their sender', (t) => {
-  const crowd = new UnaskedCrowd();
-  for (let peer = 0; peer < 6; peer += 1) readsOf(new UnaskedBytes(crowd), 100);
-  const modest = new UnaskedBytes(crowd);
+  const crowd = new SharedUnsolicitedBytesBudget();
+  for (let peer = 0; peer < 6; peer += 1) readsOf(new UnsolicitedBytesBudget(crowd), 100);
+  const modest = new UnsolicitedBytesBudget(crowd);
   t.true(readsOf(modest, 10) < 10);
   t.is(modest.beyondBytes(0), 0);
 });
 
 test('all that a crowd has read at once, with reserves, heavy frames and answers, is within what memory is counted for', (t) => {
-  const crowd = new UnaskedCrowd();
+  const crowd = new SharedUnsolicitedBytesBudget();
   let read = 0;
   for (let line = 0; line < 184; line += 1) {
-    const bytes = new UnaskedBytes(crowd, line < 20);
+    const bytes = new UnsolicitedBytesBudget(crowd, line < 20);
     read += SMALL * readsOf(bytes, 30);
     bytes.asked(FRAME_BYTES_MAX, 'other');
     for (const seems of [false, true]) {
@@ -185,10 +185,10 @@ test('all that a crowd has read at once, with reserves, heavy frames and answers
 
 /** Seconds after which each of so many lines is closed that send small frames as fast as they are taken, and what befell an honest line. */
 function floodOf(lines: number, secondsMax: number) {
-  const crowd = new UnaskedCrowd();
+  const crowd = new SharedUnsolicitedBytesBudget();
   const frame = 100_000;
-  const flooding = Array.from({ length: lines }, () => ({ bytes: new UnaskedBytes(crowd), freeMs: 0 }));
-  const honest = new UnaskedBytes(crowd);
+  const flooding = Array.from({ length: lines }, () => ({ bytes: new UnsolicitedBytesBudget(crowd), freeMs: 0 }));
+  const honest = new UnsolicitedBytesBudget(crowd);
   const closedSeconds: number[] = [];
   let honestWaited = 0;
   const stepMs = 20;
@@ -233,11 +233,11 @@ test('forty lines that flood together, and so have each other wait, are closed w
 });
 
 test('the heaviest answers are read as fast on average as is stated, whoever sends them', (t) => {
-  const crowd = new UnaskedCrowd();
+  const crowd = new SharedUnsolicitedBytesBudget();
   const heaviest = 15 * MB;
   let weight = 0;
   for (let nowMs = 0; nowMs < 60_000; nowMs += 500) {
-    const bytes = new UnaskedBytes(crowd);
+    const bytes = new UnsolicitedBytesBudget(crowd);
     bytes.asked(FRAME_BYTES_MAX, 'other');
     if (bytes.mayRead(FRAME_BYTES_MAX, () => heaviest - FRAME_BYTES_MAX, nowMs, true)) weight += heaviest;
   }

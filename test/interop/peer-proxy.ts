@@ -1,7 +1,7 @@
 /**
  * The address where a node is dialled: passes connections on to where it really listens, unless the dialler is on the other
  * side of a cut. A dialler is known by the port in its request, `wsPort=...`, which is how peers name themselves, and is
- * shown to the node at the address of its own gate: so every node has one address, as on machines of their own.
+ * shown to the node at the address of its own proxy: so every node has one address, as on machines of their own.
  */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 /** Everything before the end of the request's first line. */
 const REQUEST_LINE_BYTES_MAX = 64 * 1024;
 
-export interface GatedNode {
+export interface ProxiedNode {
   readonly wsPort: number;
   /** Where it is dialled: a loopback address of its own. */
   readonly ip: string;
@@ -17,29 +17,29 @@ export interface GatedNode {
   readonly bindIp: string;
 }
 
-export class Gate {
+export class PeerProxy {
   readonly #links = new Set<{ readonly from: number; readonly ends: readonly Socket[] }>();
   readonly #server: Server;
-  readonly #node: GatedNode;
+  readonly #node: ProxiedNode;
   readonly #ipOfPort: ReadonlyMap<number, string>;
   #refused: ReadonlySet<number> = new Set();
 
-  private constructor(server: Server, node: GatedNode, ipOfPort: ReadonlyMap<number, string>) {
+  private constructor(server: Server, node: ProxiedNode, ipOfPort: ReadonlyMap<number, string>) {
     this.#server = server;
     this.#node = node;
     this.#ipOfPort = ipOfPort;
   }
 
-  /** @param ipOfPort gates of all nodes by the ports that they go by */
-  static async open(node: GatedNode, ipOfPort: ReadonlyMap<number, string>): Promise<Gate> {
+  /** @param ipOfPort proxies of all nodes by the ports that they go by */
+  static async open(node: ProxiedNode, ipOfPort: ReadonlyMap<number, string>): Promise<PeerProxy> {
     const server = createServer();
-    const gate = new Gate(server, node, ipOfPort);
-    server.on('connection', (incoming) => gate.#admit(incoming));
+    const proxy = new PeerProxy(server, node, ipOfPort);
+    server.on('connection', (incoming) => proxy.#admit(incoming));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen(node.wsPort, node.ip, resolve);
     });
-    return gate;
+    return proxy;
   }
 
   /** Drops and refuses those who dial from these ports, until told otherwise. */

@@ -1,5 +1,5 @@
 /**
- * The gate that each received frame passes before the message layer sees it: counts, parses once, drops what is no frame of
+ * The filter that each received frame passes through before the message layer sees it: counts, parses once, drops what is no frame of
  * ours. The message layer queues what it is given without bound, so nothing may get past this that is not wanted.
  */
 
@@ -22,7 +22,7 @@ import {
   seemsAnswer,
 } from './packets.ts';
 import { RateWindow } from './rate.ts';
-import { FLOOD_BYTES_MAX, UnaskedBytes } from './unasked.ts';
+import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 /** Frames in a second that end a connection at once, whatever the engine decides about the peer: far more than honest ones. */
 export const FRAMES_PER_SECOND_CUT = 1_500;
@@ -37,12 +37,12 @@ const PONG = '#2';
 /** Rid of the answer to our own handshake. */
 const HANDSHAKE_RID = 1;
 
-export interface GateEvents {
+export interface FrameFilterEvents {
   /** Far more frames than are read. */
   overused(detail: string): void;
   /** Far too many: cut the line. */
   flooded(detail: string): void;
-  /** More bytes than honest peers can be made to send: close the line, at no cost to the address. It must close the gate: told again with each frame until then. */
+  /** More bytes than honest peers can be made to send: close the line, at no cost to the address. It must close the filter: told again with each frame until then. */
   overflowed(detail: string): void;
 }
 
@@ -55,13 +55,13 @@ export interface Arrival {
 /** The rest of a batch. */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
-export class Gate {
+export class FrameFilter {
   /** What the peer sends beyond answers. */
-  readonly unasked: UnaskedBytes;
+  readonly unsolicited: UnsolicitedBytesBudget;
   readonly #role: 'acceptor' | 'dialer';
   readonly #events: ReadonlySet<string>;
   readonly #clock: Clock;
-  readonly #on: GateEvents;
+  readonly #on: FrameFilterEvents;
   readonly #second = new RateWindow(1_000);
   /** Frames that are read: at once as many as an honest peer's line can bring after it stood still. */
   readonly #frames: TokenBucket;
@@ -75,10 +75,10 @@ export class Gate {
     role: 'acceptor' | 'dialer',
     { events, generation }: Pick<WireDialect, 'events' | 'generation'>,
     clock: Clock,
-    on: GateEvents,
-    unasked = new UnaskedBytes(),
+    on: FrameFilterEvents,
+    unsolicited = new UnsolicitedBytesBudget(),
   ) {
-    this.unasked = unasked;
+    this.unsolicited = unsolicited;
     this.#role = role;
     this.#events = new Set([...events, 'rpc-request', 'ping']);
     this.#clock = clock;
@@ -111,7 +111,7 @@ export class Gate {
     const nowMs = this.#clock.nowMs();
     const frames = this.#second.use(nowMs);
     if (frames >= FRAMES_PER_SECOND_CUT) this.#on.flooded(`${String(frames)} frames in a second`);
-    return this.unasked.arrived(bytes, nowMs, seemsAnswer);
+    return this.unsolicited.arrived(bytes, nowMs, seemsAnswer);
   }
 
   /** What the message layer gets: a heartbeat, a frame, a batch of frames, or null for nothing. */
@@ -132,8 +132,9 @@ export class Gate {
 
   #parse(text: string): unknown {
     const nowMs = this.#clock.nowMs();
-    if (this.unasked.mayRead(text.length, () => containerBytes(text), nowMs, seemsAnswer(text))) return parseJson(text);
-    const bytes = this.unasked.beyondBytes(nowMs);
+    if (this.unsolicited.mayRead(text.length, () => containerBytes(text), nowMs, seemsAnswer(text)))
+      return parseJson(text);
+    const bytes = this.unsolicited.beyondBytes(nowMs);
     if (bytes > FLOOD_BYTES_MAX) this.#on.overflowed(`${String(bytes)} bytes of small frames beyond the budget`);
     return undefined;
   }

@@ -10,7 +10,7 @@ import { TokenBucket } from '../primitives/token-bucket.ts';
 import type { Clock } from '../ports/clock.ts';
 import { RateWindow } from './rate.ts';
 
-export interface DoorstepOptions {
+export interface PreHandshakeLimiterOptions {
   readonly clock: Clock;
   /** Connections without handshake at a time. */
   readonly strangersMax: number;
@@ -39,8 +39,8 @@ interface Greeting {
   readonly begin: () => void;
 }
 
-export class Doorstep {
-  readonly #options: DoorstepOptions;
+export class PreHandshakeLimiter {
+  readonly #options: PreHandshakeLimiterOptions;
   /** In the order of their arrival. */
   readonly #strangers = new Map<Socket, string>();
   readonly #arrivals = new LruMap<string, RateWindow>(ADDRESSES_MAX);
@@ -55,7 +55,7 @@ export class Doorstep {
   /** Connections that wait for their handshake, oldest first. */
   #waiting: Greeting[] = [];
 
-  constructor(options: DoorstepOptions) {
+  constructor(options: PreHandshakeLimiterOptions) {
     this.#options = options;
   }
 

@@ -1,36 +1,36 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { Gate } from './gate.ts';
+import { PeerProxy } from './peer-proxy.ts';
 
 const DIALLER_PORT = 40_001;
 const DIALLER_IP = '127.0.1.9';
 
-test('a gate passes a dialler on from the address of its own gate, and what both say', async (t) => {
-  const { dial } = await gated(t);
+test('a proxy passes a dialler on from the address of its own proxy, and what both say', async (t) => {
+  const { dial } = await proxied(t);
   const { socket, said, from } = await dial(DIALLER_PORT);
   t.is(from, DIALLER_IP);
   t.is(said, `GET /?version=1&wsPort=${DIALLER_PORT} HTTP/1.1\r\n`);
   t.is(String((await once(socket, 'data'))[0]), 'welcome');
 });
 
-test('a gate drops those who are refused, turns them away, and lets them in again', async (t) => {
-  const { gate, dial } = await gated(t);
+test('a proxy drops those who are refused, turns them away, and lets them in again', async (t) => {
+  const { proxy, dial } = await proxied(t);
   const { socket } = await dial(DIALLER_PORT);
-  gate.refuse([DIALLER_PORT]);
+  proxy.refuse([DIALLER_PORT]);
   await once(socket, 'close');
   await t.throwsAsync(dial(DIALLER_PORT));
-  gate.refuse([]);
+  proxy.refuse([]);
   await t.notThrowsAsync(dial(DIALLER_PORT));
 });
 
-test('a gate lets nobody through whom it does not know', async (t) => {
-  const { dial } = await gated(t);
+test('a proxy lets nobody through whom it does not know', async (t) => {
+  const { dial } = await proxied(t);
   await t.throwsAsync(dial(DIALLER_PORT + 1));
 });
 
-/** A node that greets whoever speaks, behind a gate. */
-async function gated(t: ExecutionContext) {
+/** A node that greets whoever speaks, behind a proxy. */
+async function proxied(t: ExecutionContext) {
   const node = createServer((socket) => {
     socket.once('data', (chunk) => {
       heard?.({ said: String(chunk), from: socket.remoteAddress });
@@ -43,9 +43,9 @@ async function gated(t: ExecutionContext) {
   await once(node, 'listening');
   const wsPort = (node.address() as AddressInfo).port;
   const ipOfPort = new Map([[DIALLER_PORT, DIALLER_IP]]);
-  const gate = await Gate.open({ wsPort, ip: '127.0.1.8', bindIp: '127.0.2.9' }, ipOfPort);
+  const proxy = await PeerProxy.open({ wsPort, ip: '127.0.1.8', bindIp: '127.0.2.9' }, ipOfPort);
   t.teardown(() => {
-    gate.close();
+    proxy.close();
     node.close();
   });
   /** Rejects when the connection ends before the node has heard of it. */
@@ -61,5 +61,5 @@ async function gated(t: ExecutionContext) {
     socket.write(`GET /?version=1&wsPort=${from} HTTP/1.1\r\n`);
     return { socket, ...(await Promise.race([arrival, refusal])) };
   };
-  return { gate, dial };
+  return { proxy, dial };
 }

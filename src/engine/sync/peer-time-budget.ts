@@ -18,7 +18,7 @@ const PER_TRANSACTION_MS = 5;
 /** What may be saved up: else a peer that was quick for a whole chain could afterwards be as slow as it likes for a day. */
 const SAVED_MS_MAX = 60_000;
 
-export class Patience {
+export class PeerTimeBudget {
   readonly #clock: Pick<Clock, 'nowMs'>;
   #waitedMs = 0;
   #earnedMs = FREE_MS;

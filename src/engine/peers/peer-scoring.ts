@@ -25,7 +25,7 @@ export const REPUTATIONS_MAX = 5_000;
 /** Of what an offence was: reasons may repeat what a peer sent, and those of bans are kept for a day. */
 const DETAIL_CHARACTERS_MAX = 300;
 
-export interface DisciplineDependencies {
+export interface PeerScoringDependencies {
   readonly transport: Pick<Transport, 'connections' | 'disconnect'>;
   readonly book: Pick<PeerBook, 'ban'>;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -36,11 +36,11 @@ export interface DisciplineDependencies {
   readonly banned: () => void;
 }
 
-export class Discipline {
-  readonly #dependencies: DisciplineDependencies;
+export class PeerScoring {
+  readonly #dependencies: PeerScoringDependencies;
   readonly #reputations = new LruMap<PeerId, number>(REPUTATIONS_MAX);
 
-  constructor(dependencies: DisciplineDependencies) {
+  constructor(dependencies: PeerScoringDependencies) {
     this.#dependencies = dependencies;
   }
 

@@ -1,10 +1,10 @@
-/** What the gate reads of blocks and answers as large as honest nodes may send them, and what it never charges. */
+/** What the filter reads of blocks and answers as large as honest nodes may send them, and what it never charges. */
 
 import test from 'ava';
 
-import { arrivalOf, Gate } from '../../src/p2p/gate.ts';
+import { arrivalOf, FrameFilter } from '../../src/p2p/frame-filter.ts';
 import { FRAME_BYTES_MAX } from '../../src/p2p/packets.ts';
-import { UnaskedBytes, UnaskedCrowd } from '../../src/p2p/unasked.ts';
+import { UnsolicitedBytesBudget, SharedUnsolicitedBytesBudget } from '../../src/p2p/unsolicited-bytes.ts';
 
 /** JSON of 2.8 MB: 25 assets of what no rule knows. */
 const TEXT = JSON.stringify(Array.from({ length: 25 }, () => ({ x: 'z'.repeat(112_000) })));
@@ -19,7 +19,7 @@ const answerOf = (transactions: string): string => `{"rid":7,"data":{"data":{"tr
 class Scene {
   nowMs = 1_000_000;
   readonly charges: string[] = [];
-  readonly #crowd = new UnaskedCrowd();
+  readonly #crowd = new SharedUnsolicitedBytesBudget();
 
   peer(role: 'dialer' | 'acceptor' = 'acceptor') {
     const on = {
@@ -27,19 +27,19 @@ class Scene {
       flooded: (detail: string) => this.charges.push(detail),
       overflowed: (detail: string) => this.charges.push(detail),
     };
-    const unasked = new UnaskedBytes(this.#crowd, role === 'dialer');
-    const gate = new Gate(
+    const unsolicited = new UnsolicitedBytesBudget(this.#crowd, role === 'dialer');
+    const filter = new FrameFilter(
       role,
       { events: ['remote-message'], generation: 3 },
       { nowMs: () => this.nowMs } as never,
       on,
-      unasked,
+      unsolicited,
     );
     const reads = (frame: string): boolean => {
-      gate.count(arrivalOf(Buffer.from(frame)));
-      return gate.admit(frame) !== null;
+      filter.count(arrivalOf(Buffer.from(frame)));
+      return filter.admit(frame) !== null;
     };
-    return { unasked, reads };
+    return { unsolicited, reads };
   }
 }
 
@@ -77,10 +77,10 @@ test('eight blocks of the largest kind at once cost their sender nothing, and ar
 test('an answer full of lists that was asked for takes nothing from the blocks of anybody', (t) => {
   const scene = new Scene();
   const [asked, other] = [scene.peer(), scene.peer()];
-  asked.unasked.asked(FRAME_BYTES_MAX, 'other');
+  asked.unsolicited.asked(FRAME_BYTES_MAX, 'other');
   t.true(asked.reads(NODE_INFO));
   t.true(asked.reads(answerOf(LISTS)));
-  asked.unasked.settled(FRAME_BYTES_MAX, 'other');
+  asked.unsolicited.settled(FRAME_BYTES_MAX, 'other');
   t.true(asked.reads(NODE_INFO));
   t.true(other.reads(blockOf(1, TEXT)));
   t.true(asked.reads(NODE_INFO));
@@ -90,20 +90,20 @@ test('an answer full of lists that was asked for takes nothing from the blocks o
 test('of answers full of lists that any peer can make us ask for, few are read at a time; those with blocks all are', (t) => {
   const scene = new Scene();
   const crowd = Array.from({ length: 10 }, () => scene.peer());
-  const read = crowd.filter(({ unasked, reads }) => {
-    unasked.asked(FRAME_BYTES_MAX, 'other');
+  const read = crowd.filter(({ unsolicited, reads }) => {
+    unsolicited.asked(FRAME_BYTES_MAX, 'other');
     return reads(answerOf(LISTS));
   });
   t.is(read.length, 1);
   const leader = scene.peer('dialer');
   for (let batch = 0; batch < 3; batch += 1) {
-    leader.unasked.asked();
+    leader.unsolicited.asked();
     t.true(leader.reads(answerOf(LISTS)));
-    leader.unasked.settled();
+    leader.unsolicited.settled();
   }
   scene.nowMs += 8_000;
   const next = scene.peer();
-  next.unasked.asked(FRAME_BYTES_MAX, 'other');
+  next.unsolicited.asked(FRAME_BYTES_MAX, 'other');
   t.true(next.reads(answerOf(LISTS)));
 });
 
@@ -119,7 +119,7 @@ test('a crowd that dials us and fills all that is read of strangers leaves room 
 test('an event in the clothes of an answer is dropped, and its sender has no answer left', (t) => {
   const scene = new Scene();
   const peer = scene.peer();
-  peer.unasked.asked(FRAME_BYTES_MAX, 'other');
+  peer.unsolicited.asked(FRAME_BYTES_MAX, 'other');
   const event = blockOf(1, '[]').slice(1);
   for (const rid of ['7', 'null', '7,"rid":null', '"7"', '[]']) t.false(peer.reads(`{"rid":${rid},${event}`), rid);
   for (let block = 0; block < 10; block += 1) peer.reads(blockOf(block, LISTS));

@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import test from 'ava';
 
 import {
-  Doorstep,
+  PreHandshakeLimiter,
   HANDSHAKES_AT_ONCE_MAX,
   HANDSHAKES_PER_SECOND,
   NAMED_HANDSHAKES_AT_ONCE_MAX,
-} from '../../src/p2p/doorstep.ts';
+} from '../../src/p2p/pre-handshake-limiter.ts';
 import { codeLabel } from '../../src/p2p/close-codes.ts';
 import { FakeClock } from '../engine/peers/support.ts';
 import { greetedPeer, pause, rawPeer, startNode, until } from './support.ts';
@@ -15,33 +15,33 @@ function stage(strangersMax: number, arrivalsPerIpMax = 1_000) {
   const cut: string[] = [];
   let nowMs = 0;
   const clock = { nowMs: () => nowMs, after: () => ({ cancel: () => undefined }) };
-  const doorstep = new Doorstep({ clock, strangersMax, arrivalsPerIpMax });
+  const limiter = new PreHandshakeLimiter({ clock, strangersMax, arrivalsPerIpMax });
   const socket = (name: string): Socket => ({ destroy: () => cut.push(name) }) as unknown as Socket;
-  return { doorstep, socket, cut, pass: (ms: number) => (nowMs += ms) };
+  return { limiter, socket, cut, pass: (ms: number) => (nowMs += ms) };
 }
 
 test('the address with most strangers gives up its oldest for a newcomer', (t) => {
-  const { doorstep, socket, cut } = stage(4);
-  for (const name of ['a1', 'b1', 'a2', 'a3']) doorstep.enter(socket(name), name.slice(0, 1));
-  t.true(doorstep.enter(socket('c1'), 'c'));
-  t.true(doorstep.enter(socket('d1'), 'd'));
+  const { limiter, socket, cut } = stage(4);
+  for (const name of ['a1', 'b1', 'a2', 'a3']) limiter.enter(socket(name), name.slice(0, 1));
+  t.true(limiter.enter(socket('c1'), 'c'));
+  t.true(limiter.enter(socket('d1'), 'd'));
   t.deepEqual(cut, ['a1', 'a2']);
-  t.is(doorstep.strangers, 4);
+  t.is(limiter.strangers, 4);
 });
 
 test('who became a peer or left is no stranger any more', (t) => {
-  const { doorstep, socket, cut } = stage(2);
+  const { limiter, socket, cut } = stage(2);
   const first = socket('a1');
-  doorstep.enter(first, 'a');
-  doorstep.leave(first);
-  doorstep.enter(socket('a2'), 'a');
-  doorstep.enter(socket('a3'), 'a');
+  limiter.enter(first, 'a');
+  limiter.leave(first);
+  limiter.enter(socket('a2'), 'a');
+  limiter.enter(socket('a3'), 'a');
   t.deepEqual(cut, []);
 });
 
 test('an address that connects again and again is cut before anything is read, until its ten seconds are over', (t) => {
-  const { doorstep, socket, cut, pass } = stage(100, 3);
-  const enter = (name: string) => doorstep.enter(socket(name), name.slice(0, 1));
+  const { limiter, socket, cut, pass } = stage(100, 3);
+  const enter = (name: string) => limiter.enter(socket(name), name.slice(0, 1));
   t.deepEqual(['a1', 'a2', 'a3', 'a4', 'b1'].map(enter), [true, true, true, false, true]);
   t.deepEqual(cut, ['a4']);
   pass(10_000);
@@ -50,14 +50,14 @@ test('an address that connects again and again is cut before anything is read, u
 
 test('handshakes are bounded in all: an address that comes again leaves half to newcomers, named peers have theirs', async (t) => {
   const clock = new FakeClock();
-  const doorstep = new Doorstep({ clock, strangersMax: 10_000, arrivalsPerIpMax: 10_000 });
+  const limiter = new PreHandshakeLimiter({ clock, strangersMax: 10_000, arrivalsPerIpMax: 10_000 });
   let begun: string[] = [];
   const greet = (count: number, name: string, isNamed = false): void => {
     for (let index = 0; index < count; index += 1) {
       const socket = { destroy: () => undefined } as unknown as Socket;
       const ip = name.replace('#', String(index));
-      doorstep.enter(socket, ip);
-      doorstep.greet(socket, ip, isNamed, () => begun.push(name));
+      limiter.enter(socket, ip);
+      limiter.greet(socket, ip, isNamed, () => begun.push(name));
     }
   };
   const count = (name: string): number => begun.filter((each) => each === name).length;
@@ -76,15 +76,15 @@ test('handshakes are bounded in all: an address that comes again leaves half to 
 
 test('a connection that is cut while it waits for its handshake gets none', async (t) => {
   const clock = new FakeClock();
-  const doorstep = new Doorstep({ clock, strangersMax: 10_000, arrivalsPerIpMax: 10_000 });
+  const limiter = new PreHandshakeLimiter({ clock, strangersMax: 10_000, arrivalsPerIpMax: 10_000 });
   const begun: number[] = [];
   const sockets = Array.from({ length: HANDSHAKES_AT_ONCE_MAX }, () => ({}) as Socket);
   for (const [index, socket] of sockets.entries()) {
-    doorstep.enter(socket, 'a');
-    doorstep.greet(socket, 'a', false, () => begun.push(index));
+    limiter.enter(socket, 'a');
+    limiter.greet(socket, 'a', false, () => begun.push(index));
   }
   const last = sockets.at(-1);
-  if (last !== undefined) doorstep.leave(last);
+  if (last !== undefined) limiter.leave(last);
   await clock.advance(60_000);
   t.is(begun.length, HANDSHAKES_AT_ONCE_MAX - 1);
   t.is(clock.waiting, 0);

@@ -7,7 +7,7 @@
  * from the blocks that honest nodes pass on, cost nothing when they are dropped, and wait.
  *
  * Nodes write the number of the question first, so the head of a frame tells whether it may be an answer (`seemsAnswer`). One that
- * lies takes the place of the answer, and the gate drops it if it turns out to be an event.
+ * lies takes the place of the answer, and the filter drops it if it turns out to be an event.
  *
  * What reading costs: a frame weighs its bytes and 8 for each array and object beyond 50,000. One of the heaviest weighs 15 MB and
  * takes up to 0.5 s and 130 MB of memory, which garbage collection frees.
@@ -68,7 +68,7 @@ export function readAtOnceBytesMax(lines: number): number {
 export type AskedFor = 'blocks' | 'other';
 
 /** What all peers together have sent. */
-export class UnaskedCrowd {
+export class SharedUnsolicitedBytesBudget {
   readonly small = new ByteBucket(SMALL_OF_CROWD);
   readonly heavy = new ByteBucket(HEAVY_OF_CROWD);
   readonly heavyAnswers = new ByteBucket(HEAVY_ANSWERS_OF_CROWD);
@@ -87,8 +87,8 @@ interface OpenQuestion {
 
 type Step = 'isArrived' | 'isRead';
 
-export class UnaskedBytes {
-  readonly #crowd: UnaskedCrowd;
+export class UnsolicitedBytesBudget {
+  readonly #crowd: SharedUnsolicitedBytesBudget;
   readonly #heavyFloor: number;
   readonly #small = new ByteBucket(SMALL_OF_PEER);
   readonly #reserve = new ByteBucket(SMALL_RESERVE);
@@ -100,7 +100,7 @@ export class UnaskedBytes {
   readonly #questions: OpenQuestion[] = [];
 
   /** @param isDialled of a peer that we chose */
-  constructor(crowd = new UnaskedCrowd(), isDialled = false) {
+  constructor(crowd = new SharedUnsolicitedBytesBudget(), isDialled = false) {
     this.#crowd = crowd;
     this.#heavyFloor = isDialled ? -HEAVY_RESERVE : 0;
   }
@@ -132,9 +132,9 @@ export class UnaskedBytes {
   arrived(bytes: number, nowMs: number, seems: boolean): number {
     const question = seems ? this.#questionFor(bytes, 'isArrived') : undefined;
     if (question !== undefined) question.isArrived = true;
-    const unasked = question === undefined ? bytes : 0;
-    for (const bucket of [this.#arriving, this.#arrivingShare, this.#crowd.arriving]) bucket.take(unasked, nowMs);
-    const isLoud = unasked > SMALL_WEIGHT_MAX || (unasked > 0 && this.#arrivingShare.level(nowMs) < 0);
+    const unsolicited = question === undefined ? bytes : 0;
+    for (const bucket of [this.#arriving, this.#arrivingShare, this.#crowd.arriving]) bucket.take(unsolicited, nowMs);
+    const isLoud = unsolicited > SMALL_WEIGHT_MAX || (unsolicited > 0 && this.#arrivingShare.level(nowMs) < 0);
     const crowdMs = isLoud ? this.#crowd.arriving.debtMs(nowMs) : 0;
     return Math.min(PAUSE_MS_MAX, Math.max(this.#arriving.debtMs(nowMs), crowdMs));
   }
