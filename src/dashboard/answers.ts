@@ -40,7 +40,7 @@ export interface Reader {
   readonly requests: number;
 }
 
-/** Blocks that were taken back as one unit. */
+/** Blocks that were reverted as one unit. */
 export interface BranchChange {
   /** ISO 8601. */
   readonly time: string;

@@ -8,7 +8,7 @@ import type { Allowance } from './admission/allowance.ts';
 import { Admission } from './admission/admission.ts';
 import { clientKey } from './admission/client-address.ts';
 import { admissionLimitsOf } from './admission/limits.ts';
-import { createAnswerMemory } from './answer-memory.ts';
+import { createResponseCache } from './response-cache.ts';
 import { isDashboardPath, serveDashboard } from './dashboard.ts';
 import type { Dialect } from './dialect.ts';
 import { createEventHub } from './events/hub.ts';
@@ -22,7 +22,7 @@ import { createSharedRateLimit } from './shared-rate-limit.ts';
 import { createRequestChecks, type Expectation } from './request-checks.ts';
 import { openReference } from './reference.ts';
 import { HeightWaiters, MIN_HEIGHT_PARAMETER, RETRY_AFTER_S, wantedHeight } from './read-place.ts';
-import { createShortWay } from './short-way.ts';
+import { createFastPath } from './fast-path.ts';
 
 export interface HttpServer {
   /**
@@ -74,15 +74,15 @@ export function createHttpServer(
   // No node of the family has such a stream.
   const streamDialect = { ...dialect, strict: false };
   const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler: admission.scheduler });
-  const memory = createAnswerMemory(api, settings.keepAnswers);
+  const cache = createResponseCache(api, settings.keepAnswers);
   const waiters = new HeightWaiters(api, clock);
   const allowances = new WeakMap<IncomingMessage, Allowance>();
-  const takeShortWay = createShortWay(api, settings, { dialect, memory });
+  const tryFastPath = createFastPath(api, settings, { dialect, cache });
   const app = createApp(api, settings, {
     dialect,
     hub,
     allowances,
-    memory,
+    cache,
     dashboard,
     reference,
     clientOf: (request) => {
@@ -167,7 +167,7 @@ export function createHttpServer(
     allowance: Allowance,
     expectation?: Expectation,
   ): void => {
-    const goLong = (): void => {
+    const takeSlowPath = (): void => {
       const target = checks.admitTarget(request, response);
       if (target === undefined) return;
       const start = (): void => {
@@ -179,7 +179,7 @@ export function createHttpServer(
       if (expectation === 'continue') response.writeContinue();
       admission.of(request.socket)?.acceptBody(start);
     };
-    if (!takeShortWay(request, response, allowance, goLong)) goLong();
+    if (!tryFastPath(request, response, allowance, takeSlowPath)) takeSlowPath();
   };
   const parser = createParser(answer);
   parser.setTimeout(limits.idleTimeoutMs);

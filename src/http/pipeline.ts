@@ -18,7 +18,7 @@ import { messageOf } from '../primitives/errors.ts';
 import type { NodeApi } from '../ports/node-api.ts';
 import { guardRoutes, type RouteGuard } from './access.ts';
 import { BODY_BYTES_MAX } from './admission/limits.ts';
-import type { AnswerMemory } from './answer-memory.ts';
+import type { ResponseCache } from './response-cache.ts';
 import type { Dialect } from './dialect.ts';
 import type { EventClient, EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
@@ -55,7 +55,7 @@ export interface AppParts {
   readonly dialect: Dialect;
   readonly hub: EventHub;
   readonly allowances: Allowances;
-  readonly memory: AnswerMemory;
+  readonly cache: ResponseCache;
   readonly dashboard: RequestHandler | undefined;
   readonly reference: Reference | undefined;
   /** The client that a stream of events belongs to. */
@@ -172,7 +172,7 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       const bytes = send(response, 200, { meta, data, links: {} }, 'application/json');
       // What is kept is sent again without that header.
       if (route.isOfChain && ignored.length === 0 && place?.id === api.chain.tip()?.id)
-        parts.memory.keep(request.originalUrl, bytes);
+        parts.cache.keep(request.originalUrl, bytes);
     }
   };
 }

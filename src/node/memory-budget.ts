@@ -14,7 +14,7 @@ import { REMEMBERED_MAX } from '../engine/peers/dial-plan.ts';
 import { BATCHES_AHEAD_MAX } from '../engine/sync/download.ts';
 import { BRANCH_BYTES_MAX } from '../engine/sync/follow.ts';
 import { REMEMBERED_BYTES_MAX } from '../engine/transaction-fetcher.ts';
-import { KEPT_BYTES_MAX } from '../http/answer-memory.ts';
+import { KEPT_BYTES_MAX } from '../http/response-cache.ts';
 import { HTTP_BUFFER_BYTES_MAX } from '../http/admission/limits.ts';
 import { RECORDS_CACHED_MAX } from '../http/events/hub.ts';
 import { CLIENTS_MAX } from '../http/rate-limit.ts';
@@ -112,7 +112,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       reckoning: 'ten bytes for an item',
     },
     {
-      name: 'answers about signatures',
+      name: 'results of signature checks',
       file: 'node/node.ts',
       bytesMax: SIGNATURE_ANSWERS_MAX * 200,
       reckoning: '200 bytes each',
@@ -191,7 +191,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     },
     {
       name: 'kept HTTP answers',
-      file: 'http/answer-memory.ts',
+      file: 'http/response-cache.ts',
       bytesMax: KEPT_BYTES_MAX,
       reckoning: 'all together, plain and compressed',
     },

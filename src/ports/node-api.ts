@@ -45,7 +45,7 @@ export interface NodeStatus {
   readonly sync?: SyncProgress;
   /** It has no peers, and is short of none. */
   readonly isAlone?: true;
-  /** How often blocks were taken back since the start, and the latest times, newest first. */
+  /** How often blocks were reverted since the start, and the latest times, newest first. */
   readonly branchChanges: { readonly count: number; readonly latest: readonly BranchChange[] };
   /** Processes that answer HTTP beside the node; undefined where it answers itself. */
   readonly readers?: ReadersStatus;
@@ -72,7 +72,7 @@ export interface ReaderStatus {
   readonly requests: number;
 }
 
-/** Blocks that were taken back as one unit, mostly for those of a better branch. */
+/** Blocks that were reverted as one unit, mostly for those of a better branch. */
 export interface BranchChange {
   /** Unix time in milliseconds. */
   readonly timeMs: number;

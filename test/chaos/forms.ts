@@ -93,7 +93,7 @@ async function killAfterAccepting(flags: ChaosFlags): Promise<boolean> {
   const { generation } = flags;
   const chance = chanceOf(flags.seed);
   const { accepted, lost, restored } = await runKept({ generation, kills: flags.kept, chance, say });
-  say(`${accepted} transactions accepted, ${restored} taken back after kills, ${lost.length} lost`);
+  say(`${accepted} transactions accepted, ${restored} restored after kills, ${lost.length} lost`);
   for (const id of lost) say(`lost: ${id}`);
   return lost.length === 0;
 }

@@ -10,7 +10,7 @@ for (const generation of [2, 3] as const) {
     const seed = Date.now() % 1_000_000;
     t.log(`seed ${seed}`);
     const report = await runKept({ generation, kills: 4, chance: chanceOf(seed), say: (line) => t.log(line) });
-    t.log(`${report.accepted} accepted, ${report.restored} taken back after a kill`);
+    t.log(`${report.accepted} accepted, ${report.restored} restored after a kill`);
     t.deepEqual(report.lost, []);
   });
 }

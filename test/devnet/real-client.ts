@@ -116,7 +116,7 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   );
   t.is(refused.errno ?? refused.status ?? 409, 409);
 
-  // A delegate, votes for it and others, and a vote taken back.
+  // A delegate, votes for it and others, and a vote withdrawn.
   const registration = transactions.registerDelegate({
     username: 'newcomer',
     passphrase: carol.passphrase,

@@ -63,7 +63,7 @@ export class MixedNet {
     if (byHand) await setForging(node, delegates, this.world.password, true);
   }
 
-  /** Release 3.0.2 cannot start with its tip at heights 101 to 201, nor take one back at 102 to 202. */
+  /** Release 3.0.2 cannot start with its tip at heights 101 to 201, nor revert one at 102 to 202. */
   async pastFirstRounds(): Promise<void> {
     const height = this.world.generation === 3 ? 205 : 10;
     await untilHeight(this.nodes[0], height, blocksMs(height));

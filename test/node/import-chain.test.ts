@@ -343,7 +343,7 @@ for (const [where, made] of [
   });
 }
 
-test('an imported chain is taken back as far as it is not final, block by block as if it had grown one by one', async (t) => {
+test('an imported chain is reverted as far as it is not final, block by block as if it had grown one by one', async (t) => {
   const { file, place } = fileOf(t, longLines);
   await run(place, file);
   const { chain, store, close } = await openChain(place, false);

@@ -17,7 +17,7 @@ export interface World {
 
 export const ADDRESSES = [...PEOPLE.map(addressOf), '0001L'];
 
-/** A chain of random blocks, now and then one taken back. */
+/** A chain of random blocks, now and then one reverted. */
 export function build(store: StoredChain, dice: Dice, length: number): World {
   const blocks: Block[] = [];
   for (let i = 0; i < length; i += 1) {

@@ -114,7 +114,7 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
   }
 }
 
-/** Height of a block that we share with the peer, at or above which everything of ours can be taken back. */
+/** Height of a block that we share with the peer, at or above which everything of ours can be reverted. */
 async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDependencies): Promise<number> {
   const floorHeight = chain.floorHeight;
   const height = await findCommonHeight(chain.state, { peerId, transport }, floorHeight);
@@ -126,7 +126,7 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDepe
   throw new ProtocolError(
     'SYNC_FORK_TOO_DEEP',
     { peer: peerId, floorHeight },
-    `the peer's chain parts from ours below height ${floorHeight}, and blocks further down can no longer be taken back: ` +
+    `the peer's chain parts from ours below height ${floorHeight}, and blocks further down can no longer be reverted: ` +
       'if the network is there, start anew with an empty data directory',
   );
 }

@@ -241,7 +241,7 @@ const BRANCH_CHANGES_SHAPE: Schema = {
       }),
     ),
   }),
-  description: 'Times that blocks were taken back since the node started, newest first; absent while there were none.',
+  description: 'Times that blocks were reverted since the node started, newest first; absent while there were none.',
 };
 
 const ALONE_SHAPE: Schema = {

@@ -272,7 +272,7 @@ export class KeyValueChainStore implements StoredChain {
 
   #writer(keys: StateKeys): ChainWriter {
     const applied = (): StateWriter => {
-      assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be taken back');
+      assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be reverted');
       return this.#overlay;
     };
     return {
@@ -317,7 +317,7 @@ export class KeyValueChainStore implements StoredChain {
 
     const overwritten = this.#state.save(keys, overlay.changes());
     const header = this.#blocks.append(keys, block);
-    // The genesis block is what all agree on: it is never taken back.
+    // The genesis block is what all agree on: it is never reverted.
     if (block.height > 1) this.#undo.add(block.height, overwritten);
     if (this.#tip !== undefined) this.#headers.set(this.#tip.height, this.#tip);
     this.#tip = header;

@@ -448,7 +448,7 @@ for (const [name, ageS, isSyncing] of [
   });
 }
 
-test('a fork that lies deeper than blocks can be taken back is left alone before any of it is fetched', async (t) => {
+test('a fork that lies deeper than blocks can be reverted is left alone before any of it is fetched', async (t) => {
   const { bench: b, rival } = await bench(5, 60, 75);
   b.lone.store.transact((writer) => {
     writer.forgetUndo(20);

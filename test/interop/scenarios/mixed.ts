@@ -33,6 +33,6 @@ export async function mixed(net: MixedNet): Promise<string> {
       .slice(before.get(node))
       .map((line) => `${node.name}: ${line.slice(0, 200)}`),
   );
-  if (switches.length > 0) throw new Error(`blocks were taken back:\n${switches.slice(0, 5).join('\n')}`);
-  return `${FULL_ROUNDS} rounds, ${wallet.sent.length} transactions, no block taken back; ${await net.compare()}`;
+  if (switches.length > 0) throw new Error(`blocks were reverted:\n${switches.slice(0, 5).join('\n')}`);
+  return `${FULL_ROUNDS} rounds, ${wallet.sent.length} transactions, no block reverted; ${await net.compare()}`;
 }

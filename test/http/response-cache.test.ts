@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request as ask } from 'node:http';
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { createAnswerMemory, KEPT_BYTES_MAX } from '../../src/http/answer-memory.ts';
+import { createResponseCache, KEPT_BYTES_MAX } from '../../src/http/response-cache.ts';
 import { createHttpServer } from '../../src/http/app.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
@@ -62,7 +62,7 @@ test('an answer that is kept is the same, byte by byte and header by header, pac
 });
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation}: the short way and the long way give the same answers`, async (t) => {
+  test(`generation ${generation}: the fast path and the slow path give the same answers`, async (t) => {
     const get = await raw(t, furnished(generation), { keepAnswers: false });
     const routes = allRoutes({ generation, strict: false });
     for (const { method, path, kind } of routes) {
@@ -75,7 +75,7 @@ for (const generation of [2, 3] as const) {
         '?unknown=1',
         '?username=x',
       ]) {
-        // The short way knows paths as clients write them: one slash more, and the question takes the long way.
+        // The fast path knows paths as clients write them: one slash more, and the question takes the slow path.
         const place = path === '/' ? '/api' : `/api${path}`;
         const [short, long] = [await get(place + query), await get(`${place}/${query}`)];
         t.is(short.status, long.status, path + query);
@@ -86,7 +86,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-/** Short answers need no word about packing, and the long way leaves it out there. */
+/** Short answers need no word about packing, and the slow path leaves it out there. */
 function withoutVary(headers: RawAnswer['headers']): object {
   const { vary: _vary, ...told } = headers;
   return told;
@@ -164,32 +164,32 @@ test('who may not ask is not told what others were, and each request counts', as
 
 test('answers are kept up to so many bytes, and the one that was not asked for longest goes first', (t) => {
   const fake = fakeNode(3);
-  const memory = createAnswerMemory(fake.api, true);
+  const cache = createResponseCache(fake.api, true);
   const body = Buffer.alloc(200_000);
   const most = Math.floor(KEPT_BYTES_MAX / body.length);
-  memory.keep('/first', body);
+  cache.keep('/first', body);
   for (let page = 1; page < most; page += 1) {
-    memory.keep(`/page?offset=${page}`, body);
-    t.truthy(memory.find('/first'));
+    cache.keep(`/page?offset=${page}`, body);
+    t.truthy(cache.find('/first'));
   }
-  for (let page = most; page < most + 3; page += 1) memory.keep(`/page?offset=${page}`, body);
-  t.truthy(memory.find('/first'));
-  t.is(memory.find('/page?offset=1'), undefined);
+  for (let page = most; page < most + 3; page += 1) cache.keep(`/page?offset=${page}`, body);
+  t.truthy(cache.find('/first'));
+  t.is(cache.find('/page?offset=1'), undefined);
   let kept = 0;
-  for (let page = 1; page < most + 3; page += 1) kept += memory.find(`/page?offset=${page}`) === undefined ? 0 : 1;
+  for (let page = 1; page < most + 3; page += 1) kept += cache.find(`/page?offset=${page}`) === undefined ? 0 : 1;
   t.true(kept * body.length <= KEPT_BYTES_MAX && kept >= most - 3, String(kept));
 });
 
 test('what is compressed counts, too', (t) => {
-  const memory = createAnswerMemory(fakeNode(3).api, true);
+  const cache = createResponseCache(fakeNode(3).api, true);
   const most = Math.floor(KEPT_BYTES_MAX / 200_500);
-  for (let page = 0; page < most; page += 1) memory.keep(`/${page}`, randomBytes(200_000));
-  const kept = Array.from({ length: most }, (_, page) => memory.find(`/${page}`)).filter(
+  for (let page = 0; page < most; page += 1) cache.keep(`/${page}`, randomBytes(200_000));
+  const kept = Array.from({ length: most }, (_, page) => cache.find(`/${page}`)).filter(
     (answer) => answer !== undefined,
   );
   t.is(kept.length, most);
-  for (let page = 0; page < most; page += 1) memory.find(`/${page}`)?.packed();
-  const left = Array.from({ length: most }, (_, page) => memory.find(`/${page}`)).filter(
+  for (let page = 0; page < most; page += 1) cache.find(`/${page}`)?.packed();
+  const left = Array.from({ length: most }, (_, page) => cache.find(`/${page}`)).filter(
     (answer) => answer !== undefined,
   );
   // Noise does not get smaller.

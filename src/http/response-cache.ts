@@ -9,7 +9,7 @@ export interface KeptAnswer {
   packed(): Buffer | undefined;
 }
 
-export interface AnswerMemory {
+export interface ResponseCache {
   /** Keeps the body of a 200 in JSON. @param target path and query as asked for */
   keep(target: string, body: Buffer): void;
   /** What was kept for a target since the chain changed last. */
@@ -23,11 +23,11 @@ export const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 /** Of an answer besides its bytes and its target. */
 const ENTRY_BYTES = 400;
 const TARGET_CHARACTERS_MAX = 500;
-/** As the compression of the long way has it. */
+/** As the compression of the slow path has it. */
 const COMPRESSED_FROM_BYTES = 1024;
 
 /** @param isOn false keeps nothing */
-export function createAnswerMemory(api: NodeApi, isOn: boolean): AnswerMemory {
+export function createResponseCache(api: NodeApi, isOn: boolean): ResponseCache {
   /** The one that was not asked for longest comes first. */
   const answers = new Map<string, Entry>();
   let keptBytes = 0;

@@ -1,13 +1,13 @@
 /**
- * The short way of the questions that are asked most: a GET of a route in the envelope, by somebody who may ask, that gets a
- * 200. It does what the long way through the application does, in one function and without its machinery. Whatever is not
- * plain (another method, a body, a refusal, an encoding that is made while sending) goes the long way, which decides alone.
+ * The fast path of the requests that come most: a GET of a route in the envelope, by somebody who may ask, that gets a
+ * 200. It does what the slow path through the application does, in one function and without its machinery. Whatever is not
+ * plain (another method, a body, a refusal, an encoding that is made while sending) takes the slow path, which decides alone.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NodeApi } from '../ports/node-api.ts';
 import type { Allowance } from './admission/allowance.ts';
-import type { AnswerMemory } from './answer-memory.ts';
+import type { ResponseCache } from './response-cache.ts';
 import type { Dialect } from './dialect.ts';
 import type { HttpOptions } from './options.ts';
 import { parseQuery, queryTextOf } from './query.ts';
@@ -28,23 +28,23 @@ import { allRoutes } from './routes/all.ts';
 
 /**
  * @param allowance what the admitted client may ask
- * @returns false when the request has to go the long way; nothing has been sent then
+ * @returns false when the request has to take the slow path; nothing has been sent then
  */
-export type ShortWay = (
+export type FastPath = (
   request: IncomingMessage,
   response: ServerResponse,
   allowance: Allowance,
-  goLong: () => void,
+  takeSlowPath: () => void,
 ) => boolean;
 
-export interface ShortWayParts {
+export interface FastPathParts {
   readonly dialect: Dialect;
-  readonly memory: AnswerMemory;
+  readonly cache: ResponseCache;
 }
 
-export function createShortWay(api: NodeApi, options: HttpOptions, { dialect, memory }: ShortWayParts): ShortWay {
+export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, cache }: FastPathParts): FastPath {
   const { origin } = options.cors;
-  // What depends on more of the request than its target and its address goes the long way.
+  // What depends on more of the request than its target and its address takes the slow path.
   const isPossible = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
   const fixed = fixedHeaders(origin);
@@ -72,7 +72,7 @@ export function createShortWay(api: NodeApi, options: HttpOptions, { dialect, me
     request: IncomingMessage,
     response: ServerResponse,
     allowance: Allowance,
-    goLong: () => void,
+    takeSlowPath: () => void,
   ): boolean => {
     const { url: target = '', headers } = request;
     const known = ofTurn.get(target);
@@ -99,31 +99,31 @@ export function createShortWay(api: NodeApi, options: HttpOptions, { dialect, me
       if (route.isOfChain !== true) {
         if (ofTurn.size === 0) setImmediate(() => ofTurn.clear());
         ofTurn.set(target, sent);
-      } else if (isOfOneState) memory.keep(target, body);
+      } else if (isOfOneState) cache.keep(target, body);
       send(response, allowance, sent);
       const labels = { route: route.path, method: 'GET', status: '2xx' };
       options.observer.observe('http_request_duration_seconds', (performance.now() - startedMs) / 1000, labels);
     };
     try {
       const reply = route.handle(api, checked);
-      if (reply instanceof Promise) reply.then(finish).catch(() => response.headersSent || goLong());
+      if (reply instanceof Promise) reply.then(finish).catch(() => response.headersSent || takeSlowPath());
       else finish(reply);
     } catch {
-      // Refused, or failed: the long way comes to the same and says it.
+      // Refused, or failed: the slow path comes to the same and says it.
       return false;
     }
     return true;
   };
 
-  return (request, response, allowance, goLong) => {
+  return (request, response, allowance, takeSlowPath) => {
     if (!isPossible || request.method !== 'GET' || bringsBody(request)) return false;
     const { url: target = '' } = request;
     const encoding = request.headers['accept-encoding'];
     const isPacked = encoding !== undefined && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(encoding);
-    // Other encodings are the long way's business.
+    // Other encodings are the slow path's business.
     if (encoding !== undefined && !isPacked && encoding !== 'identity') return false;
-    const kept = memory.find(target);
-    if (kept === undefined) return !isPacked && answer(request, response, allowance, goLong);
+    const kept = cache.find(target);
+    if (kept === undefined) return !isPacked && answer(request, response, allowance, takeSlowPath);
     options.observer.count('http_kept_answers_total');
     // It was kept in the present state.
     const place = placeOf(api);
@@ -175,7 +175,7 @@ function checkedBy(route: EnvelopeRoute, target: string): CheckedRequest | undef
     if (ignoredIn(route, query).length > 0) return undefined;
     return checkRequest(route, { query, path: {}, body: undefined, contentType: undefined });
   } catch {
-    // The long way says what is wrong.
+    // The slow path says what is wrong.
     return undefined;
   }
 }

@@ -11,7 +11,7 @@ const SIGNATURE_BYTES = 64;
  * signature should cost nothing either. Questions that are put again as the same object, as those of a transaction are, find
  * their answer without a look at the bytes.
  */
-export class AnswerMemory {
+export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;
   readonly #answersOfObjects = new WeakMap<SignatureCheck, boolean>();
 
