@@ -104,7 +104,7 @@ const totals = members({ confirmed: number, total: number });
 
 const recorded = members({
   time: moment,
-  room: text,
+  module: text,
   code: text,
   message: text,
   fields: all(members({}), each(scalar)),

@@ -53,7 +53,7 @@ export function beginNodeProgram(config: Config): NodeProgram {
     },
     exitCode: EXIT.unhealthy,
     log: { format: config.log.format, ...(config.log.file === '' ? {} : { file: resolve(config.log.file) }) },
-    observer: observer.room('watchdog'),
+    observer: observer.module('watchdog'),
   });
   return {
     metrics,

@@ -204,7 +204,7 @@ export interface Components2 {
   Decision: {
     readonly number: number;
     readonly time: string;
-    readonly room: string;
+    readonly module: string;
     readonly code: string;
     readonly message: string;
     readonly fields: Readonly<Record<string, unknown>>;
@@ -221,7 +221,7 @@ export interface Components2 {
       };
       readonly facts: readonly {
         readonly time: string;
-        readonly room: string;
+        readonly module: string;
         readonly code: string;
         readonly message: string;
         readonly fields: Readonly<Record<string, unknown>>;
@@ -1049,7 +1049,7 @@ export interface Components3 {
   Decision: {
     readonly number: number;
     readonly time: string;
-    readonly room: string;
+    readonly module: string;
     readonly code: string;
     readonly message: string;
     readonly fields: Readonly<Record<string, unknown>>;
@@ -1066,7 +1066,7 @@ export interface Components3 {
       };
       readonly facts: readonly {
         readonly time: string;
-        readonly room: string;
+        readonly module: string;
         readonly code: string;
         readonly message: string;
         readonly fields: Readonly<Record<string, unknown>>;

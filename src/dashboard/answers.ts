@@ -197,7 +197,7 @@ export interface Decision {
   readonly number: number;
   /** ISO 8601. */
   readonly time: string;
-  readonly room: string;
+  readonly module: string;
   readonly code: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;

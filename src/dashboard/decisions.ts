@@ -20,5 +20,5 @@ export function runsOf(decisions: readonly Decision[]): readonly Run[] {
 }
 
 function isLike(a: Decision, b: Decision): boolean {
-  return a.room === b.room && a.code === b.code && a.message === b.message;
+  return a.module === b.module && a.code === b.code && a.message === b.message;
 }

@@ -1,18 +1,18 @@
 /**
  * What the node decided and why, kept for a while to be asked about: refused blocks, dropped peers, changes of branch, slots
- * of its own that passed unused, accepted transactions that were dropped. The rooms say all of it in their logs, so it is picked out there and said nowhere twice.
+ * of its own that passed unused, accepted transactions that were dropped. The modules say all of it in their logs, so it is picked out there and said nowhere twice.
  */
 
 import type { Clock } from '../ports/clock.ts';
 import type { Decision } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
-/** Entries of one room: a peer that has itself refused a thousand times must not push out why we missed a slot. */
+/** Entries of one module: a peer that has itself refused a thousand times must not push out why we missed a slot. */
 export const ENTRIES_PER_ROOM_MAX = 200;
 /** Longest text of a field: reasons may repeat what a peer sent. */
 const TEXT_CHARACTERS_MAX = 300;
 
-/** Rooms that decide or fail at what the operator has to hear of, and which of their lines say so. */
+/** Modules that decide or fail at what the operator has to hear of, and which of their lines say so. */
 const DECISIVE: Readonly<Record<string, (level: LogLevel, code: string) => boolean>> = {
   chain: (level, code) => level !== 'debug' && code !== 'BLOCK_APPLIED',
   sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
@@ -26,7 +26,7 @@ const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONN
 export class Decisions {
   readonly #clock: Pick<Clock, 'nowMs'>;
   /** Oldest first. */
-  readonly #byRoom = new Map<string, Decision[]>();
+  readonly #byModule = new Map<string, Decision[]>();
   readonly #listeners: ((decision: Decision) => void)[] = [];
   #count = 0;
 
@@ -46,21 +46,21 @@ export class Decisions {
 
   /** The latest, newest first. @param limit at least 1 */
   latest(limit: number): readonly Decision[] {
-    return [...this.#byRoom.values()]
+    return [...this.#byModule.values()]
       .flat()
       .sort((a, b) => b.number - a.number)
       .slice(0, limit);
   }
 
-  #listenIn(observer: Observer, room: string | undefined): Observer {
+  #listenIn(observer: Observer, module: string | undefined): Observer {
     return {
-      room: (name) => this.#listenIn(observer.room(name), name),
+      module: (name) => this.#listenIn(observer.module(name), name),
       log: (level, code, message, fields) => {
-        if (room !== undefined && DECISIVE[room]?.(level, code) === true) {
-          this.#keep(room, code, message, fields);
+        if (module !== undefined && DECISIVE[module]?.(level, code) === true) {
+          this.#keep(module, code, message, fields);
           observer.count('node_events_total', 1, { code });
         }
-        if (room === 'forge' && code === 'BLOCK_FORGED') this.#retract(fields?.['slot']);
+        if (module === 'forge' && code === 'BLOCK_FORGED') this.#retract(fields?.['slot']);
         observer.log(level, code, message, fields);
       },
       count: (metric, by, labels) => observer.count(metric, by, labels),
@@ -71,20 +71,20 @@ export class Decisions {
 
   /** What kept us from a slot for a part of it did not matter in the end. */
   #retract(slot: unknown): void {
-    const entries = this.#byRoom.get('forge') ?? [];
+    const entries = this.#byModule.get('forge') ?? [];
     if (typeof slot !== 'number') return;
-    this.#byRoom.set(
+    this.#byModule.set(
       'forge',
       entries.filter(({ fields }) => fields['slot'] !== slot),
     );
   }
 
-  #keep(room: string, code: string, message: string, fields: LogFields = {}): void {
-    const entries = this.#byRoom.get(room) ?? [];
-    this.#byRoom.set(room, entries);
+  #keep(module: string, code: string, message: string, fields: LogFields = {}): void {
+    const entries = this.#byModule.get(module) ?? [];
+    this.#byModule.set(module, entries);
     this.#count += 1;
     const timeMs = this.#clock.nowMs();
-    const decision = { number: this.#count, timeMs, room, code, message, fields: plainFields(fields) };
+    const decision = { number: this.#count, timeMs, module, code, message, fields: plainFields(fields) };
     entries.push(decision);
     if (entries.length > ENTRIES_PER_ROOM_MAX) entries.shift();
     for (const listener of this.#listeners) listener(decision);

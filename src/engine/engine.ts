@@ -140,12 +140,12 @@ export class Engine {
     this.slotRecords = new SlotRecords(clock);
     const observer = this.slotRecords.listenIn(this.decisions.listenIn(dependencies.observer));
     openGenesis(store, rules, genesis);
-    const chainObserver = observer.room('chain');
+    const chainObserver = observer.module('chain');
     this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock: clock, observer: chainObserver });
-    this.clockOffset = new ClockOffset(chainClock, observer.room('peers'));
+    this.clockOffset = new ClockOffset(chainClock, observer.module('peers'));
     this.branchChanges = new BranchChanges(clock);
     this.peers = new PeerManager(
-      { transport, store, clock, random, observer: observer.room('peers'), workShare: dependencies.workShare },
+      { transport, store, clock, random, observer: observer.module('peers'), workShare: dependencies.workShare },
       options.peers,
     );
     this.verificationBudget = new VerificationBudget({ clock, spentMs: () => verifier.spentMs });
@@ -164,7 +164,7 @@ export class Engine {
       clock: chainClock,
       verify: this.chain.verify,
       limits: { perQueueMax: options.transactionsPerQueueMax },
-      observer: observer.room('pool'),
+      observer: observer.module('pool'),
       events: {
         verified: (transaction) => {
           const delayMs = chainClock.nowMs() - momentMs(transaction.timestamp, rules.params);
@@ -185,7 +185,7 @@ export class Engine {
       store,
       rules,
       clock,
-      observer: observer.room('pool'),
+      observer: observer.module('pool'),
       finalizedHeight: () => this.chain.finalizedHeight,
       isCaughtUp: () => this.#isCaughtUp(),
       announceAgain: (id) => this.#gossip.announceAgain(id),
@@ -199,7 +199,7 @@ export class Engine {
       clock,
       chainClock,
       random,
-      observer: observer.room('sync'),
+      observer: observer.module('sync'),
       customs: this.#customs,
       broadhash: () => this.standing.broadhash(),
       netgroupOf: (peerId) => this.peers.netgroupOf(peerId),
@@ -214,7 +214,7 @@ export class Engine {
       pool: this.pool,
       transport,
       clock,
-      observer: observer.room('gossip'),
+      observer: observer.module('gossip'),
       generation: rules.params.generation,
       gossipPeersMax: options.peers.gossipPeersMax,
       transactionGossip: this.#customs.transactionGossip,
@@ -233,7 +233,7 @@ export class Engine {
       },
       synchronizer: this.synchronizer,
     });
-    const forgeObserver = observer.room('forge');
+    const forgeObserver = observer.module('forge');
     this.forging = new ForgingScheduler({
       chain: this.chain,
       pool: this.pool,

@@ -1,6 +1,6 @@
 /**
  * What happened in single slots, as far as this node saw it: forged here, paused and why, refused, reverted for which branch.
- * The rooms say it in their logs with the number of the slot, so it is picked out there. Whoever asks why a slot has no block
+ * The modules say it in their logs with the number of the slot, so it is picked out there. Whoever asks why a slot has no block
  * is answered with these facts, and not with what happened at about that time.
  */
 
@@ -18,8 +18,8 @@ const BRANCHES_MAX = 200;
 const OLD_ORDERS_MAX = 200;
 /** Ranges of slots without a gap: as many as a node gives up and comes back in a bad night. */
 const LOOKS_MAX = 500;
-/** Rooms whose lines with a slot are facts of that slot. */
-const ROOMS: ReadonlySet<string> = new Set(['chain', 'forge']);
+/** Modules whose lines with a slot are facts of that slot. */
+const MODULES: ReadonlySet<string> = new Set(['chain', 'forge']);
 export const SWITCHED = 'FORGING_SWITCHED';
 const BRANCH_LEFT = 'BRANCH_LEFT';
 const ORDER_OLD = 'ORDER_OLD';
@@ -46,11 +46,11 @@ export class SlotRecords {
   }
 
   /** The same observer, listened in on. */
-  listenIn(observer: Observer, room?: string): Observer {
+  listenIn(observer: Observer, module?: string): Observer {
     return {
-      room: (name) => this.listenIn(observer.room(name), name),
+      module: (name) => this.listenIn(observer.module(name), name),
       log: (level, code, message, fields) => {
-        if (room !== undefined && ROOMS.has(room)) this.#keep(room, code, message, fields);
+        if (module !== undefined && MODULES.has(module)) this.#keep(module, code, message, fields);
         observer.log(level, code, message, fields);
       },
       count: (metric, by, labels) => observer.count(metric, by, labels),
@@ -82,7 +82,7 @@ export class SlotRecords {
     };
   }
 
-  #keep(room: string, code: string, message: string, fields: LogFields = {}): void {
+  #keep(module: string, code: string, message: string, fields: LogFields = {}): void {
     const timeMs = this.#clock.nowMs();
     const { slot, delegate } = fields;
     if (code === SWITCHED) {
@@ -109,7 +109,7 @@ export class SlotRecords {
     if (typeof slot !== 'number') return;
     const facts = this.#slots.get(slot) ?? [];
     this.#slots.set(slot, facts);
-    if (facts.length < FACTS_MAX) facts.push({ timeMs, room, code, message, fields: plainFields(fields) });
+    if (facts.length < FACTS_MAX) facts.push({ timeMs, module, code, message, fields: plainFields(fields) });
     if (this.#slots.size <= SLOTS_MAX) return;
     const [oldest] = this.#slots.keys();
     if (oldest === undefined) return;

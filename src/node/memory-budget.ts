@@ -67,7 +67,7 @@ const CONNECTED_PEERS = 120;
 /** By default 100 peers that dial us, and 64 lines without a handshake. */
 const ACCEPTED_LINES = 164;
 const DIALLED_PEERS = 20;
-const ROOMS = 4;
+const MODULES = 4;
 const NOTIFY_CHANNELS = 2;
 
 /** @param config of the sections that state bounds of their own */
@@ -167,7 +167,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     {
       name: 'decisions',
       file: 'engine/decisions.ts',
-      bytesMax: ROOMS * ENTRIES_PER_ROOM_MAX * 3 * KB,
+      bytesMax: MODULES * ENTRIES_PER_ROOM_MAX * 3 * KB,
       reckoning: 'ten fields of 300 characters',
     },
     {

@@ -93,7 +93,7 @@ class SocketTransport implements ListeningTransport {
   constructor(options: TransportOptions) {
     this.#options = options;
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
-    this.#observer = (options.observer ?? SILENT).room('p2p');
+    this.#observer = (options.observer ?? SILENT).module('p2p');
     if (options.info !== undefined) this.announce(options.info);
   }
 

@@ -97,7 +97,7 @@ export interface Decision {
   /** Unix time in milliseconds. */
   readonly timeMs: number;
   /** The part of the node that decided: `chain`, `sync`, `peers`, `forge` or `pool`. */
-  readonly room: string;
+  readonly module: string;
   /** Stable, for example `BLOCK_SIGNATURE_INVALID`. */
   readonly code: string;
   readonly message: string;
@@ -109,7 +109,7 @@ export interface SlotFact {
   /** Unix time in milliseconds. */
   readonly timeMs: number;
   /** The part of the node that tells it: `chain` or `forge`. */
-  readonly room: string;
+  readonly module: string;
   /** Stable, for example `BLOCK_FORGED` or `BLOCK_REVERTED`. */
   readonly code: string;
   readonly message: string;

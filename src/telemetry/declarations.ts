@@ -1,4 +1,4 @@
-/** Every figure that a node tells, once. Rooms name them without the prefix; what is not declared here is refused. */
+/** Every figure that a node tells, once. Modules name them without the prefix; what is not declared here is refused. */
 
 export type MetricKind = 'counter' | 'gauge' | 'histogram';
 

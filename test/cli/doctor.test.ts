@@ -153,12 +153,12 @@ for (const [code, induce] of Object.entries(diskFaults)) {
   });
 }
 
-function decided(room: string, code: string, fields: object, times = 3): object {
+function decided(module: string, code: string, fields: object, times = 3): object {
   const time = (index: number): string => new Date(NOW_MS - 30_000 - index * 60_000).toISOString();
   const entry = (_: unknown, index: number) => ({
     number: times - index,
     time: time(index),
-    room,
+    module,
     code,
     message: 'said',
     fields,
@@ -228,10 +228,10 @@ for (const [code, changes] of Object.entries(nodeFaults)) {
 }
 
 /** Decisions, the newest last. */
-function decidedInTurn(entries: readonly (readonly [room: string, code: string, fields: object])[]): object {
-  const all = entries.map(([room, code, fields], index) => {
+function decidedInTurn(entries: readonly (readonly [module: string, code: string, fields: object])[]): object {
+  const all = entries.map(([module, code, fields], index) => {
     const time = new Date(NOW_MS - (entries.length - index) * 10_000).toISOString();
-    return { number: index + 1, time, room, code, message: 'said', fields };
+    return { number: index + 1, time, module, code, message: 'said', fields };
   });
   return { 'node/decisions': all.reverse() };
 }
@@ -351,7 +351,7 @@ test.serial(
   async (t) => {
     const twice = (code: string): object => {
       const time = (minutesAgo: number): string => new Date(NOW_MS - minutesAgo * 60_000).toISOString();
-      const missing = { room: 'forge', code, message: 'said', fields: missed };
+      const missing = { module: 'forge', code, message: 'said', fields: missed };
       return {
         'node/decisions': [18, 36].map((minutes, index) => ({ number: 2 - index, time: time(minutes), ...missing })),
       };

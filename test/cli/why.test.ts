@@ -5,7 +5,7 @@ import { nodeAnswering } from '../support/node-answering.ts';
 const PAUSED = {
   number: 2,
   time: '2026-01-02T03:04:05.678Z',
-  room: 'forge',
+  module: 'forge',
   code: 'FORGING_PAUSED',
   message: 'a slot of ours passes unused',
   fields: { slot: 7, reason: 'synchronising with the network' },
@@ -13,7 +13,7 @@ const PAUSED = {
 const REFUSED = {
   number: 1,
   time: '2026-01-02T03:04:00.000Z',
-  room: 'chain',
+  module: 'chain',
   code: 'BLOCK_SIGNATURE_INVALID',
   message: 'refused a block',
   fields: { height: 3, reason: 'bad\u001B[31m\nthing' },

@@ -2,9 +2,9 @@ import test from 'ava';
 import type { Decision } from '../../src/dashboard/answers.ts';
 import { runsOf } from '../../src/dashboard/decisions.ts';
 
-const decision = (number: number, code: string, room = 'peers'): Decision => {
+const decision = (number: number, code: string, module = 'peers'): Decision => {
   const time = new Date(1_700_000_000_000 + number).toISOString();
-  return { number, time, room, code, message: 'said', fields: { number } };
+  return { number, time, module, code, message: 'said', fields: { number } };
 };
 
 test('decisions of one kind in a row are one run, the latest first', (t) => {

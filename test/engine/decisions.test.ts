@@ -3,7 +3,7 @@ import { Decisions } from '../../src/engine/decisions.ts';
 import type { LogFields, LogLevel, Observer } from '../../src/ports/observer.ts';
 
 interface Line {
-  readonly room: string;
+  readonly module: string;
   readonly level: LogLevel;
   readonly code: string;
   readonly fields: LogFields | undefined;
@@ -13,14 +13,14 @@ interface Line {
 function listening(): { readonly observer: Observer; readonly lines: Line[]; readonly figures: string[] } {
   const lines: Line[] = [];
   const figures: string[] = [];
-  const inRoom = (room: string): Observer => ({
-    room: inRoom,
-    log: (level, code, _message, fields) => lines.push({ room, level, code, fields }),
+  const inModule = (module: string): Observer => ({
+    module: inModule,
+    log: (level, code, _message, fields) => lines.push({ module, level, code, fields }),
     count: (metric, by) => figures.push(`${metric} +${by}`),
     gauge: (metric, value) => figures.push(`${metric} ${value}`),
     observe: (metric, value) => figures.push(`${metric} ${value}`),
   });
-  return { observer: inRoom(''), lines, figures };
+  return { observer: inModule(''), lines, figures };
 }
 
 function scene() {
@@ -30,17 +30,17 @@ function scene() {
   return { decisions, observer: decisions.listenIn(observer), lines, figures };
 }
 
-test('a refusal is kept with its room, reason and moment, newest first', (t) => {
+test('a refusal is kept with its module, reason and moment, newest first', (t) => {
   const { decisions, observer } = scene();
-  observer.room('chain').log('warn', 'BLOCK_SIGNATURE_INVALID', 'refused a block', { height: 7, blockId: '5' });
+  observer.module('chain').log('warn', 'BLOCK_SIGNATURE_INVALID', 'refused a block', { height: 7, blockId: '5' });
   observer
-    .room('forge')
+    .module('forge')
     .log('warn', 'FORGING_PAUSED', 'forging is paused in a slot of ours', { slot: 9, reason: 'why not' });
   t.deepEqual(decisions.latest(10), [
     {
       number: 2,
       timeMs: 1002,
-      room: 'forge',
+      module: 'forge',
       code: 'FORGING_PAUSED',
       message: 'forging is paused in a slot of ours',
       fields: { slot: 9, reason: 'why not' },
@@ -48,7 +48,7 @@ test('a refusal is kept with its room, reason and moment, newest first', (t) => 
     {
       number: 1,
       timeMs: 1001,
-      room: 'chain',
+      module: 'chain',
       code: 'BLOCK_SIGNATURE_INVALID',
       message: 'refused a block',
       fields: { height: 7, blockId: '5' },
@@ -59,20 +59,20 @@ test('a refusal is kept with its room, reason and moment, newest first', (t) => 
 
 test('everything is passed on as it was said', (t) => {
   const { observer, lines, figures } = scene();
-  observer.room('chain').log('warn', 'BLOCK_KNOWN', 'refused a block', { height: 7 });
+  observer.module('chain').log('warn', 'BLOCK_KNOWN', 'refused a block', { height: 7 });
   observer.log('info', 'NODE_STARTED', 'the node runs');
-  observer.room('chain').count('blocks', 2);
+  observer.module('chain').count('blocks', 2);
   observer.gauge('height', 7);
   t.deepEqual(lines, [
-    { room: 'chain', level: 'warn', code: 'BLOCK_KNOWN', fields: { height: 7 } },
-    { room: '', level: 'info', code: 'NODE_STARTED', fields: undefined },
+    { module: 'chain', level: 'warn', code: 'BLOCK_KNOWN', fields: { height: 7 } },
+    { module: '', level: 'info', code: 'NODE_STARTED', fields: undefined },
   ]);
   t.deepEqual(figures, ['node_events_total +1', 'blocks +2', 'height 7'], 'and each decision is counted');
 });
 
 test('what is no decision is not kept', (t) => {
   const { decisions, observer } = scene();
-  for (const [room, level, code] of [
+  for (const [module, level, code] of [
     ['chain', 'info', 'BLOCK_APPLIED'],
     ['sync', 'info', 'SYNC_PROGRESS'],
     ['sync', 'debug', 'REQUEST_FAILED'],
@@ -80,7 +80,7 @@ test('what is no decision is not kept', (t) => {
     ['forge', 'info', 'BLOCK_FORGED'],
     ['http', 'warn', 'HTTP_WHITELIST_ENTRY_INVALID'],
   ] as const) {
-    observer.room(room).log(level, code, 'a line');
+    observer.module(module).log(level, code, 'a line');
   }
   t.deepEqual(decisions.latest(10), []);
 });
@@ -96,17 +96,18 @@ test('changes of branch, dropped peers and downloads that fail are', (t) => {
     ['peers', 'info', 'PEER_DISCONNECTED'],
     ['forge', 'error', 'FORGING_FAILED'],
   ] as const;
-  for (const [room, level, code] of said) observer.room(room).log(level, code, 'a line');
+  for (const [module, level, code] of said) observer.module(module).log(level, code, 'a line');
   t.deepEqual(
     decisions.latest(10).map(({ code }) => code),
     said.map(([, , code]) => code).reverse(),
   );
 });
 
-test('a room keeps its latest entries only, and none of those of another room', (t) => {
+test('a module keeps its latest entries only, and none of those of another module', (t) => {
   const { decisions, observer } = scene();
-  observer.room('forge').log('warn', 'FORGING_PAUSED', 'a slot of ours passes unused');
-  for (let i = 0; i < 1000; i += 1) observer.room('peers').log('debug', 'PEER_PENALISED', 'a peer broke a rule', { i });
+  observer.module('forge').log('warn', 'FORGING_PAUSED', 'a slot of ours passes unused');
+  for (let i = 0; i < 1000; i += 1)
+    observer.module('peers').log('debug', 'PEER_PENALISED', 'a peer broke a rule', { i });
   const kept = decisions.latest(5000);
   t.is(kept.length, 201);
   t.is(kept[0]?.fields['i'], 999);
@@ -116,7 +117,7 @@ test('a room keeps its latest entries only, and none of those of another room', 
 test('fields are plain and short, whatever a peer has sent', (t) => {
   const { decisions, observer } = scene();
   const fields = { reason: 'x'.repeat(10_000), error: new Error('no'), amount: 5n, nothing: undefined, yes: true };
-  observer.room('sync').log('warn', 'BLOCK_MALFORMED', 'could not synchronise', fields);
+  observer.module('sync').log('warn', 'BLOCK_MALFORMED', 'could not synchronise', fields);
   t.deepEqual(decisions.latest(1)[0]?.fields, {
     reason: 'x'.repeat(300),
     error: 'Error: no',

@@ -9,10 +9,16 @@ function records() {
   const now = { ms: 1000 };
   const slots = new SlotRecords({ nowMs: () => now.ms });
   const observer = slots.listenIn(SILENT);
-  return { slots, now, forge: observer.room('forge'), chain: observer.room('chain'), sync: observer.room('sync') };
+  return {
+    slots,
+    now,
+    forge: observer.module('forge'),
+    chain: observer.module('chain'),
+    sync: observer.module('sync'),
+  };
 }
 
-test('facts are kept by slot, from the rooms that tell of slots, and no more than a few for each', (t) => {
+test('facts are kept by slot, from the modules that tell of slots, and no more than a few for each', (t) => {
   const { slots, forge, chain, sync } = records();
   forge.log('warn', 'FORGING_PAUSED', 'paused', { slot: 7, reason: 'x' });
   for (let times = 0; times < 20; times += 1) chain.log('warn', 'BLOCK_SIGNATURE_INVALID', 'refused', { slot: 8 });
@@ -21,7 +27,7 @@ test('facts are kept by slot, from the rooms that tell of slots, and no more tha
   const { slots: [seven, eight, nine] = [], sinceMs } = slots.report(7, 3);
   t.is(sinceMs, 1000);
   t.deepEqual(seven?.facts, [
-    { timeMs: 1000, room: 'forge', code: 'FORGING_PAUSED', message: 'paused', fields: { slot: 7, reason: 'x' } },
+    { timeMs: 1000, module: 'forge', code: 'FORGING_PAUSED', message: 'paused', fields: { slot: 7, reason: 'x' } },
   ]);
   t.is(eight?.facts.length, 8);
   t.deepEqual(nine?.facts, []);
@@ -61,7 +67,7 @@ test('branches that were left are kept with their slots, and no more than some',
 
 test('a slot that was paused and forged after all is no decision any more', (t) => {
   const decisions = new Decisions({ nowMs: () => 1 });
-  const forge = decisions.listenIn(SILENT).room('forge');
+  const forge = decisions.listenIn(SILENT).module('forge');
   forge.log('warn', 'FORGING_PAUSED', 'paused', { slot: 7 });
   forge.log('warn', 'FORGING_PAUSED', 'paused', { slot: 8 });
   forge.log('info', 'BLOCK_FORGED', 'forged', { slot: 8 });

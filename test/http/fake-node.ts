@@ -82,7 +82,7 @@ export const DECISIONS: readonly Decision[] = [
   {
     number: 2,
     timeMs: 1_500_000_000_000,
-    room: 'forge',
+    module: 'forge',
     code: 'FORGING_PAUSED',
     message: 'a slot of ours passes unused',
     fields: { slot: 7, reason: 'synchronising with the network' },
@@ -90,7 +90,7 @@ export const DECISIONS: readonly Decision[] = [
   {
     number: 1,
     timeMs: 1_400_000_000_000,
-    room: 'chain',
+    module: 'chain',
     code: 'BLOCK_SIGNATURE_INVALID',
     message: 'refused a block',
     fields: { height: 3 },

@@ -103,7 +103,7 @@ test('a crowd that leaves questions open has no more small frames read than one 
   t.true(read <= SMALL_OF_CROWD.capacity / SMALL + loud.length, `${read}`);
 });
 
-test('answers of each kind find their room, in whichever order they come', (t) => {
+test('answers of each kind find their module, in whichever order they come', (t) => {
   const bytes = new UnsolicitedBytesBudget();
   const heavy = (): boolean => bytes.mayRead(FRAME_BYTES_MAX, none, 0, true);
   t.true(

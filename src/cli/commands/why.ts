@@ -17,9 +17,9 @@ export async function why(flags: WhyFlags): Promise<void> {
   for (const decision of [...decisions].reverse()) printLine(lineOf(decision));
 }
 
-function lineOf({ time, room, code, message, fields }: DecisionState): string {
+function lineOf({ time, module, code, message, fields }: DecisionState): string {
   const facts = Object.entries(fields).map(([name, value]) => `${name}=${quoted(String(value))}`);
-  return [`${time.slice(0, 19).replace('T', ' ')} ${room.padEnd(5)} ${code}: ${message}`, ...facts].join('  ');
+  return [`${time.slice(0, 19).replace('T', ' ')} ${module.padEnd(5)} ${code}: ${message}`, ...facts].join('  ');
 }
 
 function quoted(text: string): string {

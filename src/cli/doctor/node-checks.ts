@@ -261,9 +261,11 @@ function standing(decisions: readonly DecisionState[], begun: string, ended: str
 /** Receivers that have taken nothing for a while. */
 function judgeAlerts({ looks, decisions }: Seen): readonly Finding[] {
   const nowMs = looks.at(-1)?.currentTime ?? 0;
-  const channels = new Set(decisions.filter(({ room }) => room === 'notify').map(({ fields }) => fields['channel']));
+  const channels = new Set(
+    decisions.filter(({ module }) => module === 'notify').map(({ fields }) => fields['channel']),
+  );
   return [...channels].flatMap((channel) => {
-    const told = decisions.filter(({ room, fields }) => room === 'notify' && fields['channel'] === channel);
+    const told = decisions.filter(({ module, fields }) => module === 'notify' && fields['channel'] === channel);
     const [latest] = standing(told, 'NOTIFY_FAILED', 'NOTIFY_RECOVERED');
     if (latest === undefined) return [];
     const { waiting, reason, failingSince, lastDelivered = 'none since the start' } = latest.fields;
@@ -274,27 +276,27 @@ function judgeAlerts({ looks, decisions }: Seen): readonly Finding[] {
 }
 
 /** Whether a download brought blocks: what failed before it has done no harm. */
-function isDownloaded({ room, code, fields }: DecisionState): boolean {
-  return room === 'sync' && code === 'SYNC_ENDED' && Number(fields['blocks']) > 0;
+function isDownloaded({ module, code, fields }: DecisionState): boolean {
+  return module === 'sync' && code === 'SYNC_ENDED' && Number(fields['blocks']) > 0;
 }
 
 function isFailedDownload(decision: DecisionState): boolean {
-  const { room, code } = decision;
+  const { module, code } = decision;
   const isFailure = code === 'REQUEST_FAILED' || (code.startsWith('SYNC_') && !SYNC_PROGRESSES.has(code));
-  return room === 'sync' && isFailure && !isUnwritten(decision);
+  return module === 'sync' && isFailure && !isUnwritten(decision);
 }
 
 /** A node that is behind meets refused blocks when it downloads. */
-function isRefusedBlock({ room, code }: DecisionState): boolean {
-  return (room === 'chain' || room === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
+function isRefusedBlock({ module, code }: DecisionState): boolean {
+  return (module === 'chain' || module === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
 }
 
 /** Whether a refused block may keep the node from going on. The chain has passed others: anybody can make up such blocks. */
 function isInTheWay(
-  { room, number, fields }: DecisionState,
+  { module, number, fields }: DecisionState,
   { height, downloaded }: { readonly height: number; readonly downloaded: number },
 ): boolean {
-  if (room === 'sync') return number > downloaded;
+  if (module === 'sync') return number > downloaded;
   return fields['height'] === undefined || Number(fields['height']) > height;
 }
 
@@ -308,8 +310,8 @@ function ownSlots({ forging, active, blockTimeS, constants }: Seen) {
 }
 
 function isMissedSlot(decision: DecisionState): boolean {
-  const { room, code, fields } = decision;
-  const isOwn = room === 'forge' && 'slot' in fields;
+  const { module, code, fields } = decision;
+  const isOwn = module === 'forge' && 'slot' in fields;
   return isOwn && !UNSEEN.has(code) && !ELSEWHERE.has(code) && !isUnwritten(decision);
 }
 

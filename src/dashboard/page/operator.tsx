@@ -107,7 +107,7 @@ export function Decisions() {
                 </time>
               ),
             },
-            { name: 'Part', cell: ({ latest }) => latest.room },
+            { name: 'Part', cell: ({ latest }) => latest.module },
             { name: 'Code', onPhone: 'start', cell: ({ latest }) => <code>{latest.code}</code> },
             { name: 'What', isText: true, onPhone: 'below-all', cell: (run) => <What run={run} now={now} /> },
           ]}

@@ -56,8 +56,8 @@ function branchChangeView({ timeMs, commonHeight, revertedBlocks }: BranchChange
 
 /** The latest decisions as JSON. */
 export function decisionsView(decisions: readonly Decision[]): readonly View[] {
-  return decisions.map(({ number, timeMs, room, code, message, fields }) => {
-    return { number, time: new Date(timeMs).toISOString(), room, code, message, fields };
+  return decisions.map(({ number, timeMs, module, code, message, fields }) => {
+    return { number, time: new Date(timeMs).toISOString(), module, code, message, fields };
   });
 }
 
@@ -69,8 +69,8 @@ export function slotReportView({ sinceMs, slots, switches, branches, looks, oldO
     slots: slots.map(({ slot, facts, forger }) => ({
       slot,
       ...(forger === undefined ? {} : { forger }),
-      facts: facts.map(({ timeMs, room, code, message, fields }) => {
-        return { time: instant(timeMs), room, code, message, fields };
+      facts: facts.map(({ timeMs, module, code, message, fields }) => {
+        return { time: instant(timeMs), module, code, message, fields };
       }),
     })),
     switches: switches.map(({ timeMs, delegate, on }) => ({ time: instant(timeMs), delegate, on })),
@@ -134,7 +134,7 @@ const PROGRESS_SHAPE: Schema = shape.objectOf(
 export const DECISION_SHAPE: Schema = shape.objectOf({
   number: { type: 'integer', minimum: 1, description: 'In the order of the decisions since the start.' },
   time: shape.INSTANT,
-  room: { type: 'string', description: 'The part of the node that decided.' },
+  module: { type: 'string', description: 'The part of the node that decided.' },
   code: { type: 'string', description: 'Stable name of the reason.' },
   message: shape.TEXT,
   fields: shape.ANY_OBJECT,
@@ -163,7 +163,7 @@ export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
         facts: shape.listOf(
           shape.objectOf({
             time: shape.INSTANT,
-            room: { type: 'string', description: 'The part of the node that tells it.' },
+            module: { type: 'string', description: 'The part of the node that tells it.' },
             code: { type: 'string', description: 'Stable name of the fact.' },
             message: shape.TEXT,
             fields: shape.ANY_OBJECT,

@@ -43,13 +43,13 @@ export async function startNotifier(sources: NotifierSources): Promise<Notifier 
   const { config, network, directory, observer, engine, store, identity } = sources;
   const { ownSlots, chain } = engine;
   // What does not get out is said by `bloomery why`, and by the other receiver where there are two.
-  const room = engine.decisions.listenIn(observer).room('notify');
+  const module = engine.decisions.listenIn(observer).module('notify');
   const channels =
     directory === undefined
       ? []
       : await Promise.all(
           channelsOf(config.notify).map(async (channel) => {
-            return { channel, outbox: await Outbox.open(join(directory, `notify-${channel.name}`), room) };
+            return { channel, outbox: await Outbox.open(join(directory, `notify-${channel.name}`), module) };
           }),
         );
   if (channels.length === 0) {
@@ -65,7 +65,7 @@ export async function startNotifier(sources: NotifierSources): Promise<Notifier 
     nonce: identity.nonce,
     clock: systemClock,
     random: systemRandom,
-    observer: room,
+    observer: module,
   });
   const nameOf = (publicKey: string): string => store.account(addressOf(publicKey))?.username ?? publicKey;
   ownSlots.listen((event) => notifier.takeSlots(event, nameOf(event.delegate)));

@@ -22,7 +22,7 @@ export class ReaderObserver implements Observer {
   readonly #observations = new Map<string, Values>();
   #values = 0;
 
-  room(): Observer {
+  module(): Observer {
     return this;
   }
 

@@ -28,7 +28,7 @@ async function started(t: ExecutionContext, notify: object) {
   // As the start of a node tells it, before there is anybody to be told.
   engine.decisions
     .listenIn(SILENT)
-    .room('forge')
+    .module('forge')
     .log('warn', 'FORGING_WATCH', 'a delegate does not sign yet', { a: 1 });
   const sources = { network: { name: 'sim' }, directory, observer: SILENT, engine, store, identity };
   const notifier = await startNotifier({ ...sources, config: { notify: { ...NOTIFY, ...notify } } });
