@@ -160,7 +160,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
       latencyMs: optional(number),
     }),
   ),
-  'node/decisions': listOf(recorded),
+  'node/diagnostics': listOf(recorded),
   'node/slots': members({
     since: moment,
     slots: listOf(

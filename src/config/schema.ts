@@ -59,7 +59,7 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     hostNames: list(
-      'Names besides `localhost` under which forging, decisions and passphrases may be asked for, as browsers send them.',
+      'Names besides `localhost` under which forging, diagnostics and passphrases may be asked for, as browsers send them.',
       [],
       'host names',
       hostName,
@@ -102,7 +102,7 @@ export const OPTIONS = {
       'Whether the dashboard is served at `/`, and the interactive reference at `/api/docs`, to those who may ask.',
       true,
     ),
-    metrics: flag('Whether figures are served at `/metrics` for Prometheus, to those who may ask.', true),
+    metrics: flag('Whether metrics are served at `/metrics` for Prometheus, to those who may ask.', true),
     readOnly: flag('Whether every method but GET is refused.', false),
     strictDialect: flag(
       'Whether paths below `/api` speak as a node of the family does: no member and no parameter that it does not have.',

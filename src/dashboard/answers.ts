@@ -193,7 +193,7 @@ export interface Voters {
   readonly voters: readonly { readonly address: string; readonly balance: string }[];
 }
 
-export interface Decision {
+export interface Diagnostic {
   readonly number: number;
   /** ISO 8601. */
   readonly time: string;

@@ -7,7 +7,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { SlotFact, SlotRange, SlotReport } from '../ports/node-api.ts';
 import type { LogFields, Observer } from '../ports/observer.ts';
-import { plainFields } from './decisions.ts';
+import { plainFields } from './diagnostics.ts';
 
 /** Slots that something is known of: nearly ten rounds, so that a fault of the night is still there in the morning. */
 const SLOTS_MAX = 1000;

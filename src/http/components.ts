@@ -5,7 +5,7 @@ import type { OpenApiDocument } from './openapi.ts';
 import type { Schema } from './schema.ts';
 import { accountShape, delegateShape, GROUP_SHAPE } from './views/account.ts';
 import { blockShape } from './views/block.ts';
-import { constantsShape, DECISION_SHAPE, SLOT_REPORT_SHAPE, statusShape } from './views/node.ts';
+import { constantsShape, DIAGNOSTIC_SHAPE, SLOT_REPORT_SHAPE, statusShape } from './views/node.ts';
 import { peerShape } from './views/peer.ts';
 import { PEER_VERDICT_SHAPE } from './views/peer-verdict.ts';
 import * as problem from './views/problem.ts';
@@ -30,7 +30,7 @@ function shapesOf(dialect: Dialect): Readonly<Record<string, Schema>> {
     PeerVerdict: PEER_VERDICT_SHAPE,
     Constants: constantsShape(dialect),
     Status: statusShape(dialect),
-    Decision: DECISION_SHAPE,
+    Diagnostic: DIAGNOSTIC_SHAPE,
     SlotReport: SLOT_REPORT_SHAPE,
     SecondSignatureRegistration: registrationShape(dialect),
     ListMeta: LIST_META,

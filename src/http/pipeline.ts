@@ -229,7 +229,7 @@ function measureAnswers(route: string, { observer }: HttpOptions): RequestHandle
   };
 }
 
-/** Methods that figures tell apart. A client may name any other: they count together, or they would fill the series. */
+/** Methods that metrics tell apart. A client may name any other: they count together, or they would fill the series. */
 const METHODS_TOLD: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
 
 function methodLabel(method: string): string {

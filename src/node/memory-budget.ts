@@ -8,7 +8,7 @@
 
 import type { Config } from '../config/schema.ts';
 import * as announcements from '../engine/announcements.ts';
-import { ENTRIES_PER_ROOM_MAX } from '../engine/decisions.ts';
+import { ENTRIES_PER_MODULE_MAX } from '../engine/diagnostics.ts';
 import { REPUTATIONS_MAX } from '../engine/peers/peer-scoring.ts';
 import { REMEMBERED_MAX } from '../engine/peers/dial-plan.ts';
 import { BATCHES_AHEAD_MAX } from '../engine/sync/download.ts';
@@ -165,9 +165,9 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       reckoning: '300 bytes for an address',
     },
     {
-      name: 'decisions',
-      file: 'engine/decisions.ts',
-      bytesMax: MODULES * ENTRIES_PER_ROOM_MAX * 3 * KB,
+      name: 'diagnostics',
+      file: 'engine/diagnostics.ts',
+      bytesMax: MODULES * ENTRIES_PER_MODULE_MAX * 3 * KB,
       reckoning: 'ten fields of 300 characters',
     },
     {

@@ -117,8 +117,8 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     },
     forgingDelegates: () => delegates.list(),
     setForging: (publicKey, password, forging) => delegates.set(publicKey, password, forging),
-    figures: () => metrics?.text(),
-    decisions: (limit) => engine.decisions.latest(limit),
+    metricsText: () => metrics?.text(),
+    diagnostics: (limit) => engine.diagnostics.latest(limit),
     slotReport(firstSlot, count) {
       const report = engine.slotRecords.report(firstSlot, count);
       const owners = new SlotOwners(rules, store);

@@ -41,7 +41,7 @@ import { createLoneTransport } from './lone-transport.ts';
 import { createReaderPool, type ReaderPool } from './readers/reader-pool.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
 import { startNotifier } from './notify/start.ts';
-import { tellFiguresOf } from './figures.ts';
+import { recordStateMetrics } from './state-metrics.ts';
 import { watchPages } from './page-watch.ts';
 import { WatermarkFiles, watermarkFolderOf } from './watermark-files.ts';
 import { SeedSearch } from './seeds.ts';
@@ -54,7 +54,7 @@ export interface NodeOptions {
   readonly dataDirectory: string;
   readonly config: Config;
   readonly observer: Observer;
-  /** Where the observer's figures go, for those who ask for them. */
+  /** Where the observer's metrics go, for those who ask for them. */
   readonly metrics?: MetricsRegistry;
   /** What a devnet's supervisor moves; `bloomery start` gives none. */
   readonly control?: NodeControl;
@@ -247,12 +247,12 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');
       const ceilingBytes = config.memory.ceilingMb * MEGABYTE;
-      const endFigures = tellFiguresOf(
+      const endStateMetrics = recordStateMetrics(
         { api, engine, store, delegates, chainDirectory, clock: chainClock, observer, ceilingBytes },
         metrics,
       );
       // A node of a devnet is closed and begun anew in one process.
-      closers.add(endFigures);
+      closers.add(endStateMetrics);
     }
     let httpPort = 0;
     if (config.http.enabled) {

@@ -25,7 +25,7 @@ export interface StoppedNode {
 
 /**
  * Opens the folder of a node for reading, as of this moment; nothing in it is changed. The chain answers as it does at the running
- * node. Of the pool there is what the node promised to keep, in the queue of what was just received; there are no peers, no decisions
+ * node. Of the pool there is what the node promised to keep, in the queue of what was just received; there are no peers, no diagnostics
  * and no delegates that forge.
  *
  * @throws ProtocolError as `openIndexedSnapshot`
@@ -70,8 +70,8 @@ export async function openStoppedNode(
     registerSecondSignature: () => Promise.reject(stopped()),
     forgingDelegates: () => [],
     setForging: () => Promise.reject(stopped()),
-    figures: () => undefined,
-    decisions: () => [],
+    metricsText: () => undefined,
+    diagnostics: () => [],
     signersOf: () => undefined,
     slotReport: () => ({ sinceMs: clock.nowMs(), slots: [], switches: [], branches: [], looks: [], oldOrders: [] }),
     stateDigest() {

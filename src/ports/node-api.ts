@@ -91,8 +91,8 @@ export interface SyncProgress {
 }
 
 /** Something that the node decided, with the reason. */
-export interface Decision {
-  /** From 1, in the order of the decisions since the start. */
+export interface Diagnostic {
+  /** From 1, in the order of the diagnostics since the start. */
   readonly number: number;
   /** Unix time in milliseconds. */
   readonly timeMs: number;
@@ -322,10 +322,10 @@ export interface NodeApi {
    *   sentence that clients know; `FORGING_MOVED` when its record was handed to another node
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
-  /** All figures of the node in the text format of Prometheus; undefined when it keeps none. */
-  figures(): Promise<string> | undefined;
-  /** The latest decisions, newest first. @param limit at least 1 */
-  decisions(limit: number): Live<readonly Decision[]>;
+  /** All metrics of the node in the text format of Prometheus; undefined when it keeps none. */
+  metricsText(): Promise<string> | undefined;
+  /** The latest diagnostics, newest first. @param limit at least 1 */
+  diagnostics(limit: number): Live<readonly Diagnostic[]>;
   /** What is known of slots from one on. @param count at least 1 */
   slotReport(firstSlot: number, count: number): Live<SlotReport>;
   /** SHA-256 over all consensus state, hexadecimal, with the tip it belongs to. */
@@ -340,6 +340,6 @@ export interface LocalNodeApi extends NodeApi {
   peerVerdicts(): readonly PeerVerdict[];
   forgers(limit: number, offset: number): Page<Forger>;
   forgingDelegates(): readonly ForgingDelegate[];
-  decisions(limit: number): readonly Decision[];
+  diagnostics(limit: number): readonly Diagnostic[];
   slotReport(firstSlot: number, count: number): SlotReport;
 }

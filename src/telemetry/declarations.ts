@@ -1,4 +1,4 @@
-/** Every figure that a node tells, once. Modules name them without the prefix; what is not declared here is refused. */
+/** Every metric of a node, once. Modules name them without the prefix; what is not declared here is refused. */
 
 export type MetricKind = 'counter' | 'gauge' | 'histogram';
 
@@ -53,7 +53,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   delegate_forged_blocks: gauge('Blocks in the chain by a delegate configured here.', ['delegate']),
   delegate_missed_blocks: gauge('Slots that a delegate configured here missed, by the chain.', ['delegate']),
 
-  node_events_total: counter('Decisions of the node that `bloomery why` tells of, by code.', ['code']),
+  node_events_total: counter('Diagnostics of the node that `bloomery why` tells of, by code.', ['code']),
 
   notify_delivered_total: counter('Events that a receiver of the operator took.', ['channel']),
   notify_failures_total: counter('Deliveries of events that failed and are tried again.', ['channel']),

@@ -1,4 +1,4 @@
-/** The observer of a running node: log lines through pino, figures into a registry. */
+/** The observer of a running node: log lines through pino, metrics into a registry. */
 
 import { pino, type Logger } from 'pino';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
@@ -21,7 +21,7 @@ export interface ObserverOptions {
     | { readonly sink: LogSink };
   /** Other levels for single modules; a module also covers the modules inside it (`p2p` covers `p2p/server`). */
   readonly levelsByModule?: Readonly<Record<string, LogLevel | 'silent'>>;
-  /** Where figures go; nowhere by default. */
+  /** Where metrics go; nowhere by default. */
   readonly metrics?: MetricsRegistry;
   /** Unix time in milliseconds; the process clock by default. */
   readonly nowMs?: () => number;

@@ -50,13 +50,13 @@ const SCENES: Readonly<Record<string, Scene>> = {
         { ...off, forging: false },
         ...rest,
       ],
-      'node/decisions?limit=100': decisions,
+      'node/diagnostics?limit=100': diagnostics,
     },
     alarms: 2,
     views: {
       glance: ['2 blocks above'],
       forging: [/^waiting$/, /^off$/],
-      decisions: ['BLOCK_SIGNATURE_INVALID', 'and 2 more like it'],
+      diagnostics: ['BLOCK_SIGNATURE_INVALID', 'and 2 more like it'],
     },
   },
   'catching-up': {
@@ -112,10 +112,10 @@ const SCENES: Readonly<Record<string, Scene>> = {
   off: {
     answers: {
       'node/status/forging': (delegates) => delegates.map((each: Untyped) => ({ ...each, forging: false })),
-      'node/decisions?limit=100': () => [],
+      'node/diagnostics?limit=100': () => [],
     },
     alarms: 0,
-    views: { glance: [/^0$/], forging: [/^off$/], decisions: ['Nothing was refused'] },
+    views: { glance: [/^0$/], forging: [/^off$/], diagnostics: ['Nothing was refused'] },
   },
 };
 
@@ -216,7 +216,7 @@ function at(secondsAgo: number): string {
   return new Date(Date.now() - secondsAgo * 1000).toISOString();
 }
 
-function decisions(): Untyped {
+function diagnostics(): Untyped {
   return [
     ...[7, 6, 5].map((number) => ({
       number,

@@ -199,9 +199,9 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await open('Forging');
   await page.getByText('on', { exact: true }).first().waitFor();
   await photograph('forging');
-  await open('Decisions');
-  await heading('Decisions');
-  await photograph('decisions');
+  await open('Diagnostics');
+  await heading('Diagnostics');
+  await photograph('diagnostics');
 
   await seek(page, '1', /^Block 1$/);
   await page.keyboard.press('/');

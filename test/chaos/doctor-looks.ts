@@ -125,11 +125,11 @@ async function syncTwice({ nodes, wires }: TestDevnet): Promise<readonly number[
   return [first.blocks, second.blocks];
 }
 
-/** The next download that brings blocks, after the decision of a number. */
+/** The next download that brings blocks, after the diagnostic of a number. */
 function downloadOf(node: TestNode, after: number): Promise<{ readonly number: number; readonly blocks: number }> {
   const next = async (): Promise<{ number: number; blocks: number } | undefined> => {
-    const decisions = await node.client.decisions(500);
-    const ended = decisions.filter(({ code, number }) => code === 'SYNC_ENDED' && number > after);
+    const diagnostics = await node.client.diagnostics(500);
+    const ended = diagnostics.filter(({ code, number }) => code === 'SYNC_ENDED' && number > after);
     const { number = 0, fields = {} } = ended.find(({ fields: said }) => Number(said['blocks']) > 0) ?? {};
     return number === 0 ? undefined : { number, blocks: Number(fields['blocks']) };
   };

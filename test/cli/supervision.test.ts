@@ -207,7 +207,7 @@ class FakeDevnet {
       blockId: (height) => answer(height <= 3 ? `${height}` : undefined),
       firstForgers: uncalled,
       constants: uncalled,
-      decisions: uncalled,
+      diagnostics: uncalled,
       peerVerdicts: uncalled,
       digest: uncalled,
     };

@@ -74,7 +74,7 @@ export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
   ci: { file: '../.ci/run', title: 'npm ci' },
   devnet: { file: 'devnet/supervisor.test.ts', title: 'ends the devnet with all its nodes' },
   events: { file: 'http/events.test.ts', title: 'EVENT_STEPS' },
-  figures: { file: 'devnet/operate.test.ts', title: 'every panel of the Grafana file finds its figures' },
+  metrics: { file: 'devnet/operate.test.ts', title: 'every panel of the Grafana file finds its metrics' },
   format: { file: 'check.js', title: 'check:format' },
   differential: { file: 'differential/differential.test.ts', title: 'accepts and refuses what the reference' },
   fuzz: FUZZ,

@@ -1,7 +1,7 @@
 /** What is known of single slots comes from what was said of them, whatever else happened then. */
 
 import test from 'ava';
-import { Decisions } from '../../src/engine/decisions.ts';
+import { Diagnostics } from '../../src/engine/diagnostics.ts';
 import { SlotRecords } from '../../src/engine/slot-records.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 
@@ -65,14 +65,14 @@ test('branches that were left are kept with their slots, and no more than some',
   t.is(slots.report(0, 1).branches.length, 200);
 });
 
-test('a slot that was paused and forged after all is no decision any more', (t) => {
-  const decisions = new Decisions({ nowMs: () => 1 });
-  const forge = decisions.listenIn(SILENT).module('forge');
+test('a slot that was paused and forged after all is no diagnostic any more', (t) => {
+  const diagnostics = new Diagnostics({ nowMs: () => 1 });
+  const forge = diagnostics.listenIn(SILENT).module('forge');
   forge.log('warn', 'FORGING_PAUSED', 'paused', { slot: 7 });
   forge.log('warn', 'FORGING_PAUSED', 'paused', { slot: 8 });
   forge.log('info', 'BLOCK_FORGED', 'forged', { slot: 8 });
   t.deepEqual(
-    decisions.latest(10).map(({ fields }) => fields['slot']),
+    diagnostics.latest(10).map(({ fields }) => fields['slot']),
     [7],
   );
 });

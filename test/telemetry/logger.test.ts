@@ -154,7 +154,7 @@ test('foreign text can neither forge a line nor drive a terminal', (t) => {
   t.notRegex(text(), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
-test('figures reach the registry from every module', async (t) => {
+test('metrics reach the registry from every module', async (t) => {
   const metrics = new MetricsRegistry();
   const { observer } = listening({ metrics });
   observer.module('chain').count('blocks_reverted_total');

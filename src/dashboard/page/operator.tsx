@@ -1,7 +1,7 @@
 /** What only the operator may see: forging on this node, and what it decided and why. */
 
-import type { Decision, ForgingDelegate } from '../answers.ts';
-import { runsOf, type Run } from '../decisions.ts';
+import type { Diagnostic, ForgingDelegate } from '../answers.ts';
+import { runsOf, type Run } from '../diagnostics.ts';
 import { countText, dateText, sinceText, timeText, untilText } from '../format.ts';
 import { nextSlotsOf } from '../round.ts';
 import { useLive, useNow, useRound, useSlotStart } from './hooks.ts';
@@ -83,18 +83,18 @@ function useNextSlots(): ReadonlyMap<string, number> {
   return round === undefined ? new Map() : nextSlotsOf(round);
 }
 
-export function Decisions() {
-  const { decisions } = useLive();
+export function Diagnostics() {
+  const { diagnostics } = useLive();
   const now = useNow();
   return (
     <>
-      <h1>Decisions</h1>
-      {decisions === undefined ? (
+      <h1>Diagnostics</h1>
+      {diagnostics === undefined ? (
         <p class="none">Only the machine of the node is told what it decided.</p>
       ) : (
         <Table
           caption="What the node refused, dropped or missed, and why"
-          rows={runsOf(decisions)}
+          rows={runsOf(diagnostics)}
           keyOf={({ earlier, latest }) => String((earlier.at(-1) ?? latest).number)}
           empty="Nothing was refused, dropped or missed since the node started."
           columns={[
@@ -118,16 +118,16 @@ export function Decisions() {
 }
 
 function What({ run: { latest, earlier }, now }: { run: Run; now: number }) {
-  const since = ({ time }: Decision): string => sinceText(Date.parse(time), now);
+  const since = ({ time }: Diagnostic): string => sinceText(Date.parse(time), now);
   const first = earlier.at(-1);
   return (
     <>
       {sentenceOf(latest)}
       {first !== undefined && (
         <More isLong summary={`and ${countText(earlier.length)} more like it, the first ${since(first)}`}>
-          {earlier.map((decision) => (
-            <span key={decision.number}>
-              {since(decision)}: {sentenceOf(decision)}
+          {earlier.map((diagnostic) => (
+            <span key={diagnostic.number}>
+              {since(diagnostic)}: {sentenceOf(diagnostic)}
             </span>
           ))}
         </More>
@@ -136,7 +136,7 @@ function What({ run: { latest, earlier }, now }: { run: Run; now: number }) {
   );
 }
 
-function sentenceOf({ message, fields }: Decision): string {
+function sentenceOf({ message, fields }: Diagnostic): string {
   const facts = Object.entries(fields).map(([name, value]) => `${name} ${value}`);
   const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
   return facts.length === 0 ? sentence : `${sentence}: ${facts.join(', ')}`;

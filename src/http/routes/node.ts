@@ -9,10 +9,10 @@ import type { Schema } from '../schema.ts';
 import {
   constantsShape,
   constantsView,
-  DECISION_SHAPE,
+  DIAGNOSTIC_SHAPE,
   SLOT_REPORT_SHAPE,
   slotReportView,
-  decisionsView,
+  diagnosticsView,
   statusShape,
   statusView,
 } from '../views/node.ts';
@@ -33,7 +33,7 @@ import {
 } from '../views/shapes.ts';
 
 export function nodeRoutes(dialect: Dialect): readonly Route[] {
-  const own = [SWITCH_FORGING_ROUTE, DIGEST_ROUTE, DECISIONS_ROUTE, SLOTS_ROUTE, PEER_VERDICTS_ROUTE];
+  const own = [SWITCH_FORGING_ROUTE, DIGEST_ROUTE, DIAGNOSTICS_ROUTE, SLOTS_ROUTE, PEER_VERDICTS_ROUTE];
   return [statusRoute(dialect), constantsRoute(dialect), forgingRoute(dialect), ...own];
 }
 
@@ -186,30 +186,30 @@ function notAtTip(height: number, tipHeight: number | undefined) {
   return invalidRequest([{ name: 'height', message, in: 'query', code: 'INVALID_PARAM' }]);
 }
 
-const DECISIONS_MAX = 500;
+const DIAGNOSTICS_MAX = 500;
 
-const DECISIONS_ROUTE: Route = {
+const DIAGNOSTICS_ROUTE: Route = {
   method: 'GET',
-  path: '/node/decisions',
-  summary: 'Lists what the node decided of late and why, newest first: refused blocks, dropped peers, missed slots.',
+  path: '/node/diagnostics',
+  summary: 'Lists the latest diagnostics, newest first: refused blocks, dropped peers, missed slots, each with its reason.',
   parameters: [
     queryParameter('limit', {
       type: 'integer',
       format: 'int32',
       minimum: 1,
-      maximum: DECISIONS_MAX,
+      maximum: DIAGNOSTICS_MAX,
       default: 50,
       description: 'Entries of the list.',
     }),
   ],
   unknownParameters: 'refused',
-  answer: { meta: NO_META, data: listOf(DECISION_SHAPE) },
+  answer: { meta: NO_META, data: listOf(DIAGNOSTIC_SHAPE) },
   errors: { 403: 'The caller is not on this machine.' },
   access: 'loopback',
   handle: (api, request) =>
-    withLive(api.decisions(request.number('limit') ?? 50), (decisions) => ({
+    withLive(api.diagnostics(request.number('limit') ?? 50), (diagnostics) => ({
       meta: {},
-      data: decisionsView(decisions),
+      data: diagnosticsView(diagnostics),
     })),
 };
 

@@ -1,6 +1,6 @@
 /** The node's own status and constants: the generation's own members first. */
 
-import type { BranchChange, Decision, NodeApi, NodeStatus, ReadersStatus, SlotReport } from '../../ports/node-api.ts';
+import type { BranchChange, Diagnostic, NodeApi, NodeStatus, ReadersStatus, SlotReport } from '../../ports/node-api.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
 import { joined, joinedShape, type Dialect } from '../dialect.ts';
@@ -54,9 +54,9 @@ function branchChangeView({ timeMs, commonHeight, revertedBlocks }: BranchChange
   return { time: new Date(timeMs).toISOString(), commonHeight, revertedBlocks };
 }
 
-/** The latest decisions as JSON. */
-export function decisionsView(decisions: readonly Decision[]): readonly View[] {
-  return decisions.map(({ number, timeMs, module, code, message, fields }) => {
+/** The latest diagnostics as JSON. */
+export function diagnosticsView(diagnostics: readonly Diagnostic[]): readonly View[] {
+  return diagnostics.map(({ number, timeMs, module, code, message, fields }) => {
     return { number, time: new Date(timeMs).toISOString(), module, code, message, fields };
   });
 }
@@ -131,8 +131,8 @@ const PROGRESS_SHAPE: Schema = shape.objectOf(
   ['secondsLeft'],
 );
 
-export const DECISION_SHAPE: Schema = shape.objectOf({
-  number: { type: 'integer', minimum: 1, description: 'In the order of the decisions since the start.' },
+export const DIAGNOSTIC_SHAPE: Schema = shape.objectOf({
+  number: { type: 'integer', minimum: 1, description: 'In the order of the diagnostics since the start.' },
   time: shape.INSTANT,
   module: { type: 'string', description: 'The part of the node that decided.' },
   code: { type: 'string', description: 'Stable name of the reason.' },

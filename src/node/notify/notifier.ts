@@ -5,7 +5,7 @@
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slots.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
-import type { Decision } from '../../ports/node-api.ts';
+import type { Diagnostic } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { messageOf } from '../../primitives/errors.ts';
 import type { Channel } from './channels.ts';
@@ -53,7 +53,7 @@ export class Notifier {
     for (const delivery of this.#deliveries) delivery.wake();
   }
 
-  take({ code, timeMs, message, fields }: Pick<Decision, 'code' | 'timeMs' | 'message' | 'fields'>): void {
+  take({ code, timeMs, message, fields }: Pick<Diagnostic, 'code' | 'timeMs' | 'message' | 'fields'>): void {
     // Those are told with what an earlier run told of them: `takeSlots`.
     if (!this.#isTold(code) || Object.values(SLOT_CODES).some((each) => each === code)) return;
     this.#count += 1;

@@ -18,7 +18,7 @@ import { Outbox } from './outbox.ts';
 import { webhookSecretOf } from './secret.ts';
 
 /** All that are kept: those of the start, before there was a notifier, are told too. */
-const DECISIONS_MAX = 10_000;
+const DIAGNOSTICS_MAX = 10_000;
 /** Blocks of an earlier run that are looked at again: it was killed before it had noted how far it was. */
 const BLOCKS_AGAIN_MAX = 1000;
 
@@ -43,7 +43,7 @@ export async function startNotifier(sources: NotifierSources): Promise<Notifier 
   const { config, network, directory, observer, engine, store, identity } = sources;
   const { ownSlots, chain } = engine;
   // What does not get out is said by `bloomery why`, and by the other receiver where there are two.
-  const module = engine.decisions.listenIn(observer).module('notify');
+  const module = engine.diagnostics.listenIn(observer).module('notify');
   const channels =
     directory === undefined
       ? []
@@ -69,8 +69,8 @@ export async function startNotifier(sources: NotifierSources): Promise<Notifier 
   });
   const nameOf = (publicKey: string): string => store.account(addressOf(publicKey))?.username ?? publicKey;
   ownSlots.listen((event) => notifier.takeSlots(event, nameOf(event.delegate)));
-  for (const decision of [...engine.decisions.latest(DECISIONS_MAX)].reverse()) notifier.take(decision);
-  engine.decisions.listen((decision) => notifier.take(decision));
+  for (const diagnostic of [...engine.diagnostics.latest(DIAGNOSTICS_MAX)].reverse()) notifier.take(diagnostic);
+  engine.diagnostics.listen((diagnostic) => notifier.take(diagnostic));
 
   const tip = chain.tip.header;
   const looked = notifier.lookedHeight === undefined ? undefined : store.header(notifier.lookedHeight);

@@ -3,7 +3,7 @@
 import { LruMap } from '../../primitives/bounded.ts';
 import type { ChainLog } from '../../ports/chain-log.ts';
 import type {
-  Decision,
+  Diagnostic,
   Forger,
   ForgingDelegate,
   NodeApi,
@@ -97,9 +97,9 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     peerVerdicts: () => read<readonly PeerVerdict[]>('peerVerdicts'),
     forgers: (limit, offset) => read<Page<Forger>>('forgers', limit, offset),
     forgingDelegates: () => read<readonly ForgingDelegate[]>('forgingDelegates'),
-    decisions: (limit) => read<readonly Decision[]>('decisions', limit),
+    diagnostics: (limit) => read<readonly Diagnostic[]>('diagnostics', limit),
     slotReport: (firstSlot, count) => read<SlotReport>('slotReport', firstSlot, count),
-    figures: () => read<string>('figures'),
+    metricsText: () => read<string>('metricsText'),
     submitTransaction: (json, client) => write<SubmitResult>('submitTransaction', json, client),
     submitSignature: (json, client) => write<SubmitResult>('submitSignature', json, client),
     registerSecondSignature: (...args) => write<SubmitResult>('registerSecondSignature', ...args),

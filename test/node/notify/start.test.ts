@@ -26,7 +26,7 @@ async function started(t: ExecutionContext, notify: object) {
   const { engine, store } = world.node(0);
   const directory = temporaryFolder(t);
   // As the start of a node tells it, before there is anybody to be told.
-  engine.decisions
+  engine.diagnostics
     .listenIn(SILENT)
     .module('forge')
     .log('warn', 'FORGING_WATCH', 'a delegate does not sign yet', { a: 1 });
@@ -60,9 +60,9 @@ for (const name of ['', 'node of the north']) {
   });
 }
 
-test('events that do not get out are among the decisions of the node', async (t) => {
+test('events that do not get out are among the diagnostics of the node', async (t) => {
   const { engine, directory } = await started(t, { webhook: 'http://127.0.0.1:1/', events: ['all'] });
-  const failed = () => engine.decisions.latest(100).find(({ code }) => code === 'NOTIFY_FAILED');
+  const failed = () => engine.diagnostics.latest(100).find(({ code }) => code === 'NOTIFY_FAILED');
   await until(() => failed() !== undefined);
   t.is(failed()?.fields['channel'], 'webhook');
   t.regex(readFileSync(join(directory, 'notify-webhook'), 'utf8'), /FORGING_WATCH/);

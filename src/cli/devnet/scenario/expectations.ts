@@ -103,7 +103,7 @@ export class Expectations {
     }
   }
 
-  /** Holds a figure of each node to its bounds. */
+  /** Holds a value of each node to its bounds. */
   async #each<T extends number | bigint>(
     nodes: readonly Watched[],
     what: string,
@@ -141,13 +141,13 @@ export class Expectations {
   }
 }
 
-interface Figure<T> {
+interface Observed<T> {
   readonly name: string;
   readonly value: T | undefined;
   readonly silence?: string;
 }
 
-async function answerOf<T>({ name }: Watched, read: () => Promise<T | undefined>): Promise<Figure<T>> {
+async function answerOf<T>({ name }: Watched, read: () => Promise<T | undefined>): Promise<Observed<T>> {
   try {
     return { name, value: await read() };
   } catch (error) {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Decisions } from '../../src/engine/decisions.ts';
+import { Diagnostics } from '../../src/engine/diagnostics.ts';
 import type { LogFields, LogLevel, Observer } from '../../src/ports/observer.ts';
 
 interface Line {
@@ -10,33 +10,33 @@ interface Line {
 }
 
 /** Keeps what it is told. */
-function listening(): { readonly observer: Observer; readonly lines: Line[]; readonly figures: string[] } {
+function listening(): { readonly observer: Observer; readonly lines: Line[]; readonly metrics: string[] } {
   const lines: Line[] = [];
-  const figures: string[] = [];
+  const metrics: string[] = [];
   const inModule = (module: string): Observer => ({
     module: inModule,
     log: (level, code, _message, fields) => lines.push({ module, level, code, fields }),
-    count: (metric, by) => figures.push(`${metric} +${by}`),
-    gauge: (metric, value) => figures.push(`${metric} ${value}`),
-    observe: (metric, value) => figures.push(`${metric} ${value}`),
+    count: (metric, by) => metrics.push(`${metric} +${by}`),
+    gauge: (metric, value) => metrics.push(`${metric} ${value}`),
+    observe: (metric, value) => metrics.push(`${metric} ${value}`),
   });
-  return { observer: inModule(''), lines, figures };
+  return { observer: inModule(''), lines, metrics };
 }
 
 function scene() {
   let nowMs = 1000;
-  const { observer, lines, figures } = listening();
-  const decisions = new Decisions({ nowMs: () => (nowMs += 1) });
-  return { decisions, observer: decisions.listenIn(observer), lines, figures };
+  const { observer, lines, metrics } = listening();
+  const diagnostics = new Diagnostics({ nowMs: () => (nowMs += 1) });
+  return { diagnostics, observer: diagnostics.listenIn(observer), lines, metrics };
 }
 
 test('a refusal is kept with its module, reason and moment, newest first', (t) => {
-  const { decisions, observer } = scene();
+  const { diagnostics, observer } = scene();
   observer.module('chain').log('warn', 'BLOCK_SIGNATURE_INVALID', 'refused a block', { height: 7, blockId: '5' });
   observer
     .module('forge')
     .log('warn', 'FORGING_PAUSED', 'forging is paused in a slot of ours', { slot: 9, reason: 'why not' });
-  t.deepEqual(decisions.latest(10), [
+  t.deepEqual(diagnostics.latest(10), [
     {
       number: 2,
       timeMs: 1002,
@@ -54,11 +54,11 @@ test('a refusal is kept with its module, reason and moment, newest first', (t) =
       fields: { height: 7, blockId: '5' },
     },
   ]);
-  t.is(decisions.latest(1).length, 1);
+  t.is(diagnostics.latest(1).length, 1);
 });
 
 test('everything is passed on as it was said', (t) => {
-  const { observer, lines, figures } = scene();
+  const { observer, lines, metrics } = scene();
   observer.module('chain').log('warn', 'BLOCK_KNOWN', 'refused a block', { height: 7 });
   observer.log('info', 'NODE_STARTED', 'the node runs');
   observer.module('chain').count('blocks', 2);
@@ -67,11 +67,11 @@ test('everything is passed on as it was said', (t) => {
     { module: 'chain', level: 'warn', code: 'BLOCK_KNOWN', fields: { height: 7 } },
     { module: '', level: 'info', code: 'NODE_STARTED', fields: undefined },
   ]);
-  t.deepEqual(figures, ['node_events_total +1', 'blocks +2', 'height 7'], 'and each decision is counted');
+  t.deepEqual(metrics, ['node_events_total +1', 'blocks +2', 'height 7'], 'and each diagnostic is counted');
 });
 
-test('what is no decision is not kept', (t) => {
-  const { decisions, observer } = scene();
+test('what is no diagnostic is not kept', (t) => {
+  const { diagnostics, observer } = scene();
   for (const [module, level, code] of [
     ['chain', 'info', 'BLOCK_APPLIED'],
     ['sync', 'info', 'SYNC_PROGRESS'],
@@ -82,11 +82,11 @@ test('what is no decision is not kept', (t) => {
   ] as const) {
     observer.module(module).log(level, code, 'a line');
   }
-  t.deepEqual(decisions.latest(10), []);
+  t.deepEqual(diagnostics.latest(10), []);
 });
 
 test('changes of branch, dropped peers and downloads that fail are', (t) => {
-  const { decisions, observer } = scene();
+  const { diagnostics, observer } = scene();
   const said = [
     ['chain', 'info', 'CHAIN_SWITCHED'],
     ['sync', 'info', 'SYNC_STARTED'],
@@ -98,27 +98,27 @@ test('changes of branch, dropped peers and downloads that fail are', (t) => {
   ] as const;
   for (const [module, level, code] of said) observer.module(module).log(level, code, 'a line');
   t.deepEqual(
-    decisions.latest(10).map(({ code }) => code),
+    diagnostics.latest(10).map(({ code }) => code),
     said.map(([, , code]) => code).reverse(),
   );
 });
 
 test('a module keeps its latest entries only, and none of those of another module', (t) => {
-  const { decisions, observer } = scene();
+  const { diagnostics, observer } = scene();
   observer.module('forge').log('warn', 'FORGING_PAUSED', 'a slot of ours passes unused');
   for (let i = 0; i < 1000; i += 1)
     observer.module('peers').log('debug', 'PEER_PENALISED', 'a peer broke a rule', { i });
-  const kept = decisions.latest(5000);
+  const kept = diagnostics.latest(5000);
   t.is(kept.length, 201);
   t.is(kept[0]?.fields['i'], 999);
   t.is(kept.at(-1)?.code, 'FORGING_PAUSED');
 });
 
 test('fields are plain and short, whatever a peer has sent', (t) => {
-  const { decisions, observer } = scene();
+  const { diagnostics, observer } = scene();
   const fields = { reason: 'x'.repeat(10_000), error: new Error('no'), amount: 5n, nothing: undefined, yes: true };
   observer.module('sync').log('warn', 'BLOCK_MALFORMED', 'could not synchronise', fields);
-  t.deepEqual(decisions.latest(1)[0]?.fields, {
+  t.deepEqual(diagnostics.latest(1)[0]?.fields, {
     reason: 'x'.repeat(300),
     error: 'Error: no',
     amount: '5',

@@ -4,16 +4,16 @@
  */
 
 import type { Clock } from '../ports/clock.ts';
-import type { Decision } from '../ports/node-api.ts';
+import type { Diagnostic } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /** Entries of one module: a peer that has itself refused a thousand times must not push out why we missed a slot. */
-export const ENTRIES_PER_ROOM_MAX = 200;
+export const ENTRIES_PER_MODULE_MAX = 200;
 /** Longest text of a field: reasons may repeat what a peer sent. */
 const TEXT_CHARACTERS_MAX = 300;
 
 /** Modules that decide or fail at what the operator has to hear of, and which of their lines say so. */
-const DECISIVE: Readonly<Record<string, (level: LogLevel, code: string) => boolean>> = {
+const RELEVANT: Readonly<Record<string, (level: LogLevel, code: string) => boolean>> = {
   chain: (level, code) => level !== 'debug' && code !== 'BLOCK_APPLIED',
   sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
   peers: (level, code) => level === 'warn' || PEER_CODES.has(code),
@@ -23,11 +23,11 @@ const DECISIVE: Readonly<Record<string, (level: LogLevel, code: string) => boole
 };
 const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONNECTED', 'PEER_CLOCK_OFF']);
 
-export class Decisions {
+export class Diagnostics {
   readonly #clock: Pick<Clock, 'nowMs'>;
   /** Oldest first. */
-  readonly #byModule = new Map<string, Decision[]>();
-  readonly #listeners: ((decision: Decision) => void)[] = [];
+  readonly #byModule = new Map<string, Diagnostic[]>();
+  readonly #listeners: ((diagnostic: Diagnostic) => void)[] = [];
   #count = 0;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {
@@ -40,12 +40,12 @@ export class Decisions {
   }
 
   /** Tells of each as it is kept. Listeners must not throw, nor tell anything themselves. */
-  listen(listener: (decision: Decision) => void): void {
+  listen(listener: (diagnostic: Diagnostic) => void): void {
     this.#listeners.push(listener);
   }
 
   /** The latest, newest first. @param limit at least 1 */
-  latest(limit: number): readonly Decision[] {
+  latest(limit: number): readonly Diagnostic[] {
     return [...this.#byModule.values()]
       .flat()
       .sort((a, b) => b.number - a.number)
@@ -56,7 +56,7 @@ export class Decisions {
     return {
       module: (name) => this.#listenIn(observer.module(name), name),
       log: (level, code, message, fields) => {
-        if (module !== undefined && DECISIVE[module]?.(level, code) === true) {
+        if (module !== undefined && RELEVANT[module]?.(level, code) === true) {
           this.#keep(module, code, message, fields);
           observer.count('node_events_total', 1, { code });
         }
@@ -84,15 +84,15 @@ export class Decisions {
     this.#byModule.set(module, entries);
     this.#count += 1;
     const timeMs = this.#clock.nowMs();
-    const decision = { number: this.#count, timeMs, module, code, message, fields: plainFields(fields) };
-    entries.push(decision);
-    if (entries.length > ENTRIES_PER_ROOM_MAX) entries.shift();
-    for (const listener of this.#listeners) listener(decision);
+    const diagnostic = { number: this.#count, timeMs, module, code, message, fields: plainFields(fields) };
+    entries.push(diagnostic);
+    if (entries.length > ENTRIES_PER_MODULE_MAX) entries.shift();
+    for (const listener of this.#listeners) listener(diagnostic);
   }
 }
 
 /** Values that need no more than a line. */
-export function plainFields(fields: LogFields): Decision['fields'] {
+export function plainFields(fields: LogFields): Diagnostic['fields'] {
   const entries = Object.entries(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
     if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];
     return value === undefined ? [] : [[name, String(value).slice(0, TEXT_CHARACTERS_MAX)]];

@@ -15,14 +15,14 @@ import { freePortRanges } from '../support/ports.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 
-export interface FiguresOptions {
+export interface MetricsOptions {
   readonly generation: 2 | 3;
   /** The programs' names or paths. */
   readonly prometheus: string;
   readonly promtool: string;
 }
 
-export interface FiguresResult {
+export interface MetricsResult {
   readonly queries: number;
   readonly choices: number;
   /** Lines of figures that the checker read. */
@@ -39,11 +39,11 @@ const WAIT_MS = 60_000;
 const load = createRequire(import.meta.url);
 
 /** @throws Error naming each query without an answer, or what the checker says */
-export async function askGrafanaQueries(options: FiguresOptions): Promise<FiguresResult> {
+export async function askGrafanaQueries(options: MetricsOptions): Promise<MetricsResult> {
   const deployed = join(packageDirectory(), 'docs', 'deploy', 'prometheus.yml');
   check(options.promtool, ['check', 'config', deployed]);
   const devnet = await startTestDevnet({ nodes: NODES, network: options.generation === 2 ? 'devnet-gen2' : 'devnet' });
-  const directory = mkdtempSync(join(tmpdir(), 'bloomery-figures-'));
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-metrics-'));
   const { http: port } = await freePortRanges(1);
   let prometheus: ChildProcess | undefined;
   const readers = new AbortController();
@@ -55,7 +55,7 @@ export async function askGrafanaQueries(options: FiguresOptions): Promise<Figure
     }
     await sendTransfers(devnet, options.generation);
     await sleep(SCRAPED_MS);
-    const lines = await checkFigures(devnet, options.promtool);
+    const lines = await checkMetrics(devnet, options.promtool);
     const ask = (path: string): Promise<Untyped> => answerOf(`http://127.0.0.1:${port}/api/v1/${path}`);
     await waitFor('scrapes of all nodes', async () => (await ask(query('up == 1'))).result.length === NODES, WAIT_MS);
     return { ...(await askAll(ask)), lines };
@@ -125,7 +125,7 @@ function startPrometheus(program: string, directory: string, port: number, { nod
   return spawn(program, flags, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-async function checkFigures({ nodes }: TestDevnet, promtool: string): Promise<number> {
+async function checkMetrics({ nodes }: TestDevnet, promtool: string): Promise<number> {
   let lines = 0;
   for (const { url } of nodes) {
     const text = await (await fetch(`${url}/metrics`)).text();

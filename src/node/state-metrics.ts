@@ -1,4 +1,4 @@
-/** The figures that stand for a state: taken when somebody reads them. */
+/** Metrics of a state: measured when somebody reads them. */
 
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { momentMs } from '../protocol/slots.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import { ownMemoryBytes } from './watchdog/process-memory.ts';
 
-export interface FigureSources {
+export interface StateMetricsSources {
   readonly api: LocalNodeApi;
   readonly engine: Engine;
   readonly store: ChainStore;
@@ -31,7 +31,7 @@ export interface FigureSources {
 const STORE_FILE = 'data.mdb';
 
 /** @returns ends it, for a node that ends before its process does */
-export function tellFiguresOf(sources: FigureSources, metrics: MetricsRegistry): () => void {
+export function recordStateMetrics(sources: StateMetricsSources, metrics: MetricsRegistry): () => void {
   const { networkName, version, commit } = sources.api.identity;
   metrics.gauge('build_info', 1, { network: networkName, version, commit });
   metrics.gauge('memory_ceiling_bytes', sources.ceilingBytes);
@@ -44,7 +44,7 @@ export function tellFiguresOf(sources: FigureSources, metrics: MetricsRegistry):
   });
 }
 
-function tellChain({ api, engine, clock }: FigureSources, metrics: MetricsRegistry): void {
+function tellChain({ api, engine, clock }: StateMetricsSources, metrics: MetricsRegistry): void {
   const { height, finalizedHeight, networkHeight, syncing, consensusPercent, pool } = api.status();
   const tipMs = momentMs(engine.chain.tip.header.timestamp, engine.chain.rules.params);
   metrics.gauge('chain_height', height);
@@ -65,7 +65,7 @@ function tellChain({ api, engine, clock }: FigureSources, metrics: MetricsRegist
 
 const READER_STATES = ['starting', 'up', 'silent'] as const;
 
-function tellReaders({ api }: FigureSources, metrics: MetricsRegistry): void {
+function tellReaders({ api }: StateMetricsSources, metrics: MetricsRegistry): void {
   const { readers } = api.status();
   if (readers === undefined) return;
   for (const state of READER_STATES) {
@@ -78,7 +78,7 @@ function tellReaders({ api }: FigureSources, metrics: MetricsRegistry): void {
   }
 }
 
-function tellDelegates({ store, delegates }: FigureSources, metrics: MetricsRegistry): void {
+function tellDelegates({ store, delegates }: StateMetricsSources, metrics: MetricsRegistry): void {
   const configured = delegates.list();
   metrics.gauge('forging_delegates', configured.filter(({ forging }) => forging).length);
   for (const { publicKey } of configured) {
@@ -90,7 +90,7 @@ function tellDelegates({ store, delegates }: FigureSources, metrics: MetricsRegi
   }
 }
 
-function tellDisk({ chainDirectory, observer }: FigureSources, metrics: MetricsRegistry): void {
+function tellDisk({ chainDirectory, observer }: StateMetricsSources, metrics: MetricsRegistry): void {
   try {
     const { bavail, bsize } = statfsSync(chainDirectory);
     metrics.gauge('disk_free_bytes', bavail * bsize);

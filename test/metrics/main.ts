@@ -1,5 +1,5 @@
 /**
- * `npm run figures -- [--generation N]`: what the nodes of a devnet tell of themselves, held to `promtool check metrics`, and
+ * `npm run metrics -- [--generation N]`: what the nodes of a devnet tell of themselves, held to `promtool check metrics`, and
  * every query and choice of the Grafana file asked of a Prometheus that scrapes them. Before that, each alarm of the rules
  * file is held to figures with and without its fault. Needs both programs; all of it stays
  * on the loopback address.
