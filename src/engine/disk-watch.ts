@@ -53,7 +53,7 @@ export class DiskWatch {
     try {
       const result = change();
       // It may have fitted into what the store has left, and the next one not.
-      this.obstacle();
+      this.checkWritable();
       return result;
     } catch (error) {
       if (error instanceof ProtocolError) {
@@ -65,7 +65,7 @@ export class DiskWatch {
   }
 
   /** Why nothing can be kept at present; undefined when the disk works as far as is known. */
-  obstacle(): Obstacle | undefined {
+  checkWritable(): Obstacle | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)
       this.#try();
     return this.#failure?.obstacle;

@@ -22,7 +22,7 @@ import type { Obstacle } from './disk-watch.ts';
 import { openGenesis } from './genesis.ts';
 import { Diagnostics } from './diagnostics.ts';
 import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
-import { OwnSlots } from './forge/own-slots.ts';
+import { OwnSlotOutcomes } from './forge/own-slot-outcomes.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
 import { journalOfFolderAlone } from './forge/folder-alone-journal.ts';
 import { WatermarkedJournal } from './forge/watermarked-journal.ts';
@@ -35,7 +35,7 @@ import { MemoryTransactionJournal } from './pool/journal-entries.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { VerificationBudget } from './pool/verification-budget.ts';
 import { createServer } from './serve.ts';
-import { SlotRecords } from './slot-records.ts';
+import { SlotHistory } from './slot-history.ts';
 import { Standing } from './standing.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 
@@ -111,9 +111,9 @@ export class Engine {
   readonly peers: PeerManager;
   readonly synchronizer: Synchronizer;
   readonly forging: ForgingScheduler;
-  readonly ownSlots: OwnSlots;
+  readonly ownSlotOutcomes: OwnSlotOutcomes;
   readonly diagnostics: Diagnostics;
-  readonly slotRecords: SlotRecords;
+  readonly slotHistory: SlotHistory;
   readonly clockOffset: ClockOffset;
   readonly standing: Standing;
   readonly branchChanges: BranchChanges;
@@ -137,8 +137,8 @@ export class Engine {
     const chainClock = dependencies.chainClock ?? clock;
     this.#chainClock = chainClock;
     this.diagnostics = new Diagnostics(clock);
-    this.slotRecords = new SlotRecords(clock);
-    const observer = this.slotRecords.listenIn(this.diagnostics.listenIn(dependencies.observer));
+    this.slotHistory = new SlotHistory(clock);
+    const observer = this.slotHistory.listenIn(this.diagnostics.listenIn(dependencies.observer));
     openGenesis(store, rules, genesis);
     const chainObserver = observer.module('chain');
     this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock: clock, observer: chainObserver });
@@ -243,7 +243,7 @@ export class Engine {
       times: dependencies.times,
       isHeld: dependencies.isForgingHeld ?? (() => false),
       clockSet: (byMs) => this.clockOffset.wasSet(byMs),
-      looked: (slot) => this.slotRecords.looked(slot),
+      looked: (slot) => this.slotHistory.looked(slot),
       observer: forgeObserver,
       waitThresholdMs: options.waitThresholdMs,
       riskDoubleForging: options.riskDoubleForging,
@@ -252,14 +252,14 @@ export class Engine {
       waitUntilMs: () => this.synchronizer.forgingWaitUntilMs,
     });
     const ownDelegates = new Set(options.ownDelegates);
-    this.ownSlots = new OwnSlots({
+    this.ownSlotOutcomes = new OwnSlotOutcomes({
       rules,
       state: () => store,
       isOwn: (publicKey) => ownDelegates.has(publicKey) || this.forging.isEnabled(publicKey),
       isHeld: dependencies.isForgingHeld ?? (() => false),
       observer: forgeObserver,
     });
-    this.chain.listen(this.ownSlots);
+    this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({
       reverted: (blocks) => {
         this.branchChanges.note(blocks);
@@ -366,7 +366,7 @@ export class Engine {
   #forgingObstacle(): Obstacle | undefined {
     const { transport, clock } = this.#dependencies;
     if (this.synchronizer.syncing) return { reason: 'synchronising with the network' };
-    const diskObstacle = this.chain.disk.obstacle();
+    const diskObstacle = this.chain.disk.checkWritable();
     if (diskObstacle !== undefined) return diskObstacle;
     const clockObstacle = this.#clockObstacle();
     if (clockObstacle !== undefined) return clockObstacle;

@@ -120,7 +120,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     metricsText: () => metrics?.text(),
     diagnostics: (limit) => engine.diagnostics.latest(limit),
     slotReport(firstSlot, count) {
-      const report = engine.slotRecords.report(firstSlot, count);
+      const report = engine.slotHistory.report(firstSlot, count);
       const owners = new SlotOwners(rules, store);
       return { ...report, slots: report.slots.map((each) => ({ ...each, ...forgerOf(each.slot, owners) })) };
     },

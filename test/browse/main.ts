@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { browseClient } from './client-page.ts';
-import { browse } from './scenario.ts';
+import { browse } from './visitor.ts';
 
 const { values } = parseArgs({
   options: {

@@ -12,7 +12,7 @@ import { runKept } from './kept.ts';
 import { killForger } from './kill-forger.ts';
 import { runNotified } from './notified.ts';
 import { runReaderKills } from './reader-kills.ts';
-import { RESTART_MS_MAX, chanceOf, runChaos } from './scenario.ts';
+import { RESTART_MS_MAX, chanceOf, runChaos } from './killed-nodes.ts';
 import { reportStands } from './stands-report.ts';
 import { runLoad } from './steady-load.ts';
 

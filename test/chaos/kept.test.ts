@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { runKept } from './kept.ts';
-import { chanceOf } from './scenario.ts';
+import { chanceOf } from './killed-nodes.ts';
 
 for (const generation of [2, 3] as const) {
   test(`generation ${generation}: what a node accepted within a second before a kill gets into a block`, async (t) => {

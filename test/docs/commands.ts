@@ -57,7 +57,7 @@ function pagesBelow(folder: string): readonly string[] {
 }
 
 const GUIDE: Runner = { file: 'guide/main.ts', title: 'walkGuide(' };
-const SIM: Runner = { file: 'sim/scenarios/seeds.test.ts', title: 'the world of seed' };
+const SIM: Runner = { file: 'sim/scripted/seeds.test.ts', title: 'the world of seed' };
 const ATTACKS: Runner = { file: 'attacks/attacks.test.ts', title: 'attacksOn' };
 const FUZZ: Runner = { file: 'fuzz/fuzz.test.ts', title: 'no decoder is brought down' };
 const BENCH: Runner = { file: 'bench/bench.test.ts', title: 'the stage of the bench' };
@@ -80,7 +80,7 @@ export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
   fuzz: FUZZ,
   golden: { file: 'golden/main.ts', title: 'compareAnswers' },
   guide: { file: 'guide/guide.test.ts', title: 'the guide makes an account of generation' },
-  interop: { file: 'interop/main.ts', title: 'scenariosIn' },
+  interop: { file: 'interop/main.ts', title: 'casesIn' },
   'odd-requests': { file: 'http/odd-requests.prop.test.ts', title: 'ODD_REQUESTS' },
   'package-check': { file: 'package/main.ts', title: 'npm' },
   sim: SIM,

@@ -76,6 +76,6 @@ test('what is tried on a disk that failed takes more than a full block of a chai
     tried.push(disk.bytes);
     return result;
   };
-  t.is(watch.obstacle(), undefined);
+  t.is(watch.checkWritable(), undefined);
   t.true(Math.max(...tried) > 2 * blockBytes, `${tried.join()} bytes are tried, a block takes ${blockBytes}`);
 });

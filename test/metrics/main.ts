@@ -7,7 +7,7 @@
 
 import { parseArgs } from 'node:util';
 import { checkRules } from './rules.ts';
-import { askGrafanaQueries } from './scenario.ts';
+import { askGrafanaQueries } from './prometheus.ts';
 
 const { values } = parseArgs({
   options: {

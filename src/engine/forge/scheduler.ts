@@ -145,7 +145,7 @@ export class ForgingScheduler {
   async forgeNow(): Promise<Block | undefined> {
     await this.#attempt;
     const { chain } = this.#dependencies;
-    if (this.#stopped || chain.disk.obstacle() !== undefined) return undefined;
+    if (this.#stopped || chain.disk.checkWritable() !== undefined) return undefined;
     this.#sleptSlots.pass();
     return this.#forge(true);
   }
@@ -167,7 +167,7 @@ export class ForgingScheduler {
     this.#attempt = this.#tryToForge()
       .catch((error: unknown) => {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
-        const found = this.#dependencies.chain.disk.obstacle();
+        const found = this.#dependencies.chain.disk.checkWritable();
         const since = found?.cause === code ? sinceOf(found.writesFailSinceMs) : {};
         this.#refusals.tellFailure(code, { reason: messageOf(error), ...since });
       })
@@ -230,10 +230,10 @@ export class ForgingScheduler {
     await this.#forge(false);
   }
 
-  /** @param isTold whether a late block of the slot before is not waited for */
-  async #forge(isTold: boolean): Promise<Block | undefined> {
+  /** @param isOnDemand whether a late block of the slot before is not waited for */
+  async #forge(isOnDemand: boolean): Promise<Block | undefined> {
     const { chain } = this.#dependencies;
-    const block = await chain.forge((tip) => this.#build(tip, isTold));
+    const block = await chain.forge((tip) => this.#build(tip, isOnDemand));
     if (block === undefined) return undefined;
     this.#refusals.drop();
     this.#dependencies.observer.log('info', 'BLOCK_FORGED', 'forged a block', {
@@ -247,7 +247,7 @@ export class ForgingScheduler {
   }
 
   /** The present slot and its owner's keys if it is ours to fill now. */
-  #slotToForge(tip: TipView, isTold = false): ForgingSlot | undefined {
+  #slotToForge(tip: TipView, isOnDemand = false): ForgingSlot | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;
     const { rules, state } = chain;
     const nowMs = clock.nowMs();
@@ -259,14 +259,14 @@ export class ForgingScheduler {
     const keyPair = owner === undefined ? undefined : this.#keys.get(owner);
     if (keyPair === undefined) return undefined;
     const isLateBlockPossible = tipSlot < slot - 1 && nowMs <= slotStartMs(slot, rules.params) + waitThresholdMs;
-    return isLateBlockPossible && !isTold ? undefined : { slot, keyPair };
+    return isLateBlockPossible && !isOnDemand ? undefined : { slot, keyPair };
   }
 
   /** Builds the block, and has it in the journal, on disk, before anybody can see it. */
-  #build(tip: TipView, isTold: boolean): Block | undefined {
+  #build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal } = this.#dependencies;
     const { rules, state } = chain;
-    const forgingSlot = this.#slotToForge(tip, isTold);
+    const forgingSlot = this.#slotToForge(tip, isOnDemand);
     if (forgingSlot === undefined) return undefined;
     const publicKey = hexOf(forgingSlot.keyPair.publicKey);
     const clearance = this.#guard.clearance(publicKey, forgingSlot.slot);

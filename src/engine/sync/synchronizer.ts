@@ -186,7 +186,7 @@ export class Synchronizer {
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
     // What cannot be kept is not downloaded: the same blocks would be asked for again and again.
-    if (this.#chain.disk.obstacle() !== undefined) return;
+    if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
     // A block that is doubted calls us to nobody but to peers that we chose ourselves, if they say to have a better chain, too.

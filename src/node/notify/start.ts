@@ -41,7 +41,7 @@ export interface NotifierSources {
  */
 export async function startNotifier(sources: NotifierSources): Promise<Notifier | undefined> {
   const { config, network, directory, observer, engine, store, identity } = sources;
-  const { ownSlots, chain } = engine;
+  const { ownSlotOutcomes, chain } = engine;
   // What does not get out is said by `bloomery why`, and by the other receiver where there are two.
   const module = engine.diagnostics.listenIn(observer).module('notify');
   const channels =
@@ -53,7 +53,7 @@ export async function startNotifier(sources: NotifierSources): Promise<Notifier 
           }),
         );
   if (channels.length === 0) {
-    ownSlots.skipTo(chain.currentSlot() - 1);
+    ownSlotOutcomes.skipTo(chain.currentSlot() - 1);
     return undefined;
   }
   const notifier = new Notifier({
@@ -68,17 +68,17 @@ export async function startNotifier(sources: NotifierSources): Promise<Notifier 
     observer: module,
   });
   const nameOf = (publicKey: string): string => store.account(addressOf(publicKey))?.username ?? publicKey;
-  ownSlots.listen((event) => notifier.takeSlots(event, nameOf(event.delegate)));
+  ownSlotOutcomes.listen((event) => notifier.takeSlots(event, nameOf(event.delegate)));
   for (const diagnostic of [...engine.diagnostics.latest(DIAGNOSTICS_MAX)].reverse()) notifier.take(diagnostic);
   engine.diagnostics.listen((diagnostic) => notifier.take(diagnostic));
 
   const tip = chain.tip.header;
   const looked = notifier.lookedHeight === undefined ? undefined : store.header(notifier.lookedHeight);
-  ownSlots.skipTo(looked === undefined ? chain.currentSlot() - 1 : slotAt(looked.timestamp, chain.rules.params));
+  ownSlotOutcomes.skipTo(looked === undefined ? chain.currentSlot() - 1 : slotAt(looked.timestamp, chain.rules.params));
   const from = Math.max((looked?.height ?? tip.height) + 1, tip.height - BLOCKS_AGAIN_MAX);
   for (let height = from; height <= tip.height; height += 1) {
     const block = store.block(height);
-    if (block !== undefined) ownSlots.applied([block]);
+    if (block !== undefined) ownSlotOutcomes.applied([block]);
   }
   notifier.looked(tip.height);
   chain.listen({ applied: () => notifier.looked(chain.tip.header.height) });

@@ -10,7 +10,7 @@ import test, { type ExecutionContext } from 'ava';
 import { OPTIONS } from '../../../src/config/schema.ts';
 import { startNotifier } from '../../../src/node/notify/start.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
-import { Scenario } from '../../sim/scenario.ts';
+import { ScriptedWorld } from '../../sim/scripted-world.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
 import type { Untyped } from '../../support/untyped.ts';
 
@@ -22,7 +22,7 @@ const identity = {
 };
 
 async function started(t: ExecutionContext, notify: object) {
-  const { world } = await Scenario.begin({ nodes: 1 });
+  const { world } = await ScriptedWorld.begin({ nodes: 1 });
   const { engine, store } = world.node(0);
   const directory = temporaryFolder(t);
   // As the start of a node tells it, before there is anybody to be told.

@@ -4,7 +4,7 @@ import test from 'ava';
 
 import type { Generation } from '../../../src/protocol/params.ts';
 import { Load } from '../load.ts';
-import { Scenario } from '../scenario.ts';
+import { ScriptedWorld } from '../scripted-world.ts';
 
 const NODES = 7;
 const SECONDS = Number(process.env['RATES_SECONDS'] ?? 30);
@@ -20,15 +20,15 @@ for (const generation of [2, 3] as const) {
   for (const { name, blockTimeS, intervalMsOf } of TIMINGS) {
     for (const perSecond of [1, 10, 25]) {
       test(`generation ${generation}, ${name}, ${perSecond} transactions per s: no use is dropped or charged`, async (t) => {
-        const scenario = await Scenario.begin({
+        const scripted = await ScriptedWorld.begin({
           nodes: NODES,
           network: { blockTimeS, accounts: 50, ...networkOf(generation) },
           broadcastIntervalMsOf: intervalMsOf,
         });
-        const { world } = scenario;
+        const { world } = scripted;
         const load = new Load(world);
         load.startTransfers(perSecond);
-        await scenario.slots(SECONDS / blockTimeS);
+        await scripted.slots(SECONDS / blockTimeS);
         const { rates } = world.wire;
         t.log(Object.fromEntries(rates.uses));
         t.deepEqual(Object.fromEntries(rates.dropped), {}, 'dropped by nodes of ours');

@@ -1,9 +1,9 @@
 /**
- * Classes of difference that are known and stay, each with its reason. `docs/protocol/differences.md` lists the same, held to
+ * Classes of difference that are known and stay, each with its reason. `docs/protocol/rule-differences.md` lists the same, held to
  * this table by a test.
  */
 
-import { HTTP_DIFFERENCES } from './http/differences.ts';
+import { HTTP_DIFFERENCES } from './http/known-http-differences.ts';
 
 export interface KnownDifference {
   /** Meets the names that the harness gives to differences (`comparison.ts`); undefined where it makes no such case. */

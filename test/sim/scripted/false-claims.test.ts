@@ -6,7 +6,7 @@ import type { NodeInfo } from '../../../src/ports/transport.ts';
 import type { Generation } from '../../../src/protocol/params.ts';
 import { signBlock } from '../../support/chain-maker.ts';
 import type { SimNode } from '../node.ts';
-import { Scenario } from '../scenario.ts';
+import { ScriptedWorld } from '../scripted-world.ts';
 import { silentHandlers } from '../silent-handlers.ts';
 
 const BLOCKS_SHOWN = 19;
@@ -20,62 +20,62 @@ for (const generation of [3, 2] as const) {
   ] as const) {
     const who = signers === 1 ? 'one delegate' : 'any delegate';
     test(`generation ${generation}, slots of ${blockTimeS} s: claims signed by ${who} from ever new addresses cost no slot`, async (t) => {
-      const scenario = await begin(generation, blockTimeS);
-      const before = scenario.node(0).tip.height;
-      const claimants = new Claimants(scenario, signers);
+      const scripted = await begin(generation, blockTimeS);
+      const before = scripted.node(0).tip.height;
+      const claimants = new Claimants(scripted, signers);
       claimants.start();
-      await scenario.slots(SLOTS);
-      const forged = scenario.node(0).tip.height - before;
+      await scripted.slots(SLOTS);
+      const forged = scripted.node(0).tip.height - before;
       t.true(claimants.count > SLOTS / 2, `${claimants.count} claimants`);
       t.true(forged >= SLOTS, `${forged} blocks in ${SLOTS} slots`);
-      t.is(scenario.apart(), 0);
-      await scenario.world.close();
+      t.is(scripted.apart(), 0);
+      await scripted.world.close();
     });
   }
 
   test(`generation ${generation}: a true better chain is followed in the midst of false claims`, async (t) => {
-    const scenario = await begin(generation, 10);
-    scenario.world.partition([[0], [1, 2, 3]]);
-    await scenario.slots(15);
-    const claimants = new Claimants(scenario, 101);
+    const scripted = await begin(generation, 10);
+    scripted.world.partition([[0], [1, 2, 3]]);
+    await scripted.slots(15);
+    const claimants = new Claimants(scripted, 101);
     claimants.start();
-    await scenario.slots(5);
-    t.true(scenario.apart() > 5);
-    scenario.world.wire.heal();
-    const slots = await scenario.meet();
+    await scripted.slots(5);
+    t.true(scripted.apart() > 5);
+    scripted.world.wire.heal();
+    const slots = await scripted.meet();
     t.log(`${slots} slots`);
     // Two for the connections, which are dialled every ten seconds, two until a stranger's silence is over, and some of its own.
     t.true(slots <= 8, `${slots} slots`);
-    await scenario.world.close();
+    await scripted.world.close();
   });
 }
 
-async function begin(generation: Generation, blockTimeS: number): Promise<Scenario> {
-  const scenario = await Scenario.begin({
+async function begin(generation: Generation, blockTimeS: number): Promise<ScriptedWorld> {
+  const scripted = await ScriptedWorld.begin({
     nodes: 4,
     network: { blockTimeS, ...(generation === 2 ? { generation, delegateListRoundOffset: 0 } : {}) },
   });
-  await scenario.slots(10);
-  return scenario;
+  await scripted.slots(10);
+  return scripted;
 }
 
 /** One at a time with each node: comes, shows blocks, and leaves when the tip moves. */
 class Claimants {
-  readonly #scenario: Scenario;
+  readonly #scripted: ScriptedWorld;
   readonly #signers: number;
   count = 0;
 
-  constructor(scenario: Scenario, signers: number) {
-    this.#scenario = scenario;
+  constructor(scripted: ScriptedWorld, signers: number) {
+    this.#scripted = scripted;
     this.#signers = signers;
   }
 
   start(): void {
-    for (const { index } of this.#scenario.world.nodes) this.#next(index);
+    for (const { index } of this.#scripted.world.nodes) this.#next(index);
   }
 
   #next(index: number): void {
-    const { world } = this.#scenario;
+    const { world } = this.#scripted;
     const target = world.node(index);
     this.count += 1;
     // A netgroup of its own.
@@ -99,14 +99,14 @@ class Claimants {
   }
 
   #whenMoved(target: SimNode, tipId: string, leave: () => void): void {
-    this.#scenario.world.time.schedule(100, () => {
+    this.#scripted.world.time.schedule(100, () => {
       if (target.tip.id === tipId) this.#whenMoved(target, tipId, leave);
       else leave();
     });
   }
 
   #block(target: SimNode, number: number): unknown {
-    const { world } = this.#scenario;
+    const { world } = this.#scripted;
     const tip = target.store.block(target.tip.height)!;
     const signer = world.network.delegates[this.count % this.#signers]!;
     const lead = world.params.generation === 3 ? { maxHeightPrevoted: tip.maxHeightPrevoted + 1_000 } : {};

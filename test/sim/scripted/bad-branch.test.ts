@@ -5,23 +5,23 @@ import test from 'ava';
 import type { Block, KeyPair } from '../../../src/protocol/types.ts';
 import { publicKeyOf, signBlock } from '../../support/chain-maker.ts';
 import type { SimNode } from '../node.ts';
-import { Scenario } from '../scenario.ts';
+import { ScriptedWorld } from '../scripted-world.ts';
 import { silentHandlers } from '../silent-handlers.ts';
 
 const dealt = (node: number, delegates: readonly KeyPair[]): readonly KeyPair[] =>
   node === 0 ? delegates.slice(0, 51) : delegates.slice(51);
 
 /** The block with a reward that nobody owes, signed by its owner all the same. */
-function spoilt(scenario: Scenario, block: Block): Block {
-  const owner = scenario.world.network.delegates.find((each) => publicKeyOf(each) === block.generatorPublicKey);
+function spoilt(scripted: ScriptedWorld, block: Block): Block {
+  const owner = scripted.world.network.delegates.find((each) => publicKeyOf(each) === block.generatorPublicKey);
   return signBlock(block, { reward: block.reward + 1n }, owner!);
 }
 
 /** A peer that has what a node has up to a height, and there a block of its own making. */
-async function liar(scenario: Scenario, model: SimNode, height: number, victim: SimNode): Promise<void> {
-  const { world } = scenario;
+async function liar(scripted: ScriptedWorld, model: SimNode, height: number, victim: SimNode): Promise<void> {
+  const { world } = scripted;
   const { codec } = world.rules;
-  const last = spoilt(scenario, model.store.block(height)!);
+  const last = spoilt(scripted, model.store.block(height)!);
   const blockAt = (at: number): Block => (at === height ? last : model.store.block(at)!);
   const handlers = silentHandlers({
     answer: (_peerId, request) => {
@@ -57,31 +57,31 @@ async function liar(scenario: Scenario, model: SimNode, height: number, victim: 
 }
 
 test('a branch whose last block alone makes it better, and is wrong, leaves the old tip and costs its peer the place', async (t) => {
-  const scenario = await Scenario.begin({ nodes: 2, forgersOf: dealt });
-  await scenario.slots(20);
-  const { world } = scenario;
+  const scripted = await ScriptedWorld.begin({ nodes: 2, forgersOf: dealt });
+  await scripted.slots(20);
+  const { world } = scripted;
   world.partition([[0], [1]]);
-  await scenario.slots(120);
-  const [ours, model] = [scenario.node(1), scenario.node(0)];
+  await scripted.slots(120);
+  const [ours, model] = [scripted.node(1), scripted.node(0)];
   for (const keyPair of ours.keys) ours.engine.forging.disable(publicKeyOf(keyPair));
   const { height, id } = ours.tip;
-  while (model.tip.height <= height) await scenario.slots(1);
+  while (model.tip.height <= height) await scripted.slots(1);
   t.is(model.tip.maxHeightPrevoted, ours.tip.maxHeightPrevoted);
   const digest = ours.store.stateDigest();
 
   // The peer reaches the cut-off node alone.
   world.wire.partition([[ours.peerId, '172.30.0.1:6000'], [model.peerId]]);
-  await liar(scenario, model, height + 1, ours);
-  await scenario.slots(12);
-  t.true(scenario.said('BLOCK_REWARD_INVALID') > 0);
+  await liar(scripted, model, height + 1, ours);
+  await scripted.slots(12);
+  t.true(scripted.said('BLOCK_REWARD_INVALID') > 0);
   t.is(ours.tip.id, id);
   t.is(ours.store.stateDigest(), digest);
-  t.is(scenario.said('CHAIN_SWITCHED'), 0);
-  t.true(scenario.said('PEER_BANNED') + scenario.said('PEER_PENALISED') > 0, [...world.counts.keys()].join());
+  t.is(scripted.said('CHAIN_SWITCHED'), 0);
+  t.true(scripted.said('PEER_BANNED') + scripted.said('PEER_PENALISED') > 0, [...world.counts.keys()].join());
 
   // The sound branch is taken as soon as an honest peer shows it.
   world.wire.heal();
-  await scenario.meet();
-  t.is(scenario.said('CHAIN_SWITCHED'), 1);
+  await scripted.meet();
+  t.is(scripted.said('CHAIN_SWITCHED'), 1);
   t.not(ours.store.header(height)?.id, id);
 });

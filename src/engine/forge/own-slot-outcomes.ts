@@ -20,7 +20,7 @@ export const SLOT_CODES = { missed: 'OWN_SLOTS_MISSED', reverted: 'OWN_BLOCKS_RE
 
 const RESULTS = ['forged', 'missed', 'reverted'] as const;
 
-export interface OwnSlotsDependencies {
+export interface OwnSlotOutcomesDependencies {
   readonly rules: Pick<Rules, 'forgers' | 'params'>;
   readonly state: () => StateReader;
   readonly isOwn: (publicKey: PublicKey) => boolean;
@@ -39,12 +39,12 @@ export interface OwnSlotsEvent {
   readonly height: number;
 }
 
-export class OwnSlots implements ChainListener {
-  readonly #dependencies: OwnSlotsDependencies;
+export class OwnSlotOutcomes implements ChainListener {
+  readonly #dependencies: OwnSlotOutcomesDependencies;
   readonly #listeners: ((event: OwnSlotsEvent) => void)[] = [];
   #skippedTo = -1;
 
-  constructor(dependencies: OwnSlotsDependencies) {
+  constructor(dependencies: OwnSlotOutcomesDependencies) {
     this.#dependencies = dependencies;
     // A counter that begins with its first slot would show no increase then.
     for (const result of RESULTS) dependencies.observer.count('own_slots_total', 0, { result });

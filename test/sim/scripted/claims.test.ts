@@ -3,16 +3,16 @@
 import test from 'ava';
 
 import type { SimNode } from '../node.ts';
-import { Scenario } from '../scenario.ts';
+import { ScriptedWorld } from '../scripted-world.ts';
 import { silentHandlers } from '../silent-handlers.ts';
 
 const CLAIMANTS = 20;
 const SLOTS = 60;
 
 test('a crowd that claims a better chain and says no more costs at most a slot', async (t) => {
-  const scenario = await Scenario.begin({ nodes: 4 });
-  await scenario.slots(10);
-  const { world } = scenario;
+  const scripted = await ScriptedWorld.begin({ nodes: 4 });
+  await scripted.slots(10);
+  const { world } = scripted;
   const before = world.nodes[0]!.tip.height;
   for (let index = 0; index < CLAIMANTS; index += 1) {
     const transport = world.wire.transport({ ip: `172.20.0.${index + 1}`, wsPort: 6000 });
@@ -31,10 +31,10 @@ test('a crowd that claims a better chain and says no more costs at most a slot',
     await transport.start(silentHandlers());
     for (const node of world.nodes) void transport.connect(addressOf(node)).catch(() => undefined);
   }
-  await scenario.slots(SLOTS);
+  await scripted.slots(SLOTS);
   const forged = world.nodes[0]!.tip.height - before;
   t.true(forged >= SLOTS - 1, `${forged} blocks in ${SLOTS} slots`);
-  t.true(scenario.apart() <= 1);
+  t.true(scripted.apart() <= 1);
 });
 
 function addressOf(node: SimNode): { ip: string; wsPort: number } {

@@ -5,7 +5,7 @@ import { MEET_SLOTS_MAX } from './run.ts';
 import type { SimNode } from './node.ts';
 import { World, type WorldOptions } from './world.ts';
 
-export class Scenario {
+export class ScriptedWorld {
   readonly world: World;
   readonly #watch: Watch;
 
@@ -15,12 +15,14 @@ export class Scenario {
   }
 
   /** A running world with slots of ten seconds. */
-  static async begin(options: Omit<WorldOptions, 'seed'> & { readonly seed?: number }): Promise<Scenario> {
-    const scenario = new Scenario(new World({ seed: 1, ...options, network: { blockTimeS: 10, ...options.network } }));
-    await scenario.world.startAll();
+  static async begin(options: Omit<WorldOptions, 'seed'> & { readonly seed?: number }): Promise<ScriptedWorld> {
+    const scripted = new ScriptedWorld(
+      new World({ seed: 1, ...options, network: { blockTimeS: 10, ...options.network } }),
+    );
+    await scripted.world.startAll();
     // Looks happen in the middle of slots, when their blocks have come round.
-    await scenario.world.run(scenario.world.slotMs / 2000);
-    return scenario;
+    await scripted.world.run(scripted.world.slotMs / 2000);
+    return scripted;
   }
 
   node(index: number): SimNode {

@@ -1,9 +1,9 @@
 /**
- * Classes of difference from a real node over HTTP that stay, each with its reason. `docs/http/differences.md` lists the same, held
+ * Classes of difference from a real node over HTTP that stay, each with its reason. `docs/http/interface-differences.md` lists the same, held
  * to this table by a test.
  */
 
-import type { KnownDifference } from '../differences.ts';
+import type { KnownDifference } from '../known-differences.ts';
 
 const ANY = /, http /;
 const QUESTIONS = /, http questions/;

@@ -27,7 +27,7 @@ export async function restart(net: MixedNet): Promise<string> {
     words.push(`${node.name} ${how === 'kill' ? 'killed' : 'stopped'}: back after ${await cycle(net, node, how)} s`);
     world.say(words.at(-1) ?? '');
     // What comes back must take part again: a transaction through it reaches everybody. The sender is neither a group nor
-    // has it a second passphrase, whatever scenario (d) has done before.
+    // has it a second passphrase, whatever case (d) has done before.
     const wallet = new Wallet(world, [node, ...nodes.filter((other) => other !== node)]);
     const [from, to] = [wallet.account('account_6'), wallet.account('account_8')];
     await wallet.include([wallet.transfer(from, to, LSK + BigInt(words.length))]);

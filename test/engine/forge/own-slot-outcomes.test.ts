@@ -1,7 +1,7 @@
 /** What became of our own slots, by the chain: missed once a later block stands, reverted when a branch took them. */
 
 import test from 'ava';
-import { OwnSlots, type OwnSlotsEvent } from '../../../src/engine/forge/own-slots.ts';
+import { OwnSlotOutcomes, type OwnSlotsEvent } from '../../../src/engine/forge/own-slot-outcomes.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import type { Block } from '../../../src/protocol/types.ts';
@@ -12,7 +12,7 @@ function watched(isHeld = (): boolean => false) {
   const made = scene();
   const events: OwnSlotsEvent[] = [];
   const counts = new Map<string, number>();
-  const slots = new OwnSlots({
+  const slots = new OwnSlotOutcomes({
     rules: made.chain.rules,
     state: () => made.chain.state,
     isOwn: (publicKey) => made.scheduler.isEnabled(publicKey),

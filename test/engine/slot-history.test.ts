@@ -2,12 +2,12 @@
 
 import test from 'ava';
 import { Diagnostics } from '../../src/engine/diagnostics.ts';
-import { SlotRecords } from '../../src/engine/slot-records.ts';
+import { SlotHistory } from '../../src/engine/slot-history.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 
 function records() {
   const now = { ms: 1000 };
-  const slots = new SlotRecords({ nowMs: () => now.ms });
+  const slots = new SlotHistory({ nowMs: () => now.ms });
   const observer = slots.listenIn(SILENT);
   return {
     slots,

@@ -7,7 +7,7 @@ import type { Generation } from '../../../src/protocol/params.ts';
 import { addressOfPair, LSK, makeTransaction } from '../../support/chain-maker.ts';
 import { Load } from '../load.ts';
 import type { SimNode } from '../node.ts';
-import { Scenario } from '../scenario.ts';
+import { ScriptedWorld } from '../scripted-world.ts';
 import type { World } from '../world.ts';
 
 const NODES = 10;
@@ -30,7 +30,7 @@ const SHAPES = [
 for (const generation of [2, 3] as const) {
   for (const { name, fixedPeersOf } of SHAPES) {
     test(`generation ${generation}, ten nodes ${name}: a transaction is in all pools within seconds, and with some peer within one`, async (t) => {
-      const { world } = await Scenario.begin({
+      const { world } = await ScriptedWorld.begin({
         nodes: NODES,
         network: { accounts: 50, ...networkOf(generation) },
         fixedPeersOf,
@@ -51,7 +51,7 @@ for (const generation of [2, 3] as const) {
   }
 
   test(`generation ${generation}, ten nodes under 25 transactions per second: each takes all of them in`, async (t) => {
-    const { world } = await Scenario.begin({ nodes: NODES, network: { accounts: 50, ...networkOf(generation) } });
+    const { world } = await ScriptedWorld.begin({ nodes: NODES, network: { accounts: 50, ...networkOf(generation) } });
     await world.run(20);
     const { everywhere, lacking } = await spread(world, 25, 20);
     t.log(`everywhere: ${summary(everywhere)}`);
@@ -61,19 +61,19 @@ for (const generation of [2, 3] as const) {
   });
 
   test(`generation ${generation}: what a node took in while it was alone is with the others soon after they are back`, async (t) => {
-    const scenario = await Scenario.begin({ nodes: 5, network: networkOf(generation) });
-    const { world } = scenario;
+    const scripted = await ScriptedWorld.begin({ nodes: 5, network: networkOf(generation) });
+    const { world } = scripted;
     await world.run(60);
     world.partition([[0]]);
     await world.run(50);
     t.is(
-      scenario
+      scripted
         .node(0)
         .engine.peers.knownPeers()
         .filter(({ state }) => state === 'connected').length,
       0,
     );
-    const id = await submit(world, scenario.node(0));
+    const id = await submit(world, scripted.node(0));
     // Longer than announcements are new for.
     await world.run(45);
     world.wire.heal();
@@ -85,22 +85,22 @@ for (const generation of [2, 3] as const) {
   });
 
   test(`generation ${generation}: a transaction that was accepted just before its node was killed gets into a block`, async (t) => {
-    const scenario = await Scenario.begin({ nodes: 5, network: networkOf(generation) });
-    const { world } = scenario;
+    const scripted = await ScriptedWorld.begin({ nodes: 5, network: networkOf(generation) });
+    const { world } = scripted;
     await world.run(60);
     const ids: string[] = [];
     for (let kill = 0; kill < 5; kill += 1) {
-      const node = scenario.node(kill);
+      const node = scripted.node(kill);
       ids.push(await submit(world, node));
       node.crash();
       await world.run(3);
-      t.false(scenario.node((kill + 1) % 5).engine.pool.has(ids[kill] ?? ''), 'nobody has heard of it');
+      t.false(scripted.node((kill + 1) % 5).engine.pool.has(ids[kill] ?? ''), 'nobody has heard of it');
       await node.start();
     }
-    await scenario.slots(8);
-    for (const id of ids) t.true(scenario.node(0).store.hasTransaction(id), id);
+    await scripted.slots(8);
+    for (const id of ids) t.true(scripted.node(0).store.hasTransaction(id), id);
     // Final, or a round deep, they are of no use any more.
-    t.is(scenario.said('ACCEPTED_TRANSACTIONS_DROPPED'), 0);
+    t.is(scripted.said('ACCEPTED_TRANSACTIONS_DROPPED'), 0);
     await world.close();
   });
 }

@@ -29,7 +29,7 @@ export type SlotFacts = Omit<SlotReport, 'slots'> & {
   readonly slots: readonly { readonly slot: number; readonly facts: readonly SlotFact[] }[];
 };
 
-export class SlotRecords {
+export class SlotHistory {
   readonly #clock: Pick<Clock, 'nowMs'>;
   /** Oldest first, as far as they became known in order. */
   readonly #slots = new Map<number, SlotFact[]>();
