@@ -11,8 +11,8 @@ import type { ChainStore } from '../ports/store.ts';
 /** Between two trials of a disk that has failed. */
 const TRIAL_INTERVAL_MS = 2000;
 /**
- * More than a block takes, in pieces that take a page each, as most of a block does. A full block of transfers between busy
- * addresses changes some hundred runs of keys, of up to two pages each.
+ * More than a block takes, in notes that take a page each, as most of a block does. A full block of transfers between busy
+ * addresses changes some hundred leaf blocks of keys, of up to two pages each.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;

@@ -4,7 +4,7 @@
  * the other. Prints a table with a verdict for each; exit code 1 when the node did not stand one of them.
  *
  * `--connections` runs every flood of HTTP instead, from each of these numbers of connections. `--only` and `--part` choose, so that
- * a long run can be done in pieces. `--profile` writes where the node's time went during each attack.
+ * a long run can be done in parts. `--profile` writes where the node's time went during each attack.
  */
 
 import { writeFileSync } from 'node:fs';

@@ -396,10 +396,10 @@ test('a message above the limit drops the connection without an offence', async 
   await node.transport.close();
 });
 
-test('a message may come in some pieces, as a middleman may cut it, but not in thousands', async (t) => {
+test('a message may come in some fragments, as a middleman may cut it, but not in thousands', async (t) => {
   const node = await startNode();
-  const sayInFragments = (peer: RawPeer, text: string, pieces: number): void => {
-    for (let piece = 1; piece < pieces; piece += 1) peer.webSocket.send('', { fin: false });
+  const sayInFragments = (peer: RawPeer, text: string, fragments: number): void => {
+    for (let fragment = 1; fragment < fragments; fragment += 1) peer.webSocket.send('', { fin: false });
     peer.webSocket.send(text);
   };
   const announcement = JSON.stringify(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
@@ -414,12 +414,12 @@ test('a message may come in some pieces, as a middleman may cut it, but not in t
   await node.transport.close();
 });
 
-test('a dialled peer that cuts messages into thousands of pieces is left', async (t) => {
+test('a dialled peer that cuts messages into thousands of fragments is left', async (t) => {
   const { WebSocketServer } = await import('ws');
   const server = new WebSocketServer({ host: HOST, port: 0 });
   await new Promise((settle) => server.once('listening', settle));
   server.on('connection', (webSocket) => {
-    for (let piece = 0; piece <= MESSAGE_FRAGMENTS_MAX; piece += 1) webSocket.send(' ', { fin: false });
+    for (let fragment = 0; fragment <= MESSAGE_FRAGMENTS_MAX; fragment += 1) webSocket.send(' ', { fin: false });
   });
   const node = await startNode();
   const { port } = server.address() as { port: number };
