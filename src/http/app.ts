@@ -10,7 +10,7 @@ import { clientKey } from './admission/client-address.ts';
 import { admissionLimitsOf } from './admission/limits.ts';
 import { createResponseCache } from './response-cache.ts';
 import { isDashboardPath, serveDashboard } from './dashboard.ts';
-import type { Dialect } from './dialect.ts';
+import type { HttpDialect } from './dialect.ts';
 import { createEventHub } from './events/hub.ts';
 import { createListeners } from './listeners.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
@@ -51,7 +51,7 @@ export function createHttpServer(
 ): HttpServer {
   const settings: HttpOptions = { ...HTTP_DEFAULTS, ...options };
   const { limits, observer } = settings;
-  const dialect: Dialect = { generation: api.params.generation, strict: settings.strictDialect };
+  const dialect: HttpDialect = { generation: api.params.generation, strict: settings.strictDialect };
   const isTrusted = createTrust(settings);
   const admission = new Admission({
     clock,

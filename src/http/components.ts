@@ -1,6 +1,6 @@
 /** Names for the shapes of the interface's description, so that those who generate code from it get types with names. */
 
-import type { Dialect } from './dialect.ts';
+import type { HttpDialect } from './dialect.ts';
 import type { OpenApiDocument } from './openapi.ts';
 import type { Schema } from './schema.ts';
 import { accountShape, delegateShape, GROUP_SHAPE } from './views/account.ts';
@@ -18,7 +18,7 @@ export type NamedDocument = OpenApiDocument & {
 };
 
 /** Larger shapes come first: two of one content have the first name. */
-function shapesOf(dialect: Dialect): Readonly<Record<string, Schema>> {
+function shapesOf(dialect: HttpDialect): Readonly<Record<string, Schema>> {
   return {
     Transaction: confirmedShape(dialect),
     PooledTransaction: pooledShape(dialect),
@@ -44,7 +44,7 @@ function shapesOf(dialect: Dialect): Readonly<Record<string, Schema>> {
 }
 
 /** The same document with `components.schemas`, and references to them where a shape has a name. */
-export function withComponents(document: OpenApiDocument, dialect: Dialect): NamedDocument {
+export function withComponents(document: OpenApiDocument, dialect: HttpDialect): NamedDocument {
   const shapes = shapesOf(dialect);
   const names = new Map<string, string>();
   for (const [name, schema] of Object.entries(shapes)) {

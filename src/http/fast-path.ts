@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NodeApi } from '../ports/node-api.ts';
 import type { Allowance } from './admission/allowance.ts';
 import type { ResponseCache } from './response-cache.ts';
-import type { Dialect } from './dialect.ts';
+import type { HttpDialect } from './dialect.ts';
 import type { HttpOptions } from './options.ts';
 import { parseQuery, queryTextOf } from './query.ts';
 import { rateHeaders } from './rate-limit.ts';
@@ -38,7 +38,7 @@ export type FastPath = (
 ) => boolean;
 
 export interface FastPathParts {
-  readonly dialect: Dialect;
+  readonly dialect: HttpDialect;
   readonly cache: ResponseCache;
 }
 
@@ -153,7 +153,7 @@ function placeHeaders(place: ReadPlace | undefined, etag: string | undefined): r
 }
 
 /** Routes that everybody may ask who may ask at all, by their paths as clients write them. */
-function routesByPath(dialect: Dialect, options: HttpOptions): ReadonlyMap<string, EnvelopeRoute> {
+function routesByPath(dialect: HttpDialect, options: HttpOptions): ReadonlyMap<string, EnvelopeRoute> {
   const routes = new Map<string, EnvelopeRoute>();
   for (const { prefixes, dialect: spoken } of served(dialect)) {
     for (const route of allRoutes(spoken, options)) {

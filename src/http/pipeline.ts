@@ -19,7 +19,7 @@ import type { NodeApi } from '../ports/node-api.ts';
 import { guardRoutes, type RouteGuard } from './access.ts';
 import { BODY_BYTES_MAX } from './admission/limits.ts';
 import type { ResponseCache } from './response-cache.ts';
-import type { Dialect } from './dialect.ts';
+import type { HttpDialect } from './dialect.ts';
 import type { EventClient, EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
 import { heightAhead, internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
@@ -52,7 +52,7 @@ const FORM_PATH = '/signatures';
 
 /** What a listener shares with its application. */
 export interface AppParts {
-  readonly dialect: Dialect;
+  readonly dialect: HttpDialect;
   readonly hub: EventHub;
   readonly allowances: Allowances;
   readonly cache: ResponseCache;
@@ -103,7 +103,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
   }
   return router;
 
-  function addRoutes(prefixes: readonly string[], path: string, routes: readonly Route[], dialect: Dialect): void {
+  function addRoutes(prefixes: readonly string[], path: string, routes: readonly Route[], dialect: HttpDialect): void {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
     const places = prefixes.map((prefix) => pathBelow(prefix, pattern)).filter((place) => place !== '');
     if (places.length === 0) return;
@@ -302,7 +302,7 @@ function setSecurityHeaders(_request: Request, response: Response, next: NextFun
  * @param contentType of what routes and access rules refuse: behind a route JSON without a charset, as clients of the family
  *   get it
  */
-function answerError(options: HttpOptions, dialect: Dialect, contentType: string): ErrorRequestHandler {
+function answerError(options: HttpOptions, dialect: HttpDialect, contentType: string): ErrorRequestHandler {
   return (error: unknown, request, response, next: NextFunction) => {
     if (response.headersSent) return next(error);
     const problem = problemOf(error, dialect.generation);

@@ -9,7 +9,7 @@ import { LruMap } from '../../primitives/bounded.ts';
 import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { FairScheduler } from '../admission/fair-scheduler.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import { peerView } from '../views/peer.ts';
 import { receivedView } from '../views/transaction.ts';
 import { ChainAsOf, endOfLog, lastPastHeight, placeAtHeight } from './chain-as-of.ts';
@@ -93,7 +93,7 @@ interface LazyEvent {
   text: string | undefined;
 }
 
-export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHubOptions): EventHub {
+export function createEventHub(api: NodeApi, dialect: HttpDialect, options: EventHubOptions): EventHub {
   const { scheduler } = options;
   const readers = new Set<Reader>();
   const cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);

@@ -3,7 +3,7 @@
 import type { BranchChange, Diagnostic, NodeApi, NodeStatus, ReadersStatus, SlotReport } from '../../ports/node-api.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
-import { joined, joinedShape, type Dialect } from '../dialect.ts';
+import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
 import { given } from '../given.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
@@ -13,7 +13,7 @@ const CLOCK_OFFSET_TOLD_MS = 2_000;
 
 type View = Readonly<Record<string, unknown>>;
 
-export function statusView(api: NodeApi, status: NodeStatus, dialect: Dialect): View {
+export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialect): View {
   const { broadhash, clockOffsetMs, height, syncing, secondsSinceEpoch } = status;
   const consensus = status.consensusPercent;
   const networkHeight = status.networkHeight;
@@ -83,7 +83,7 @@ export function slotReportView({ sinceMs, slots, switches, branches, looks, oldO
   };
 }
 
-export function constantsView(api: NodeApi, dialect: Dialect): View {
+export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const { params, identity } = api;
   const height = api.chain.tip()?.height ?? 1;
   const { nethash } = params;
@@ -284,7 +284,7 @@ const RARE_STATUS_SHAPES: Readonly<Record<string, Schema>> = {
   readers: READERS_SHAPE,
 };
 
-export function statusShape(dialect: Dialect): Schema {
+export function statusShape(dialect: HttpDialect): Schema {
   const [own, other] =
     dialect.generation === 2 ? [STATUS_SHAPES_2, STATUS_SHAPES_3] : [STATUS_SHAPES_3, STATUS_SHAPES_2];
   const added = { ...other, ...RARE_STATUS_SHAPES };
@@ -306,7 +306,7 @@ const CONSTANTS_SHAPES_2: Readonly<Record<string, Schema>> = {
 };
 const CONSTANTS_SHAPES_3: Readonly<Record<string, Schema>> = { networkId: shape.HEX };
 
-export function constantsShape(dialect: Dialect): Schema {
+export function constantsShape(dialect: HttpDialect): Schema {
   const [own, other] =
     dialect.generation === 2 ? [CONSTANTS_SHAPES_2, CONSTANTS_SHAPES_3] : [CONSTANTS_SHAPES_3, CONSTANTS_SHAPES_2];
   const common: Readonly<Record<string, Schema>> = {
