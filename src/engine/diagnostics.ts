@@ -1,6 +1,7 @@
 /**
- * What the node decided and why, kept for a while to be asked about: refused blocks, dropped peers, changes of branch, slots
- * of its own that passed unused, accepted transactions that were dropped. The modules say all of it in their logs, so it is picked out there and said nowhere twice.
+ * What the node decided and why, kept for a while to be asked about: refused blocks, dropped peers, changes of branch, slots of
+ * its own that passed unused, accepted transactions that were dropped. The modules say all of it in their logs, so it is picked
+ * out there and said nowhere twice.
  */
 
 import type { Clock } from '../ports/clock.ts';

@@ -7,8 +7,8 @@ import type { StoredChain } from '../store/chain/chain-store.ts';
 export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'backfill'>;
 
 /**
- * The largest lag of the indexes, in blocks and transactions: some ten megabytes of memory, and some seconds of work after a process
- * was killed.
+ * The largest lag of the indexes, in blocks and transactions: some ten megabytes of memory, and some seconds of work after a
+ * process was killed.
  */
 const LAG_MAX = 100_000;
 

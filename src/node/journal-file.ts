@@ -46,7 +46,10 @@ export interface JournalOptions {
   readonly spareLinesMax?: number;
 }
 
-/** A journal that can be handed to another node. Writing throws ProtocolError `JOURNAL_TAKEN_OVER` once another has taken it over. */
+/**
+ * A journal that can be handed to another node. Writing throws ProtocolError `JOURNAL_TAKEN_OVER` once another has taken it
+ * over.
+ */
 export interface JournalFile extends FolderJournal {
   /** Ends signing here. Durable when this returns. @param atS Unix time in whole seconds */
   move(publicKey: PublicKey, atS: number): void;

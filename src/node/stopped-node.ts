@@ -24,9 +24,9 @@ export interface StoppedNode {
 }
 
 /**
- * Opens the folder of a node for reading, as of this moment; nothing in it is changed. The chain answers as it does at the running
- * node. Of the pool there is what the node promised to keep, in the queue of what was just received; there are no peers, no diagnostics
- * and no delegates that forge.
+ * Opens the folder of a node for reading, as of this moment; nothing in it is changed. The chain answers as it does at the
+ * running node. Of the pool there is what the node promised to keep, in the queue of what was just received; there are no
+ * peers, no diagnostics and no delegates that forge.
  *
  * @throws ProtocolError as `openIndexedSnapshot`
  */

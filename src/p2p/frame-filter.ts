@@ -1,6 +1,6 @@
 /**
- * The filter that each received frame passes through before the message layer sees it: counts, parses once, drops what is no frame of
- * ours. The message layer queues what it is given without bound, so nothing may get past this that is not wanted.
+ * The filter that each received frame passes through before the message layer sees it: counts, parses once, drops what is no
+ * frame of ours. The message layer queues what it is given without bound, so nothing may get past this that is not wanted.
  */
 
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -42,7 +42,10 @@ export interface FrameFilterEvents {
   overused(detail: string): void;
   /** Far too many: cut the line. */
   flooded(detail: string): void;
-  /** More bytes than honest peers can be made to send: close the line, at no cost to the address. It must close the filter: told again with each frame until then. */
+  /**
+   * More bytes than honest peers can be made to send: close the line, at no cost to the address. It must close the filter: told
+   * again with each frame until then.
+   */
   overflowed(detail: string): void;
 }
 

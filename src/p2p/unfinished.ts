@@ -3,9 +3,9 @@
  * the heartbeat gives a peer that says nothing else twenty seconds.
  *
  * A block of three megabytes comes from all that have it at the same time, so many large messages are nothing wrong: they take
- * turns. A few are taken at a time; the others wait in their lines until one has ended. A line loses its turn only where others wait
- * for it: when next to nothing comes on it, or when it takes so long that the heartbeat of those that wait would end them; then the
- * slowest goes first.
+ * turns. A few are taken at a time; the others wait in their lines until one has ended. A line loses its turn only where others
+ * wait for it: when next to nothing comes on it, or when it takes so long that the heartbeat of those that wait would end them;
+ * then the slowest goes first.
  *
  * A line that loses its turn is held and has another one after all others: it may be a slow line of an honest node, and what its
  * peer sends meanwhile gathers in the socket. What is held so lies in memory, so it is bounded, and the line that loses a second
@@ -40,8 +40,8 @@ const SLOW_LOOKS_MAX = 3;
 const TURN_LOOKS_MAX = 8;
 
 /**
- * What all messages together take, of so many lines that others opened. The chunk that ends a message may bring the head of the next
- * one, which is not counted, and the last chunk comes before the line waits: a line has two chunks beyond what is free.
+ * What all messages together take, of so many lines that others opened. The chunk that ends a message may bring the head of the
+ * next one, which is not counted, and the last chunk comes before the line waits: a line has two chunks beyond what is free.
  */
 export function unfinishedBytesMax(lines: number): number {
   return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + lines * (BYTES_FREE + 2 * PIECE_BYTES_MAX);

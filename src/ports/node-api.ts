@@ -281,7 +281,10 @@ export interface NodeApi {
   readonly log: ChainLog;
   /** @returns what ends the listening */
   listen(listener: NodeListener): () => void;
-  /** Where `chain` and `log` are of a moment that stands still: goes on to the newest one, if there is one, before the node told of it. */
+  /**
+   * Where `chain` and `log` are of a moment that stands still: goes on to the newest one, if there is one, before the node told
+   * of it.
+   */
   refresh?(): void;
   status(): Live<NodeStatus>;
   /** The transaction in its generation's own JSON members. */

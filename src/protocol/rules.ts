@@ -169,8 +169,8 @@ export interface Rules {
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * The forging order that holds for the next `activeDelegates` slots after the tip: entry `slot mod activeDelegates` forges. Shorter
-   * when fewer delegates exist, empty when no list is known.
+   * The forging order that holds for the next `activeDelegates` slots after the tip: entry `slot mod activeDelegates` forges.
+   * Shorter when fewer delegates exist, empty when no list is known.
    *
    * @param height height of the block to be forged
    */

@@ -23,7 +23,7 @@ const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['index lag', /\bindexesBehind\b|\bindexes are behind\b/],
   ['backfill', /\bcatchUp\w*/],
   ['Bloom filter', /\bIdFilter\b|\bid-filter\b/],
-  ['predicate', /\bclaimOf\(|\bDelegateClaim\b|\bread-claims\b/],
+  ['predicate', /\bDelegateClaim\b|\bread-claims\b/],
   ['chunk', /\bsortInPieces\b|\bPIECE_ITEMS\b|\bIndexPiece\b|\bin pieces\b/],
   ['background query', /\bLongWork\w*|\blong-work\b|\bLONG_WORK\w*/],
   ['fair scheduler', /\bTurnsOptions\b|\badmission\/turns\b|\bnew Turns\b|\btakeTurn\b/],

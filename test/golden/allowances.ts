@@ -1,4 +1,7 @@
-/** Differences from recorded answers that are meant, each with its reason. `docs/http/interface-differences.md` tells them to clients. */
+/**
+ * Differences from recorded answers that are meant, each with its reason. `docs/http/interface-differences.md` tells them to
+ * clients.
+ */
 
 import type { Allowance } from './answer-diff.ts';
 

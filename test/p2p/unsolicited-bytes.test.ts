@@ -183,7 +183,10 @@ test('all that a crowd has read at once, with reserves, heavy frames and answers
   t.true(read <= readAtOnceBytesMax(184), `${read}`);
 });
 
-/** Seconds after which each of so many lines is closed that send small frames as fast as they are taken, and what befell an honest line. */
+/**
+ * Seconds after which each of so many lines is closed that send small frames as fast as they are taken, and what befell an
+ * honest line.
+ */
 function floodOf(lines: number, secondsMax: number) {
   const crowd = new SharedUnsolicitedBytesBudget();
   const frame = 100_000;

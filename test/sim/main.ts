@@ -1,6 +1,6 @@
 /**
- * The simulator: `npm run sim -- --seed S --nodes N --hours H [--generation 2]`. A line for each seed; of a failure its seed, what was promised
- * and the last events. Exit code 1 when a seed fails.
+ * The simulator: `npm run sim -- --seed S --nodes N --hours H [--generation 2]`. A line for each seed; of a failure its seed,
+ * what was promised and the last events. Exit code 1 when a seed fails.
  */
 
 import { Command, InvalidArgumentError } from 'commander';

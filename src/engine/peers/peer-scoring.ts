@@ -70,8 +70,9 @@ export class PeerScoring {
   }
 
   /**
-   * Disconnects a peer whose signatures took its whole budget for nothing. It costs no points: transactions may share an id, and
-   * signatures of members are not part of it, so an honest peer may pass on what another made up. Peers that the operator named stay.
+   * Disconnects a peer whose signatures took its whole budget for nothing. It costs no points: transactions may share an id,
+   * and signatures of members are not part of it, so an honest peer may pass on what another made up. Peers that the operator
+   * named stay.
    */
   cutWasteful(peerId: PeerId): void {
     const { named, observer, transport } = this.#dependencies;

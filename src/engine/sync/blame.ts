@@ -76,8 +76,9 @@ export class Blame {
   }
 
   /**
-   * An error that no rule foresees is a defect of ours, whatever the peer sent. We back off from the peer, the longer the more often it shows:
-   * nobody who knows of the defect must keep us from the others. It costs no points, as an honest peer may show it, too.
+   * An error that no rule foresees is a defect of ours, whatever the peer sent. We back off from the peer, the longer the more
+   * often it shows: nobody who knows of the defect must keep us from the others. It costs no points, as an honest peer may show
+   * it, too.
    */
   #defectShown(peerId: PeerId, error: unknown): void {
     const { observer, backoff } = this.#dependencies;

@@ -137,8 +137,9 @@ export class Synchronizer {
   }
 
   /**
-   * Time of the chain's clock in milliseconds until which a block of ours of the present slot waits, because somebody claims to have a better
-   * chain: a block on a tip that is about to be left would be lost. It is early enough to forge in that slot all the same.
+   * Time of the chain's clock in milliseconds until which a block of ours of the present slot waits, because somebody claims to
+   * have a better chain: a block on a tip that is about to be left would be lost. It is early enough to forge in that slot all
+   * the same.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;

@@ -1,6 +1,6 @@
 /**
- * Tells the operator's receivers what happened: picks events out, keeps them on the disk until they are delivered, and delivers them
- * in their order, again and again until the receiver takes them.
+ * Tells the operator's receivers what happened: picks events out, keeps them on the disk until they are delivered, and delivers
+ * them in their order, again and again until the receiver takes them.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';

@@ -54,7 +54,7 @@ export interface StoredChain extends ChainStore {
   deferIndexing(): void;
   /**
    * Writes what the indexes of transactions lack, in transactions that end soon: one for each step. Nothing may be appended
-   * before the last. A store that is left before that catches up when it is opened again.
+   * before the last. A store that is left before that is backfilled when it is opened again.
    *
    * @param limits as many as memory has room for unless told
    */

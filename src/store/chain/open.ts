@@ -43,11 +43,14 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   /** For a folder that other containers may reach too: lets them see, and see from, who holds it. */
   readonly clock?: Clock;
   /**
-   * Whether this program went through its pages and its state just before, and nobody wrote since: neither is done again. A store of a
-   * million accounts opens two seconds sooner so. Default false.
+   * Whether this program went through its pages and its state just before, and nobody wrote since: neither is done again. A
+   * store of a million accounts opens two seconds sooner so. Default false.
    */
   readonly isChecked?: boolean;
-  /** Told before a store of an earlier layout is brought up to this one: some seconds for a long chain, a minute for a very long. */
+  /**
+   * Told before a store of an earlier layout is brought up to this one: some seconds for a long chain, a minute for a very
+   * long.
+   */
   readonly onUpgrade?: (layout: string) => void;
   readonly onUpgradeStep?: OnUpgradeStep;
 }

@@ -1,7 +1,7 @@
 /**
- * Brings a store of an earlier layout up to this one, in place. What differs is small beside the chain: checksums, and the inner
- * blocks over the leaf blocks of counted keys, whose leaf blocks stay as they are. So all of it is one transaction of the disk: a process that
- * is killed meanwhile leaves the store as it was, and the next one begins again.
+ * Brings a store of an earlier layout up to this one, in place. What differs is small beside the chain: checksums, and the
+ * inner blocks over the leaf blocks of counted keys, whose leaf blocks stay as they are. So all of it is one transaction of the
+ * disk: a process that is killed meanwhile leaves the store as it was, and the next one begins again.
  */
 
 import { buildTree, type CountedLeaf } from '../index/build-tree.ts';

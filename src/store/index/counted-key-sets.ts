@@ -1,7 +1,7 @@
 /**
- * Keys without values that know how many they are. Each counted table is cut into leaf blocks of neighbouring keys: a leaf block is one
- * value on the disk (key-block.ts), and its number of keys is kept beside it, so that counting a range and passing over the
- * first million of it cost about the same as the first page does. Whoever reads or writes meets the single keys.
+ * Keys without values that know how many they are. Each counted table is cut into leaf blocks of neighbouring keys: a leaf
+ * block is one value on the disk (key-block.ts), and its number of keys is kept beside it, so that counting a range and passing
+ * over the first million of it cost about the same as the first page does. Whoever reads or writes meets the single keys.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

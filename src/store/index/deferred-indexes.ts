@@ -36,7 +36,10 @@ export class DeferredIndexes {
   readonly #keys: KeyValueReader;
   readonly #codec: Codec;
   readonly #lists: TransactionLists;
-  /** The index watermark: transactions above this height stand in no index; undefined when all do. Not known before it is asked for. */
+  /**
+   * The index watermark: transactions above this height stand in no index; undefined when all do. Not known before it is asked
+   * for.
+   */
   #knownWatermark: { readonly height: number | undefined } | undefined;
   /** Whether what the indexes lack is in memory, or the first part of it. */
   #isLoaded = false;

@@ -1,6 +1,7 @@
 /**
- * A Bloom filter with one hash over transaction ids. It says of nearly all new ids that they are new, in a fraction of the time that the disk takes: nearly every
- * transaction of a chain that is taken over has a new one. Ids are parts of hashes, so their own bits serve as the hash.
+ * A Bloom filter with one hash over transaction ids. It says of nearly all new ids that they are new, in a fraction of the time
+ * that the disk takes: nearly every transaction of a chain that is taken over has a new one. Ids are parts of hashes, so their
+ * own bits serve as the hash.
  */
 
 /** Marks in 32 bits each: 4 MB, of which a chain of five million transactions takes a seventh. */

@@ -136,7 +136,10 @@ export class LeafBlocks {
     this.#tree.save(writer);
   }
 
-  /** Start of a leaf block on the disk, or key of an inner block, that is none or holds other keys than its number and its neighbours say. */
+  /**
+   * Start of a leaf block on the disk, or key of an inner block, that is none or holds other keys than its number and its
+   * neighbours say.
+   */
   wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();
     if (block !== undefined) return block;

@@ -1,7 +1,8 @@
 /**
- * The leaf blocks of a table as leaves of an order-statistic B-tree: inner blocks in the same database say where each leaf block begins and
- * how many keys it has, blocks above them the same of those below. Whichever place is asked for, a block of each level is
- * read, and some hundred are kept in memory: neither opening nor memory depends on how many leaf blocks there are.
+ * The leaf blocks of a table as leaves of an order-statistic B-tree: inner blocks in the same database say where each leaf
+ * block begins and how many keys it has, blocks above them the same of those below. Whichever place is asked for, a block of
+ * each level is read, and some hundred are kept in memory: neither opening nor memory depends on how many leaf blocks there
+ * are.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -95,7 +96,10 @@ export class OrderStatisticTree {
     return path.reduce((sum, { block, child }) => sum + block.before(child), 0);
   }
 
-  /** What the leaf block behind another begins with; undefined at the end. Reads nothing: blocks begin as their first leaf blocks do. */
+  /**
+   * What the leaf block behind another begins with; undefined at the end. Reads nothing: blocks begin as their first leaf
+   * blocks do.
+   */
   endOf({ path }: LeafPlace): Buffer | undefined {
     const step = path.find(({ block, child }) => child + 1 < block.children);
     return step?.block.starts.key(step.child + 1);

@@ -1,7 +1,7 @@
 /**
  * The indexes of transactions: their ids, all by amount, fee and timestamp, and the lists of each type and address in the order
- * of the chain. Entries that come are kept as a pending batch and written later, sorted, each list as one: a key alone costs several times as much.
- * What goes, goes at once.
+ * of the chain. Entries that come are kept as a pending batch and written later, sorted, each list as one: a key alone costs
+ * several times as much. What goes, goes at once.
  *
  * Lists that have grown long are kept sorted in each order that readers ask for. Short ones are not: sorting some hundred
  * transactions when asked costs less than four more entries for each that comes. An address counts with all that it sent and

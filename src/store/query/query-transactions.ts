@@ -1,6 +1,7 @@
 /**
  * Transactions as readers ask for them. What an index holds in the wanted order is read from there. Everything else goes
- * through the shortest list of candidates: a short one is filtered and sorted at once, a long one in chunks (background-queries.ts).
+ * through the shortest list of candidates: a short one is filtered and sorted at once, a long one in chunks
+ * (background-queries.ts).
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -159,8 +159,8 @@ export const META_ACCOUNTS = 'accounts';
 export const META_STATE_CHECKSUM = 'stateChecksum';
 
 /**
- * Text under `META_LAYOUT`. While indexes of transactions lag it names their watermark, in a form that no version knows which can not
- * write them.
+ * Text under `META_LAYOUT`. While indexes of transactions lag it names their watermark, in a form that no version knows which
+ * can not write them.
  *
  * @param watermark height above which transactions stand in no index; undefined when all do
  */

@@ -1,6 +1,6 @@
 /**
- * Classes of difference from a real node over HTTP that stay, each with its reason. `docs/http/interface-differences.md` lists the same, held
- * to this table by a test.
+ * Classes of difference from a real node over HTTP that stay, each with its reason. `docs/http/interface-differences.md` lists
+ * the same, held to this table by a test.
  */
 
 import type { KnownDifference } from '../known-differences.ts';

@@ -124,16 +124,16 @@ test('a store whose indexes lag says so to all who open it, and not any more aft
   t.true(transactions.every(({ id }) => store.hasTransaction(id)));
 });
 
-test('nothing is appended between the steps in which indexes catch up', (t) => {
+test('nothing is appended between the steps of a backfill', (t) => {
   const store = chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory');
   store.deferIndexing();
   append(store, new Dice(3), 8);
   const steps = store.backfill({ pagesMax: 1 })[Symbol.iterator]();
   t.false(steps.next().done);
-  t.throws(() => append(store, new Dice(5), 8), { message: /nothing is appended while indexes catch up/ });
+  t.throws(() => append(store, new Dice(5), 8), { message: /nothing is appended during a backfill/ });
 });
 
-test('a transaction that fails between the steps ends them, and indexes catch up from the beginning', (t) => {
+test('a transaction that fails between the steps ends them, and the backfill begins anew', (t) => {
   const [prompt, deferred] = [0, 1].map(() => chainStoreOver(new MemoryKeyValue(), OPTIONS, 'memory')) as [
     StoredChain,
     StoredChain,
@@ -144,7 +144,7 @@ test('a transaction that fails between the steps ends them, and indexes catch up
   const steps = deferred.backfill({ pagesMax: 1 })[Symbol.iterator]();
   t.false(steps.next().done);
   t.throws(() => fail(deferred, 5, false));
-  t.throws(() => steps.next(), { message: /what indexes lack is in memory until they have caught up/ });
+  t.throws(() => steps.next(), { message: /what indexes lack is in memory until the backfill ends/ });
   t.is(deferred.indexLag, lag);
   for (const _ of deferred.backfill({ pagesMax: 1 })) continue;
   t.deepEqual(dump(deferred), dump(prompt));
@@ -192,7 +192,7 @@ test('who asks for an id during a backfill in chunks is not told that it is unkn
   t.true(ids.every((id) => store.hasTransaction(id)));
 });
 
-test('a block that cannot be read any more is named when indexes that lack it are to catch up', (t) => {
+test('a block that cannot be read any more is named when indexes that lack it are backfilled', (t) => {
   const keyValue = new MemoryKeyValue();
   const store = chainStoreOver(keyValue, OPTIONS, 'memory');
   store.deferIndexing();
